@@ -1,0 +1,1 @@
+"""loopbook: a database of tuned loop nests with similarity search."""

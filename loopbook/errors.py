@@ -1,0 +1,91 @@
+"""Every error that loopbook raises on purpose.
+
+::
+
+    LoopbookError
+    ├── InputError           what was given cannot be used
+    │   ├── SdfgError        the text or object is no usable SDFG
+    │   ├── WorkloadError    the workload file is missing, broken or incomplete
+    │   └── RecipeError      the recipe's text or JSON is malformed
+    ├── IllegalStepError     a step does not fit this nest, or docc refuses it
+    ├── CompilerError        no usable C++ compiler, or the generated code does not compile
+    ├── RunError             a child process failed
+    │   ├── KernelError      the kernel raised or crashed
+    │   ├── DeadlineError    it did not end in time
+    │   ├── MemoryLimitError it wanted more memory than it may have
+    │   └── WrongResultError its numbers differ from the unoptimised program's
+    ├── BookError            the book cannot be opened, read or written
+    └── EncoderError         the encoder's weights are missing or do not fit
+
+Messages are one line: what is wrong and what to do about it. The command line prints that line and
+exits with code 2.
+"""
+
+from __future__ import annotations
+
+
+class LoopbookError(Exception):
+    """Root of all errors that loopbook raises on purpose."""
+
+
+class InputError(LoopbookError):
+    """What was given cannot be used."""
+
+
+class SdfgError(InputError):
+    """The text or object is no usable SDFG."""
+
+
+class WorkloadError(InputError):
+    """The workload file is missing, broken or incomplete."""
+
+
+class RecipeError(InputError):
+    """The recipe's text or JSON is malformed."""
+
+
+class IllegalStepError(LoopbookError):
+    """A step does not fit this nest, or docc refuses it.
+
+    Attributes:
+        position: index of the step in its recipe, counted from 0.
+    """
+
+    def __init__(self, message: str, position: int = 0) -> None:
+        super().__init__(message)
+        self.position = position
+
+    def __reduce__(self) -> tuple[type[IllegalStepError], tuple[str, int]]:
+        return type(self), (str(self), self.position)
+
+
+class CompilerError(LoopbookError):
+    """No usable C++ compiler, or the generated code does not compile."""
+
+
+class RunError(LoopbookError):
+    """A child process failed."""
+
+
+class KernelError(RunError):
+    """The kernel raised or crashed."""
+
+
+class DeadlineError(RunError):
+    """It did not end in time."""
+
+
+class MemoryLimitError(RunError):
+    """It wanted more memory than it may have."""
+
+
+class WrongResultError(RunError):
+    """Its numbers differ from the unoptimised program's."""
+
+
+class BookError(LoopbookError):
+    """The book cannot be opened, read or written."""
+
+
+class EncoderError(LoopbookError):
+    """The encoder's weights are missing or do not fit."""

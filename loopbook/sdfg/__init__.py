@@ -1,0 +1,1 @@
+"""The only code that imports docc: compiler lookup, parse, nests, fingerprint, apply, compile, run."""
