@@ -1,1 +1,1 @@
-"""The only code that imports docc: compiler lookup, parse, nests, fingerprint, apply, compile, run."""
+"""The only code that imports docc: compiler, parse, nests, fingerprint, apply, compile, run."""

@@ -1,0 +1,203 @@
+"""Index expressions as docc prints them, read as polynomials.
+
+docc writes subsets, bounds and conditions as text (``j + i*_s0``, ``And(i < _s0, i < 4 + t)``).
+The order of the terms depends on the names of the variables, so two texts can only be compared
+after they have been brought into a normal form. All of this is text and arithmetic, without docc.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from loopbook.errors import SdfgError
+
+Monomial = tuple[str, ...]
+"""The symbols of one term, sorted, each as often as its power; ``()`` is the constant term."""
+
+Polynomial = Mapping[Monomial, int]
+
+MAX_EXPRESSION = 20_000
+MAX_TERMS = 512
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def symbols(text: str) -> list[str]:
+    """The identifiers in ``text``, in order of appearance, function names included."""
+    return _WORD.findall(text)
+
+
+def substitute(text: str, names: Mapping[str, str]) -> str:
+    """``text`` with whole identifiers replaced by ``names``."""
+    return _WORD.sub(lambda m: names.get(m.group(), m.group()), text)
+
+
+@lru_cache(maxsize=65536)
+def parse(text: str) -> ast.expr:
+    """The syntax tree of one expression.
+
+    Raises:
+        SdfgError: if ``text`` is no expression, or too long to be a real one.
+    """
+    if len(text) > MAX_EXPRESSION:
+        raise SdfgError(f"an index expression of {len(text)} characters is too long")
+    try:
+        return ast.parse(text.strip().replace("!=", " != "), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise SdfgError(f"cannot read the index expression {text[:60]!r}") from None
+
+
+@lru_cache(maxsize=65536)
+def polynomial(text: str) -> Polynomial:
+    """``text`` expanded into a polynomial.
+
+    What is no sum of products (a call, a division, a comparison) becomes one opaque symbol
+    written as its normal-form text, such as ``idiv(2 + n,2)``.
+    """
+    return _expand(parse(text))
+
+
+def _expand(node: ast.expr) -> dict[Monomial, int]:
+    match node:
+        case ast.Constant(value=bool()):
+            return {(str(node.value),): 1}
+        case ast.Constant(value=int(value)):
+            return {(): value} if value else {}
+        case ast.Name(id=name):
+            return {(name,): 1}
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _scale(_expand(operand), -1)
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return _expand(operand)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _add(_expand(left), _expand(right))
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return _add(_expand(left), _scale(_expand(right), -1))
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _multiply(_expand(left), _expand(right))
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if (
+            0 <= power <= 8
+        ):
+            result: dict[Monomial, int] = {(): 1}
+            for _ in range(power):
+                result = _multiply(result, _expand(left))
+            return result
+        case _:
+            return {(_render(node, str),): 1}
+
+
+def _add(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
+    total = dict(a)
+    for monomial, factor in b.items():
+        value = total.get(monomial, 0) + factor
+        if value:
+            total[monomial] = value
+        else:
+            total.pop(monomial, None)
+    return total
+
+
+def _scale(a: Polynomial, factor: int) -> dict[Monomial, int]:
+    return {monomial: factor * value for monomial, value in a.items()}
+
+
+def _multiply(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
+    if len(a) * len(b) > MAX_TERMS:
+        raise SdfgError("an index expression has too many terms")
+    total: dict[Monomial, int] = {}
+    for left, x in a.items():
+        for right, y in b.items():
+            total = _add(total, {tuple(sorted(left + right)): x * y})
+    return total
+
+
+def normal_form(text: str, rename: Callable[[str], str] = str) -> str:
+    """``text`` written so that equal expressions give equal texts, with symbols renamed.
+
+    Args:
+        rename: called with each symbol; what it returns stands in the result.
+
+    Raises:
+        SdfgError: if ``text`` is no expression.
+    """
+    try:
+        return _render(parse(text), rename)
+    except RecursionError:
+        raise SdfgError(f"the index expression {text[:60]!r} is nested too deeply") from None
+
+
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+_COMMUTATIVE = {"And", "Or", "__daisy_min", "__daisy_max", "min", "max", "Min", "Max"}
+
+
+def _render(node: ast.expr, rename: Callable[[str], str]) -> str:
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            sign = _COMPARISONS.get(type(op), "?")
+            sides = [_render(left, rename), _render(right, rename)]
+            if sign in ("==", "!="):
+                sides.sort()
+            return f"({sides[0]} {sign} {sides[1]})"
+        case ast.Call(func=ast.Name(id=name), args=args):
+            rendered = [_render(a, rename) for a in args]
+            if name in _COMMUTATIVE:
+                rendered.sort()
+            return f"{name}({','.join(rendered)})"
+        case ast.BoolOp(op=op, values=values):
+            name = "And" if isinstance(op, ast.And) else "Or"
+            return f"{name}({','.join(sorted(_render(v, rename) for v in values))})"
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return f"Not({_render(operand, rename)})"
+        case ast.Constant(value=float(value)):
+            return repr(value)
+        case ast.Name() | ast.Constant() | ast.UnaryOp() | ast.BinOp():
+            return _render_polynomial(node, rename)
+        case _:
+            return substitute(ast.unparse(node), _Renaming(rename))
+
+
+def _render_polynomial(node: ast.expr, rename: Callable[[str], str]) -> str:
+    if isinstance(node, ast.BinOp) and not isinstance(
+        node.op, ast.Add | ast.Sub | ast.Mult | ast.Pow
+    ):
+        left, right = _render(node.left, rename), _render(node.right, rename)
+        return f"({left} {type(node.op).__name__} {right})"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        power = node.right
+        if not (isinstance(power, ast.Constant) and isinstance(power.value, int)):
+            return f"pow({_render(node.left, rename)},{_render(power, rename)})"
+    terms = []
+    for monomial, factor in _expand_renamed(node, rename).items():
+        body = "*".join(monomial)
+        terms.append((body, factor))
+    terms.sort()
+    return " + ".join(str(f) if not b else (b if f == 1 else f"{f}*{b}") for b, f in terms) or "0"
+
+
+def _expand_renamed(node: ast.expr, rename: Callable[[str], str]) -> dict[Monomial, int]:
+    renamed: dict[Monomial, int] = {}
+    for monomial, factor in _expand(node).items():
+        names = [rename(s) if _WORD.fullmatch(s) else normal_form(s, rename) for s in monomial]
+        renamed = _add(renamed, {tuple(sorted(names)): factor})
+    return renamed
+
+
+class _Renaming(dict[str, str]):
+    """A mapping view of a renaming function, for `substitute`."""
+
+    def __init__(self, rename: Callable[[str], str]) -> None:
+        super().__init__()
+        self._rename = rename
+
+    def get(self, key: str, default: str | None = None) -> str:  # type: ignore[override]
+        return self._rename(key)

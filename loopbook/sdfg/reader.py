@@ -1,0 +1,570 @@
+"""Reads nests from an SDFG's JSON.
+
+The reader walks one outermost loop in program order and gives out canonical names as it meets
+things: loops ``L0…`` in preorder, arrays ``A0…`` and scalars ``S0…`` by first access, size symbols
+``N0…`` by first use. The canonical text that comes out along the way is what fingerprints hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from loopbook.errors import SdfgError
+from loopbook.sdfg import expr
+from loopbook.sdfg.nest import (
+    DTYPES,
+    OPCODES,
+    Access,
+    Block,
+    Bound,
+    Branch,
+    Container,
+    Loop,
+    Nest,
+    NodeRef,
+    Operation,
+    Stride,
+)
+
+LOOP_TYPES = ("for", "map", "while")
+MAX_LOOPS = 512
+MAX_NODES = 50_000
+
+Json = dict[str, Any]
+
+
+def read_nests(sdfg: Json) -> list[Nest]:
+    """The nests of a parsed SDFG JSON document, in program order.
+
+    Raises:
+        SdfgError: if the document is no SDFG or is damaged.
+    """
+    try:
+        containers = sdfg["containers"]
+        loops = list(_outermost(sdfg["root"]))
+        return [_Reader(containers, position).read(loop) for position, loop in enumerate(loops)]
+    except SdfgError:
+        raise
+    except RecursionError:
+        raise SdfgError("the SDFG is nested too deeply") from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
+
+
+def _outermost(element: Json) -> Iterator[Json]:
+    """Outermost loops below `element`, through sequences and branches."""
+    if element.get("type") in LOOP_TYPES:
+        yield element
+    elif "branches" in element:
+        for case in element["branches"]:
+            yield from _outermost(case["root"])
+    else:
+        for child in element.get("children", ()):
+            yield from _outermost(child)
+
+
+class _Reader:
+    """State of one walk over one nest."""
+
+    def __init__(self, containers: Mapping[str, Json], position: int) -> None:
+        self._types = containers
+        self._position = position
+        self._loops: list[Loop] = []
+        self._containers: dict[str, Container] = {}
+        self._branches: list[Branch] = []
+        self._blocks: list[Block] = []
+        self._operations: list[Operation] = []
+        self._accesses: list[Access] = []
+        self._contains: list[tuple[NodeRef, NodeRef]] = []
+        self._order: list[tuple[NodeRef, NodeRef]] = []
+        self._flows: list[tuple[NodeRef, NodeRef]] = []
+        self._symbols: dict[str, str] = {}
+        self._scope: dict[str, str] = {}
+        self._changing: set[str] = set()
+        self._text: list[str] = []
+
+    def read(self, loop: Json) -> Nest:
+        self._changing = set(_assigned_symbols(loop))
+        self._loop(loop, parent=-1, guards=())
+        return Nest(
+            position=self._position,
+            loops=tuple(self._loops),
+            containers=tuple(self._containers.values()),
+            branches=tuple(self._branches),
+            blocks=tuple(self._blocks),
+            operations=tuple(self._operations),
+            accesses=tuple(self._accesses),
+            contains=tuple(self._contains),
+            order=tuple(self._order),
+            flows=tuple(self._flows),
+            symbols=tuple(self._symbols),
+            canonical="\n".join(self._text),
+            body=loop,
+        )
+
+    # -- control flow ---------------------------------------------------------------------------
+
+    def _loop(self, loop: Json, parent: int, guards: tuple[int, ...]) -> NodeRef:
+        index = len(self._loops)
+        if index >= MAX_LOOPS:
+            raise SdfgError(f"a nest of more than {MAX_LOOPS} loops is too large")
+        depth = self._loops[parent].depth + 1 if parent >= 0 else 0
+        indvar = str(loop.get("indvar", ""))
+        init, condition, update = (str(loop.get(k, "")) for k in ("init", "condition", "update"))
+        kind = loop["type"] if loop["type"] != "for" else loop.get("sub_type", "for")
+        if loop["type"] == "map":
+            kind = "map"
+        init_text = self._canonical(init) if init else ""
+        shadowed = self._scope.get(indvar)
+        self._scope[indvar] = f"L{index}"
+        step = _step(indvar, update)
+        bound, trip = self._bounds(indvar, init, condition, step)
+        schedule = str(loop.get("schedule_type", {}).get("value", ""))
+        self._loops.append(
+            Loop(
+                index=index,
+                kind=kind,
+                parent=parent,
+                depth=depth,
+                indvar=indvar,
+                init=init,
+                condition=condition,
+                update=update,
+                step=step,
+                trip=trip,
+                bound=bound,
+                schedule=schedule,
+                element_id=int(loop["element_id"]),
+            )
+        )
+        bounds = "; ".join(
+            [init_text] + [self._canonical(text) if text else "" for text in (condition, update)]
+        )
+        self._text.append(f"{kind} L{index} [{bounds}] {schedule} {{")
+        node = ("loop", index)
+        self._children(loop["root"], node, index, guards)
+        reductions = [(r["op"], self._container(r["container"])) for r in _reductions(loop)]
+        self._text.append(" ".join(["}", *sorted(f"{op}:{c.name}" for op, c in reductions)]))
+        if shadowed is None:
+            self._scope.pop(indvar, None)
+        else:
+            self._scope[indvar] = shadowed
+        return node
+
+    def _children(
+        self, sequence: Json, container: NodeRef, loop: int, guards: tuple[int, ...]
+    ) -> None:
+        previous: NodeRef | None = None
+        for child in sequence["children"]:
+            for node in self._element(child, loop, guards):
+                self._contains.append((container, node))
+                if previous is not None:
+                    self._order.append((previous, node))
+                previous = node
+
+    def _element(self, element: Json, loop: int, guards: tuple[int, ...]) -> list[NodeRef]:
+        match element["type"]:
+            case "for" | "map" | "while":
+                return [self._loop(element, loop, guards)]
+            case "block":
+                return [self._dataflow(element, loop, guards)]
+            case "assignment_block":
+                return [self._assignments(element, loop, guards)]
+            case "if_else":
+                return [self._branch(case, loop, guards, element) for case in element["branches"]]
+            case "sequence":
+                nodes = []
+                for child in element["children"]:
+                    nodes += self._element(child, loop, guards)
+                return nodes
+            case "break" | "continue" | "return" as jump:
+                block = self._block(element, loop, guards)
+                self._operation(block, jump, "void", 0)
+                self._text.append(jump)
+                return [("block", block)]
+            case other:
+                raise SdfgError(f"the SDFG has an element of unknown type {other!r}")
+
+    def _branch(self, case: Json, loop: int, guards: tuple[int, ...], element: Json) -> NodeRef:
+        index = len(self._branches)
+        condition = str(case["condition"])
+        self._branches.append(Branch(index, loop, condition, int(element["element_id"])))
+        self._text.append(f"if {self._canonical(condition)} {{")
+        node = ("branch", index)
+        self._children(case["root"], node, loop, (*guards, index))
+        self._text.append("}")
+        return node
+
+    # -- blocks ---------------------------------------------------------------------------------
+
+    def _block(self, element: Json, loop: int, guards: tuple[int, ...]) -> int:
+        index = len(self._blocks)
+        self._blocks.append(Block(index, loop, guards, int(element["element_id"])))
+        return index
+
+    def _operation(self, block: int, op: str, dtype: str, inputs: int) -> int:
+        index = len(self._operations)
+        if index >= MAX_NODES:
+            raise SdfgError(f"a nest of more than {MAX_NODES} operations is too large")
+        self._operations.append(Operation(index, block, op, dtype, inputs))
+        self._contains.append((("block", block), ("operation", index)))
+        return index
+
+    def _assignments(self, element: Json, loop: int, guards: tuple[int, ...]) -> NodeRef:
+        block = self._block(element, loop, guards)
+        for assignment in element["assignments"]:
+            symbol, expression = str(assignment["symbol"]), str(assignment["expression"])
+            text = self._canonical(expression)
+            operation = self._operation(block, "symbol", "int64", 0)
+            access = self._access(block, operation, symbol, True, "_out", ())
+            self._flows.append((("operation", operation), ("access", access)))
+            target = self._containers[symbol].name
+            self._text.append(f"{target} := {text}")
+        return ("block", block)
+
+    def _dataflow(self, element: Json, loop: int, guards: tuple[int, ...]) -> NodeRef:
+        block = self._block(element, loop, guards)
+        flow = element["dataflow"]
+        nodes = {int(node["element_id"]): node for node in flow["nodes"]}
+        inputs: dict[int, list[Json]] = {key: [] for key in nodes}
+        outputs: dict[int, list[Json]] = {key: [] for key in nodes}
+        for edge in flow["edges"]:
+            inputs[int(edge["dst"])].append(edge)
+            outputs[int(edge["src"])].append(edge)
+        writers: dict[int, int] = {}
+        for key in _program_order(nodes, inputs, outputs):
+            node = nodes[key]
+            if "data" in node:
+                self._references(block, key, nodes, inputs, writers)
+                continue
+            op = _opcode(node)
+            dtype = self._operation_dtype(node, inputs[key], outputs[key], nodes)
+            operation = self._operation(block, op, dtype, len(inputs[key]))
+            reads = [
+                self._read(block, operation, nodes[int(edge["src"])], edge, writers)
+                for edge in sorted(inputs[key], key=lambda e: str(e["dst_conn"]))
+            ]
+            writes = []
+            for edge in sorted(outputs[key], key=lambda e: str(e["src_conn"])):
+                target = nodes[int(edge["dst"])]
+                access = self._access(
+                    block,
+                    operation,
+                    str(target["data"]),
+                    True,
+                    str(edge["src_conn"]),
+                    _subset(edge),
+                )
+                writers[int(edge["dst"])] = access
+                self._flows.append((("operation", operation), ("access", access)))
+                writes.append(self._access_text(access))
+            self._text.append(f"{','.join(writes)} = {op}:{dtype}({','.join(reads)})")
+        return ("block", block)
+
+    def _read(
+        self, block: int, operation: int, source: Json, edge: Json, writers: Mapping[int, int]
+    ) -> str:
+        if "data_type" in source:
+            return str(source["data"])
+        access = self._access(
+            block, operation, str(source["data"]), False, str(edge["dst_conn"]), _subset(edge)
+        )
+        self._flows.append((("access", access), ("operation", operation)))
+        written = writers.get(int(edge["src"]))
+        if written is not None:
+            self._flows.append((("access", written), ("access", access)))
+        return self._access_text(access)
+
+    def _references(
+        self,
+        block: int,
+        key: int,
+        nodes: Mapping[int, Json],
+        inputs: Mapping[int, list[Json]],
+        writers: dict[int, int],
+    ) -> None:
+        """Edges from data to data: pointer arithmetic and dereferences."""
+        for edge in inputs[key]:
+            source = nodes[int(edge["src"])]
+            if "data" not in source or "data_type" in source:
+                continue
+            dtype = self._dtype(str(source["data"]))
+            operation = self._operation(block, "reference", dtype, 1)
+            read = self._read(block, operation, source, edge, writers)
+            access = self._access(block, operation, str(nodes[key]["data"]), True, "_out", ())
+            writers[key] = access
+            self._flows.append((("operation", operation), ("access", access)))
+            self._text.append(f"{self._access_text(access)} = reference({read})")
+
+    def _access(
+        self,
+        block: int,
+        operation: int,
+        data: str,
+        write: bool,
+        connector: str,
+        subset: tuple[str, ...],
+    ) -> int:
+        container = self._container(data, write)
+        strides = tuple(
+            self._stride(subset, loop.indvar)
+            for loop in self._enclosing(self._blocks[block].parent)
+        )
+        index = len(self._accesses)
+        self._accesses.append(
+            Access(index, block, operation, container.index, write, connector, subset, strides)
+        )
+        return index
+
+    def _access_text(self, index: int) -> str:
+        access = self._accesses[index]
+        name = next(c.name for c in self._containers.values() if c.index == access.container)
+        if not access.subset:
+            return name
+        return f"{name}[{','.join(self._canonical(text) for text in access.subset)}]"
+
+    # -- names and types ------------------------------------------------------------------------
+
+    def _container(self, data: str, write: bool = False) -> Container:
+        known = self._containers.get(data)
+        if known is None:
+            is_array = self._is_array(data)
+            letter = "A" if is_array else "S"
+            number = sum(c.is_array == is_array for c in self._containers.values())
+            known = Container(
+                len(self._containers), f"{letter}{number}", data, self._dtype(data), is_array, write
+            )
+            self._containers[data] = known
+        elif write and not known.written:
+            known = Container(
+                known.index, known.name, known.data, known.dtype, known.is_array, True
+            )
+            self._containers[data] = known
+        return known
+
+    def _type(self, data: str) -> Json:
+        try:
+            return self._types[data]
+        except KeyError:
+            if data.startswith("__nullptr") or data.startswith("__daisy_nullptr"):
+                return {"type": "pointer"}
+            raise SdfgError(f"the SDFG uses {data!r} but does not declare it") from None
+
+    def _is_array(self, data: str) -> bool:
+        return self._type(data).get("type") != "scalar"
+
+    def _dtype(self, data: str) -> str:
+        described = self._type(data)
+        while "primitive_type" not in described:
+            inner = described.get("pointee_type") or described.get("element_type")
+            if not isinstance(inner, dict):
+                return "void"
+            described = inner
+        return DTYPES[int(described["primitive_type"])]
+
+    def _operation_dtype(
+        self,
+        node: Json,
+        inputs: list[Json],
+        outputs: list[Json],
+        nodes: Mapping[int, Json],
+    ) -> str:
+        if "primitive_type" in node:
+            return DTYPES[int(node["primitive_type"])]
+        ends = [nodes[int(e["dst"])] for e in outputs] + [nodes[int(e["src"])] for e in inputs]
+        for end in ends:
+            if "data" in end and "data_type" not in end:
+                return self._dtype(str(end["data"]))
+        return "void"
+
+    def _canonical(self, text: str) -> str:
+        """`text` with canonical names; size symbols are numbered whatever they are called."""
+        unknown = sorted(
+            {
+                name
+                for name in expr.symbols(text)
+                if name in self._types
+                and name not in self._scope
+                and name not in self._containers
+                and name not in self._symbols
+            }
+        )
+        if len(unknown) > 1:
+            unknown.sort(key=lambda name: expr.normal_form(text, self._mark(name)))
+        for name in unknown:
+            if name in self._changing:
+                self._container(name)
+            else:
+                self._symbols[name] = f"N{len(self._symbols)}"
+        return expr.normal_form(text, self._rename)
+
+    def _rename(self, name: str) -> str:
+        if name in self._scope:
+            return self._scope[name]
+        if name in self._containers:
+            return self._containers[name].name
+        return self._symbols.get(name, name)
+
+    def _mark(self, chosen: str) -> Callable[[str], str]:
+        def rename(name: str) -> str:
+            if name == chosen:
+                return "@"
+            renamed = self._rename(name)
+            return "?" if renamed == name and name in self._types else renamed
+
+        return rename
+
+    # -- affine analysis ------------------------------------------------------------------------
+
+    def _enclosing(self, loop: int) -> list[Loop]:
+        chain = []
+        while loop >= 0:
+            chain.append(self._loops[loop])
+            loop = self._loops[loop].parent
+        return chain[::-1]
+
+    def _stride(self, subset: tuple[str, ...], indvar: str) -> Stride:
+        """The class of the step that `indvar` makes in a row-major `subset`."""
+        worst = Stride.ZERO
+        for dimension, text in enumerate(subset):
+            stride = self._stride_of(text, indvar)
+            if stride == Stride.UNIT and dimension < len(subset) - 1:
+                stride = Stride.CONSTANT
+            worst = max(worst, stride)
+        return worst
+
+    def _stride_of(self, text: str, indvar: str) -> Stride:
+        worst = Stride.ZERO
+        coefficient = 0
+        for monomial, factor in expr.polynomial(text).items():
+            if any(self._moves(symbol) for symbol in monomial):
+                return Stride.NON_AFFINE
+            count = monomial.count(indvar)
+            if count == 0:
+                if any(indvar in expr.symbols(s) for s in monomial if "(" in s):
+                    return Stride.NON_AFFINE
+                continue
+            others = [symbol for symbol in monomial if symbol != indvar]
+            if count > 1 or any(symbol in self._scope for symbol in others):
+                return Stride.NON_AFFINE
+            if others:
+                worst = Stride.SYMBOLIC
+            else:
+                coefficient = factor
+        if worst == Stride.SYMBOLIC or coefficient == 0:
+            return worst
+        return Stride.UNIT if abs(coefficient) == 1 else Stride.CONSTANT
+
+    def _moves(self, symbol: str) -> bool:
+        """Whether a symbol in a subset gets its value inside the nest (indirect access)."""
+        if "(" in symbol:
+            return any(s in self._changing for s in expr.symbols(symbol))
+        return symbol in self._changing
+
+    def _bounds(
+        self, indvar: str, init: str, condition: str, step: int | None
+    ) -> tuple[Bound, int | None]:
+        if not indvar:
+            return Bound.UNKNOWN, None
+        names = set(expr.symbols(init)) | set(expr.symbols(condition))
+        names &= self._types.keys()
+        names.discard(indvar)
+        if names & self._scope.keys():
+            return Bound.ENCLOSING, None
+        if names & self._changing:
+            return Bound.UNKNOWN, None
+        if names:
+            return Bound.SYMBOLIC, None
+        return Bound.CONSTANT, _trip(indvar, init, condition, step)
+
+
+def _assigned_symbols(element: Json) -> Iterator[str]:
+    """Integer scalars that the element's code gives values to (not the loops' own variables)."""
+    if element["type"] == "assignment_block":
+        for assignment in element["assignments"]:
+            yield str(assignment["symbol"])
+    elif element["type"] == "block":
+        flow = element["dataflow"]
+        data = {int(n["element_id"]): n.get("data") for n in flow["nodes"]}
+        for edge in flow["edges"]:
+            target = data.get(int(edge["dst"]))
+            if target is not None and not edge.get("subset"):
+                yield str(target)
+    elif "branches" in element:
+        for case in element["branches"]:
+            yield from _assigned_symbols(case["root"])
+    else:
+        children = element.get("children") or element.get("root", {}).get("children", ())
+        for child in children:
+            yield from _assigned_symbols(child)
+
+
+def _reductions(loop: Json) -> list[Json]:
+    """docc's list of what a reduce loop accumulates: operator and container."""
+    return list(loop.get("reductions", ()))
+
+
+def _program_order(
+    nodes: Mapping[int, Json],
+    inputs: Mapping[int, list[Json]],
+    outputs: Mapping[int, list[Json]],
+) -> list[int]:
+    """A topological order that depends on the graph's shape first, the file's order last."""
+    height: dict[int, tuple[int, str]] = {}
+    rank = {key: position for position, key in enumerate(nodes)}
+    waiting = {key: len(edges) for key, edges in inputs.items()}
+    ready = [key for key, count in waiting.items() if count == 0]
+    level = 0
+    order: list[int] = []
+    while ready:
+        for key in ready:
+            height[key] = (level, _opcode(nodes[key]) if "data" not in nodes[key] else "")
+        ready.sort(key=lambda key: (height[key], rank[key]))
+        order += ready
+        following = []
+        for key in ready:
+            for edge in outputs[key]:
+                target = int(edge["dst"])
+                waiting[target] -= 1
+                if waiting[target] == 0:
+                    following.append(target)
+        ready, level = following, level + 1
+    if len(order) != len(nodes):
+        raise SdfgError("the SDFG has a block whose dataflow runs in a circle")
+    return order
+
+
+def _opcode(node: Json) -> str:
+    code = node.get("code")
+    if node.get("type") == "tasklet" and isinstance(code, int):
+        return OPCODES[code]
+    if code == "CMath":
+        return f"cmath:{node.get('function_stem', node.get('name', ''))}"
+    return f"lib:{code}"
+
+
+def _subset(edge: Json) -> tuple[str, ...]:
+    return tuple(str(text) for text in edge.get("subset", ()))
+
+
+def _step(indvar: str, update: str) -> int | None:
+    if not update:
+        return None
+    terms = dict(expr.polynomial(update))
+    if terms.pop((indvar,), None) != 1 or set(terms) - {()}:
+        return None
+    return terms.get((), 0) or None
+
+
+def _trip(indvar: str, init: str, condition: str, step: int | None) -> int | None:
+    """Trip count of ``for (i = init; i < bound; i += step)`` with constant bounds."""
+    start = expr.polynomial(init)
+    form = expr.normal_form(condition)
+    left, _, right = form.strip("()").partition(" < ")
+    if step is None or step < 1 or set(start) - {()} or left != indvar:
+        return None
+    try:
+        return max(0, -(-(int(right) - start.get((), 0)) // step))
+    except ValueError:
+        return None
