@@ -1,0 +1,157 @@
+"""Finds a C++ compiler and gives docc the name that it wants.
+
+docc runs a fixed command name (``clang++-21``) and ends the whole process when that is missing. So
+before anything is compiled, `activate` looks for the newest usable ``clang++`` on the machine and
+puts a private folder first on ``PATH`` in which docc's name leads to it.
+
+Environment:
+    LOOPBOOK_CXX: the compiler to take instead of looking for one.
+    LOOPBOOK_MARCH: instruction set to compile for in place of ``native`` (``x86-64-v3``…), which
+        makes one machine stand for several hardware profiles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from loopbook.errors import CompilerError
+
+DOCC_NAME = "clang++-21"
+"""The command that docc 0.8 runs."""
+
+OLDEST = 17
+"""docc generates C++20 and pragmas that clang understands from this version on."""
+
+HOW_TO_INSTALL = "install one with 'apt-get install clang-19 libomp-19-dev libopenblas-dev'"
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A usable C++ compiler.
+
+    Attributes:
+        path: the executable.
+        version: the first line that it prints about itself.
+    """
+
+    path: Path
+    version: str
+
+    @property
+    def major(self) -> int:
+        """Major version number, 0 when the text does not say."""
+        found = re.search(r"version (\d+)", self.version)
+        return int(found.group(1)) if found else 0
+
+
+def find_compiler() -> Compiler:
+    """The compiler that `activate` uses: ``LOOPBOOK_CXX``, else the newest ``clang++-N`` on PATH.
+
+    Raises:
+        CompilerError: if there is none that is new enough.
+    """
+    chosen = os.environ.get("LOOPBOOK_CXX")
+    names = (
+        [chosen] if chosen else [f"clang++-{n}" for n in range(30, OLDEST - 1, -1)] + ["clang++"]
+    )
+    for name in names:
+        path = shutil.which(name, path=_search_path())
+        if path is None:
+            continue
+        compiler = _probe(path)
+        if compiler is not None and (chosen or compiler.major >= OLDEST):
+            return compiler
+    if chosen:
+        raise CompilerError(f"LOOPBOOK_CXX names {chosen!r}, which is no usable compiler")
+    raise CompilerError(f"no clang++ {OLDEST} or newer on PATH; {HOW_TO_INSTALL}")
+
+
+@lru_cache(maxsize=16)
+def _probe(path: str) -> Compiler | None:
+    try:
+        text = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=20, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return Compiler(Path(path), text.partition("\n")[0].strip())
+
+
+def activate() -> Compiler:
+    """Make docc's compiler name lead to a usable compiler, for this process and its children.
+
+    Cheap to call again: the folder is made once for each compiler and instruction set.
+
+    Raises:
+        CompilerError: if there is no usable compiler or the folder cannot be made.
+    """
+    compiler = find_compiler()
+    folder = _wrapper_folder(compiler, os.environ.get("LOOPBOOK_MARCH", "native"))
+    paths = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if paths[0] != str(folder):
+        kept = [p for p in paths if not _is_wrapper_folder(p)]
+        os.environ["PATH"] = os.pathsep.join([str(folder), *kept])
+    return compiler
+
+
+_FOLDER_MARK = "loopbook-cxx-"
+
+
+def _is_wrapper_folder(path: str) -> bool:
+    return Path(path).name.startswith(_FOLDER_MARK)
+
+
+def _search_path() -> str:
+    """PATH without our own folders, so that a wrapper is never taken for a compiler."""
+    paths = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(p for p in paths if not _is_wrapper_folder(p))
+
+
+def _wrapper_folder(compiler: Compiler, march: str) -> Path:
+    if not re.fullmatch(r"[A-Za-z0-9._+-]+", march):
+        raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
+    script = _script(compiler.path, march)
+    tag = hashlib.sha256(script.encode()).hexdigest()[:12]
+    folder = Path(tempfile.gettempdir()) / f"{_FOLDER_MARK}{os.getuid()}-{tag}"
+    target = folder / DOCC_NAME
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat().st_uid != os.getuid():
+            raise CompilerError(
+                f"{folder} belongs to somebody else; set TMPDIR to a private folder"
+            )
+        if not target.exists() or target.read_text() != script:
+            partial = folder / f".{DOCC_NAME}.{os.getpid()}"
+            partial.write_text(script)
+            partial.chmod(0o700)
+            partial.replace(target)
+    except OSError as error:
+        raise CompilerError(f"cannot write {target}: {error.strerror}; set TMPDIR") from None
+    return folder
+
+
+def _script(compiler: Path, march: str) -> str:
+    command = shlex.quote(str(compiler))
+    if march == "native":
+        return f'#!/bin/sh\nexec {command} "$@"\n'
+    return (
+        "#!/bin/sh\n"
+        "for word do\n"
+        "  shift\n"
+        '  case "$word" in\n'
+        f"    -march=native) word=-march={march} ;;\n"
+        "    -mtune=native) continue ;;\n"
+        "  esac\n"
+        '  set -- "$@" "$word"\n'
+        "done\n"
+        f'exec {command} "$@"\n'
+    )

@@ -1,0 +1,167 @@
+"""Runs a function in a child process with limits on time and memory.
+
+docc ends the process when its generated code does not compile, damaged SDFGs may crash its C++, and
+kernels can crash, hang or eat the machine. Whatever happens in the child comes back as an error
+value; our own process goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import resource
+import select
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+from loopbook.errors import (
+    CompilerError,
+    DeadlineError,
+    KernelError,
+    LoopbookError,
+    MemoryLimitError,
+    RunError,
+)
+
+Result = TypeVar("Result")
+
+DEFAULT_SECONDS = 60.0
+DEFAULT_BYTES = 8 << 30
+
+
+def run_limited(
+    function: Callable[..., Result],
+    *args: Any,
+    seconds: float = DEFAULT_SECONDS,
+    memory: int = DEFAULT_BYTES,
+    what: str = "the child process",
+) -> Result:
+    """``function(*args)`` in a forked child.
+
+    The child writes nothing to our terminal. It is killed, with every process that it started, when
+    its time is up.
+
+    Args:
+        seconds: wall-clock limit.
+        memory: limit on the child's address space, bytes.
+        what: how error messages name the child.
+
+    Raises:
+        LoopbookError: whatever of ours the function raised, unchanged.
+        KernelError: it raised another exception, or died from a signal or an abort.
+        DeadlineError: it did not end in time.
+        MemoryLimitError: it ran out of its memory.
+    """
+    receive, send = os.pipe()
+    with tempfile.TemporaryFile() as stderr:
+        pid = os.fork()
+        if pid == 0:
+            os.close(receive)
+            _child(function, args, send, stderr.fileno(), memory)
+        os.close(send)
+        try:
+            payload, in_time = _collect(receive, time.monotonic() + seconds)
+        finally:
+            os.close(receive)
+            _kill_group(pid)
+            _, status = os.waitpid(pid, 0)
+        if payload:
+            try:
+                ok, value = pickle.loads(payload)
+            except (pickle.UnpicklingError, EOFError):
+                pass
+            else:
+                if ok:
+                    return value
+                raise value
+        if not in_time:
+            raise DeadlineError(f"{what} did not end within {seconds:g} s")
+        raise _death(status, stderr, what)
+
+
+def _child(
+    function: Callable[..., Any], args: tuple[Any, ...], send: int, stderr: int, memory: int
+) -> NoReturn:
+    """Runs in the child; never returns."""
+    try:
+        os.setpgid(0, 0)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.dup2(stderr, 2)
+        sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the child
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            answer: tuple[bool, Any] = (True, function(*args))
+        except LoopbookError as error:
+            answer = (False, error)
+        except MemoryError:
+            answer = (
+                False,
+                MemoryLimitError(f"more than {memory >> 20} MiB of memory were needed"),
+            )
+        except Exception as error:
+            answer = (False, KernelError(_one_line(f"{type(error).__name__}: {error}")))
+        _send(send, pickle.dumps(answer))
+    except BaseException:  # the child must end here, whatever happened
+        os._exit(70)
+    os._exit(0)
+
+
+def _send(descriptor: int, payload: bytes) -> None:
+    view = memoryview(payload)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _collect(descriptor: int, deadline: float) -> tuple[bytes, bool]:
+    """All that the child sends before it closes the pipe, and whether it did so in time."""
+    parts = []
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+            return b"".join(parts), False
+        part = os.read(descriptor, 1 << 20)
+        if not part:
+            return b"".join(parts), True
+        parts.append(part)
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _death(status: int, stderr: Any, what: str) -> RunError | CompilerError:
+    """The error for a child that died without an answer, told from its exit status and last words."""
+    stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, stderr.tell() - 20_000))
+    words = stderr.read().decode(errors="replace")
+    if "bad_alloc" in words or "Cannot allocate memory" in words:
+        return MemoryLimitError(f"{what} ran out of its memory")
+    if "error: " in words or "ompilation failed" in words or "linker command" in words:
+        lines = [line for line in words.splitlines() if "error: " in line] or [words.strip()]
+        return CompilerError(f"the generated C++ does not compile: {_one_line(lines[0])}")
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        name = signal.Signals(number).name
+        return KernelError(f"{what} crashed ({name}){_tail(words)}")
+    return KernelError(f"{what} ended with exit code {os.waitstatus_to_exitcode(status)}")
+
+
+def _tail(words: str) -> str:
+    said = [line for line in words.splitlines() if "what():" in line or "xception" in line]
+    return f": {_one_line(said[-1])}" if said else ""
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:300]
