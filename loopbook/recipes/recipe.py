@@ -1,0 +1,171 @@
+"""A recipe: the ordered steps that make a nest fast. Data, never code.
+
+Two forms say the same and turn into each other without loss::
+
+    tile L0 32              {"version": 1, "steps": [["tile", "L0", 32],
+    vectorize L1*                                    ["vectorize", "L1*"]]}
+
+In the text, ``#`` begins a comment and blank lines are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from loopbook.errors import RecipeError
+from loopbook.recipes.step import OPERATIONS, Step, base_name, checked, parsed
+
+MAX_STEPS = 256
+MAX_TEXT = 64 * 1024
+JSON_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An ordered, checked tuple of steps; hashable, and equal to any recipe of the same steps.
+
+    Args:
+        steps: steps or ``(op, args)`` pairs; arguments left out are filled in (``skew L0 L1``
+            becomes ``skew L0 L1 1``).
+
+    Raises:
+        RecipeError: a step is malformed, or there are more than :data:`MAX_STEPS`.
+    """
+
+    steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, str):
+            raise RecipeError("a recipe is made of steps: read text with Recipe.parse")
+        done = []
+        for number, (op, args) in enumerate(self.steps, 1):
+            if number > MAX_STEPS:
+                raise RecipeError(f"a recipe has at most {MAX_STEPS} steps")
+            with _located(f"step {number}"):
+                done.append(checked(op, args))
+        object.__setattr__(self, "steps", tuple(done))
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    @classmethod
+    def parse(cls, text: str) -> Recipe:
+        """Read the text form, one step a line.
+
+        Raises:
+            RecipeError: naming the first line that is no step.
+        """
+        if not isinstance(text, str):
+            raise RecipeError(f"a recipe's text is a string, not {type(text).__name__}")
+        if len(text) > MAX_TEXT:
+            raise RecipeError(f"a recipe's text has at most {MAX_TEXT} characters")
+        steps: list[Step] = []
+        for number, line in enumerate(text.split("\n"), 1):
+            line = line.split("#", 1)[0].strip()
+            if not line:
+                continue
+            with _located(f"line {number}"):
+                steps.append(parsed(line))
+        return cls(tuple(steps))
+
+    def text(self) -> str:
+        """The text form: one step a line, each line ended; empty for no steps."""
+        return "".join(step.text() + "\n" for step in self.steps)
+
+    @classmethod
+    def from_json(cls, obj: object) -> Recipe:
+        """Read the JSON form, as decoded by :mod:`json`.
+
+        Raises:
+            RecipeError: another version, or not of that form.
+        """
+        if not isinstance(obj, dict):
+            raise RecipeError('a recipe\'s JSON is an object with "version" and "steps"')
+        version = obj.get("version")
+        if version != JSON_VERSION or isinstance(version, bool):
+            raise RecipeError(f"a recipe's JSON needs version {JSON_VERSION}")
+        steps = obj.get("steps")
+        if not isinstance(steps, list) or len(steps) > MAX_STEPS:
+            raise RecipeError(f"a recipe's steps are a list of at most {MAX_STEPS}")
+        pairs = []
+        for number, step in enumerate(steps, 1):
+            if not isinstance(step, list) or not step:
+                raise RecipeError(f'step {number}: write a list such as ["tile", "L0", 32]')
+            with _located(f"step {number}"):
+                pairs.append(checked(step[0], step[1:]))
+        return cls(tuple(pairs))
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form, ready for :func:`json.dumps`."""
+        return {"version": JSON_VERSION, "steps": [[step.op, *step.args] for step in self.steps]}
+
+    def base_loops(self) -> tuple[str, ...]:
+        """The nest's own loops that the recipe speaks of, in order of first mention."""
+        return self._bases("loop")
+
+    def containers(self) -> tuple[str, ...]:
+        """The nest's containers that the recipe speaks of, in order of first mention."""
+        return self._bases("container")
+
+    def rename(
+        self, loops: Mapping[str, str] | None = None, containers: Mapping[str, str] | None = None
+    ) -> Recipe:
+        """The same recipe for a nest whose loops and containers have other names.
+
+        All names are replaced at once, so that a mapping may swap two. Suffixes stay
+        (``L0.tile*`` under ``L0 → L2`` is ``L2.tile*``); names without an entry stay too.
+
+        Raises:
+            RecipeError: a new name is no loop or container name.
+        """
+        tables = {"loop": loops or {}, "container": containers or {}}
+        return Recipe(
+            tuple(
+                Step(
+                    step.op,
+                    tuple(
+                        _renamed(value, tables[argument.kind])
+                        if isinstance(value, str) and argument.kind in tables
+                        else value
+                        for argument, value in zip(OPERATIONS[step.op], step.args, strict=False)
+                    ),
+                )
+                for step in self.steps
+            )
+        )
+
+    def _bases(self, kind: str) -> tuple[str, ...]:
+        names = (
+            base_name(str(value))
+            for step in self.steps
+            for argument, value in zip(OPERATIONS[step.op], step.args, strict=False)
+            if argument.kind == kind
+        )
+        return tuple(dict.fromkeys(names))
+
+
+def _renamed(name: str, table: Mapping[str, str]) -> str:
+    base = base_name(name)
+    return table.get(base, base) + name[len(base) :]
+
+
+class _located:
+    """Puts the place of the mistake in front of a RecipeError's message."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, RecipeError):
+            raise RecipeError(f"{self.place}: {error}") from None

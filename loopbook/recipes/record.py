@@ -1,0 +1,228 @@
+"""A record: a nest, the machine, the recipe that made it fast there, and the proof.
+
+Everything here is immutable. A record's id is a hash of its content, so that adding the same
+record twice, or merging two books that share some, changes nothing, and a record damaged in
+storage gives itself away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from loopbook.errors import InputError
+from loopbook.recipes import _fields
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.recipe import Recipe
+
+TARGETS = ("sequential", "openmp")
+JSON_VERSION = 1
+MAX_NEST = 8 * 2**20
+MAX_MEASUREMENTS = 64
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One nest at one size, timed in turn with and without the recipe.
+
+    Attributes:
+        baseline_s: seconds of docc's own schedule, median.
+        tuned_s: seconds with the recipe, median.
+        spread: relative spread of the ratio of the two (interquartile range over median).
+        runs: how many pairs were timed.
+        sizes: the sizes measured at, such as ``{"NI": 1000}``.
+    """
+
+    baseline_s: float
+    tuned_s: float
+    spread: float
+    runs: int
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        what = "a measurement"
+        for name in ("baseline_s", "tuned_s", "spread"):
+            _fields.check_number(getattr(self, name), f"{what}: {name}")
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if self.baseline_s == 0 or self.tuned_s == 0:
+            raise InputError(f"{what}: times are more than 0 seconds")
+        _fields.check_integer(self.runs, f"{what}: runs")
+        for name, value in self.sizes.items():
+            _fields.check_text(name, f"{what}: a size's name", limit=128)
+            _fields.check_integer(value, f"{what}: size {name[:40]!a}")
+        object.__setattr__(self, "sizes", dict(self.sizes))
+
+    @property
+    def speedup(self) -> float:
+        """How many times faster than docc's own schedule."""
+        return self.baseline_s / self.tuned_s
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, obj: object) -> Measurement:
+        what = "a measurement"
+        given = _fields.mapping(obj, what)
+        sizes = _fields.mapping(given.get("sizes"), f"{what}: sizes")
+        if len(sizes) > 256:
+            raise InputError(f"{what} has at most 256 sizes")
+        return cls(
+            _fields.number(given, "baseline_s", what),
+            _fields.number(given, "tuned_s", what),
+            _fields.number(given, "spread", what),
+            _fields.integer(given, "runs", what),
+            sizes,
+        )
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a record comes from.
+
+    Attributes:
+        kernel: the program it was tuned in, such as ``gemm``; what ``--exclude`` names.
+        source: file, URL or suite of that program, such as ``polybench``.
+        date: when it was measured, ISO 8601.
+        docc, compiler, loopbook: versions used.
+        seed: of the search that found it.
+        trials: candidates measured before it was chosen.
+    """
+
+    kernel: str
+    source: str = ""
+    date: str = ""
+    docc: str = ""
+    compiler: str = ""
+    loopbook: str = ""
+    seed: int = 0
+    trials: int = 0
+
+    def __post_init__(self) -> None:
+        what = "a provenance"
+        _fields.check_text(self.kernel, f"{what}: kernel", limit=256, empty=False)
+        for name in ("source", "date", "docc", "compiler", "loopbook"):
+            _fields.check_text(getattr(self, name), f"{what}: {name}")
+        _fields.check_integer(self.seed, f"{what}: seed")
+        _fields.check_integer(self.trials, f"{what}: trials")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, obj: object) -> Provenance:
+        what = "a provenance"
+        given = _fields.mapping(obj, what)
+        words = ("kernel", "source", "date", "docc", "compiler", "loopbook")
+        return cls(
+            **{name: _fields.text(given, name, what) for name in words},
+            seed=_fields.integer(given, "seed", what),
+            trials=_fields.integer(given, "trials", what),
+        )
+
+
+@dataclass(frozen=True)
+class Record:
+    """One tuned nest.
+
+    Attributes:
+        fingerprint: of the nest; the same however its variables are named.
+        nest: a name for people: the kernel and the nest's position in it, such as ``gemm:1``.
+        nest_json: the renamed nest as SDFG JSON text, for embedding it anew and for verification.
+        target: one of :data:`TARGETS`.
+        hardware: the machine it was measured on.
+        recipe: what makes it fast there; no steps means that docc's own schedule was best.
+        measurements: one for each size measured.
+        provenance: where it comes from.
+
+    Raises:
+        InputError: an unknown target, a text too long, or too many measurements.
+    """
+
+    fingerprint: str
+    nest: str
+    nest_json: str
+    target: str
+    hardware: HardwareProfile
+    recipe: Recipe
+    measurements: tuple[Measurement, ...]
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        what = "a record"
+        object.__setattr__(self, "measurements", tuple(self.measurements))
+        _fields.check_text(self.fingerprint, f"{what}: fingerprint", limit=128, empty=False)
+        _fields.check_text(self.nest, f"{what}: nest", limit=256)
+        _fields.check_text(self.nest_json, f"{what}: nest_json", limit=MAX_NEST)
+        if self.target not in TARGETS:
+            raise InputError(f"{what}: target is {' or '.join(TARGETS)}")
+        if len(self.measurements) > MAX_MEASUREMENTS:
+            raise InputError(f"{what} has at most {MAX_MEASUREMENTS} measurements")
+
+    @cached_property
+    def id(self) -> str:
+        """32 hexadecimal digits, the hash of all that the record says."""
+        # Sorted keys and no spaces: the same content gives the same bytes everywhere.
+        text = json.dumps(self._content(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
+
+    @property
+    def kernel(self) -> str:
+        """The program that the nest comes from."""
+        return self.provenance.kernel
+
+    @property
+    def speedup(self) -> float:
+        """Geometric mean over the sizes measured; 1 if none was."""
+        if not self.measurements:
+            return 1.0
+        logs = [math.log(m.baseline_s) - math.log(m.tuned_s) for m in self.measurements]
+        # Times at the two ends of a double would overflow; no real pair comes near.
+        return math.exp(min(math.fsum(logs) / len(logs), 700.0))
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object without loss, with the id."""
+        return {"id": self.id, **self._content()}
+
+    @classmethod
+    def from_json(cls, obj: object) -> Record:
+        """Read what :meth:`to_json` wrote; the id may be absent.
+
+        Raises:
+            InputError: it is no such object, or its id is not the hash of its content.
+        """
+        what = "a record"
+        given = _fields.mapping(obj, what)
+        if given.get("version") != JSON_VERSION or isinstance(given["version"], bool):
+            raise InputError(f"{what} needs version {JSON_VERSION}")
+        measured = _fields.items(given, "measurements", what, limit=MAX_MEASUREMENTS)
+        record = cls(
+            fingerprint=_fields.text(given, "fingerprint", what, limit=128),
+            nest=_fields.text(given, "nest", what),
+            nest_json=_fields.text(given, "nest_json", what, limit=MAX_NEST),
+            target=_fields.text(given, "target", what),
+            hardware=HardwareProfile.from_json(given.get("hardware")),
+            recipe=Recipe.from_json(given.get("recipe")),
+            measurements=tuple(Measurement.from_json(one) for one in measured),
+            provenance=Provenance.from_json(given.get("provenance")),
+        )
+        if given.get("id", record.id) != record.id:
+            raise InputError(f"{what}'s id is not the hash of its content: it has been changed")
+        return record
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "version": JSON_VERSION,
+            "fingerprint": self.fingerprint,
+            "nest": self.nest,
+            "nest_json": self.nest_json,
+            "target": self.target,
+            "hardware": self.hardware.to_json(),
+            "recipe": self.recipe.to_json(),
+            "measurements": [measurement.to_json() for measurement in self.measurements],
+            "provenance": self.provenance.to_json(),
+        }
