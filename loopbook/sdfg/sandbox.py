@@ -142,7 +142,7 @@ def _kill_group(pid: int) -> None:
 
 
 def _death(status: int, stderr: Any, what: str) -> RunError | CompilerError:
-    """The error for a child that died without an answer, told from its exit status and last words."""
+    """The error for a child that died without an answer, by its exit status and last words."""
     stderr.seek(0, os.SEEK_END)
     stderr.seek(max(0, stderr.tell() - 20_000))
     words = stderr.read().decode(errors="replace")

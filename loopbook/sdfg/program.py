@@ -1,0 +1,184 @@
+"""docc's passes as loopbook uses them: parse, prepare, cut into nests, schedule, build."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder, TargetOptions, cutout
+
+from loopbook.errors import SdfgError
+from loopbook.sdfg.names import separate_loops
+from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.reader import read_nests
+from loopbook.sdfg.stderr import quiet_stderr
+
+TARGETS = ("sequential", "openmp")
+"""What recipes are tuned for: one thread, or OpenMP."""
+
+CATEGORY = "server"
+"""docc's machine category; its CPU schedules do not depend on it."""
+
+MAX_TEXT = 32 << 20
+"""Longest SDFG text that is read, bytes."""
+
+
+def load_json(text: str) -> dict[str, Any]:
+    """The SDFG document in `text`, not yet checked by docc.
+
+    Raises:
+        SdfgError: if it is no JSON object or clearly no SDFG.
+    """
+    if len(text) > MAX_TEXT:
+        raise SdfgError(f"the SDFG text has {len(text) >> 20} MiB, more than {MAX_TEXT >> 20}")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SdfgError(f"this is no JSON: {error}") from None
+    if not isinstance(document, dict) or not {"root", "containers", "arguments"} <= document.keys():
+        raise SdfgError("this JSON is no SDFG: it has no root, containers and arguments")
+    return document
+
+
+def parse(text: str) -> StructuredSDFG:
+    """docc's SDFG from its JSON text.
+
+    Raises:
+        SdfgError: if docc cannot read it.
+    """
+    try:
+        with quiet_stderr():
+            sdfg = StructuredSDFG.parse(text)
+            sdfg.validate()
+    except (RuntimeError, IndexError, ValueError, KeyError, TypeError) as error:
+        raise SdfgError(f"docc cannot read this SDFG: {_first_line(error)}") from None
+    return sdfg
+
+
+def prepare(text: str) -> StructuredSDFG:
+    """The SDFG in the form that nests are tuned and looked up in.
+
+    Loops get induction variables of their own, then docc expands, simplifies and normalises. Maps
+    are not fused: independent statements stay nests of their own, which are more alike between
+    programs than what fusion makes of them.
+
+    Raises:
+        SdfgError: if the text is no SDFG that docc can handle.
+    """
+    document = load_json(text)
+    try:
+        renamed = json.dumps(separate_loops(document))
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
+    return _normalised(parse(renamed), "sequential", fuse=False)
+
+
+def _normalised(sdfg: StructuredSDFG, target: str, *, fuse: bool) -> StructuredSDFG:
+    options = TargetOptions()
+    options.enable_fusion_in_normalize = fuse
+    try:
+        with quiet_stderr():
+            sdfg.expand(_options(target))
+            sdfg.simplify(options)
+            sdfg.normalize(options)
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise SdfgError(f"docc cannot normalise this SDFG: {_first_line(error)}") from None
+    return sdfg
+
+
+def nests(sdfg: StructuredSDFG) -> list[Nest]:
+    """The nests of `sdfg` in program order, with its element ids."""
+    return read_nests(json.loads(sdfg.to_json()))
+
+
+def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
+    """One nest as a stand-alone SDFG: JSON text without source positions."""
+    manager = AnalysisManager(StructuredSDFGBuilder(sdfg))
+    for loop in manager.loop_analysis().outermost_loops():
+        if loop.element_id == nest.element_id:
+            with quiet_stderr():
+                document = json.loads(cutout(sdfg, manager, loop).to_json())
+            return json.dumps(_without_positions(document), separators=(",", ":"))
+    raise SdfgError(f"the SDFG has no nest with element id {nest.element_id}")
+
+
+def finish(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
+    """Give every loop that no recipe has scheduled docc's own schedule for `target`, in place."""
+    options = _options(target)
+    options.already_normalized = True
+    with quiet_stderr():
+        sdfg.schedule(options, True)
+    return sdfg
+
+
+def baseline(text: str, target: str) -> StructuredSDFG:
+    """The SDFG exactly as docc itself would compile it for `target` ("none", or one of `TARGETS`).
+
+    Raises:
+        SdfgError: if docc cannot handle it.
+    """
+    sdfg = parse(text)
+    if target == "none":
+        with quiet_stderr():
+            sdfg.expand(_options(target))
+            sdfg.simplify()
+        return sdfg
+    return finish(_normalised(sdfg, target, fuse=True), target)
+
+
+def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = False) -> Path:
+    """Generate C++, compile and link it.
+
+    A failing compile ends the process: call this through `loopbook.sdfg.sandbox.run_limited`, after
+    `loopbook.sdfg.compiler.activate`.
+
+    Args:
+        folder: where sources and the library go.
+        timers: call docc's region hooks around every outermost loop (see `loopbook.sdfg.timers`).
+
+    Returns:
+        The shared library.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    sdfg.output_dir = str(folder)
+    library = sdfg._compile(
+        output_folder=str(folder),
+        target=target,
+        instrumentation_mode="ols" if timers else "",
+        capture_args=False,
+        debug_build=False,
+        threads=1,
+        reuse_sources=False,
+    )
+    return Path(library)
+
+
+def _options(target: str) -> TargetOptions:
+    return TargetOptions(target, CATEGORY)
+
+
+_NOWHERE = {
+    "end_column": 0,
+    "end_line": 0,
+    "filename": "",
+    "function": "",
+    "has": False,
+    "start_column": 0,
+    "start_line": 0,
+}
+
+
+def _without_positions(value: Any) -> Any:
+    """`value` with docc's source positions blanked: they name the user's files."""
+    if isinstance(value, dict):
+        return {
+            k: _NOWHERE if k == "debug_info" else _without_positions(v) for k, v in value.items()
+        }
+    if isinstance(value, list):
+        return [_without_positions(v) for v in value]
+    return value
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
