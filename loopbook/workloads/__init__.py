@@ -1,0 +1,1 @@
+"""Programs to tune and to measure: workload files, PolyBench, and what docc makes of it."""

@@ -1,0 +1,43 @@
+"""PolyBench/C 4.2.1 ``fdtd-2d``: finite-difference time-domain kernel for Maxwell's equations."""
+
+import numpy as np
+
+PARAMETERS = {
+    "MINI": {"TMAX": 20, "NX": 20, "NY": 30},
+    "SMALL": {"TMAX": 40, "NX": 60, "NY": 80},
+    "MEDIUM": {"TMAX": 100, "NX": 200, "NY": 240},
+    "LARGE": {"TMAX": 500, "NX": 1000, "NY": 1200},
+    "EXTRALARGE": {"TMAX": 1000, "NX": 2000, "NY": 2600},
+}
+
+
+def initialize(TMAX, NX, NY):
+    return {
+        "ex": np.fromfunction(lambda i, j: i * (j + 1) / NX, (NX, NY), dtype=np.int64),
+        "ey": np.fromfunction(lambda i, j: i * (j + 2) / NY, (NX, NY), dtype=np.int64),
+        "hz": np.fromfunction(lambda i, j: i * (j + 3) / NX, (NX, NY), dtype=np.int64),
+        "_fict_": np.arange(TMAX, dtype=np.float64),
+    }
+
+
+def kernel(TMAX, ex, ey, hz, _fict_):
+    for t in range(TMAX):
+        for j in range(ey.shape[1]):
+            ey[0, j] = _fict_[t]
+        for i in range(1, ey.shape[0]):
+            for j in range(ey.shape[1]):
+                ey[i, j] = ey[i, j] - 0.5 * (hz[i, j] - hz[i - 1, j])
+        for i in range(ex.shape[0]):
+            for j in range(1, ex.shape[1]):
+                ex[i, j] = ex[i, j] - 0.5 * (hz[i, j] - hz[i, j - 1])
+        for i in range(hz.shape[0] - 1):
+            for j in range(hz.shape[1] - 1):
+                hz[i, j] = hz[i, j] - 0.7 * (ex[i, j + 1] - ex[i, j] + ey[i + 1, j] - ey[i, j])
+
+
+def reference(TMAX, ex, ey, hz, _fict_):
+    for t in range(TMAX):
+        ey[0] = _fict_[t]
+        ey[1:] -= 0.5 * np.diff(hz, axis=0)
+        ex[:, 1:] -= 0.5 * np.diff(hz, axis=1)
+        hz[:-1, :-1] -= 0.7 * (np.diff(ex, axis=1)[:-1] + np.diff(ey, axis=0)[:, :-1])
