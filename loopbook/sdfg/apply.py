@@ -1,8 +1,8 @@
 """Applies a recipe's steps to a nest of a docc SDFG, in place.
 
-Steps speak of loops by name. docc gives loops new element ids whenever it moves them, so `Workbench`
-keeps the book of names: after each step it compares the loops before and after, lets survivors keep
-their names, hands the names of moved loops on, and names what the step made:
+Steps speak of loops by name. docc gives loops new element ids whenever it moves them, so
+`Workbench` keeps the book of names: after each step it compares the loops before and after, lets
+survivors keep their names, hands the names of moved loops on, and names what the step made:
 
 =============== ==========================================================================
 ``tile L0 4``    ``L0.tile``, the loop over tiles outside ``L0``

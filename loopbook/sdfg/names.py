@@ -117,7 +117,7 @@ def _rename_loop(loop: Json, name: str, fresh: str) -> None:
     loop["init"] = init
 
 
-def _rename(value: Json | list[Any], names: dict[str, str]) -> None:
+def _rename(value: Any, names: dict[str, str]) -> None:
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in list(items):
         if isinstance(inner, str):

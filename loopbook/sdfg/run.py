@@ -1,0 +1,243 @@
+"""Runs compiled programs: numbers, and times taken in turn.
+
+Everything happens in a forked child with limits. Arrays are handed over inside guard zones, so that
+a program that writes past its arrays is caught even where the numbers still come out right.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from docc.compiler.compiled_sdfg import CompiledSDFG
+
+from loopbook.errors import WrongResultError
+from loopbook.sdfg import frontend
+from loopbook.sdfg.build import Built
+from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg.timers import Timers
+
+RUN_SECONDS = 120.0
+RUN_BYTES = 12 << 30
+GUARD_BYTES = 4096
+GUARD_VALUE = 0xA5
+
+TOLERANCE = {"f4": 2e-3, "f8": 1e-6}
+"""How far results may differ, relative to the largest magnitude in the array: docc allows the
+compiler to reorder sums (``-fassociative-math``), and every recipe does so in its own way."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """What one library took, run by run.
+
+    Attributes:
+        seconds: whole program, one entry for each run.
+        nests: nest position to seconds, one entry for each run (with timers only).
+    """
+
+    seconds: list[float] = field(default_factory=list)
+    nests: dict[int, list[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How often and how long to measure.
+
+    Attributes:
+        repeats: rounds at most; in each, every library runs once.
+        seconds: no new round begins after this time.
+        at_least: rounds that are run even when the time is over.
+        give_up: stop as soon as the last library takes more than this many times the first one's
+            fastest run; 0 never stops early.
+    """
+
+    repeats: int = 7
+    seconds: float = 2.0
+    at_least: int = 2
+    give_up: float = 0.0
+
+
+class Binding:
+    """A Python function and arguments, ready to be run from any library built for them."""
+
+    def __init__(self, func: Callable[..., Any], args: Sequence[Any], library: Path) -> None:
+        self._args = list(args)
+        compiled = frontend.bind(func, args, library)
+        self._form = (
+            compiled.sdfg,
+            compiled.shape_sources,
+            compiled.structure_member_info,
+            compiled.output_args,
+            compiled.output_shapes,
+            compiled.output_strides,
+        )
+
+    def results(
+        self, library: Path, *, seconds: float = RUN_SECONDS, memory: int = RUN_BYTES
+    ) -> list[np.ndarray]:
+        """All array arguments after one run, then what the function returned.
+
+        Raises:
+            RunError: the run crashed, hung, took too much memory or wrote past its arrays.
+        """
+        return run_limited(
+            self._results, library, seconds=seconds, memory=memory, what="the kernel"
+        )
+
+    def measure(
+        self,
+        builts: Sequence[Built],
+        schedule: Schedule,
+        expected: Sequence[np.ndarray] | None = None,
+        *,
+        seconds: float = RUN_SECONDS,
+        memory: int = RUN_BYTES,
+    ) -> list[Times]:
+        """Run libraries in turn and time them, after one run of each that is not timed.
+
+        Args:
+            expected: what `results` gave for the unoptimised program; None checks no numbers.
+
+        Raises:
+            WrongResultError: a library's numbers differ from `expected`.
+            RunError: a run crashed, hung or took too much memory.
+        """
+        return run_limited(
+            self._measure,
+            list(builts),
+            schedule,
+            expected,
+            seconds=seconds,
+            memory=memory,
+            what="the kernel",
+        )
+
+    # -- in the child ---------------------------------------------------------------------------
+
+    def _load(self, library: Path) -> CompiledSDFG:
+        return CompiledSDFG(str(library), *self._form)
+
+    def _outputs(self, returned: Any) -> list[np.ndarray]:
+        """What the function itself returned; nothing for one that only changes its arguments."""
+        if not self._form[3]:  # docc gives back an undefined number then
+            return []
+        values = returned if isinstance(returned, tuple | list) else [returned]
+        return [np.array(value) for value in values]
+
+    def _results(self, library: Path) -> list[np.ndarray]:
+        arguments = _Guarded(self._args)
+        returned = self._load(library)(*arguments.fresh())
+        arguments.check()
+        return [a.copy() for a in arguments.arrays] + self._outputs(returned)
+
+    def _measure(
+        self,
+        builts: list[Built],
+        schedule: Schedule,
+        expected: Sequence[np.ndarray] | None,
+    ) -> list[Times]:
+        timers = Timers()
+        arguments = _Guarded(self._args)
+        programs = [self._load(built.library) for built in builts]
+        times = [Times() for _ in builts]
+        for program in programs:
+            returned = program(*arguments.fresh())
+            arguments.check()
+            if expected is not None:
+                compare(arguments.arrays + self._outputs(returned), expected)
+        started = time.perf_counter()
+        for turn in range(schedule.repeats):
+            if turn >= schedule.at_least and time.perf_counter() - started > schedule.seconds:
+                break
+            for built, program, taken in zip(builts, programs, times, strict=True):
+                values = arguments.fresh()
+                timers.reset()
+                begun = time.perf_counter()
+                program(*values)
+                taken.seconds.append(time.perf_counter() - begun)
+                _add_nests(taken.nests, built.owners, timers.read())
+            first, last = min(times[0].seconds), min(times[-1].seconds)
+            if schedule.give_up and last > schedule.give_up * first:
+                break
+        return times
+
+
+def _add_nests(nests: dict[int, list[float]], owners: Any, elements: dict[int, float]) -> None:
+    sums: dict[int, float] = {}
+    for element, seconds in elements.items():
+        if element in owners:
+            sums[owners[element]] = sums.get(owners[element], 0.0) + seconds
+    for position, seconds in sums.items():
+        nests.setdefault(position, []).append(seconds)
+
+
+class _Guarded:
+    """Copies of the arguments, each array between two guard zones."""
+
+    def __init__(self, args: Sequence[Any]) -> None:
+        self._args = list(args)
+        self._buffers: list[np.ndarray] = []
+        self.arrays: list[np.ndarray] = []
+        for value in self._args:
+            if isinstance(value, np.ndarray):
+                self._make(value)
+
+    def _make(self, value: np.ndarray) -> None:
+        order = "C" if value.flags["C_CONTIGUOUS"] else "F"
+        buffer = np.full(value.nbytes + 2 * GUARD_BYTES + 64, GUARD_VALUE, np.uint8)
+        start = GUARD_BYTES - buffer.ctypes.data % 64
+        middle = buffer[start : start + value.nbytes]
+        self._buffers.append(buffer)
+        self.arrays.append(middle.view(value.dtype).reshape(value.shape, order=order))
+
+    def fresh(self) -> list[Any]:
+        """The arguments with their first values."""
+        arrays = iter(self.arrays)
+        values = []
+        for value in self._args:
+            if isinstance(value, np.ndarray):
+                array = next(arrays)
+                np.copyto(array, value)
+                values.append(array)
+            else:
+                values.append(value)
+        return values
+
+    def check(self) -> None:
+        """Raise `WrongResultError` if a guard zone has been written to."""
+        for buffer, array in zip(self._buffers, self.arrays, strict=True):
+            start = array.ctypes.data - buffer.ctypes.data
+            before, after = buffer[:start], buffer[start + array.nbytes :]
+            if (before != GUARD_VALUE).any() or (after != GUARD_VALUE).any():
+                raise WrongResultError("the program writes past the end of an array")
+
+
+def compare(results: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
+    """Raise `WrongResultError` where `results` are not `expected` within `TOLERANCE`.
+
+    Infinities and NaNs must stand in the same places.
+    """
+    if len(results) != len(expected):
+        raise WrongResultError(f"{len(results)} results instead of {len(expected)}")
+    for number, (got, want) in enumerate(zip(results, expected, strict=True)):
+        if got.shape != want.shape:
+            raise WrongResultError(f"result {number} has shape {got.shape}, not {want.shape}")
+        if got.dtype.kind not in "fc":
+            if not np.array_equal(got, want):
+                raise WrongResultError(f"result {number} differs from the unoptimised program's")
+            continue
+        finite = np.isfinite(want)
+        if not np.array_equal(finite, np.isfinite(got)):
+            raise WrongResultError(f"result {number} is not finite where it should be, or reversed")
+        if not finite.any():
+            continue
+        scale = float(np.abs(want[finite]).max())
+        worst = float(np.abs(got[finite] - want[finite]).max())
+        limit = TOLERANCE.get(want.dtype.str[1:], 1e-6) * scale
+        if worst > limit:
+            raise WrongResultError(f"result {number} is off by {worst:.3g}, more than {limit:.3g}")
