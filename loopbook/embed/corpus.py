@@ -1,0 +1,206 @@
+"""What the encoder is trained and judged on: traced kernels, and views of their nests."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import random
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.embed.graph import NestGraph, nest_graph
+from loopbook.embed.kernels import Kernel, kernels
+from loopbook.embed.variants import random_variant
+from loopbook.errors import LoopbookError, SdfgError
+from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.reader import read_nests
+
+MAX_NODES = 400
+"""Larger nests are left out of training: they cost much and are few."""
+
+_COPY = re.compile(r"_\d+$")
+_LOOP_COPY = re.compile(r"_?\d+$")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A traced program.
+
+    Attributes:
+        family, label: see `loopbook.embed.kernels.Kernel`.
+        text: its prepared SDFG.
+    """
+
+    family: str
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One nest in one variant.
+
+    Attributes:
+        loop_parts: for each loop, the part that it plays, comparable within a family.
+        container_parts: the same for each array.
+    """
+
+    graph: NestGraph
+    loop_parts: tuple[str, ...]
+    container_parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class NestClass:
+    """Nests that should be found for each other.
+
+    Attributes:
+        name: same in every run.
+        family: number of the family; nests of one family should be near.
+        views: all variants, at least two.
+    """
+
+    name: str
+    family: int
+    views: list[View]
+
+
+def trace_kernels(
+    found: Iterable[Kernel], progress: Callable[[int], None] | None = None
+) -> Iterator[Document]:
+    """Prepared SDFGs of `found`; what docc cannot parse is left out."""
+    from loopbook.sdfg.frontend import trace
+    from loopbook.sdfg.program import prepare
+
+    with tempfile.TemporaryDirectory(prefix="loopbook-kernels-") as folder:
+        for number, kernel in enumerate(found):
+            path = Path(folder) / f"kernel_{number}.py"
+            path.write_text("import numpy as np\n\n\n" + kernel.source)
+            arguments: list[Any] = [
+                np.zeros(shape, kernel.dtype) if shape else 1.5 for shape in kernel.arguments
+            ]
+            try:
+                text = prepare(trace(_function(path), arguments)).to_json()
+            except SdfgError:
+                continue
+            finally:
+                path.unlink()
+                if progress is not None:
+                    progress(number + 1)
+            yield Document(kernel.family, kernel.label, text)
+
+
+def polybench_documents() -> Iterator[Document]:
+    """Prepared SDFGs of the PolyBench kernels; what docc cannot parse is left out."""
+    from loopbook.sdfg.frontend import trace
+    from loopbook.sdfg.program import prepare
+    from loopbook.workloads import polybench
+    from loopbook.workloads.workload import load_workload
+
+    for path in sorted(Path(polybench.__path__[0]).glob("[!_]*.py")):
+        try:
+            workload = load_workload(path)
+            text = prepare(trace(workload.kernel, workload.arguments("MINI"))).to_json()
+        except LoopbookError:
+            continue
+        yield Document(f"polybench {path.stem}", f"polybench {path.stem}", text)
+
+
+def collect(
+    path: Path,
+    seed: int,
+    classes: int,
+    variants: int,
+    progress: Callable[[int], None] | None = None,
+) -> list[Document]:
+    """Traced synthetic kernels and PolyBench, kept in the file `path` from one run to the next."""
+    wanted = {"seed": seed, "classes": classes, "variants": variants}
+    if path.exists():
+        try:
+            with gzip.open(path, "rt") as file:
+                if json.loads(next(file)) == wanted:
+                    return [Document(*json.loads(line)) for line in file]
+        except (OSError, EOFError, ValueError, StopIteration, TypeError):
+            path.unlink()  # cut short or damaged: traced again below
+    documents = list(trace_kernels(kernels(seed, classes, variants), progress))
+    documents += polybench_documents()
+    partial = path.with_name(path.name + ".part")
+    with gzip.open(partial, "wt", compresslevel=3) as file:
+        for row in (wanted, *([d.family, d.label, d.text] for d in documents)):
+            file.write(json.dumps(row) + "\n")
+    partial.replace(path)
+    return documents
+
+
+def nest_classes(documents: Sequence[Document], seed: int, views: int) -> list[NestClass]:
+    """Classes of nests with `views` random variants of each traced nest, and the nest itself.
+
+    Nests that are equal although their labels differ (docc normalises much away) end up in one
+    class.
+    """
+    rng = random.Random(seed)
+    families: dict[str, int] = {}
+    merged: dict[str, str] = {}
+    by_fingerprint: dict[str, str] = {}
+    collected: dict[str, tuple[int, list[View]]] = {}
+
+    def root(name: str) -> str:
+        while name in merged:
+            name = merged[name]
+        return name
+
+    for document in documents:
+        family = families.setdefault(document.family, len(families))
+        parsed = json.loads(document.text)
+        names = [_class_name(document, nest) for nest in read_nests(parsed)]
+        for name, nest in zip(names, read_nests(parsed), strict=True):
+            _, found = collected.setdefault(root(name), (family, []))
+            known = root(by_fingerprint.setdefault(nest.fingerprint, name))
+            if known != root(name):
+                collected[known][1].extend(found)
+                del collected[root(name)]
+                merged[root(name)] = known
+        variants = [parsed, *(random_variant(parsed, rng) for _ in range(views))]
+        for variant in variants:
+            for nest in read_nests(variant):
+                name = root(_class_name(document, nest))
+                graph = nest_graph(nest)
+                if name in collected and graph.nodes <= MAX_NODES:
+                    collected[name][1].append(_view(nest, graph))
+    return [
+        NestClass(name, family, found)
+        for name, (family, found) in collected.items()
+        if len(found) > 1
+    ]
+
+
+def _view(nest: Nest, graph: NestGraph) -> View:
+    return View(
+        graph,
+        tuple(_LOOP_COPY.sub("", loop.indvar) for loop in nest.loops),
+        tuple(_COPY.sub("", array.data) for array in nest.arrays),
+    )
+
+
+def _class_name(document: Document, nest: Nest) -> str:
+    """The document's label, and what tells its nests apart however they are ordered."""
+    loops = sorted(_LOOP_COPY.sub("", loop.indvar) for loop in nest.loops)
+    written = sorted({_COPY.sub("", c.data) for c in nest.containers if c.is_array and c.written})
+    return f"{document.label} [{' '.join(loops)} -> {' '.join(written)}]"
+
+
+def _function(path: Path) -> Callable[..., Any]:
+    """The function ``kernel`` of the file; docc reads a function's source, so it needs one."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.kernel

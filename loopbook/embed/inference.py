@@ -1,0 +1,156 @@
+"""Encodes nests with NumPy alone.
+
+The same arithmetic as `loopbook.embed.model`, without torch: importing torch takes longer than
+looking a nest up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from loopbook.embed.graph import (
+    GROUPS,
+    KINDS,
+    RELATION_GROUP,
+    NestGraph,
+    nest_graph,
+    side_by_side,
+)
+from loopbook.embed.weights import MESSAGE, ROUNDS, Weights, load
+from loopbook.recipes.embedding import Embedding
+from loopbook.sdfg.nest import Nest
+
+_BATCH_NODES = 4096
+_LOOP = KINDS.index("loop")
+_CONTAINER = KINDS.index("container")
+
+
+class Encoder:
+    """Turns nests into vectors.
+
+    Attributes:
+        version: name of the architecture and a short hash of the weights. Vectors of encoders with
+            different versions cannot be compared.
+    """
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights.arrays
+        self.version = weights.version
+        self.metadata = weights.metadata
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Encoder:
+        """The encoder with the weights in `path`, by default those that come with loopbook.
+
+        Raises:
+            EncoderError: if the weights are missing, damaged, or made for another nest graph.
+        """
+        return cls(load(path))
+
+    def encode(self, nest: Nest) -> Embedding:
+        """The vectors of `nest`, its loops and its arrays, each of unit length."""
+        return self.encode_many([nest])[0]
+
+    def encode_many(self, nests: Sequence[Nest]) -> list[Embedding]:
+        """The embedding of each nest; faster than one at a time."""
+        done: list[Embedding] = []
+        batch: list[Nest] = []
+        graphs: list[NestGraph] = []
+        for nest in nests:
+            graph = nest_graph(nest)
+            if batch and graph.nodes + sum(g.nodes for g in graphs) > _BATCH_NODES:
+                done += self._embeddings(batch, graphs)
+                batch, graphs = [], []
+            batch.append(nest)
+            graphs.append(graph)
+        if batch:
+            done += self._embeddings(batch, graphs)
+        return done
+
+    def _embeddings(self, nests: list[Nest], graphs: list[NestGraph]) -> list[Embedding]:
+        vectors, loops, containers = self.forward(side_by_side(graphs))
+        done, loop, container = [], 0, 0
+        for nest, vector in zip(nests, vectors, strict=True):
+            next_loop, next_container = loop + len(nest.loops), container + len(nest.arrays)
+            done.append(
+                Embedding(
+                    encoder=self.version,
+                    nest=vector,
+                    loops=loops[loop:next_loop],
+                    containers=containers[container:next_container],
+                    loop_names=tuple(loop.name for loop in nest.loops),
+                    container_names=tuple(array.name for array in nest.arrays),
+                )
+            )
+            loop, container = next_loop, next_container
+        return done
+
+    def forward(self, graph: NestGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Vectors of the nests ``(graph.count, 128)``, loops and arrays of `graph`."""
+        w = self._weights
+        state = _relu(graph.features @ w["input.weight"] + w["input.bias"])
+        state = _normalised(state, w["input.scale"], w["input.shift"])
+        slots = graph.target * len(GROUPS) + RELATION_GROUP[graph.relation]
+        by_slot = np.argsort(slots, kind="stable")
+        source, relation, slots = (
+            graph.source[by_slot],
+            graph.relation[by_slot],
+            slots[by_slot],
+        )
+        starts = np.flatnonzero(np.diff(slots, prepend=-1))
+        filled = slots[starts]
+        damping = np.sqrt(np.diff(starts, append=len(slots)))[:, None].astype(np.float32)
+        received = np.zeros((graph.nodes * len(GROUPS), MESSAGE), np.float32)
+        for number in range(ROUNDS):
+            name = f"round{number}"
+            sent = (state @ w[f"{name}.message"])[source] + w[f"{name}.relation"][relation]
+            np.maximum(sent, 0, out=sent)
+            received[filled] = np.add.reduceat(sent, starts, axis=0) / damping
+            joined = np.concatenate([state, received.reshape(graph.nodes, -1)], axis=1)
+            change = _relu(joined @ w[f"{name}.weight1"] + w[f"{name}.bias1"])
+            state = _normalised(
+                state + change @ w[f"{name}.weight2"] + w[f"{name}.bias2"],
+                w[f"{name}.scale"],
+                w[f"{name}.shift"],
+            )
+        pooled = _pooled(graph, state, state @ w["nest.score"])
+        hidden = _relu(pooled @ w["nest.weight1"] + w["nest.bias1"])
+        return (
+            _unit(hidden @ w["nest.weight2"] + w["nest.bias2"]),
+            _unit(state[graph.loops] @ w["loop.weight"] + w["loop.bias"]),
+            _unit(state[graph.containers] @ w["container.weight"] + w["container.bias"]),
+        )
+
+
+def _pooled(graph: NestGraph, state: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """For each nest: attention over its nodes, maximum, mean of loops, mean of containers."""
+    starts = np.searchsorted(graph.owner, np.arange(graph.count))
+    highest = np.maximum.reduceat(score, starts, axis=0)
+    weight = np.exp(score - highest[graph.owner])
+    weight /= np.add.reduceat(weight, starts, axis=0)[graph.owner]
+    parts = [np.add.reduceat(weight * state, starts, axis=0)]
+    parts.append(np.maximum.reduceat(state, starts, axis=0))
+    for kind in (_LOOP, _CONTAINER):
+        chosen = (graph.kind == kind)[:, None].astype(np.float32)
+        count = np.add.reduceat(chosen, starts, axis=0)
+        total = np.add.reduceat(chosen * state, starts, axis=0)
+        parts.append(total / np.maximum(count, 1))
+    return np.concatenate(parts, axis=1)
+
+
+def _relu(values: np.ndarray) -> np.ndarray:
+    return np.maximum(values, 0, out=values)
+
+
+def _normalised(values: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    centred = values - values.mean(axis=1, keepdims=True)
+    variance = np.einsum("ij,ij->i", centred, centred)[:, None] / values.shape[1]
+    return centred / np.sqrt(variance + 1e-5) * scale + shift
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return rows / np.maximum(length, 1e-12)

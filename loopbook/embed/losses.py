@@ -1,0 +1,59 @@
+"""What training makes small.
+
+A batch holds two views, a and b, of each of its classes. Nests are pulled to the other view of
+their class, less strongly to their family, and away from the rest. Loops, and containers, are
+pulled to those of the other view that play the same part, and away from the others there.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+TEMPERATURE = 0.1
+FAMILY_WEIGHT = 0.15
+"""How strongly a nest is pulled to another class of its family; 1 is its own class."""
+
+
+def nest_loss(a: Tensor, b: Tensor, family: Tensor) -> Tensor:
+    """InfoNCE with soft targets; row i of `a` and of `b` belong to class i. Unit vectors."""
+    alike = FAMILY_WEIGHT * (family[:, None] == family[None, :]).float()
+    alike.fill_diagonal_(1.0)
+    wanted = alike / alike.sum(1, keepdim=True)
+    scores = a @ b.T / TEMPERATURE
+    there = functional.cross_entropy(scores, wanted)
+    back = functional.cross_entropy(scores.T, wanted)
+    return (there + back) / 2
+
+
+def matching_loss(
+    a: Tensor,
+    b: Tensor,
+    parts: tuple[Tensor, Tensor],
+    owners: tuple[Tensor, Tensor],
+    family: Tensor,
+) -> Tensor:
+    """How badly parts (loops or containers) of one view find theirs in the other one.
+
+    Each part of class x in view a chooses among the parts of class y in view b, for x = y and, with
+    `FAMILY_WEIGHT`, for all x and y of one family.
+
+    Args:
+        a, b: unit vectors of the parts, ``(n, d)`` and ``(m, d)``.
+        parts: for each view, numbers of the parts that they play.
+        owners: for each view, the class of each, an index into `family`.
+        family: family of each class in the batch.
+    """
+    scores = torch.exp((a @ b.T - 1.0) / TEMPERATURE)
+    member = functional.one_hot(owners[1], len(family)).float()
+    same = (parts[0][:, None] == parts[1][None, :]).float()
+    chosen = (scores * same) @ member
+    all_of = scores @ member
+    own = owners[0][:, None] == torch.arange(len(family))[None, :]
+    weight = (family[owners[0]][:, None] == family[None, :]).float() * FAMILY_WEIGHT
+    weight = torch.where(own, torch.ones_like(weight), weight)
+    # Where all parts play the same, or none does, there is nothing to choose.
+    weight = weight * ((same @ member > 0) & ((1.0 - same) @ member > 0))
+    loss = torch.log(all_of + 1e-9) - torch.log(chosen + 1e-9)
+    return (weight * loss).sum() / weight.sum().clamp(min=1.0)
