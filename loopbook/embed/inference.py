@@ -102,13 +102,12 @@ class Encoder:
         )
         starts = np.flatnonzero(np.diff(slots, prepend=-1))
         filled = slots[starts]
-        damping = np.sqrt(np.diff(starts, append=len(slots)))[:, None].astype(np.float32)
+        damping = (np.diff(starts, append=len(slots)) ** -0.5)[:, None].astype(np.float32)
         received = np.zeros((graph.nodes * len(GROUPS), MESSAGE), np.float32)
         for number in range(ROUNDS):
             name = f"round{number}"
             sent = (state @ w[f"{name}.message"])[source] + w[f"{name}.relation"][relation]
-            np.maximum(sent, 0, out=sent)
-            received[filled] = np.add.reduceat(sent, starts, axis=0) / damping
+            received[filled] = np.add.reduceat(_relu(sent), starts, axis=0) * damping
             joined = np.concatenate([state, received.reshape(graph.nodes, -1)], axis=1)
             change = _relu(joined @ w[f"{name}.weight1"] + w[f"{name}.bias1"])
             state = _normalised(
@@ -142,13 +141,19 @@ def _pooled(graph: NestGraph, state: np.ndarray, score: np.ndarray) -> np.ndarra
 
 
 def _relu(values: np.ndarray) -> np.ndarray:
+    """In place."""
     return np.maximum(values, 0, out=values)
 
 
 def _normalised(values: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    centred = values - values.mean(axis=1, keepdims=True)
-    variance = np.einsum("ij,ij->i", centred, centred)[:, None] / values.shape[1]
-    return centred / np.sqrt(variance + 1e-5) * scale + shift
+    """Layer normalisation, in place."""
+    width = values.shape[1]
+    values -= np.add.reduce(values, axis=1, keepdims=True) / width
+    variance = np.einsum("ij,ij->i", values, values)[:, None] / width
+    values /= np.sqrt(variance + 1e-5)
+    values *= scale
+    values += shift
+    return values
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:

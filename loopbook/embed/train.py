@@ -10,8 +10,6 @@ from __future__ import annotations
 import datetime
 import json
 import random
-import shlex
-import sys
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -256,6 +254,7 @@ def _split(classes: Sequence[NestClass]) -> tuple[list[NestClass], list[NestClas
 def _metadata(
     settings: dict[str, Any], losses: list[float], nests: int, classes: int
 ) -> dict[str, Any]:
+    arguments = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "schema")
     return {
         "settings": settings,
         "seed": settings["seed"],
@@ -263,5 +262,5 @@ def _metadata(
         "nests": nests,
         "classes": classes,
         "losses": [round(loss, 4) for loss in losses],
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": f"loopbook.embed.train.train(out, {arguments})",
     }
