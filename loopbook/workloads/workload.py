@@ -130,7 +130,7 @@ class Workload:
         return arguments
 
     def _named(self, values: tuple[Any, ...], wanted: list[str]) -> dict[str, Any]:
-        """Names for a tuple: those of the return line if the kernel knows them, else by position."""
+        """Names for a tuple: the return line's if they serve the kernel, else by position."""
         if len(self._returned) == len(values):
             data = dict(zip(self._returned, values, strict=True))
             if data.keys() >= set(wanted) or len(values) != len(wanted):

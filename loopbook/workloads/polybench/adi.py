@@ -1,7 +1,7 @@
 """PolyBench/C 4.2.1 ``adi``: 2-D heat equation by alternating-direction implicit steps.
 
-PolyBench's coefficients a..f are named after what they are: ``d_`` the off-diagonal, ``m_`` the main
-diagonal of the implicit step along columns (x) and rows (y).
+PolyBench's coefficients a..f are named after what they are: ``d_`` the off-diagonal, ``m_`` the
+main diagonal of the implicit step along columns (x) and rows (y).
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def kernel(TSTEPS, N, u, v, p, q):
     d_y = -mul2 / 2.0
     m_y = 1.0 + mul2
 
-    for t in range(1, TSTEPS + 1):
+    for t in range(1, TSTEPS + 1):  # noqa: B007
         for i in range(1, u.shape[0] - 1):
             v[0, i] = 1.0
             p[i, 0] = 0.0

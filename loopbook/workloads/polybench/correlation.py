@@ -38,10 +38,11 @@ def kernel(float_n, data, corr, mean, stddev):
         # A column that hardly varies would divide by almost nothing below.
         stddev[j] = 1.0 if stddev[j] <= 0.1 else stddev[j]
 
-    for i in range(data.shape[0]):
+    # Its own row index: docc 0.8 shares a variable that other loops use between threads.
+    for row in range(data.shape[0]):
         for j in range(data.shape[1]):
-            data[i, j] -= mean[j]
-            data[i, j] = data[i, j] / (np.sqrt(float_n) * stddev[j])
+            data[row, j] -= mean[j]
+            data[row, j] = data[row, j] / (np.sqrt(float_n) * stddev[j])
 
     for i in range(corr.shape[0] - 1):
         corr[i, i] = 1.0

@@ -28,9 +28,10 @@ def kernel(float_n, data, cov, mean):
             mean[j] += data[i, j]
         mean[j] /= float_n
 
-    for i in range(data.shape[0]):
+    # Its own row index: docc 0.8 shares a variable that other loops use between threads.
+    for row in range(data.shape[0]):
         for j in range(data.shape[1]):
-            data[i, j] -= mean[j]
+            data[row, j] -= mean[j]
 
     for i in range(cov.shape[0]):
         for j in range(i, cov.shape[0]):

@@ -1,4 +1,4 @@
-"""PolyBench/C 4.2.1 ``gesummv``: the sum of two matrix-vector products, y := alpha*A*x + beta*B*x."""
+"""PolyBench/C 4.2.1 ``gesummv``: two matrix-vector products, y := alpha*A*x + beta*B*x."""
 
 import numpy as np
 

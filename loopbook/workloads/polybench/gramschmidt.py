@@ -1,9 +1,9 @@
 """PolyBench/C 4.2.1 ``gramschmidt``: modified Gram-Schmidt, A = Q*R column by column.
 
-PolyBench's data sets have more columns than rows, and many equal columns. From the first column that
-depends on those before it, Q and R hold amplified rounding, or NaN where the remainder is exactly
-zero: right programs that merely add up in another order differ there completely. ``results`` names
-what they must agree on.
+PolyBench's data sets have more columns than rows, and many equal columns. From the first column
+that depends on those before it, Q and R hold amplified rounding, or NaN where the remainder is
+exactly zero: right programs that merely add up in another order differ there completely.
+``results`` names what they must agree on.
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ def initialize(N):
 
 
 def kernel(TSTEPS, A, B):
-    for t in range(1, TSTEPS + 1):
+    for t in range(1, TSTEPS + 1):  # noqa: B007
         for i in range(1, A.shape[0] - 1):
             for j in range(1, A.shape[0] - 1):
                 for k in range(1, A.shape[0] - 1):

@@ -17,7 +17,7 @@ def initialize(N):
 
 
 def kernel(TSTEPS, A, B):
-    for t in range(TSTEPS):
+    for t in range(TSTEPS):  # noqa: B007
         for i in range(1, A.shape[0] - 1):
             B[i] = 0.33333 * (A[i - 1] + A[i] + A[i + 1])
         for i in range(1, A.shape[0] - 1):

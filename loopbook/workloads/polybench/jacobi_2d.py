@@ -19,7 +19,7 @@ def initialize(N):
 
 
 def kernel(TSTEPS, A, B):
-    for t in range(TSTEPS):
+    for t in range(TSTEPS):  # noqa: B007
         for i in range(1, A.shape[0] - 1):
             for j in range(1, A.shape[0] - 1):
                 B[i, j] = 0.2 * (A[i, j] + A[i, j - 1] + A[i, 1 + j] + A[1 + i, j] + A[i - 1, j])

@@ -16,7 +16,7 @@ def initialize(N):
 
 
 def kernel(TSTEPS, A):
-    for t in range(TSTEPS):
+    for t in range(TSTEPS):  # noqa: B007
         for i in range(1, A.shape[0] - 1):
             for j in range(1, A.shape[0] - 1):
                 A[i, j] = (
@@ -33,7 +33,7 @@ def kernel(TSTEPS, A):
 
 
 def reference(TSTEPS, A):
-    # Along a row only the left neighbour is new: a first-order linear recurrence, x = (known + x)/9.
+    # Along a row only the left neighbour is new: a linear recurrence, x[j] = (known[j] + x[j-1])/9.
     from scipy.signal import lfilter
 
     for _ in range(TSTEPS):

@@ -22,10 +22,14 @@ def initialize(M, N):
 
 
 def kernel(alpha, A, B):
+    # Row i reads the rows below before they change, so i is sequential. docc 0.8 does not see that
+    # and would run i in parallel; a second loop over i (C scales B in the first) keeps it from that.
     for i in range(B.shape[0]):
         for j in range(B.shape[1]):
             for k in range(i + 1, B.shape[0]):
                 B[i, j] += A[k, i] * B[k, j]
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
             B[i, j] = alpha * B[i, j]
 
 
