@@ -63,12 +63,16 @@ class NestClass:
 
     Attributes:
         name: same in every run.
-        family: number of the family; nests of one family should be near.
+        family: number of the family; nests of one family should be near, and the names of the parts
+            that their loops and arrays play can be compared.
+        shape: number of the access pattern (see `access_pattern`); nests that share it should be
+            near as well, whatever family they come from.
         views: all variants, at least two.
     """
 
     name: str
     family: int
+    shape: int
     views: list[View]
 
 
@@ -149,7 +153,8 @@ def nest_classes(documents: Sequence[Document], seed: int, views: int) -> list[N
     families: dict[str, int] = {}
     merged: dict[str, str] = {}
     by_fingerprint: dict[str, str] = {}
-    collected: dict[str, tuple[int, list[View]]] = {}
+    shapes: dict[str, int] = {}
+    collected: dict[str, tuple[int, int, list[View]]] = {}
 
     def root(name: str) -> str:
         while name in merged:
@@ -161,10 +166,11 @@ def nest_classes(documents: Sequence[Document], seed: int, views: int) -> list[N
         parsed = json.loads(document.text)
         names = [_class_name(document, nest) for nest in read_nests(parsed)]
         for name, nest in zip(names, read_nests(parsed), strict=True):
-            _, found = collected.setdefault(root(name), (family, []))
+            shape = shapes.setdefault(access_pattern(nest), len(shapes))
+            *_, found = collected.setdefault(root(name), (family, shape, []))
             known = root(by_fingerprint.setdefault(nest.fingerprint, name))
             if known != root(name):
-                collected[known][1].extend(found)
+                collected[known][2].extend(found)
                 del collected[root(name)]
                 merged[root(name)] = known
         variants = [parsed, *(random_variant(parsed, rng) for _ in range(views))]
@@ -173,12 +179,42 @@ def nest_classes(documents: Sequence[Document], seed: int, views: int) -> list[N
                 name = root(_class_name(document, nest))
                 graph = nest_graph(nest)
                 if name in collected and graph.nodes <= MAX_NODES:
-                    collected[name][1].append(_view(nest, graph))
+                    collected[name][2].append(_view(nest, graph))
     return [
-        NestClass(name, family, found)
-        for name, (family, found) in collected.items()
+        NestClass(name, family, shape, found)
+        for name, (family, shape, found) in collected.items()
         if len(found) > 1
     ]
+
+
+def access_pattern(nest: Nest) -> str:
+    """How the innermost statements' arrays and loops belong together, without order or strides.
+
+    All matrix products have the same text, for example, be their operands transposed or not, and
+    with or without a loop before or after that clears or scales the result.
+    """
+    depth = max((len(access.strides) for access in nest.accesses if access.subset), default=0)
+    moving: dict[int, set[int]] = {}
+    places: dict[int, set[tuple[str, ...]]] = {}
+    written: set[int] = set()
+    for access in nest.accesses:
+        if not access.subset or len(access.strides) < depth:
+            continue
+        loops = nest.ancestry(nest.blocks[access.block].parent)
+        moving.setdefault(access.container, set()).update(
+            loop.depth for loop, stride in zip(loops, access.strides, strict=True) if stride
+        )
+        places.setdefault(access.container, set()).add(access.subset)
+        if access.write:
+            written.add(access.container)
+    arrays = sorted(
+        (len(loops), array in written, len(places[array]) > 1) for array, loops in moving.items()
+    )
+    loops = sorted(
+        sorted((array in written, len(moving[array])) for array in moving if level in moving[array])
+        for level in range(depth)
+    )
+    return f"{arrays} {loops}"
 
 
 def _view(nest: Nest, graph: NestGraph) -> View:

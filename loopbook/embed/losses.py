@@ -1,8 +1,9 @@
 """What training makes small.
 
 A batch holds two views, a and b, of each of its classes. Nests are pulled to the other view of
-their class, less strongly to their family, and away from the rest. Loops, and containers, are
-pulled to those of the other view that play the same part, and away from the others there.
+their class, less strongly to those of their family or access pattern, and away from the rest.
+Loops, and containers, are pulled to those of the other view that play the same part, and away from
+the others there.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from torch.nn import functional
 
 TEMPERATURE = 0.1
 FAMILY_WEIGHT = 0.15
-"""How strongly a nest is pulled to another class of its family; 1 is its own class."""
+"""How strongly a nest is pulled to another class of its family or access pattern; 1 is its own."""
 
 
-def nest_loss(a: Tensor, b: Tensor, family: Tensor) -> Tensor:
+def nest_loss(a: Tensor, b: Tensor, family: Tensor, shape: Tensor) -> Tensor:
     """InfoNCE with soft targets; row i of `a` and of `b` belong to class i. Unit vectors."""
-    alike = FAMILY_WEIGHT * (family[:, None] == family[None, :]).float()
+    near = (family[:, None] == family[None, :]) | (shape[:, None] == shape[None, :])
+    alike = FAMILY_WEIGHT * near.float()
     alike.fill_diagonal_(1.0)
     wanted = alike / alike.sum(1, keepdim=True)
     scores = a @ b.T / TEMPERATURE

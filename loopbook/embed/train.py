@@ -137,9 +137,12 @@ class _Run:
         self._settings = settings
         self._checkpoint = checkpoint
         self._classes = classes
-        self._families: dict[int, list[NestClass]] = {}
+        families: dict[int, list[NestClass]] = {}
+        shapes: dict[int, list[NestClass]] = {}
         for nest_class in classes:
-            self._families.setdefault(nest_class.family, []).append(nest_class)
+            families.setdefault(nest_class.family, []).append(nest_class)
+            shapes.setdefault(nest_class.shape, []).append(nest_class)
+        self._groups = [*families.values(), *shapes.values()]
         torch.manual_seed(settings["seed"])
         self.model = NestEncoder()
         self._optimizer = torch.optim.AdamW(
@@ -171,16 +174,14 @@ class _Run:
         self._save()
 
     def _batch(self, rng: random.Random) -> list[NestClass]:
-        """Classes for one batch, up to four of each family drawn: near misses teach most."""
+        """Classes for one batch, up to four of each family or shape drawn: near misses teach most."""
         size = min(self._settings["batch"], len(self._classes))
-        chosen: list[NestClass] = []
-        families = list(self._families.values())
-        rng.shuffle(families)
-        for family in families:
-            chosen += rng.sample(family, min(4, len(family)))
-            if len(chosen) >= size:
-                break
-        return chosen[:size]
+        chosen: dict[str, NestClass] = {}
+        for group in rng.sample(self._groups, len(self._groups)):
+            for nest_class in rng.sample(group, min(4, len(group))):
+                if len(chosen) < size:
+                    chosen[nest_class.name] = nest_class
+        return list(chosen.values())
 
     def _loss(self, batch: Sequence[NestClass], rng: random.Random) -> torch.Tensor:
         pairs = [rng.sample(nest_class.views, 2) for nest_class in batch]
@@ -188,7 +189,8 @@ class _Run:
         graph = side_by_side([view.graph for view in (*views[0], *views[1])])
         nests, loops, containers = self.model(graph)
         family = torch.tensor([nest_class.family for nest_class in batch])
-        loss = nest_loss(nests[: len(batch)], nests[len(batch) :], family)
+        shape = torch.tensor([nest_class.shape for nest_class in batch])
+        loss = nest_loss(nests[: len(batch)], nests[len(batch) :], family, shape)
         loss = loss + _parts_loss(loops, views, family, lambda view: view.loop_parts)
         return loss + _parts_loss(containers, views, family, lambda view: view.container_parts)
 
