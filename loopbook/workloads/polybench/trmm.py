@@ -22,8 +22,8 @@ def initialize(M, N):
 
 
 def kernel(alpha, A, B):
-    # Row i reads the rows below before they change, so i is sequential. docc 0.8 does not see that
-    # and would run i in parallel; a second loop over i (C scales B in the first) keeps it from that.
+    # Row i reads rows below it before they change, so i is sequential. docc 0.8 does not see that
+    # and would run i in parallel; a second loop over i (C scales B in the first) prevents it.
     for i in range(B.shape[0]):
         for j in range(B.shape[1]):
             for k in range(i + 1, B.shape[0]):
