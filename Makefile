@@ -1,0 +1,35 @@
+# make setup   everything that is needed, installed where it is missing
+# make demo    the main job on kernels that the book has never met
+# make test    lint and all tests
+# VENV=path and PYTHON=python choose the virtual environment and what it is made with.
+
+VENV ?= .venv
+PYTHON ?=
+export VENV PYTHON
+BIN = $(VENV)/bin
+
+.PHONY: setup demo test lint format clean
+
+setup:
+	@tools/setup.sh
+
+demo: setup
+	@$(BIN)/python examples/demo.py
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# The virtual environment stays: delete it by hand to begin afresh.
+clean:
+	rm -rf build dist out .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	find loopbook tests examples benchmarks -name __pycache__ -type d -exec rm -rf {} +
