@@ -9,7 +9,7 @@ survivors keep their names, hands the names of moved loops on, and names what th
 ``peel L0``      ``L0.rest`` and ``Ln.rest`` for the copies of ``L0`` and the loops in it
 ``collapse L0``  ``L0.flat``
 ``distribute``   ``L0.part1``, ``L0.part2``… after what stays ``L0``
-``stage L2 A0``  ``A0.load``, ``A0.load1``…, ``A0.store``… for the copying loops
+``stage L2 A0``  ``L2.load``, ``L2.load1``…, ``L2.store``… for the copying loops
 =============== ==========================================================================
 
 A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` copies.
@@ -267,7 +267,7 @@ class Workbench:
         data = self._data.get(container)
         if data is None:
             raise self._refusal(f"there is no container {container} in this nest")
-        label = f"{container}.load"
+        label = f"{loop}.load"
         whole = _copies_whole_tiles(scope)
         for node in _accesses(scope.body, data):
             if way == "out" and whole:

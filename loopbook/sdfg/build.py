@@ -9,6 +9,7 @@ from pathlib import Path
 
 from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 
+from loopbook.errors import IllegalStepError
 from loopbook.sdfg import compiler, program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.sandbox import run_limited
@@ -28,12 +29,14 @@ class Built:
         library: the shared library.
         code: hash of the generated C++: equal for candidates that are the same in the end.
         owners: element id of each outermost loop in the finished program to the position of the
-            nest that it came from, for reading the timers.
+            nest that it came from, for reading the timers. For docc's own schedule: its place.
+        recipes: the steps that were applied to each nest.
     """
 
     library: Path
     code: str
     owners: Mapping[int, int]
+    recipes: Mapping[int, tuple[StepPair, ...]]
 
 
 def build_baseline(text: str, target: str, folder: Path, *, timers: bool = False) -> Built:
@@ -56,9 +59,21 @@ def build_baseline(text: str, target: str, folder: Path, *, timers: bool = False
 
 
 def build_tuned(
-    text: str, target: str, recipes: Recipes, folder: Path, *, timers: bool = False
+    text: str,
+    target: str,
+    recipes: Recipes,
+    folder: Path,
+    *,
+    timers: bool = False,
+    lenient: bool = False,
+    known: frozenset[str] = frozenset(),
 ) -> Built:
     """Prepare the SDFG, apply recipes to its nests, finish with docc's schedule, and compile.
+
+    Args:
+        lenient: leave out steps that do not fit instead of raising `IllegalStepError`.
+        known: codes (see `Built`) that need no compile any more: their `library` comes back as a
+            path that does not exist.
 
     Raises:
         SdfgError: docc cannot read or normalise the text.
@@ -75,31 +90,51 @@ def build_tuned(
         fixed,
         folder,
         timers,
+        lenient,
+        known,
         seconds=BUILD_SECONDS,
         memory=BUILD_BYTES,
         what="the compile",
     )
 
 
-def transform(text: str, target: str, recipes: Recipes) -> tuple[StructuredSDFG, dict[int, int]]:
+Transformed = tuple[StructuredSDFG, dict[int, int], dict[int, tuple[StepPair, ...]]]
+
+
+def transform(text: str, target: str, recipes: Recipes, *, lenient: bool = False) -> Transformed:
     """Prepare the SDFG, apply recipes to its nests, give the rest docc's own schedule.
 
     Returns:
-        The finished SDFG, and its owners (see `Built`).
+        The finished SDFG, its owners and the steps that were applied (see `Built`).
     """
     sdfg = program.prepare(text)
     owners: dict[int, int] = {}
+    applied: dict[int, tuple[StepPair, ...]] = {}
     for nest in program.nests(sdfg):
         bench = Workbench(sdfg, nest)
-        for position, (op, args) in enumerate(recipes.get(nest.position, ())):
-            bench.apply(op, args, position)
+        steps = recipes.get(nest.position, ())
+        applied[nest.position] = _apply(bench, steps, lenient)
         owners |= dict.fromkeys(bench.names.values(), nest.position)
     before = [owners.get(element) for element in _outermost(sdfg)]
     program.finish(sdfg, target)
     after = _outermost(sdfg)
     if len(before) != len(after):
-        return sdfg, {}
-    return sdfg, {e: owner for e, owner in zip(after, before, strict=True) if owner is not None}
+        return sdfg, {}, applied
+    kept = {e: owner for e, owner in zip(after, before, strict=True) if owner is not None}
+    return sdfg, kept, applied
+
+
+def _apply(bench: Workbench, steps: Iterable[StepPair], lenient: bool) -> tuple[StepPair, ...]:
+    applied = []
+    for position, (op, args) in enumerate(steps):
+        try:
+            bench.apply(op, args, position)
+        except IllegalStepError:
+            if not lenient:
+                raise
+        else:
+            applied.append((op, args))
+    return tuple(applied)
 
 
 def _outermost(sdfg: StructuredSDFG) -> list[int]:
@@ -108,17 +143,26 @@ def _outermost(sdfg: StructuredSDFG) -> list[int]:
 
 
 def _baseline(text: str, target: str, folder: Path, timers: bool) -> Built:
-    return _compile(program.baseline(text, target), target, {}, folder, timers)
+    sdfg = program.baseline(text, target)
+    owners = {element: place for place, element in enumerate(_outermost(sdfg))}
+    return Built(program.build(sdfg, folder, target, timers=timers), _code(sdfg), owners, {})
 
 
-def _tuned(text: str, target: str, recipes: Recipes, folder: Path, timers: bool) -> Built:
-    sdfg, owners = transform(text, target, recipes)
-    return _compile(sdfg, target, owners, folder, timers)
-
-
-def _compile(
-    sdfg: StructuredSDFG, target: str, owners: dict[int, int], folder: Path, timers: bool
+def _tuned(
+    text: str,
+    target: str,
+    recipes: Recipes,
+    folder: Path,
+    timers: bool,
+    lenient: bool,
+    known: frozenset[str],
 ) -> Built:
-    code = hashlib.sha256(sdfg.to_cpp().encode()).hexdigest()[:32]
-    library = program.build(sdfg, folder, target, timers=timers)
-    return Built(library, code, owners)
+    sdfg, owners, applied = transform(text, target, recipes, lenient=lenient)
+    code = _code(sdfg)
+    if code in known:
+        return Built(folder / "known", code, owners, applied)
+    return Built(program.build(sdfg, folder, target, timers=timers), code, owners, applied)
+
+
+def _code(sdfg: StructuredSDFG) -> str:
+    return hashlib.sha256(sdfg.to_cpp().encode()).hexdigest()[:32]

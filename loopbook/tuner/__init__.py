@@ -1,0 +1,1 @@
+"""Finds recipes by measuring."""

@@ -1,0 +1,104 @@
+"""Perfectly nested chains of loops: what tiling and interchange work on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from loopbook.sdfg.nest import Loop, Nest, Stride
+
+MISS_COST = {
+    Stride.ZERO: 0.0,
+    Stride.UNIT: 1.0,
+    Stride.CONSTANT: 4.0,
+    Stride.SYMBOLIC: 8.0,
+    Stride.NON_AFFINE: 8.0,
+}
+"""Cache lines that an access touches per iteration of the innermost loop, in eighths of a line."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Loops of which each but the last holds nothing but the next.
+
+    Attributes:
+        loops: outermost first.
+    """
+
+    nest: Nest
+    loops: tuple[Loop, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(loop.name for loop in self.loops)
+
+    def innermost_cost(self, loop: Loop) -> float:
+        """How badly the chain's accesses would walk memory with `loop` innermost."""
+        return sum(MISS_COST[stride] for stride, _ in self._strides(loop))
+
+    def by_locality(self) -> list[str]:
+        """The loops' names, the one that suits the innermost place best last."""
+        ranked = sorted(self.loops, key=lambda loop: (-self.innermost_cost(loop), loop.index))
+        return [loop.name for loop in ranked]
+
+    def moves_output(self, loop: Loop) -> bool:
+        """Whether some array that is written moves with `loop`: it is no pure reduction loop."""
+        return any(write and stride != Stride.ZERO for stride, write in self._strides(loop))
+
+    def staged_outputs(self, reduction: str) -> list[str]:
+        """Arrays that are read and written inside the chain and do not move with `reduction`."""
+        loop = next(loop for loop in self.loops if loop.name == reduction)
+        read, written, moving = set(), set(), set()
+        for access in self.nest.accesses:
+            container = self.nest.containers[access.container]
+            if not container.is_array or not self._inside(access.block):
+                continue
+            (written if access.write else read).add(container.name)
+            if loop.depth < len(access.strides) and access.strides[loop.depth] != Stride.ZERO:
+                moving.add(container.name)
+        return sorted((read & written) - moving)
+
+    def inputs(self) -> list[str]:
+        """Arrays that the chain only reads."""
+        read, written = set(), set()
+        for access in self.nest.accesses:
+            container = self.nest.containers[access.container]
+            if container.is_array and self._inside(access.block):
+                (written if access.write else read).add(container.name)
+        return sorted(read - written)
+
+    def _inside(self, block: int) -> bool:
+        parent = self.nest.blocks[block].parent
+        return any(loop.index == self.loops[-1].index for loop in self.nest.ancestry(parent))
+
+    def _strides(self, loop: Loop) -> list[tuple[Stride, bool]]:
+        return [
+            (access.strides[loop.depth], access.write)
+            for access in self.nest.accesses
+            if self.nest.containers[access.container].is_array
+            and self._inside(access.block)
+            and loop.depth < len(access.strides)
+        ]
+
+
+def chains(nest: Nest) -> list[Chain]:
+    """The maximal chains of a nest in preorder; every loop stands in exactly one."""
+    children = defaultdict(list)
+    for parent, child in nest.contains:
+        children[parent].append(child)
+
+    found: list[Chain] = []
+
+    def visit(index: int) -> None:
+        run = [nest.loops[index]]
+        while True:
+            inner = children[("loop", run[-1].index)]
+            if len(inner) != 1 or inner[0][0] != "loop":
+                break
+            run.append(nest.loops[inner[0][1]])
+        found.append(Chain(nest, tuple(run)))
+        for loop in nest.children(run[-1].index):
+            visit(loop.index)
+
+    visit(0)
+    return found

@@ -1,0 +1,125 @@
+"""The log of trials: one JSON line for each measured candidate, written as soon as it is measured.
+
+A killed search leaves at most one torn line at the end, which reading skips. Searches resume from
+their log: what was measured is told to the strategy again instead of being measured again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loopbook.errors import BookError, RecipeError
+from loopbook.recipes.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One measured candidate of one nest.
+
+    Attributes:
+        number: of the candidate in its search, from 0; a candidate may hold several nests.
+        nest: position in the program.
+        status: see `loopbook.tuner.session.Outcome`.
+        speedup: of the nest over docc's own schedule on it; 0 for a failure.
+        seconds: of the whole program; 0 for a failure.
+        message: why it failed.
+    """
+
+    number: int
+    nest: int
+    fingerprint: str
+    recipe: Recipe
+    status: str
+    speedup: float = 0.0
+    seconds: float = 0.0
+    message: str = ""
+
+
+@dataclass
+class TrialLog:
+    """Trials of one search in a file.
+
+    Attributes:
+        path: the file, made on first write; None keeps the trials in memory only.
+        header: what the search is (kernel, target, sizes, seed…). A file with another header is
+            another search's: it is moved aside, not overwritten.
+    """
+
+    path: Path | None
+    header: dict[str, Any]
+    trials: list[Trial] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.path is None or not self.path.exists():
+            return
+        lines = list(_lines(self.path))
+        if not lines or lines[0] != self.header:
+            self.path.replace(_aside(self.path))
+            return
+        for line in lines[1:]:
+            try:
+                recipe = Recipe.from_json(line.pop("recipe"))
+                self.trials.append(Trial(recipe=recipe, **line))
+            except (KeyError, TypeError, RecipeError):
+                continue
+
+    @property
+    def next_number(self) -> int:
+        """Number of the next candidate to measure."""
+        return max((trial.number for trial in self.trials), default=-1) + 1
+
+    def add(self, *trials: Trial) -> None:
+        """Keep `trials`, on disk before this returns.
+
+        Raises:
+            BookError: if the file cannot be written.
+        """
+        self.trials += trials
+        if self.path is None:
+            return
+        try:
+            fresh = not self.path.exists()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a+b") as file:
+                torn = not fresh and _ends_torn(self.path)
+                text = "\n" if torn else ""
+                if fresh:
+                    text += json.dumps(self.header) + "\n"
+                for trial in trials:
+                    text += json.dumps(asdict(trial) | {"recipe": trial.recipe.to_json()}) + "\n"
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise BookError(f"cannot write {self.path}: {error.strerror}") from None
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(errors="replace").splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _ends_torn(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        if not file.tell():
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
+
+
+def _aside(path: Path) -> Path:
+    number = 1
+    while (other := path.with_suffix(f".old{number}{path.suffix}")).exists():
+        number += 1
+    return other

@@ -1,0 +1,144 @@
+"""Fills a book from a suite of workloads, one after the other, and goes on where it was stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from loopbook.errors import LoopbookError
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.record import Record
+from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.step import Step
+from loopbook.sdfg import frontend
+from loopbook.sdfg.build import build_baseline
+from loopbook.sdfg.run import Binding, Schedule
+from loopbook.tuner.tune import Progress, Settings, Tuned, tune
+from loopbook.workloads.workload import Workload
+
+LONG_ENOUGH = 0.004
+"""A workload is searched at the smallest preset at which docc's own schedule takes this long."""
+
+TOO_LONG = 20.0
+"""A size at which it takes longer than this is not used to confirm."""
+
+PRESETS = ("MEDIUM", "LARGE")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One workload for one target."""
+
+    workload: Workload
+    target: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a job: its records, or why there are none.
+
+    Attributes:
+        skipped: it had been done before.
+        seconds: it took.
+    """
+
+    job: Job
+    tuned: Tuned | None
+    error: str = ""
+    skipped: bool = False
+    seconds: float = 0.0
+
+
+def jobs(workloads: Iterable[Workload], targets: Sequence[str]) -> list[Job]:
+    """All workloads for the first target, then all for the next, which can start from the first."""
+    listed = list(workloads)
+    return [Job(workload, target) for target in targets for workload in listed]
+
+
+def seed(
+    todo: Sequence[Job],
+    hardware: Callable[[str], HardwareProfile],
+    settings: Settings,
+    *,
+    logs: Path,
+    known: Callable[[Job], Sequence[Record]],
+    keep: Callable[[Sequence[Record]], None],
+    progress: Callable[[Job], Progress] | None = None,
+) -> Iterator[Done]:
+    """Tune jobs and keep their records.
+
+    A job whose records are known is skipped; one that was stopped in the middle goes on from its log.
+
+    Args:
+        hardware: target to the profile to tune for.
+        logs: folder for the logs of trials.
+        known: a job's records that have been kept before.
+        keep: stores a job's records, all or none.
+        progress: makes the callback for a job's search.
+    """
+    for job in todo:
+        if known(job):
+            yield Done(job, None, skipped=True)
+            continue
+        started = time.monotonic()
+        try:
+            preset, confirm = sizes_for(job)
+            tuned = tune(
+                job.workload,
+                preset,
+                hardware(job.target),
+                replace(settings, target=job.target, confirm=confirm),
+                log=logs / f"{job.workload.name}-{job.target}.jsonl",
+                starts=_starts(job, known),
+                **({"progress": progress(job)} if progress else {}),
+            )
+        except LoopbookError as error:
+            yield Done(job, None, str(error), seconds=time.monotonic() - started)
+            continue
+        keep(tuned.records)
+        yield Done(job, tuned, seconds=time.monotonic() - started)
+
+
+def sizes_for(job: Job) -> tuple[str, tuple[str, ...]]:
+    """The preset to search at, and the presets to confirm at."""
+    names = [p for p in PRESETS if p in job.workload.parameters]
+    if not names:
+        names = list(job.workload.parameters)[:2]
+    times = {}
+    for name in names:
+        times[name] = _baseline_seconds(job, name)
+        if times[name] > TOO_LONG:
+            break
+    search = next((name for name in names if times.get(name, 0.0) >= LONG_ENOUGH), names[-1])
+    if times.get(search, TOO_LONG) > TOO_LONG:
+        search = names[0]
+    return search, tuple(name for name in names if times.get(name, TOO_LONG + 1) <= TOO_LONG)
+
+
+def _baseline_seconds(job: Job, preset: str) -> float:
+    import tempfile
+
+    args = job.workload.arguments(preset)
+    text = frontend.trace(job.workload.kernel, args)
+    with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
+        built = build_baseline(text, job.target, Path(folder))
+        binding = Binding(job.workload.kernel, args, built.library)
+        times = binding.measure([built], Schedule(repeats=2, seconds=1.0, at_least=1))
+    return min(times[0].seconds)
+
+
+def _starts(job: Job, known: Callable[[Job], Sequence[Record]]) -> dict[str, tuple[Recipe, ...]]:
+    """What was found for one thread, as it is and with threads on each loop it may run them on."""
+    if job.target == "sequential":
+        return {}
+    starts = {}
+    for record in known(Job(job.workload, "sequential")):
+        steps = record.recipe.steps
+        tiled = [f"{s.args[0]}.tile" for s in steps if s.op == "tile"]
+        outer = [name for name in dict.fromkeys([*tiled, "L0"])]
+        starts[record.fingerprint] = tuple(
+            Recipe((*steps, Step("parallel", (name,)))) for name in outer[:3]
+        )
+    return starts
