@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import importlib.util
 import json
 import random
@@ -125,7 +126,8 @@ def collect(
     progress: Callable[[int], None] | None = None,
 ) -> list[Document]:
     """Traced synthetic kernels and PolyBench, kept in the file `path` from one run to the next."""
-    wanted = {"seed": seed, "classes": classes, "variants": variants}
+    found = list(kernels(seed, classes, variants))
+    wanted = hashlib.sha256(repr(found).encode()).hexdigest()
     if path.exists():
         try:
             with gzip.open(path, "rt") as file:
@@ -133,7 +135,7 @@ def collect(
                     return [Document(*json.loads(line)) for line in file]
         except (OSError, EOFError, ValueError, StopIteration, TypeError):
             path.unlink()  # cut short or damaged: traced again below
-    documents = list(trace_kernels(kernels(seed, classes, variants), progress))
+    documents = list(trace_kernels(found, progress))
     documents += polybench_documents()
     partial = path.with_name(path.name + ".part")
     with gzip.open(partial, "wt", compresslevel=3) as file:

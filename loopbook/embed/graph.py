@@ -69,7 +69,7 @@ _OPERATIONS = (
     *("symbol", "jump", "reference", "integer"),
 )
 
-_FEATURES = (
+FEATURES = (
     *(f"kind {kind}" for kind in KINDS),
     *(f"loop {kind}" for kind in _LOOP_KINDS),
     *(f"bound {bound}" for bound in range(4)),
@@ -81,15 +81,16 @@ _FEATURES = (
     *("container array", "container written", "container read", "container accesses"),
     *("container places", "container shifts", "container rows"),
 )
+"""The columns of a node's features; what does not fit its kind is 0. Counts are log(1 + count)."""
 
-WIDTH = len(_FEATURES)
+WIDTH = len(FEATURES)
 """Features of a node."""
 
-SCHEMA = hashlib.sha256(repr((1, _FEATURES, _RELATION_GROUPS)).encode()).hexdigest()[:8]
+SCHEMA = hashlib.sha256(repr((1, FEATURES, _RELATION_GROUPS)).encode()).hexdigest()[:8]
 """Changes when features or relations do: weights of another schema are of no use. The number in
 front is raised when the meaning of a feature changes."""
 
-_COLUMN = {name: column for column, name in enumerate(_FEATURES)}
+_COLUMN = {name: column for column, name in enumerate(FEATURES)}
 _RELATION = {name: number for number, name in enumerate(RELATIONS)}
 _MOVES = _RELATION[f"moves {STRIDES[0]}"]
 _MOVED = _RELATION[f"moved {STRIDES[0]}"]

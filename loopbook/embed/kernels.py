@@ -187,7 +187,10 @@ def _contraction(rng: random.Random) -> Writer:
 
 
 def _add_to(text: _Text, target: str, value: str, rng: random.Random) -> None:
-    text.add(rng.choice((f"{target} += {value}", f"{target} = {target} + {value}")))
+    forms = [f"{target} = {target} + {value}", f"{target} += {value}"]
+    if value.startswith("np."):
+        forms.pop()  # docc 0.8 misreads "C[i, j] += np.sqrt(…)"
+    text.add(rng.choice(forms))
 
 
 # -- triangular contractions and factorisations -------------------------------------------------
@@ -412,7 +415,10 @@ def _elementwise(rng: random.Random) -> Writer:
             value = f"{function}({value})"
         if value == _element(target, indices):
             value += " * 1.5"
-        text.add(f"{_element(target, indices)} {'+=' if updated else '='} {value}")
+        if updated:
+            _add_to(text, _element(target, indices), value, rng)
+        else:
+            text.add(f"{_element(target, indices)} = {value}")
         return _finish(family, label, text, arrays, rng)
 
     return write

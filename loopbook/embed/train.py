@@ -174,7 +174,7 @@ class _Run:
         self._save()
 
     def _batch(self, rng: random.Random) -> list[NestClass]:
-        """Classes for one batch, up to four of each family or shape drawn: near misses teach most."""
+        """Classes for one batch, up to four of a family or shape: near misses teach most."""
         size = min(self._settings["batch"], len(self._classes))
         chosen: dict[str, NestClass] = {}
         for group in rng.sample(self._groups, len(self._groups)):
