@@ -1,0 +1,76 @@
+"""Tries recipes on a nest with docc and keeps the steps that are legal there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from loopbook.errors import IllegalStepError
+from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.step import Step
+from loopbook.sdfg import program
+from loopbook.sdfg.apply import Workbench
+from loopbook.sdfg.nest import Nest
+
+OPTIONAL = frozenset({"stage", "peel", "vectorize", "unroll", "parallel", "collapse"})
+"""Steps that refine what others have built: a recipe without one of them is slower, not another
+one. The rest gives the nest its shape, and what follows relies on that."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What docc accepts of a recipe.
+
+    Attributes:
+        recipe: the steps that docc accepts.
+        dropped: optional steps that it refuses.
+    """
+
+    recipe: Recipe
+    dropped: tuple[Step, ...] = ()
+
+
+class Trial:
+    """A copy of a prepared SDFG to try recipes on, nest by nest.
+
+    What is accepted for one nest stays applied while others are tried.
+    """
+
+    def __init__(self, prepared: str) -> None:
+        self._text = prepared
+        self._accepted: dict[int, tuple[Nest, Recipe]] = {}
+        self._start()
+
+    def _start(self) -> None:
+        self._sdfg = program.parse(self._text)
+        for nest, recipe in self._accepted.values():
+            bench = Workbench(self._sdfg, nest)
+            for position, step in enumerate(recipe):
+                bench.apply(*step, position)
+
+    def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
+        """The legal part of `steps` for `nest`.
+
+        Raises:
+            IllegalStepError: docc refuses a step that is not optional.
+        """
+        if nest.position in self._accepted:
+            del self._accepted[nest.position]
+            self._start()
+        bench = Workbench(self._sdfg, nest)
+        kept: list[Step] = []
+        dropped: list[Step] = []
+        for position, step in enumerate(steps):
+            try:
+                bench.apply(*step, position)
+            except IllegalStepError:
+                if step.op not in OPTIONAL:
+                    if kept:
+                        self._start()
+                    raise
+                dropped.append(step)
+            else:
+                kept.append(step)
+        recipe = Recipe(tuple(kept))
+        self._accepted[nest.position] = (nest, recipe)
+        return Fit(recipe, tuple(dropped))

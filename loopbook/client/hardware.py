@@ -1,0 +1,87 @@
+"""The profile of the machine that we are on, measured once and remembered."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from loopbook.errors import CompilerError, InputError
+from loopbook.recipes import hardware
+from loopbook.recipes.hardware import HardwareProfile
+
+THREADS_VARIABLE = "OMP_NUM_THREADS"
+
+
+def threads_of(target: str) -> int:
+    """Threads that a program built for `target` runs with: 1, or what OpenMP will use."""
+    if target == "sequential":
+        return 1
+    chosen = os.environ.get(THREADS_VARIABLE, "").split(",")[0].strip()
+    if chosen.isdigit() and int(chosen) > 0:
+        return int(chosen)
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return os.cpu_count() or 1
+
+
+@lru_cache(maxsize=8)
+def local_profile(threads: int = 1, *, measured: bool = True) -> HardwareProfile:
+    """This machine, used with `threads` threads.
+
+    Peak GFLOP/s and bandwidth are measured at the first call (about a second) and kept in the
+    user's cache folder, ``$XDG_CACHE_HOME/loopbook``; where that cannot be written, in memory.
+    Without a compiler they stay 0, which means unknown.
+
+    Args:
+        measured: False reads only what the system tells, at once.
+    """
+    profile = hardware.read(threads)
+    if not measured:
+        return profile
+    kept = _kept(profile)
+    if kept is not None:
+        return kept
+    from loopbook.sdfg.compiler import find_compiler
+
+    try:
+        profile = hardware.measure(profile, find_compiler().path)
+    except CompilerError:
+        return profile
+    if profile.peak_gflops > 0:
+        _keep(profile)
+    return profile
+
+
+def cache_folder() -> Path:
+    """Where loopbook keeps what it can make again."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "loopbook"
+
+
+def _file(profile: HardwareProfile) -> Path:
+    march = os.environ.get("LOOPBOOK_MARCH", "native")
+    return cache_folder() / f"hardware-{profile.threads}-{march}.json"
+
+
+def _kept(profile: HardwareProfile) -> HardwareProfile | None:
+    """The measured profile from the cache, if it is of this machine."""
+    try:
+        kept = HardwareProfile.from_json(json.loads(_file(profile).read_text()))
+    except (OSError, ValueError, InputError):
+        return None
+    bare = replace(kept, peak_gflops=0.0, bandwidth_gbs=0.0)
+    return kept if bare == replace(profile, peak_gflops=0.0, bandwidth_gbs=0.0) else None
+
+
+def _keep(profile: HardwareProfile) -> None:
+    file = _file(profile)
+    partial = file.with_name(f".{file.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(profile.to_json(), indent=1))
+        partial.replace(file)

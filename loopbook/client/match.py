@@ -1,0 +1,176 @@
+"""Which loop and which container of one nest plays the part of which in another.
+
+The encoder gives each loop and container a vector; parts that play the same role have vectors that
+point the same way. The best one-to-one match by cosine is a linear assignment. What it cannot see
+is that loops stand inside each other, so a match that breaks that is replaced by the best one that
+keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from loopbook.recipes.embedding import Embedding
+from loopbook.sdfg.nest import Container, Loop, Nest
+
+Match = dict[str, str]
+"""Name in the recipe's nest to name in the other nest."""
+
+OTHER_KIND = 0.6
+"""Taken off the cosine of a parallel and a serial loop, or of a written and a read container: a
+match across these is possible, but rarely what the recipe means."""
+
+LEAST = 0.0
+"""Parts whose vectors are not even turned the same way do not match."""
+
+SEARCH_LIMIT = 5_000
+"""Partial matches looked at when the linear assignment breaks the nesting."""
+
+
+def match_loops(
+    source: Nest,
+    source_embedding: Embedding,
+    nest: Nest,
+    embedding: Embedding,
+    needed: Sequence[str],
+) -> Match | None:
+    """Partners in `nest` for the loops of `source`, those in `needed` without exception.
+
+    Two loops one inside the other get partners one inside the other, in this order or, where loops
+    are perfectly nested and can be interchanged, in the reverse one.
+
+    Returns:
+        None if a needed loop finds no partner.
+    """
+    similar = source_embedding.loops @ embedding.loops.T
+    for row, loop in enumerate(source.loops):
+        for column, other in enumerate(nest.loops):
+            similar[row, column] -= _loop_penalty(loop, other)
+    rows = [loop.index for loop in source.loops if loop.name in needed]
+    others = [loop.index for loop in source.loops if loop.name not in needed]
+    if len(rows) > len(nest.loops):
+        return None
+    found = _assigned(similar, rows)
+    if found is None or not _keeps_nesting(found, source, nest):
+        found = _searched(similar, rows, source, nest)
+    if found is None:
+        return None
+    for row, column in (_assigned(similar, others, taken=set(found.values())) or {}).items():
+        if _keeps_nesting(found | {row: column}, source, nest):
+            found[row] = column
+    return {source.loops[a].name: nest.loops[b].name for a, b in found.items()}
+
+
+def match_containers(
+    source: Nest,
+    source_embedding: Embedding,
+    nest: Nest,
+    embedding: Embedding,
+    needed: Sequence[str],
+) -> Match | None:
+    """Partners in `nest` for the arrays of `source` that are `needed`; None if one has none."""
+    similar = source_embedding.containers @ embedding.containers.T
+    for row, array in enumerate(source.arrays):
+        for column, other in enumerate(nest.arrays):
+            similar[row, column] -= _container_penalty(array, other)
+    rows = [row for row, array in enumerate(source.arrays) if array.name in needed]
+    if len(rows) < len(set(needed)):
+        return None
+    # All arrays compete: the needed one must not take what suits another one better.
+    everything = _assigned(similar, range(len(source.arrays))) or _assigned(similar, rows)
+    if everything is None:
+        return None
+    return {source.arrays[row].name: nest.arrays[everything[row]].name for row in rows}
+
+
+def chain(nest: Nest) -> list[Loop]:
+    """The perfectly nested loops from the outermost inwards: those that can change places."""
+    occupied = {block.parent for block in nest.blocks} | {b.parent for b in nest.branches}
+    loops = [nest.loops[0]]
+    while loops[-1].index not in occupied:
+        children = nest.children(loops[-1].index)
+        if len(children) != 1:
+            break
+        loops.append(children[0])
+    return loops
+
+
+def _loop_penalty(loop: Loop, other: Loop) -> float:
+    if (loop.kind == "while") != (other.kind == "while"):
+        return 10.0
+    return OTHER_KIND if (loop.kind == "map") != (other.kind == "map") else 0.0
+
+
+def _container_penalty(array: Container, other: Container) -> float:
+    return OTHER_KIND if array.written != other.written else 0.0
+
+
+def _assigned(
+    similar: np.ndarray, rows: Sequence[int], taken: set[int] | frozenset[int] = frozenset()
+) -> dict[int, int] | None:
+    """The best one-to-one match of `rows` to columns not yet taken, or None if there is none."""
+    from scipy.optimize import linear_sum_assignment
+
+    columns = [column for column in range(similar.shape[1]) if column not in taken]
+    if not rows:
+        return {}
+    if len(rows) > len(columns):
+        return None
+    chosen = similar[np.ix_(list(rows), columns)]
+    pairs = zip(*linear_sum_assignment(chosen, maximize=True), strict=True)
+    found = {rows[a]: columns[b] for a, b in pairs}
+    return found if all(similar[a, b] > LEAST for a, b in found.items()) else None
+
+
+def _searched(
+    similar: np.ndarray, rows: Sequence[int], source: Nest, nest: Nest
+) -> dict[int, int] | None:
+    """The best match that keeps the nesting, by depth-first search over columns, best first."""
+    best: dict[int, int] | None = None
+    best_score = -np.inf
+    visits = 0
+
+    def extend(found: dict[int, int], score: float) -> None:
+        nonlocal best, best_score, visits
+        visits += 1
+        if visits > SEARCH_LIMIT:
+            return
+        if len(found) == len(rows):
+            if score > best_score:
+                best, best_score = dict(found), score
+            return
+        row = rows[len(found)]
+        for column in np.argsort(-similar[row], kind="stable").tolist():
+            gain = float(similar[row, column])
+            if gain <= LEAST:
+                break
+            if column in found.values():
+                continue
+            found[row] = column
+            if _keeps_nesting(found, source, nest):
+                extend(found, score + gain)
+            del found[row]
+
+    extend({}, 0.0)
+    return best
+
+
+def _keeps_nesting(found: dict[int, int], source: Nest, nest: Nest) -> bool:
+    movable = {loop.index for loop in chain(nest)}
+    pairs = list(found.items())
+    for number, (a, x) in enumerate(pairs):
+        for b, y in pairs[number + 1 :]:
+            before, after = _inside(source, a, b), _inside(nest, x, y)
+            if before == after or (before and after and {x, y} <= movable):
+                continue
+            return False
+    return True
+
+
+def _inside(nest: Nest, a: int, b: int) -> int:
+    """1 if loop b is inside loop a, -1 if a is inside b, else 0."""
+    if any(loop.index == a for loop in nest.ancestry(b)):
+        return 1
+    return -1 if any(loop.index == b for loop in nest.ancestry(a)) else 0
