@@ -25,11 +25,16 @@ import docc.sdfg as docc
 from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook.errors import IllegalStepError
+from loopbook.sdfg.hazards import hazards
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.stderr import quiet_stderr
 
 Args = tuple[str | int, ...]
 StepPair = tuple[str, Args]
+
+
+REORDERING = frozenset({"interchange", "collapse", "parallel", "skew", "distribute", "fuse"})
+"""Steps that may change the order in which a loop's iterations run."""
 
 
 def apply_steps(
@@ -63,6 +68,7 @@ class Workbench:
         self._recorder = Recorder()
         self._position = 0
         self._data = {c.name: c.data for c in nest.containers}
+        self._ordered = {nest.loops[index].name for index in hazards(nest)}
         own = {loop.element_id for loop in nest.loops}
         self._foreign = {i for i in self._ids() if i not in own}
         self._names: dict[str, int] = {loop.name: loop.element_id for loop in nest.loops}
@@ -106,6 +112,7 @@ class Workbench:
             IllegalStepError: see `apply_steps`.
         """
         self._position = position
+        self._check_order(op, args)
         done = 0
         reason = f"docc refuses '{op} {' '.join(map(str, args))}' here"
         try:
@@ -212,6 +219,17 @@ class Workbench:
         while f"{wanted}{number}" in self._names:
             number += 1
         return f"{wanted}{number}"
+
+    def _check_order(self, op: str, args: Args) -> None:
+        """Refuse what reorders the iterations of a loop that docc wrongly takes for parallel."""
+        if op not in REORDERING:
+            return
+        for argument in args:
+            base = str(argument).split(".")[0].rstrip("*")
+            if base in self._ordered:
+                raise self._refusal(
+                    f"'{op}' would reorder {base}, whose iterations may depend on their order"
+                )
 
     def _refusal(self, message: str) -> IllegalStepError:
         return IllegalStepError(f"step {self._position + 1}: {message}", self._position)

@@ -107,10 +107,10 @@ def transform(text: str, target: str, recipes: Recipes, *, lenient: bool = False
     Returns:
         The finished SDFG, its owners and the steps that were applied (see `Built`).
     """
-    sdfg = program.prepare(text)
+    sdfg, found = program.prepare_nests(text)
     owners: dict[int, int] = {}
     applied: dict[int, tuple[StepPair, ...]] = {}
-    for nest in program.nests(sdfg):
+    for nest in found:
         bench = Workbench(sdfg, nest)
         steps = recipes.get(nest.position, ())
         applied[nest.position] = _apply(bench, steps, lenient)

@@ -9,6 +9,7 @@ from typing import Any
 from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder, TargetOptions, cutout
 
 from loopbook.errors import SdfgError
+from loopbook.sdfg.hazards import hazards
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.reader import read_nests
@@ -61,17 +62,44 @@ def prepare(text: str) -> StructuredSDFG:
 
     Loops get induction variables of their own, then docc expands, simplifies and normalises. Maps
     are not fused: independent statements stay nests of their own, which are more alike between
-    programs than what fusion makes of them.
+    programs than what fusion makes of them. Where docc would then take a loop for parallel that is
+    not (see `loopbook.sdfg.hazards`), it and the loops in it keep the names that they share with
+    others, which docc takes for a dependence.
 
     Raises:
         SdfgError: if the text is no SDFG that docc can handle.
     """
-    document = load_json(text)
-    try:
-        renamed = json.dumps(separate_loops(document))
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
-    return _normalised(parse(renamed), "sequential", fuse=False)
+    sdfg, _ = prepare_nests(text)
+    return sdfg
+
+
+def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
+    """`prepare`, and the `nests` of what comes out."""
+    kept: set[str] = set()
+    while True:
+        document = load_json(text)
+        try:
+            renamed = separate_loops(document, frozenset(kept))
+            prepared = json.dumps(document)
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
+        sdfg = _normalised(parse(prepared), "sequential", fuse=False)
+        found = nests(sdfg)
+        suspects = {name for nest in found for name in _suspects(nest)}
+        shared = {renamed[name] for name in suspects if name in renamed} - kept
+        if not shared:
+            return sdfg, found
+        kept |= shared
+
+
+def _suspects(nest: Nest) -> set[str]:
+    """Variables of the loops that docc wrongly takes for parallel, and of the loops in them."""
+    wrong = hazards(nest)
+    return {
+        loop.indvar
+        for loop in nest.loops
+        if any(outer.index in wrong for outer in nest.ancestry(loop.index))
+    }
 
 
 def _normalised(sdfg: StructuredSDFG, target: str, *, fuse: bool) -> StructuredSDFG:

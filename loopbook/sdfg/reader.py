@@ -8,6 +8,7 @@ things: loops ``L0…`` in preorder, arrays ``A0…`` and scalars ``S0…`` by f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from loopbook.errors import SdfgError
@@ -26,6 +27,7 @@ from loopbook.sdfg.nest import (
     Operation,
     Stride,
 )
+from loopbook.sdfg.order import program_order
 
 LOOP_TYPES = ("for", "map", "while")
 MAX_LOOPS = 512
@@ -70,6 +72,7 @@ class _Reader:
     def __init__(self, containers: Mapping[str, Json], position: int) -> None:
         self._types = containers
         self._position = position
+        self._body: Json = {}
         self._loops: list[Loop] = []
         self._containers: dict[str, Container] = {}
         self._branches: list[Branch] = []
@@ -86,6 +89,7 @@ class _Reader:
 
     def read(self, loop: Json) -> Nest:
         self._changing = set(_assigned_symbols(loop))
+        self._body = loop
         self._loop(loop, parent=-1, guards=())
         return Nest(
             position=self._position,
@@ -233,7 +237,7 @@ class _Reader:
             inputs[int(edge["dst"])].append(edge)
             outputs[int(edge["src"])].append(edge)
         writers: dict[int, int] = {}
-        for key in _program_order(nodes, inputs, outputs):
+        for key in program_order(nodes, inputs, outputs, self._describe, self._index):
             node = nodes[key]
             if "data" in node:
                 self._references(block, key, nodes, inputs, writers)
@@ -316,6 +320,32 @@ class _Reader:
             Access(index, block, operation, container.index, write, connector, subset, strides)
         )
         return index
+
+    @cached_property
+    def _uses(self) -> dict[str, str]:
+        return _uses(self._body)
+
+    def _describe(self, node: Json) -> str:
+        """What is known of a dataflow node so far, free of the program's names."""
+        if "data" not in node:
+            return _opcode(node)
+        data = str(node["data"])
+        if "data_type" in node:
+            return f"={data}"
+        if data in self._containers:
+            return self._containers[data].name
+        if data in self._scope:
+            return self._scope[data]
+        return f"{self._dtype(data)} {self._is_array(data)} {self._uses.get(data)}"
+
+    def _index(self, edge: Json) -> str:
+        """An edge's subset, free of the program's names."""
+
+        def rename(name: str) -> str:
+            renamed = self._rename(name)
+            return "?" if renamed == name and name in self._types else renamed
+
+        return ",".join(expr.normal_form(text, rename) for text in _subset(edge))
 
     def _access_text(self, index: int) -> str:
         access = self._accesses[index]
@@ -505,34 +535,34 @@ def _reductions(loop: Json) -> list[Json]:
     return list(loop.get("reductions", ()))
 
 
-def _program_order(
-    nodes: Mapping[int, Json],
-    inputs: Mapping[int, list[Json]],
-    outputs: Mapping[int, list[Json]],
-) -> list[int]:
-    """A topological order that depends on the graph's shape first, the file's order last."""
-    height: dict[int, tuple[int, str]] = {}
-    rank = {key: position for position, key in enumerate(nodes)}
-    waiting = {key: len(edges) for key, edges in inputs.items()}
-    ready = [key for key, count in waiting.items() if count == 0]
-    level = 0
-    order: list[int] = []
-    while ready:
-        for key in ready:
-            height[key] = (level, _opcode(nodes[key]) if "data" not in nodes[key] else "")
-        ready.sort(key=lambda key: (height[key], rank[key]))
-        order += ready
-        following = []
-        for key in ready:
-            for edge in outputs[key]:
-                target = int(edge["dst"])
-                waiting[target] -= 1
-                if waiting[target] == 0:
-                    following.append(target)
-        ready, level = following, level + 1
-    if len(order) != len(nodes):
-        raise SdfgError("the SDFG has a block whose dataflow runs in a circle")
-    return order
+def _uses(element: Json) -> dict[str, str]:
+    """How each container is used: in which blocks, by which operations, as what.
+
+    Tells containers that have no name yet apart without looking at what the program calls them.
+    """
+    uses: dict[str, list[tuple[int, str, str]]] = {}
+    for number, block in enumerate(_blocks(element)):
+        nodes = {int(node["element_id"]): node for node in block["dataflow"]["nodes"]}
+        for edge in block["dataflow"]["edges"]:
+            for end, other, connector in (("src", "dst", "dst_conn"), ("dst", "src", "src_conn")):
+                node = nodes[int(edge[end])]
+                if "data" in node and "data_type" not in node:
+                    op = _opcode(nodes[int(edge[other])])
+                    use = (number, str(edge[connector]), op)
+                    uses.setdefault(str(node["data"]), []).append(use)
+    return {data: repr(sorted(used)) for data, used in uses.items()}
+
+
+def _blocks(element: Json) -> Iterator[Json]:
+    """Blocks with dataflow below `element`, in program order."""
+    if element["type"] == "block":
+        yield element
+    elif "branches" in element:
+        for case in element["branches"]:
+            yield from _blocks(case["root"])
+    else:
+        for child in element.get("children") or element.get("root", {}).get("children", ()):
+            yield from _blocks(child)
 
 
 def _opcode(node: Json) -> str:

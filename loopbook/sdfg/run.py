@@ -65,8 +65,19 @@ class Schedule:
 class Binding:
     """A Python function and arguments, ready to be run from any library built for them."""
 
-    def __init__(self, func: Callable[..., Any], args: Sequence[Any], library: Path) -> None:
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        args: Sequence[Any],
+        library: Path,
+        results: Callable[[list[Any]], list[np.ndarray]] | None = None,
+    ) -> None:
+        """
+        Args:
+            results: picks what must be right from the arguments after a run; all arrays if None.
+        """
         self._args = list(args)
+        self._pick = results or _all_arrays
         compiled = frontend.bind(func, args, library)
         self._form = (
             compiled.sdfg,
@@ -131,9 +142,10 @@ class Binding:
 
     def _results(self, library: Path) -> list[np.ndarray]:
         arguments = _Guarded(self._args)
-        returned = self._load(library)(*arguments.fresh())
+        values = arguments.fresh()
+        returned = self._load(library)(*values)
         arguments.check()
-        return [a.copy() for a in arguments.arrays] + self._outputs(returned)
+        return [a.copy() for a in self._pick(values)] + self._outputs(returned)
 
     def _measure(
         self,
@@ -146,10 +158,11 @@ class Binding:
         programs = [self._load(built.library) for built in builts]
         times = [Times() for _ in builts]
         for program in programs:
-            returned = program(*arguments.fresh())
+            values = arguments.fresh()
+            returned = program(*values)
             arguments.check()
             if expected is not None:
-                compare(arguments.arrays + self._outputs(returned), expected)
+                compare(self._pick(values) + self._outputs(returned), expected)
         started = time.perf_counter()
         for turn in range(schedule.repeats):
             if turn >= schedule.at_least and time.perf_counter() - started > schedule.seconds:
@@ -215,6 +228,10 @@ class _Guarded:
             before, after = buffer[:start], buffer[start + array.nbytes :]
             if (before != GUARD_VALUE).any() or (after != GUARD_VALUE).any():
                 raise WrongResultError("the program writes past the end of an array")
+
+
+def _all_arrays(values: list[Any]) -> list[np.ndarray]:
+    return [value for value in values if isinstance(value, np.ndarray)]
 
 
 def compare(results: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:

@@ -108,7 +108,9 @@ def _child(
                 MemoryLimitError(f"more than {memory >> 20} MiB of memory were needed"),
             )
         except Exception as error:
-            answer = (False, KernelError(_one_line(f"{type(error).__name__}: {error}")))
+            words = _one_line(f"{type(error).__name__}: {error}")
+            kind = CompilerError if "ompilation failed" in words else KernelError
+            answer = (False, kind(words))
         _send(send, pickle.dumps(answer))
     except BaseException:  # the child must end here, whatever happened
         os._exit(70)

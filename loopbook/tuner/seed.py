@@ -1,4 +1,4 @@
-"""Fills a book from a suite of workloads, one after the other, and goes on where it was stopped."""
+"""Fills a book from a suite of workloads, one by one, and goes on where it was stopped."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from loopbook.errors import LoopbookError
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.record import Record
 from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.record import Record
 from loopbook.recipes.step import Step
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
@@ -69,7 +69,7 @@ def seed(
 ) -> Iterator[Done]:
     """Tune jobs and keep their records.
 
-    A job whose records are known is skipped; one that was stopped in the middle goes on from its log.
+    A job whose records are known is skipped; one that was stopped half-way goes on from its log.
 
     Args:
         hardware: target to the profile to tune for.
@@ -137,7 +137,7 @@ def _starts(job: Job, known: Callable[[Job], Sequence[Record]]) -> dict[str, tup
     for record in known(Job(job.workload, "sequential")):
         steps = record.recipe.steps
         tiled = [f"{s.args[0]}.tile" for s in steps if s.op == "tile"]
-        outer = [name for name in dict.fromkeys([*tiled, "L0"])]
+        outer = list(dict.fromkeys([*tiled, "L0"]))
         starts[record.fingerprint] = tuple(
             Recipe((*steps, Step("parallel", (name,)))) for name in outer[:3]
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.run import Binding, Schedule, Times
+from loopbook.workloads.workload import Workload
 
 Candidate = Mapping[int, tuple[Step, ...]]
 """Nest position to its recipe; nests that are not named get docc's own schedule."""
@@ -86,8 +87,8 @@ class Session:
 
     def __init__(
         self,
-        func: Callable[..., Any],
-        args: Sequence[Any],
+        workload: Workload,
+        preset: str,
         target: str,
         *,
         schedule: Schedule | None = None,
@@ -98,7 +99,7 @@ class Session:
         self._count = 0
         self._known: dict[str, Outcome] = {}
         try:
-            self._begin(func, args)
+            self._begin(workload, workload.arguments(preset))
         except BaseException:
             self.close()
             raise
@@ -113,11 +114,11 @@ class Session:
         """Delete what was built."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _begin(self, func: Callable[..., Any], args: Sequence[Any]) -> None:
-        self.text = frontend.trace(func, args)
+    def _begin(self, workload: Workload, args: Sequence[Any]) -> None:
+        self.text = frontend.trace(workload.kernel, args)
         self.nests: list[Nest] = program.nests(program.prepare(self.text))
         none = build_baseline(self.text, "none", self.folder / "none")
-        self._binding = Binding(func, args, none.library)
+        self._binding = Binding(workload.kernel, args, none.library, workload.results)
         self.expected = self._binding.results(none.library)
         self.baseline = build_baseline(
             self.text, self.target, self.folder / "baseline", timers=True

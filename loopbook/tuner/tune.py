@@ -95,7 +95,6 @@ def tune(
     Raises:
         LoopbookError: if the program cannot be traced, compiled or run at all.
     """
-    args = workload.arguments(preset)
     header = {
         "kernel": workload.name,
         "preset": preset,
@@ -105,15 +104,13 @@ def tune(
         "hardware": hardware.key,
     }
     trials = TrialLog(log, header)
-    with Session(workload.kernel, args, settings.target) as session:
+    with Session(workload, preset, settings.target) as session:
         _search(session, hardware, settings, trials, starts or {}, progress)
         finalists = _finalists(session, trials)
         results = {preset: _confirm(session, finalists)}
     for other in settings.confirm:
         if other != preset:
-            with Session(
-                workload.kernel, workload.arguments(other), settings.target, schedule=CONFIRM
-            ) as session:
+            with Session(workload, other, settings.target, schedule=CONFIRM) as session:
                 results[other] = _confirm(session, finalists)
     return _conclude(workload, hardware, settings, session, trials, finalists, results)
 
