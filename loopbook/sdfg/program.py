@@ -21,6 +21,11 @@ TARGETS = ("sequential", "openmp")
 CATEGORY = "server"
 """docc's machine category; its CPU schedules do not depend on it."""
 
+PREPARED = "loopbook_prepared"
+"""Metadata key of SDFGs that `prepare` has been through."""
+
+PREPARED_VERSION = "1"
+
 MAX_TEXT = 32 << 20
 """Longest SDFG text that is read, bytes."""
 
@@ -74,7 +79,15 @@ def prepare(text: str) -> StructuredSDFG:
 
 
 def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
-    """`prepare`, and the `nests` of what comes out."""
+    """`prepare`, and the `nests` of what comes out.
+
+    The result's JSON is marked as prepared: given here again, it is only parsed.
+    """
+    document = load_json(text)
+    metadata = document.get("metadata")
+    if isinstance(metadata, dict) and metadata.get(PREPARED) == PREPARED_VERSION:
+        sdfg = parse(text)
+        return sdfg, nests(sdfg)
     kept: set[str] = set()
     while True:
         document = load_json(text)
@@ -88,6 +101,7 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
         suspects = {name for nest in found for name in _suspects(nest)}
         shared = {renamed[name] for name in suspects if name in renamed} - kept
         if not shared:
+            sdfg.add_metadata(PREPARED, PREPARED_VERSION)
             return sdfg, found
         kept |= shared
 

@@ -27,7 +27,6 @@ from loopbook.errors import (
 from loopbook.recipes.step import Step
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.run import Binding, Schedule, Times
 from loopbook.workloads.workload import Workload
 
@@ -77,7 +76,7 @@ class Session:
     """One program, size and target. Use as a context manager: it keeps builds in a folder.
 
     Attributes:
-        text: the program's SDFG as docc's frontend makes it.
+        text: the prepared program's SDFG.
         nests: of the prepared program.
         baseline: docc's own compile, without any of our passes.
         plain: the prepared program without recipes.
@@ -115,14 +114,13 @@ class Session:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _begin(self, workload: Workload, args: Sequence[Any]) -> None:
-        self.text = frontend.trace(workload.kernel, args)
-        self.nests: list[Nest] = program.nests(program.prepare(self.text))
-        none = build_baseline(self.text, "none", self.folder / "none")
+        traced = frontend.trace(workload.kernel, args)
+        prepared, self.nests = program.prepare_nests(traced)
+        self.text = prepared.to_json()
+        none = build_baseline(traced, "none", self.folder / "none")
         self._binding = Binding(workload.kernel, args, none.library, workload.results)
         self.expected = self._binding.results(none.library)
-        self.baseline = build_baseline(
-            self.text, self.target, self.folder / "baseline", timers=True
-        )
+        self.baseline = build_baseline(traced, self.target, self.folder / "baseline", timers=True)
         self.plain = build_tuned(self.text, self.target, {}, self.folder / "plain", timers=True)
         times = self.time([self.baseline, self.plain])
         self.baseline_s, self.plain_s = (min(t.seconds) for t in times)
