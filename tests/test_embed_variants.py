@@ -9,7 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from loopbook.embed import variants
-from loopbook.embed.corpus import access_pattern, nest_classes, trace_kernels
+from loopbook.embed.corpus import (
+    access_pattern,
+    nest_classes,
+    polybench_documents,
+    trace_kernels,
+)
 from loopbook.embed.kernels import Kernel, kernels
 from loopbook.sdfg.nest import Bound, Nest
 from loopbook.sdfg.reader import read_nests
@@ -140,3 +145,20 @@ def test_access_pattern_ignores_layout_and_order_only() -> None:
 
     assert text("ijk", "k, j") == text("ijk", "j, k") == text("ikj", "k, j")
     assert text("ijk", "k, j") != text("ijk", "i, k")
+
+
+def test_polybench_has_the_access_pattern_of_synthetic_work() -> None:
+    (gemm,) = polybench_documents("gemm")
+    assert gemm.label == "polybench gemm"
+    plain = "".join(
+        [
+            "def kernel(A, B, C):\n",
+            "    for i in range(C.shape[0]):\n",
+            "        for j in range(C.shape[1]):\n",
+            "            for k in range(A.shape[1]):\n",
+            "                C[i, j] += A[i, k] * B[j, k]\n",
+        ]
+    )
+    product = only_nest(traced(Kernel("", "", plain, ((9, 9), (9, 9), (9, 9)))))
+    patterns = [access_pattern(nest) for nest in read_nests(json.loads(gemm.text))]
+    assert access_pattern(product) in patterns

@@ -20,11 +20,14 @@ from loopbook.embed.graph import NestGraph, nest_graph
 from loopbook.embed.kernels import Kernel, kernels
 from loopbook.embed.variants import random_variant
 from loopbook.errors import LoopbookError, SdfgError
-from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.nest import Nest, Operation
 from loopbook.sdfg.reader import read_nests
 
 MAX_NODES = 400
 """Larger nests are left out of training: they cost much and are few."""
+
+_WORK = {"fp_sub": "fp_add", "fp_neg": "fp_add", "fp_fma": "fp_mul", "fp_div": "fp_mul"}
+"""Operations that make no difference to how a nest is tuned."""
 
 _COPY = re.compile(r"_\d+$")
 _LOOP_COPY = re.compile(r"_?\d+$")
@@ -102,14 +105,17 @@ def trace_kernels(
             yield Document(kernel.family, kernel.label, text)
 
 
-def polybench_documents() -> Iterator[Document]:
-    """Prepared SDFGs of the PolyBench kernels; what docc cannot parse is left out."""
+def polybench_documents(pattern: str = "[!_]*") -> Iterator[Document]:
+    """Prepared SDFGs of the PolyBench kernels whose file names match; each is its own family.
+
+    What docc cannot parse is left out.
+    """
     from loopbook.sdfg.frontend import trace
     from loopbook.sdfg.program import prepare
     from loopbook.workloads import polybench
     from loopbook.workloads.workload import load_workload
 
-    for path in sorted(Path(polybench.__path__[0]).glob("[!_]*.py")):
+    for path in sorted(Path(polybench.__path__[0]).glob(f"{pattern}.py")):
         try:
             workload = load_workload(path)
             text = prepare(trace(workload.kernel, workload.arguments("MINI"))).to_json()
@@ -190,18 +196,25 @@ def nest_classes(documents: Sequence[Document], seed: int, views: int) -> list[N
 
 
 def access_pattern(nest: Nest) -> str:
-    """How the innermost statements' arrays and loops belong together, without order or strides.
+    """How the innermost statements' arrays and loops belong together, and the kinds of work there.
+
+    Says nothing of order and strides.
 
     All matrix products have the same text, for example, be their operands transposed or not, and
     with or without a loop before or after that clears or scales the result.
     """
     depth = max((len(access.strides) for access in nest.accesses if access.subset), default=0)
+    operations: dict[int, list[Operation]] = {block.index: [] for block in nest.blocks}
+    for operation in nest.operations:
+        operations[operation.block].append(operation)
     moving: dict[int, set[int]] = {}
     places: dict[int, set[tuple[str, ...]]] = {}
     written: set[int] = set()
+    work: set[str] = set()
     for access in nest.accesses:
         if not access.subset or len(access.strides) < depth:
             continue
+        work |= {_WORK.get(o.op, o.op) for o in operations[access.block]}
         loops = nest.ancestry(nest.blocks[access.block].parent)
         moving.setdefault(access.container, set()).update(
             loop.depth for loop, stride in zip(loops, access.strides, strict=True) if stride
@@ -216,7 +229,7 @@ def access_pattern(nest: Nest) -> str:
         sorted((array in written, len(moving[array])) for array in moving if level in moving[array])
         for level in range(depth)
     )
-    return f"{arrays} {loops}"
+    return f"{arrays} {loops} {sorted(work - {'assign', 'symbol'})}"
 
 
 def _view(nest: Nest, graph: NestGraph) -> View:

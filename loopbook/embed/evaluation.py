@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -33,9 +33,29 @@ class Quality:
 
 
 def evaluate(
-    encoder: Encoder, judged: Sequence[NestClass], others: Sequence[NestClass], seed: int = 0
+    encoder: Encoder,
+    judged: Sequence[NestClass],
+    others: Sequence[NestClass],
+    rounds: int = 4,
+    seed: int = 0,
 ) -> Quality:
-    """Look one variant of each class in `judged` up among one of each class of both."""
+    """Look one variant of each class in `judged` up among one of each class of both.
+
+    Args:
+        rounds: how often, with other variants each time; the shares are means.
+    """
+    done = [_round(encoder, judged, others, seed + number) for number in range(rounds)]
+    means = {
+        field.name: float(np.mean([getattr(quality, field.name) for quality in done]))
+        for field in fields(Quality)
+        if field.name != "queries"
+    }
+    return Quality(**means, queries=sum(quality.queries for quality in done))
+
+
+def _round(
+    encoder: Encoder, judged: Sequence[NestClass], others: Sequence[NestClass], seed: int
+) -> Quality:
     rng = random.Random(seed)
     pairs = [rng.sample(c.views, 2) for c in judged]
     gallery = [pair[1] for pair in pairs] + [rng.choice(c.views) for c in others]
