@@ -340,12 +340,7 @@ class _Reader:
 
     def _index(self, edge: Json) -> str:
         """An edge's subset, free of the program's names."""
-
-        def rename(name: str) -> str:
-            renamed = self._rename(name)
-            return "?" if renamed == name and name in self._types else renamed
-
-        return ",".join(expr.normal_form(text, rename) for text in _subset(edge))
+        return ",".join(expr.normal_form(text, self._mark("")) for text in _subset(edge))
 
     def _access_text(self, index: int) -> str:
         access = self._accesses[index]
@@ -437,6 +432,8 @@ class _Reader:
         return self._symbols.get(name, name)
 
     def _mark(self, chosen: str) -> Callable[[str], str]:
+        """A renaming that tells `chosen` from all other names that are not known yet."""
+
         def rename(name: str) -> str:
             if name == chosen:
                 return "@"
