@@ -1,0 +1,148 @@
+"""The tables of a book, and how books of older versions become new ones.
+
+The SQL is plain enough for SQLite and PostgreSQL alike. To change the layout: change the tables
+below, append a function to :data:`MIGRATIONS` that brings a book of the layout before to the new
+one, and add a test that starts from the old layout written out as SQL.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import uuid
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+TABLES = sa.MetaData()
+
+META = sa.Table(
+    "meta",
+    TABLES,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+"""``schema``: version of the layout. ``stamp``: a random word that each change of the records or
+embeddings replaces, so that whoever keeps something derived can tell that it is stale."""
+
+NESTS = sa.Table(
+    "nests",
+    TABLES,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+"""Nests as zlib-compressed SDFG JSON, by a hash of the text; many records share one."""
+
+HARDWARE = sa.Table(
+    "hardware",
+    TABLES,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("key", sa.String(64), nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+)
+"""Hardware profiles as JSON, by a hash of that."""
+
+RECORDS = sa.Table(
+    "records",
+    TABLES,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("fingerprint", sa.String(128), nullable=False, index=True),
+    sa.Column("nest_id", sa.ForeignKey("nests.id"), nullable=False, index=True),
+    sa.Column("hardware_id", sa.ForeignKey("hardware.id"), nullable=False, index=True),
+    sa.Column("nest", sa.Text, nullable=False),
+    sa.Column("kernel", sa.Text, nullable=False),
+    sa.Column("target", sa.String(16), nullable=False),
+    sa.Column("recipe", sa.Text, nullable=False),
+    sa.Column("measurements", sa.Text, nullable=False),
+    sa.Column("provenance", sa.Text, nullable=False),
+    sa.Column("speedup", sa.Float(53), nullable=False, server_default=sa.text("1")),
+)
+
+EMBEDDINGS = sa.Table(
+    "embeddings",
+    TABLES,
+    sa.Column("fingerprint", sa.String(128), primary_key=True),
+    sa.Column("encoder", sa.String(128), primary_key=True),
+    sa.Column("dimension", sa.Integer, nullable=False),
+    sa.Column("nest", sa.LargeBinary, nullable=False),
+    sa.Column("loops", sa.LargeBinary, nullable=False),
+    sa.Column("containers", sa.LargeBinary, nullable=False),
+    sa.Column("names", sa.Text, nullable=False),
+)
+"""Vectors as little-endian float32. ``names``: JSON ``[loop names, container names]``."""
+
+MISSES = sa.Table(
+    "misses",
+    TABLES,
+    sa.Column("fingerprint", sa.String(128), primary_key=True),
+    sa.Column("target", sa.String(16), primary_key=True),
+    sa.Column("hardware_key", sa.String(64), primary_key=True),
+    sa.Column("nest", sa.Text, nullable=False),
+    sa.Column("count", sa.Integer, nullable=False),
+    sa.Column("last_seen", sa.String(32), nullable=False),
+)
+"""Nests that were asked for and not found: what to tune next."""
+
+
+def _add_speedup_and_misses(connection: sa.Connection) -> None:
+    """Version 1 kept the speedup only inside the measurements, and no misses."""
+    connection.exec_driver_sql(
+        "ALTER TABLE records ADD COLUMN speedup DOUBLE PRECISION DEFAULT 1 NOT NULL"
+    )
+    rows = connection.execute(sa.text("SELECT id, measurements FROM records")).all()
+    for record_id, measurements in rows:
+        ratios = [one["baseline_s"] / one["tuned_s"] for one in json.loads(measurements)]
+        speedup = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else 1.0
+        connection.execute(
+            sa.text("UPDATE records SET speedup = :speedup WHERE id = :id"),
+            {"speedup": speedup, "id": record_id},
+        )
+    connection.exec_driver_sql(
+        "CREATE TABLE misses (fingerprint VARCHAR(128) NOT NULL, target VARCHAR(16) NOT NULL,"
+        " hardware_key VARCHAR(64) NOT NULL, nest TEXT NOT NULL, count INTEGER NOT NULL,"
+        " last_seen VARCHAR(32) NOT NULL, PRIMARY KEY (fingerprint, target, hardware_key))"
+    )
+
+
+MIGRATIONS: list[Callable[[sa.Connection], None]] = [_add_speedup_and_misses]
+"""Entry i brings a book of version i + 1 to version i + 2."""
+
+VERSION = len(MIGRATIONS) + 1
+
+
+def create(connection: sa.Connection) -> None:
+    """Make the tables of an empty book."""
+    TABLES.create_all(connection)
+    rows = [{"key": "schema", "value": str(VERSION)}, {"key": "stamp", "value": new_stamp()}]
+    connection.execute(sa.insert(META), rows)
+
+
+def version(connection: sa.Connection) -> int:
+    """The layout's version; 0 where there are no tables yet, -1 where there are foreign ones."""
+    inspector = sa.inspect(connection)
+    if not inspector.has_table("meta"):
+        return -1 if inspector.has_table("records") else 0
+    value = read_meta(connection, "schema")
+    return int(value) if value is not None and value.isdecimal() else -1
+
+
+def upgrade(connection: sa.Connection) -> None:
+    """Bring an older book to :data:`VERSION`, inside the transaction that the caller opened."""
+    for migrate in MIGRATIONS[version(connection) - 1 :]:
+        migrate(connection)
+    write_meta(connection, "schema", str(VERSION))
+    write_meta(connection, "stamp", new_stamp())
+
+
+def read_meta(connection: sa.Connection, key: str, *, lock: bool = False) -> str | None:
+    """A value of the meta table; with ``lock``, other writers wait until the transaction ends."""
+    query = sa.select(META.c.value).where(META.c.key == key)
+    return connection.execute(query.with_for_update() if lock else query).scalar()
+
+
+def write_meta(connection: sa.Connection, key: str, value: str) -> None:
+    connection.execute(sa.update(META).where(META.c.key == key).values(value=value))
+
+
+def new_stamp() -> str:
+    return uuid.uuid4().hex
