@@ -1,1 +1,70 @@
-"""loopbook: a database of tuned loop nests with similarity search."""
+"""loopbook: a database of tuned loop nests with similarity search.
+
+::
+
+    @loopbook.native                    docc's @native with recipes from the book
+    loopbook.open()                     the user's book over the starter book
+    loopbook.optimize(sdfg)             an SDFG of docc, in place
+
+After ``import loopbook``, docc's own ``@native`` knows the targets ``loopbook`` and
+``loopbook-openmp``. The names are loaded at first use: this import takes no docc, torch or FAISS.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from loopbook.client.hook import install as _install
+
+if TYPE_CHECKING:
+    from loopbook.client.bench import bench
+    from loopbook.client.native import native
+    from loopbook.client.optimize import Report, optimize
+    from loopbook.client.plan import Plan, build_plan, make_plan
+    from loopbook.client.shelf import Neighbour, Shelf
+    from loopbook.client.shelf import open_shelf as open
+    from loopbook.errors import LoopbookError
+    from loopbook.recipes.recipe import Recipe
+
+_HOMES = {
+    "LoopbookError": ("errors", "LoopbookError"),
+    "Neighbour": ("client.shelf", "Neighbour"),
+    "Plan": ("client.plan", "Plan"),
+    "Recipe": ("recipes.recipe", "Recipe"),
+    "Report": ("client.optimize", "Report"),
+    "Shelf": ("client.shelf", "Shelf"),
+    "bench": ("client.bench", "bench"),
+    "build_plan": ("client.plan", "build_plan"),
+    "make_plan": ("client.plan", "make_plan"),
+    "native": ("client.native", "native"),
+    "open": ("client.shelf", "open_shelf"),
+    "optimize": ("client.optimize", "optimize"),
+}
+
+__all__ = [
+    "LoopbookError",
+    "Neighbour",
+    "Plan",
+    "Recipe",
+    "Report",
+    "Shelf",
+    "bench",
+    "build_plan",
+    "make_plan",
+    "native",
+    "open",
+    "optimize",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    value = getattr(import_module(f"{__name__}.{module}"), attribute)
+    globals()[name] = value
+    return value
+
+
+_install()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from loopbook.errors import IllegalStepError
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
 from loopbook.sdfg import program
-from loopbook.sdfg.apply import Workbench
+from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.nest import Nest
 
 OPTIONAL = frozenset({"stage", "peel", "vectorize", "unroll", "parallel", "collapse"})
@@ -38,15 +39,13 @@ class Trial:
 
     def __init__(self, prepared: str) -> None:
         self._text = prepared
+        self._sdfg: Any = None
         self._accepted: dict[int, tuple[Nest, Recipe]] = {}
-        self._start()
 
     def _start(self) -> None:
         self._sdfg = program.parse(self._text)
         for nest, recipe in self._accepted.values():
-            bench = Workbench(self._sdfg, nest)
-            for position, step in enumerate(recipe):
-                bench.apply(*step, position)
+            apply_steps(self._sdfg, nest, recipe)
 
     def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
         """The legal part of `steps` for `nest`.
@@ -54,8 +53,7 @@ class Trial:
         Raises:
             IllegalStepError: docc refuses a step that is not optional.
         """
-        if nest.position in self._accepted:
-            del self._accepted[nest.position]
+        if self._accepted.pop(nest.position, None) or self._sdfg is None:
             self._start()
         bench = Workbench(self._sdfg, nest)
         kept: list[Step] = []
@@ -65,8 +63,7 @@ class Trial:
                 bench.apply(*step, position)
             except IllegalStepError:
                 if step.op not in OPTIONAL:
-                    if kept:
-                        self._start()
+                    self._sdfg = None
                     raise
                 dropped.append(step)
             else:

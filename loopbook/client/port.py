@@ -10,6 +10,8 @@ can make a recipe illegal or slow, never wrong.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from loopbook.client.match import chain, match_containers, match_loops
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
@@ -54,7 +56,7 @@ def _wanted(source: Nest, loops: dict[str, str], order: list[str]) -> list[str]:
         if loop.name in loops and loops[loop.name] in order
     ]
     places = [order.index(name) for name in partners]
-    if all(b == a + 1 for a, b in zip(places, places[1:], strict=False)):
+    if all(b == a + 1 for a, b in pairwise(places)):
         return order
     return [name for name in order if name not in partners] + partners
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from docc.sdfg import StructuredSDFG, TargetOptions
 
@@ -52,3 +53,34 @@ def schedule(
             if nest.position in recipes:
                 apply_steps(sdfg, nest, recipes[nest.position])
     program.finish(sdfg, target)
+
+
+def expand(sdfg: StructuredSDFG, target: str) -> None:
+    """docc's expansion of library nodes for `target`, in place."""
+    with quiet_stderr():
+        sdfg.expand(TargetOptions(target, program.CATEGORY))
+
+
+def build(
+    sdfg: StructuredSDFG,
+    folder: str,
+    target: str,
+    instrumentation: str,
+    capture: bool,
+    options: Mapping[str, Any],
+) -> str:
+    """Compile `sdfg` with docc's own instrumentation. A failing compile ends the process.
+
+    Args:
+        instrumentation, capture, options: as docc gives them to a target's compile function.
+
+    Returns:
+        Path of the shared library.
+    """
+    return sdfg._compile(
+        output_folder=folder,
+        target=target,
+        instrumentation_mode=instrumentation,
+        capture_args=capture,
+        **options,
+    )

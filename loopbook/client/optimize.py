@@ -1,0 +1,81 @@
+"""Optimises an SDFG that somebody else is going to compile, in place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from loopbook.client.plan import MAX_DISTANCE, NestReport, plan_nests
+from loopbook.client.shelf import Shelf, open_shelf
+from loopbook.errors import SdfgError
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `optimize` did.
+
+    Attributes:
+        nests: what was found and done for each nest.
+    """
+
+    target: str
+    nests: tuple[NestReport, ...]
+
+    @property
+    def optimised(self) -> int:
+        """How many nests a record of the book decided about."""
+        return sum(nest.tier != "none" for nest in self.nests)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"target": self.target, "nests": [nest.to_json() for nest in self.nests]}
+
+
+def optimize(
+    sdfg: Any,
+    *,
+    target: str = "sequential",
+    shelf: Shelf | None = None,
+    exclude: Collection[str] = (),
+    max_distance: float = MAX_DISTANCE,
+) -> Report:
+    """Give an SDFG the schedule that the book knows best, in place.
+
+    It is expanded, simplified and normalised, recipes are applied to its nests, and whatever has
+    none gets docc's own schedule. If no nest has one, the result is what docc itself would make.
+
+    Variables cannot be renamed in place. Where loops share induction variables, as they do in most
+    Python programs of more than one nest, `loopbook.native` and the ``loopbook`` target do better.
+
+    Args:
+        sdfg: docc's ``StructuredSDFG``.
+        shelf: default the user's book over the starter book.
+
+    Raises:
+        SdfgError: if docc cannot handle the SDFG.
+        BookError: if a book cannot be read.
+    """
+    from loopbook.sdfg import inplace, program
+
+    if target not in program.TARGETS:
+        raise SdfgError(f"there is no target {target!r}; take {' or '.join(program.TARGETS)}")
+    if not hasattr(sdfg, "to_json"):
+        raise SdfgError(f"a {type(sdfg).__name__} is no SDFG: give docc's StructuredSDFG")
+    own = shelf is None
+    shelf = shelf or open_shelf()
+    try:
+        copy = inplace.normalise(program.parse(sdfg.to_json()), fuse=False)
+        plan = plan_nests(
+            program.nests(copy),
+            copy.to_json(),
+            target,
+            shelf,
+            exclude=exclude,
+            max_distance=max_distance,
+        )
+        inplace.schedule(sdfg, target, plan.recipes if plan.active else None)
+        shelf.note_misses(plan.missed, target)
+    finally:
+        if own:
+            shelf.close()
+    return Report(target, plan.nests)

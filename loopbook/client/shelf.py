@@ -1,0 +1,244 @@
+"""Books to look nests up in: the user's own over the one that comes with loopbook."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from loopbook.errors import BookError, LoopbookError, SdfgError
+from loopbook.recipes.embedding import Embedding
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.record import Record
+
+if TYPE_CHECKING:
+    from loopbook.embed.inference import Encoder
+    from loopbook.recipes.book import Book
+    from loopbook.sdfg.nest import Nest
+
+STARTER = Path(__file__).resolve().parent.parent / "data" / "starter.book"
+"""The book that comes with loopbook."""
+
+OWN_VARIABLE = "LOOPBOOK_BOOK"
+
+HARDWARE_WEIGHT = 0.1
+"""How much of a distance in program space one unit of distance in hardware space is worth: enough
+to prefer this machine's record of a nest, too little to prefer another nest's."""
+
+
+class Neighbour(NamedTuple):
+    """A record near a nest that was looked up.
+
+    Attributes:
+        distance: between the two nests' vectors, 0 to 2; 0 for the very nest.
+        hardware_distance: between the record's machine and this one, 0 for one of its kind.
+        embedding: of the record's nest.
+    """
+
+    record: Record
+    distance: float
+    hardware_distance: float
+    embedding: Embedding
+
+    @property
+    def speedup(self) -> float:
+        """Over docc's own schedule, measured where the record was made."""
+        return self.record.speedup
+
+    @property
+    def rank(self) -> float:
+        return self.distance + HARDWARE_WEIGHT * self.hardware_distance
+
+
+def own_path() -> Path:
+    """Where the user's own book is, or will be: ``$LOOPBOOK_BOOK``, else
+    ``$XDG_DATA_HOME/loopbook/book.db``."""
+    named = os.environ.get(OWN_VARIABLE)
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(base) / "loopbook" / "book.db"
+
+
+class Shelf:
+    """Layers of books, the encoder that makes nests comparable, and this machine's profile.
+
+    Args:
+        books: what is looked up in, the user's own first.
+        encoder: default the one that comes with loopbook.
+    """
+
+    def __init__(self, books: Sequence[Book], encoder: Encoder | None = None) -> None:
+        self.books = tuple(books)
+        self._encoder = encoder
+        self._nests: dict[str, Nest] = {}
+        self.fits: dict[tuple[str, str], Any] = {}
+
+    def __enter__(self) -> Shelf:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for book in self.books:
+            book.close()
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        if self._encoder is None:
+            from loopbook.embed.inference import Encoder
+
+            self._encoder = Encoder.load()
+        return self._encoder
+
+    def hardware(self, target: str) -> HardwareProfile:
+        """This machine as programs for `target` use it (without measuring it)."""
+        from loopbook.client.hardware import local_profile, threads_of
+
+        return local_profile(threads_of(target), measured=False)
+
+    # -- look-up --------------------------------------------------------------------------------
+
+    def nearest(
+        self,
+        program: Any,
+        k: int = 5,
+        *,
+        target: str = "sequential",
+        exclude: Collection[str] = (),
+    ) -> list[Any]:
+        """The `k` records nearest to a nest, or to each nest of a program, nearest first.
+
+        Args:
+            program: a `Nest`, or an SDFG as docc's object or JSON text.
+            exclude: kernels whose records are left out.
+
+        Returns:
+            A list of `Neighbour` for a nest; a list of such lists, one for each nest, for an SDFG.
+
+        Raises:
+            SdfgError: if it is no usable SDFG.
+            BookError: if a book cannot be read.
+        """
+        from loopbook.sdfg.nest import Nest
+
+        if isinstance(program, Nest):
+            return self.neighbours(program, self.encoder.encode(program), k, target, exclude)
+        from loopbook.sdfg import program as programs
+
+        nests = programs.nests(programs.prepare(as_text(program)))
+        embeddings = self.encoder.encode_many(nests)
+        return [
+            self.neighbours(nest, embedding, k, target, exclude)
+            for nest, embedding in zip(nests, embeddings, strict=True)
+        ]
+
+    def exact(self, nest: Nest, target: str, exclude: Collection[str] = ()) -> list[Record]:
+        """Records of this very nest: those from this kind of machine first, own before others,
+        then the fastest."""
+        hardware = self.hardware(target)
+        ranked: list[tuple[float, int, float, Record]] = []
+        for layer, book in enumerate(self.books):
+            for record in book.exact(nest.fingerprint, target):
+                if record.kernel not in exclude:
+                    away = hardware.distance(record.hardware)
+                    ranked.append((away, layer, -record.speedup, record))
+        return [row[-1] for row in sorted(ranked, key=lambda row: row[:3])]
+
+    def neighbours(
+        self,
+        nest: Nest,
+        embedding: Embedding,
+        k: int = 5,
+        target: str = "sequential",
+        exclude: Collection[str] = (),
+    ) -> list[Neighbour]:
+        """The `k` records nearest to `nest`, nearest first (see `Neighbour.rank`)."""
+        hardware = self.hardware(target)
+        found: dict[str, Neighbour] = {}
+        for book in self.books:
+            for near in book.nearest(
+                embedding.nest,
+                k,
+                encoder=embedding.encoder,
+                target=target,
+                hardware=hardware,
+                exclude=set(exclude),
+            ):
+                same = near.record.fingerprint == nest.fingerprint
+                found.setdefault(
+                    near.record.id,
+                    Neighbour(
+                        near.record,
+                        0.0 if same else float(near.distance),
+                        float(near.hardware_distance),
+                        near.embedding,
+                    ),
+                )
+        return sorted(found.values(), key=lambda near: near.rank)[:k]
+
+    def source(self, record: Record) -> Nest:
+        """The nest that a record is about.
+
+        Raises:
+            BookError: if the record's nest cannot be read.
+        """
+        if record.id not in self._nests:
+            from loopbook.sdfg.program import load_json
+            from loopbook.sdfg.reader import read_nests
+
+            try:
+                self._nests[record.id] = read_nests(load_json(record.nest_json))[0]
+            except (SdfgError, IndexError) as error:
+                raise BookError(f"the nest of record {record.id} is damaged: {error}") from None
+        return self._nests[record.id]
+
+    def note_misses(self, fingerprints: Iterable[str], target: str) -> None:
+        """Count in the own book that nothing was found for these; no book is made for that, and one
+        that cannot be written is left alone."""
+        for book in self.books[:1]:
+            if book.readonly:
+                return
+            try:
+                for fingerprint in fingerprints:
+                    book.note_miss(fingerprint, target, self.hardware(target).key)
+            except LoopbookError:
+                return
+
+
+def open_shelf(
+    path: str | Path | None = None, *, starter: bool = True, encoder: Encoder | None = None
+) -> Shelf:
+    """The user's book over the starter book.
+
+    Args:
+        path: the user's book, a file or database URL; default `own_path`, which need not exist.
+        starter: False leaves the starter book out.
+
+    Raises:
+        BookError: if `path` is given and there is no such book, or a book cannot be opened.
+    """
+    from loopbook.recipes.book import Book
+
+    books: list[Book] = []
+    if path is not None:
+        if "://" not in str(path) and not Path(path).exists():
+            raise BookError(f"there is no book at {path}")
+        books.append(Book.open(path))
+    elif own_path().exists():
+        books.append(Book.open(own_path()))
+    if starter and STARTER.exists():
+        books.append(Book.open(STARTER, readonly=True))
+    return Shelf(books, encoder)
+
+
+def as_text(sdfg: Any) -> str:
+    """The JSON text of an SDFG, given as text or as docc's object."""
+    if isinstance(sdfg, str):
+        return sdfg
+    if hasattr(sdfg, "to_json"):
+        return str(sdfg.to_json())
+    raise SdfgError(f"a {type(sdfg).__name__} is no SDFG: give docc's object or its JSON text")

@@ -1,0 +1,49 @@
+"""What docc calls for its targets ``loopbook`` and ``loopbook-openmp``, in this order.
+
+docc lets a target expand, schedule and compile. Recipes want loops whose induction variables have
+names of their own, which cannot be changed in docc's object. So `expand` keeps the program's text,
+`schedule` does in place what can be done there (what ``last_sdfg`` shows), and `build` compiles
+from the text.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from loopbook.client.native import compile_text
+from loopbook.client.optimize import optimize
+from loopbook.sdfg import compiler, inplace
+
+_texts = threading.local()
+
+
+def expand(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) -> None:
+    """docc's first step for a target; keeps the text of the untouched program."""
+    _texts.sdfg, _texts.text = sdfg, sdfg.to_json()
+    inplace.expand(sdfg, target)
+
+
+def schedule(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) -> None:
+    """docc's second step: in place, as `loopbook.optimize` does it."""
+    optimize(sdfg, target=target)
+
+
+def build(
+    target: str,
+    sdfg: Any,
+    folder: str,
+    instrumentation: str,
+    capture: bool,
+    options: Mapping[str, Any],
+) -> str:
+    """docc's last step: the library. With docc's instrumentation or argument capture on, it is made
+    from the SDFG as scheduled in place, which those are about."""
+    text = _texts.text if getattr(_texts, "sdfg", None) is sdfg else None
+    _texts.sdfg = _texts.text = None
+    if text is None or instrumentation or capture:
+        compiler.activate()
+        return inplace.build(sdfg, folder, target, instrumentation, capture, dict(options))
+    return str(compile_text(text, target, Path(folder))[1])
