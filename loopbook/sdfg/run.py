@@ -7,7 +7,7 @@ a program that writes past its arrays is caught even where the numbers still com
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from loopbook.sdfg.timers import Timers
 
 RUN_SECONDS = 120.0
 RUN_BYTES = 12 << 30
+LONG_RUN = 0.25
+"""Runs of more seconds than this are timed from the first one on."""
+
 GUARD_BYTES = 4096
 GUARD_VALUE = 0xA5
 
@@ -42,6 +45,16 @@ class Times:
 
     seconds: list[float] = field(default_factory=list)
     nests: dict[int, list[float]] = field(default_factory=dict)
+
+    def add(self, seconds: float, owners: Mapping[int, int], elements: Mapping[int, float]) -> None:
+        """Add one run: its time, and that of each outermost loop by element id."""
+        self.seconds.append(seconds)
+        sums: dict[int, float] = {}
+        for element, part in elements.items():
+            if element in owners:
+                sums[owners[element]] = sums.get(owners[element], 0.0) + part
+        for position, total in sums.items():
+            self.nests.setdefault(position, []).append(total)
 
 
 @dataclass(frozen=True)
@@ -109,7 +122,9 @@ class Binding:
         seconds: float = RUN_SECONDS,
         memory: int = RUN_BYTES,
     ) -> list[Times]:
-        """Run libraries in turn and time them, after one run of each that is not timed.
+        """Run libraries in turn and time them, after one run of each to check its numbers.
+
+        That first run is not timed, unless runs are so long that warming up cannot matter.
 
         Args:
             expected: what `results` gave for the unoptimised program; None checks no numbers.
@@ -157,12 +172,19 @@ class Binding:
         arguments = _Guarded(self._args)
         programs = [self._load(built.library) for built in builts]
         times = [Times() for _ in builts]
+        firsts = []
         for program in programs:
             values = arguments.fresh()
+            timers.reset()
+            begun = time.perf_counter()
             returned = program(*values)
+            firsts.append((time.perf_counter() - begun, timers.read()))
             arguments.check()
             if expected is not None:
                 compare(self._pick(values) + self._outputs(returned), expected)
+        if schedule.repeats and min(seconds for seconds, _ in firsts) > LONG_RUN:
+            for built, taken, (seconds, elements) in zip(builts, times, firsts, strict=True):
+                taken.add(seconds, built.owners, elements)
         started = time.perf_counter()
         for turn in range(schedule.repeats):
             if turn >= schedule.at_least and time.perf_counter() - started > schedule.seconds:
@@ -172,21 +194,11 @@ class Binding:
                 timers.reset()
                 begun = time.perf_counter()
                 program(*values)
-                taken.seconds.append(time.perf_counter() - begun)
-                _add_nests(taken.nests, built.owners, timers.read())
+                taken.add(time.perf_counter() - begun, built.owners, timers.read())
             first, last = min(times[0].seconds), min(times[-1].seconds)
             if schedule.give_up and last > schedule.give_up * first:
                 break
         return times
-
-
-def _add_nests(nests: dict[int, list[float]], owners: Any, elements: dict[int, float]) -> None:
-    sums: dict[int, float] = {}
-    for element, seconds in elements.items():
-        if element in owners:
-            sums[owners[element]] = sums.get(owners[element], 0.0) + seconds
-    for position, seconds in sums.items():
-        nests.setdefault(position, []).append(seconds)
 
 
 class _Guarded:

@@ -30,6 +30,8 @@ from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.run import Binding, Schedule, Times
 from loopbook.workloads.workload import Workload
 
+SEARCH = Schedule(repeats=9, seconds=0.4, at_least=2, give_up=3.0)
+
 Candidate = Mapping[int, tuple[Step, ...]]
 """Nest position to its recipe; nests that are not named get docc's own schedule."""
 
@@ -90,15 +92,21 @@ class Session:
         preset: str,
         target: str,
         *,
-        schedule: Schedule | None = None,
+        schedule: Schedule = SEARCH,
+        trusted: bool = False,
     ) -> None:
+        """
+        Args:
+            trusted: take the numbers of docc's own schedule for right, which saves a run of the
+                unoptimised program (at a size where that takes long).
+        """
         self.target = target
-        self._schedule = schedule or Schedule(repeats=9, seconds=0.4, at_least=2, give_up=3.0)
+        self._schedule = schedule
         self.folder = Path(tempfile.mkdtemp(prefix="loopbook-tune-"))
         self._count = 0
         self._known: dict[str, Outcome] = {}
         try:
-            self._begin(workload, workload.arguments(preset))
+            self._begin(workload, workload.arguments(preset), trusted)
         except BaseException:
             self.close()
             raise
@@ -113,14 +121,16 @@ class Session:
         """Delete what was built."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _begin(self, workload: Workload, args: Sequence[Any]) -> None:
+    def _begin(self, workload: Workload, args: Sequence[Any], trusted: bool) -> None:
         traced = frontend.trace(workload.kernel, args)
         prepared, self.nests = program.prepare_nests(traced)
         self.text = prepared.to_json()
-        none = build_baseline(traced, "none", self.folder / "none")
-        self._binding = Binding(workload.kernel, args, none.library, workload.results)
-        self.expected = self._binding.results(none.library)
         self.baseline = build_baseline(traced, self.target, self.folder / "baseline", timers=True)
+        right = self.baseline
+        if not trusted:
+            right = build_baseline(traced, "none", self.folder / "none")
+        self._binding = Binding(workload.kernel, args, right.library, workload.results)
+        self.expected = self._binding.results(right.library)
         self.plain = build_tuned(self.text, self.target, {}, self.folder / "plain", timers=True)
         times = self.time([self.baseline, self.plain])
         self.baseline_s, self.plain_s = (min(t.seconds) for t in times)

@@ -18,7 +18,7 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Provenance, Record
 from loopbook.recipes.step import Step
 from loopbook.sdfg import program
-from loopbook.sdfg.build import build_tuned
+from loopbook.sdfg.build import Built, build_tuned
 from loopbook.sdfg.compiler import find_compiler
 from loopbook.sdfg.run import Schedule, Times
 from loopbook.tuner.log import Trial, TrialLog
@@ -33,7 +33,7 @@ WORTH_TUNING = 0.02
 SLOWER = 0.97
 """A finalist that does worse than this against docc's own schedule at any size is out."""
 
-FINALISTS = 3
+FINALISTS = 2
 
 CONFIRM = Schedule(repeats=9, seconds=2.0, at_least=2)
 
@@ -110,7 +110,7 @@ def tune(
         results = {preset: _confirm(session, finalists)}
     for other in settings.confirm:
         if other != preset:
-            with Session(workload, other, settings.target, schedule=CONFIRM) as session:
+            with Session(workload, other, settings.target, trusted=True) as session:
                 results[other] = _confirm(session, finalists)
     return _conclude(workload, hardware, settings, session, trials, finalists, results)
 
@@ -220,8 +220,8 @@ class _Final:
 
 
 def _confirm(session: Session, finalists: Sequence[Candidate]) -> list[_Final | None]:
-    """Time every finalist in turn with docc's own compile; None for one that fails."""
-    finals: list[_Final | None] = []
+    """Time all finalists in turn with docc's own compile; None for one that fails."""
+    builts: list[Built | None] = []
     for number, candidate in enumerate(finalists):
         try:
             built = build_tuned(
@@ -231,12 +231,15 @@ def _confirm(session: Session, finalists: Sequence[Candidate]) -> list[_Final | 
                 session.folder / f"final{number}",
                 timers=True,
             )
-            baseline, plain, tuned = session.time([session.baseline, session.plain, built], CONFIRM)
+            session.time([built], Schedule(repeats=0))
         except LoopbookError:
-            finals.append(None)
+            builts.append(None)
         else:
-            finals.append(_Final(baseline, plain, tuned))
-    return finals
+            builts.append(built)
+    right = [built for built in builts if built is not None]
+    baseline, plain, *tuned = session.time([session.baseline, session.plain, *right], CONFIRM)
+    times = iter(tuned)
+    return [None if built is None else _Final(baseline, plain, next(times)) for built in builts]
 
 
 def _conclude(
@@ -276,6 +279,8 @@ def _conclude(
                 recipe=Recipe(steps),
                 measurements=tuple(
                     _measurement(final, nest.position, len(session.nests), sizes[preset])
+                    if chosen is not None
+                    else _left_to_docc(final, sizes[preset])
                     for preset, final in measured.items()
                 ),
                 provenance=Provenance(
@@ -311,6 +316,21 @@ def _measurement(final: _Final, position: int, nests: int, sizes: Mapping[str, i
         tuned_s=max(tuned, 1e-9),
         spread=_spread(ratios),
         runs=len(ratios),
+        sizes={k: int(v) for k, v in sizes.items()},
+    )
+
+
+def _left_to_docc(final: _Final, sizes: Mapping[str, int]) -> Measurement:
+    """For a nest of a program that nothing made faster: the whole program, as docc compiles it and
+    as we would at best."""
+    baseline = min(final.baseline.seconds)
+    return Measurement(
+        baseline_s=baseline,
+        tuned_s=max(baseline, min(final.plain.seconds)),
+        spread=_spread(
+            [b / p for b, p in zip(final.baseline.seconds, final.plain.seconds, strict=True)]
+        ),
+        runs=len(final.plain.seconds),
         sizes={k: int(v) for k, v in sizes.items()},
     )
 
