@@ -156,6 +156,7 @@ class Binding:
         return [np.array(value) for value in values]
 
     def _results(self, library: Path) -> list[np.ndarray]:
+        Timers()  # docc's own would want PAPI, or end the process
         arguments = _Guarded(self._args)
         values = arguments.fresh()
         returned = self._load(library)(*values)
