@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from loopbook.recipes.book import Book, Neighbour
     from loopbook.recipes.embedding import Embedding
     from loopbook.recipes.hardware import HardwareProfile
     from loopbook.recipes.recipe import Recipe
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from loopbook.recipes.step import Step
 
 _HOMES = {
+    "Book": "book",
     "Embedding": "embedding",
     "HardwareProfile": "hardware",
     "Measurement": "record",
+    "Neighbour": "book",
     "Provenance": "record",
     "Recipe": "recipe",
     "Record": "record",
@@ -27,9 +30,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "Book",
     "Embedding",
     "HardwareProfile",
     "Measurement",
+    "Neighbour",
     "Provenance",
     "Recipe",
     "Record",

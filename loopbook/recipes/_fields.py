@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from loopbook.errors import InputError
 
 MAX_WORDS = 4096
 MAX_INTEGER = 2**63 - 1
+
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 def mapping(obj: object, what: str) -> dict[str, Any]:
@@ -35,7 +38,7 @@ def check_text(value: object, name: str, *, limit: int = MAX_WORDS, empty: bool 
         raise InputError(f"{name} has more than {limit} characters")
     if not value and not empty:
         raise InputError(f"{name} is empty")
-    if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
+    if _NO_TEXT.search(value):
         raise InputError(f"{name} holds a character that is no text")
 
 

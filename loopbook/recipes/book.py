@@ -1,0 +1,348 @@
+"""The book: records of tuned nests, found by fingerprint or by likeness."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.errors import BookError, InputError, LoopbookError
+from loopbook.recipes import schema
+from loopbook.recipes._snapshot import Snapshot
+from loopbook.recipes.embedding import Embedding
+from loopbook.recipes.exchange import read_lines, write_lines
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.ranking import Kernels, Ranked, rank
+from loopbook.recipes.record import Record
+from loopbook.recipes.store import Miss, Store
+
+_CACHED_RECORDS = 4096
+_BATCH = 256
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A record near a query.
+
+    Attributes:
+        embedding: of the record's nest, by the query's encoder; for matching loops.
+        distance: in program space, between unit vectors: 0 to 2.
+        hardware_distance: in hardware space; 0 where no hardware was asked for.
+    """
+
+    record: Record
+    embedding: Embedding
+    distance: float
+    hardware_distance: float
+
+
+class Book:
+    """The records of one place with their similarity index; open one with :meth:`Book.open`.
+
+    Safe to share between threads; open a new one after a fork. Errors of the database are
+    :class:`~loopbook.errors.BookError`; the methods below name only what comes on top.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.RLock()
+        self._snapshot: Snapshot | None = None
+        self._records: OrderedDict[str, Record] = OrderedDict()
+        self._embeddings: dict[tuple[str, str], Embedding] = {}
+
+    @classmethod
+    def open(cls, location: str | Path, *, readonly: bool = False, busy_s: float = 10.0) -> Book:
+        """Open the book at a path or database URL; see :meth:`Store.open`."""
+        return cls(Store.open(location, readonly=readonly, busy_s=busy_s))
+
+    def close(self) -> None:
+        """Release the file. A closed book opens itself again when used."""
+        self._store.close()
+
+    def __enter__(self) -> Book:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._current().by_nest.values()))
+
+    @property
+    def name(self) -> str:
+        """Path or URL, for people."""
+        return self._store.name
+
+    @property
+    def readonly(self) -> bool:
+        """Whether writes are refused."""
+        return self._store.readonly
+
+    # Writing
+
+    def add(self, record: Record, embedding: Embedding | None = None) -> bool:
+        """Add a record, for good once this returns; False if it was there already.
+
+        Raises:
+            InputError: the embedding holds NaN, or its encoder gave another length before.
+        """
+        return self.add_many([(record, [] if embedding is None else [embedding])]) == 1
+
+    def add_many(self, items: Iterable[tuple[Record, Iterable[Embedding]]]) -> int:
+        """Add records with embeddings, all or on any error none; returns how many are new."""
+        return self._store.add(items)
+
+    def add_embeddings(self, items: Iterable[tuple[str, Embedding]]) -> None:
+        """Add or replace embeddings of nests in the book, by fingerprint, all or none."""
+        self._store.add_embeddings(items)
+
+    def delete(self, record_id: str) -> bool:
+        """Remove a record; False if there is none of that id."""
+        return self._store.delete(record_id)
+
+    def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
+        """Count one more time that a nest was asked for in vain."""
+        self._store.note_miss(fingerprint, target, hardware_key, nest)
+
+    def import_(self, path: str | Path) -> int:
+        """Add what :meth:`export` wrote, all or on any error none; returns how many are new.
+
+        Raises:
+            InputError: the file is damaged or no export, naming the line.
+        """
+        return self.add_many(read_lines(Path(path)))
+
+    def merge(self, other: Book) -> int:
+        """Add all that another book holds, misses aside; returns how many records are new."""
+        return self.add_many(other._items())
+
+    # Looking up
+
+    def nearest(
+        self,
+        query: Embedding | np.ndarray,
+        k: int = 5,
+        *,
+        target: str | None = None,
+        hardware: HardwareProfile | None = None,
+        exclude: Kernels = None,
+        per_nest: int = 2,
+        encoder: str | None = None,
+    ) -> list[Neighbour]:
+        """The ``k`` records nearest to a nest's vector, nearest first.
+
+        They are ordered by ``distance + HARDWARE_WEIGHT * hardware_distance`` (see
+        :mod:`~loopbook.recipes.ranking`), then by speedup: of equally near nests the one tuned
+        on the same hardware comes first. Filters lose no record: the search goes on until ``k``
+        pass them.
+
+        Args:
+            query: an embedding, or just its nest vector, shape ``(d,)``.
+            target: only records for this target.
+            hardware: the machine that the recipe is for; None means that any is as good.
+            exclude: kernels to leave out: their names, or a test of a name.
+            per_nest: at most so many records, of different recipes, of one nest.
+            encoder: of a plain vector; where the book has one encoder only, it is that.
+
+        Raises:
+            InputError: the vector has another length than the book's, or holds NaN.
+        """
+        vector = query.nest if isinstance(query, Embedding) else np.asarray(query, np.float32)
+        with self._lock:
+            snapshot = self._current()
+            encoder = _encoder_of(query, encoder, snapshot.encoders)
+            if encoder is None or k < 1:
+                return []
+            index = snapshot.index(self._store, encoder)
+        if len(index) == 0:
+            return []
+        if vector.shape != (index.dimension,) or not np.isfinite(vector).all():
+            raise InputError(f"the query is not a finite vector of {index.dimension} numbers")
+        ranked = rank(
+            snapshot,
+            index,
+            vector,
+            k,
+            target=target,
+            hardware=hardware,
+            exclude=exclude,
+            per_nest=per_nest,
+        )
+        return self._neighbours(ranked, encoder)
+
+    def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
+        """All records of a nest for a target, best speedup first.
+
+        Args:
+            hardware_key: only those measured on hardware of this
+                :attr:`~loopbook.recipes.hardware.HardwareProfile.key`.
+        """
+        snapshot = self._current()
+        ids = [
+            entry.id
+            for entry in snapshot.by_nest.get(fingerprint, ())
+            if entry.target == target
+            and (hardware_key is None or snapshot.hardware[entry.hardware_id].key == hardware_key)
+        ]
+        return self._load(ids)
+
+    def best(self, fingerprint: str, target: str, k: int = 1) -> list[Record]:
+        """The ``k`` records of a nest with the best speedup, on whatever hardware."""
+        return self.exact(fingerprint, target)[:k]
+
+    def record(self, record_id: str) -> Record | None:
+        """The record of this id, or None."""
+        return self._store.records([record_id]).get(record_id)
+
+    def records(self, *, target: str | None = None, kernel: str | None = None) -> Iterator[Record]:
+        """All records, or those of a target or kernel, in order of id."""
+        chosen = [
+            entry.id
+            for entry in self._store.entries()
+            if target in (None, entry.target) and kernel in (None, entry.kernel)
+        ]
+        for start in range(0, len(chosen), _BATCH):
+            ids = chosen[start : start + _BATCH]
+            found = self._store.records(ids)
+            yield from (found[one] for one in ids if one in found)
+
+    def embedding(self, fingerprint: str, encoder: str) -> Embedding | None:
+        """What one encoder made of a nest, or None."""
+        return self._store.embeddings([fingerprint], encoder).get(fingerprint)
+
+    def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:
+        """Fingerprint and nest JSON of each nest that an encoder has yet to embed."""
+        by_nest = self._current().by_nest
+        _, embedded, _ = self._store.vectors(encoder)
+        for fingerprint in sorted(by_nest.keys() - set(embedded)):
+            for record in self._load([by_nest[fingerprint][0].id]):
+                yield fingerprint, record.nest_json
+
+    def misses(self) -> list[Miss]:
+        """Nests asked for in vain, the most asked for first."""
+        return self._store.misses()
+
+    # The book as a whole
+
+    def info(self) -> dict[str, Any]:
+        """What is in the book, as JSON-ready figures."""
+        entries = self._store.entries()
+        profiles = self._store.hardware()
+        machines = Counter(
+            profiles[e.hardware_id].key for e in entries if e.hardware_id in profiles
+        )
+        path = self._store.path
+        return {
+            "name": self.name,
+            "readonly": self.readonly,
+            "schema": schema.VERSION,
+            "records": len(entries),
+            "nests": len({entry.fingerprint for entry in entries}),
+            "targets": dict(sorted(Counter(entry.target for entry in entries).items())),
+            "kernels": dict(sorted(Counter(entry.kernel for entry in entries).items())),
+            "encoders": self._store.encoders(),
+            "hardware": dict(machines.most_common()),
+            "misses": len(self.misses()),
+            "bytes": path.stat().st_size if path is not None else None,
+        }
+
+    def verify(self) -> list[str]:
+        """Check the file, every record and every embedding; one line for each fault found."""
+        try:
+            faults = self._store.damage()
+            entries = self._store.entries()
+            for entry in entries:
+                faults += _fault(lambda e=entry: self._store.records([e.id]))
+            nests = sorted({entry.fingerprint for entry in entries})
+            for encoder in self._store.encoders():
+                for nest in nests:
+                    faults += _fault(lambda n=nest, e=encoder: self._finite(n, e))
+        except BookError as error:
+            return [str(error)]
+        return faults
+
+    def export(self, path: str | Path) -> int:
+        """Write all records with embeddings as JSON lines, compressed if it ends in ``.gz``.
+
+        Returns:
+            How many records were written.
+        """
+        return write_lines(Path(path), self._items())
+
+    def pack(self, path: str | Path) -> None:
+        """Write the book as one compact file to ship read-only, without misses."""
+        self._store.pack(path)
+
+    def _items(self) -> Iterator[tuple[Record, list[Embedding]]]:
+        encoders = list(self._store.encoders())
+        for record in self.records():
+            found = (self.embedding(record.fingerprint, encoder) for encoder in encoders)
+            yield record, [embedding for embedding in found if embedding is not None]
+
+    def _finite(self, fingerprint: str, encoder: str) -> None:
+        embedding = self.embedding(fingerprint, encoder)
+        if embedding is not None and not embedding.is_finite():
+            raise BookError(f"the embedding of nest {fingerprint} by {encoder} is not finite")
+
+    def _current(self) -> Snapshot:
+        """The book as it is now, read again only after a change, whoever made it."""
+        with self._lock:
+            if self._snapshot is None or self._snapshot.stamp != self._store.stamp():
+                self._snapshot = Snapshot.of(self._store)
+                self._embeddings.clear()
+            return self._snapshot
+
+    def _load(self, ids: list[str]) -> list[Record]:
+        """Whole records, in order; records never change, so that those loaded stay good."""
+        with self._lock:
+            missing = [one for one in ids if one not in self._records]
+            fresh = self._store.records(missing) if missing else {}
+            found = [self._records.get(one) or fresh.get(one) for one in ids]
+            self._records.update(fresh)
+            while len(self._records) > _CACHED_RECORDS:
+                self._records.popitem(last=False)
+        return [record for record in found if record is not None]
+
+    def _neighbours(self, ranked: list[Ranked], encoder: str) -> list[Neighbour]:
+        nests = {one.entry.fingerprint for one in ranked}
+        with self._lock:
+            records = {record.id: record for record in self._load([one.id for one in ranked])}
+            missing = [nest for nest in nests if (nest, encoder) not in self._embeddings]
+            if missing:
+                for nest, embedding in self._store.embeddings(missing, encoder).items():
+                    self._embeddings[nest, encoder] = embedding
+            embeddings = {nest: self._embeddings.get((nest, encoder)) for nest in nests}
+        neighbours = []
+        for one in ranked:
+            record, embedding = records.get(one.id), embeddings[one.entry.fingerprint]
+            # Another process may have deleted it a moment ago.
+            if record is not None and embedding is not None:
+                neighbours.append(Neighbour(record, embedding, one.distance, one.hardware_distance))
+        return neighbours
+
+
+def _encoder_of(
+    query: Embedding | np.ndarray, named: str | None, encoders: list[str]
+) -> str | None:
+    """Whose vectors to search; None where the book has none of that encoder."""
+    if isinstance(query, Embedding):
+        named = query.encoder
+    if named is not None:
+        return named if named in encoders else None
+    if len(encoders) > 1:
+        raise InputError(f"the book has vectors of {', '.join(encoders)}: name the encoder")
+    return encoders[0] if encoders else None
+
+
+def _fault(check: Callable[[], object]) -> list[str]:
+    """What a check finds wrong, as lines."""
+    try:
+        check()
+    except LoopbookError as error:
+        return [str(error)]
+    return []

@@ -1,0 +1,112 @@
+"""Books as JSON lines, to carry between machines and to keep for long.
+
+The first line says what the file is; each further one holds a record with its embeddings::
+
+    {"loopbook": "book", "version": 1}
+    {"record": {…}, "embeddings": [{…}]}
+
+A file whose name ends in ``.gz`` is compressed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from loopbook.errors import BookError, InputError
+from loopbook.recipes.embedding import Embedding
+from loopbook.recipes.record import MAX_NEST, Record
+
+_HEADER = {"loopbook": "book", "version": 1}
+_MAX_LINE = 4 * MAX_NEST
+_MAX_EMBEDDINGS = 64
+
+
+def write_lines(path: Path, items: Iterable[tuple[Record, Iterable[Embedding]]]) -> int:
+    """Write a file, which appears complete or not at all.
+
+    Returns:
+        How many records were written.
+
+    Raises:
+        BookError: it can't be written.
+    """
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.new")
+    count = 0
+    try:
+        with _opened(draft, "wb", path.suffix == ".gz") as file:
+            file.write(_line(_HEADER))
+            for record, embeddings in items:
+                entry = {
+                    "record": record.to_json(),
+                    "embeddings": [embedding.to_json() for embedding in embeddings],
+                }
+                file.write(_line(entry))
+                count += 1
+        os.replace(draft, path)
+    except OSError as error:
+        raise BookError(f"{path} can't be written: {error.strerror or error}") from error
+    finally:
+        if draft.exists():
+            draft.unlink()
+    return count
+
+
+def read_lines(path: Path) -> Iterator[tuple[Record, list[Embedding]]]:
+    """Read a file line by line, trusting nothing in it.
+
+    Raises:
+        InputError: naming the first line that is wrong.
+        BookError: the file can't be read.
+    """
+    try:
+        with _opened(path, "rb", path.suffix == ".gz") as file:
+            header = _parsed(path, 1, file.readline(_MAX_LINE))
+            if header != _HEADER:
+                raise InputError(f"{path} is no export of a book: line 1 should be {_HEADER}")
+            number = 1
+            while line := file.readline(_MAX_LINE):
+                number += 1
+                yield _item(path, number, line)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise InputError(f"{path} is cut short or damaged: export it again") from None
+    except OSError as error:
+        raise BookError(f"{path} can't be read: {error.strerror or error}") from error
+
+
+def _item(path: Path, number: int, line: bytes) -> tuple[Record, list[Embedding]]:
+    entry = _parsed(path, number, line)
+    try:
+        if not isinstance(entry, dict) or "record" not in entry:
+            raise InputError("there is no record")
+        embeddings = entry.get("embeddings", [])
+        if not isinstance(embeddings, list) or len(embeddings) > _MAX_EMBEDDINGS:
+            raise InputError(f"embeddings are a list of at most {_MAX_EMBEDDINGS}")
+        record = Record.from_json(entry["record"])
+        return record, [Embedding.from_json(one) for one in embeddings]
+    except InputError as error:
+        raise InputError(f"{path}, line {number}: {error}") from None
+
+
+def _parsed(path: Path, number: int, line: bytes) -> object:
+    # Without its end the line was cut, by the file's end or by the limit on its length.
+    if not line.endswith(b"\n"):
+        raise InputError(f"{path}, line {number}: it is cut short or longer than {_MAX_LINE} bytes")
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}, line {number}: it is not JSON") from None
+
+
+def _line(entry: object) -> bytes:
+    return json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _opened(path: Path, mode: str, compressed: bool) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, mode) if compressed else path.open(mode))
