@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from loopbook.errors import CompilerError, InputError
+from loopbook.errors import CompilerError, InputError, RunError
 from loopbook.recipes import hardware
 from loopbook.recipes.hardware import HardwareProfile
 
@@ -35,7 +35,7 @@ def local_profile(threads: int = 1, *, measured: bool = True) -> HardwareProfile
 
     Peak GFLOP/s and bandwidth are measured at the first call (about a second) and kept in the
     user's cache folder, ``$XDG_CACHE_HOME/loopbook``; where that cannot be written, in memory.
-    Without a compiler they stay 0, which means unknown.
+    Where that fails, for want of a compiler say, they stay 0, which means unknown.
 
     Args:
         measured: False reads only what the system tells, at once.
@@ -46,14 +46,14 @@ def local_profile(threads: int = 1, *, measured: bool = True) -> HardwareProfile
     kept = _kept(profile)
     if kept is not None:
         return kept
+    from loopbook.recipes.measure import measure
     from loopbook.sdfg.compiler import find_compiler
 
     try:
-        profile = hardware.measure(profile, find_compiler().path)
-    except CompilerError:
+        profile = measure(profile, find_compiler().path, _march())
+    except (CompilerError, RunError):
         return profile
-    if profile.peak_gflops > 0:
-        _keep(profile)
+    _keep(profile)
     return profile
 
 
@@ -64,8 +64,11 @@ def cache_folder() -> Path:
 
 
 def _file(profile: HardwareProfile) -> Path:
-    march = os.environ.get("LOOPBOOK_MARCH", "native")
-    return cache_folder() / f"hardware-{profile.threads}-{march}.json"
+    return cache_folder() / f"hardware-{profile.threads}-{_march()}.json"
+
+
+def _march() -> str:
+    return os.environ.get("LOOPBOOK_MARCH", "native")
 
 
 def _kept(profile: HardwareProfile) -> HardwareProfile | None:

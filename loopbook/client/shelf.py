@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from loopbook.errors import BookError, LoopbookError, SdfgError
 from loopbook.recipes.embedding import Embedding
@@ -21,11 +23,8 @@ if TYPE_CHECKING:
 STARTER = Path(__file__).resolve().parent.parent / "data" / "starter.book"
 """The book that comes with loopbook."""
 
-OWN_VARIABLE = "LOOPBOOK_BOOK"
-
-HARDWARE_WEIGHT = 0.1
-"""How much of a distance in program space one unit of distance in hardware space is worth: enough
-to prefer this machine's record of a nest, too little to prefer another nest's."""
+PER_NEST = 2
+"""Records of one nest, with different recipes, among the neighbours."""
 
 
 class Neighbour(NamedTuple):
@@ -49,17 +48,20 @@ class Neighbour(NamedTuple):
 
     @property
     def rank(self) -> float:
+        """What neighbours are ordered by, as in `loopbook.recipes.book.Book.nearest`."""
+        from loopbook.recipes.ranking import HARDWARE_WEIGHT
+
         return self.distance + HARDWARE_WEIGHT * self.hardware_distance
 
 
 def own_path() -> Path:
     """Where the user's own book is, or will be: ``$LOOPBOOK_BOOK``, else
     ``$XDG_DATA_HOME/loopbook/book.db``."""
-    named = os.environ.get(OWN_VARIABLE)
+    named = os.environ.get("LOOPBOOK_BOOK")
     if named:
-        return Path(named)
-    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(base) / "loopbook" / "book.db"
+        return Path(named).expanduser()
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "loopbook" / "book.db"
 
 
 class Shelf:
@@ -74,6 +76,7 @@ class Shelf:
         self.books = tuple(books)
         self._encoder = encoder
         self._nests: dict[str, Nest] = {}
+        self._anew: dict[str, dict[str, Embedding]] = {}
         self.fits: dict[tuple[str, str], Any] = {}
 
     def __enter__(self) -> Shelf:
@@ -160,25 +163,42 @@ class Shelf:
         hardware = self.hardware(target)
         found: dict[str, Neighbour] = {}
         for book in self.books:
-            for near in book.nearest(
-                embedding.nest,
-                k,
-                encoder=embedding.encoder,
-                target=target,
-                hardware=hardware,
-                exclude=set(exclude),
-            ):
-                same = near.record.fingerprint == nest.fingerprint
-                found.setdefault(
-                    near.record.id,
-                    Neighbour(
-                        near.record,
-                        0.0 if same else float(near.distance),
-                        float(near.hardware_distance),
-                        near.embedding,
-                    ),
-                )
-        return sorted(found.values(), key=lambda near: near.rank)[:k]
+            for record, vectors in self._near(book, embedding, k, target, exclude):
+                same = record.fingerprint == nest.fingerprint
+                apart = float(np.linalg.norm(vectors.nest - embedding.nest))
+                away = hardware.distance(record.hardware)
+                found[record.id] = Neighbour(record, 0.0 if same else apart, away, vectors)
+        return sorted(found.values(), key=lambda near: (near.rank, -near.speedup))[:k]
+
+    def _near(
+        self,
+        book: Book,
+        embedding: Embedding,
+        k: int,
+        target: str,
+        exclude: Collection[str],
+    ) -> Iterator[tuple[Record, Embedding]]:
+        """The nearest records of one book, and all those of nests that another encoder embedded."""
+        hardware = self.hardware(target)
+        excluded = set(exclude)
+        for near in book.nearest(
+            embedding, k, target=target, hardware=hardware, exclude=excluded, per_nest=PER_NEST
+        ):
+            yield near.record, near.embedding
+        for fingerprint, vectors in self._embedded_anew(book).items():
+            records = [r for r in book.exact(fingerprint, target) if r.kernel not in excluded]
+            yield from ((record, vectors) for record in records[:PER_NEST])
+
+    def _embedded_anew(self, book: Book) -> dict[str, Embedding]:
+        """Fingerprint to embedding of the nests that this shelf's encoder has not embedded, because
+        the book was made with another version of it."""
+        if book.name not in self._anew:
+            missing = list(book.without_embedding(self.encoder.version))
+            nests = [_nest(text, f"book {book.name}") for _, text in missing]
+            embeddings = self.encoder.encode_many(nests)
+            pairs = zip(missing, embeddings, strict=True)
+            self._anew[book.name] = {fingerprint: vectors for (fingerprint, _), vectors in pairs}
+        return self._anew[book.name]
 
     def source(self, record: Record) -> Nest:
         """The nest that a record is about.
@@ -187,13 +207,7 @@ class Shelf:
             BookError: if the record's nest cannot be read.
         """
         if record.id not in self._nests:
-            from loopbook.sdfg.program import load_json
-            from loopbook.sdfg.reader import read_nests
-
-            try:
-                self._nests[record.id] = read_nests(load_json(record.nest_json))[0]
-            except (SdfgError, IndexError) as error:
-                raise BookError(f"the nest of record {record.id} is damaged: {error}") from None
+            self._nests[record.id] = _nest(record.nest_json, f"record {record.id}")
         return self._nests[record.id]
 
     def note_misses(self, fingerprints: Iterable[str], target: str) -> None:
@@ -233,6 +247,16 @@ def open_shelf(
     if starter and STARTER.exists():
         books.append(Book.open(STARTER, readonly=True))
     return Shelf(books, encoder)
+
+
+def _nest(text: str, where: str) -> Nest:
+    from loopbook.sdfg.program import load_json
+    from loopbook.sdfg.reader import read_nests
+
+    try:
+        return read_nests(load_json(text))[0]
+    except (SdfgError, IndexError) as error:
+        raise BookError(f"the nest in {where} is damaged: {error}") from None
 
 
 def as_text(sdfg: Any) -> str:
