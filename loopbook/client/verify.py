@@ -1,31 +1,34 @@
-"""Keeps whichever is right and fastest: docc's own compile, or one of the plan's choices."""
+"""Measures what the book offers and keeps what is right and fastest, for each nest."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from loopbook.client.plan import Plan, build_plan
-from loopbook.errors import CompilerError, IllegalStepError, LoopbookError, RunError
+from loopbook.client.plan import Choice, Plan, build_plan
+from loopbook.errors import CompilerError, IllegalStepError, RunError
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import Built, build_baseline
-from loopbook.sdfg.run import Binding, Schedule
+from loopbook.sdfg.build import Built, build_baseline, build_tuned
+from loopbook.sdfg.run import Binding, Schedule, Times
 
 TRIES = 3
 """Choices of every nest that are measured."""
 
 KEEP = 1.02
-"""A choice replaces docc's own compile if it is this many times faster."""
+"""A choice has to be this many times faster than what it replaces."""
 
-QUICK = Schedule(repeats=15, seconds=1.0, at_least=3, give_up=2.0)
+QUICK = Schedule(repeats=15, seconds=1.0, at_least=3)
 
 RUN_SECONDS = 900.0
 """Limit for all runs of one comparison together."""
+
+Picks = Mapping[int, Choice]
+"""Nest position to the choice to use; nests that are not named get docc's own schedule."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Verdict:
         plan: what was kept; without recipes when docc's own compile was.
         built: its library.
         speedup: over docc's own compile, timed in turn; 1 when that was kept.
-        rejected: one line for each plan that was not kept.
+        rejected: one line for each thing that was tried and not kept.
     """
 
     plan: Plan
@@ -50,8 +53,8 @@ class Verifier:
     """One program with its arguments, docc's compile of it, and the numbers that are right.
 
     Args:
-        text: the program's SDFG; default what docc's frontend makes of `func` and `args`.
         folder: where builds go.
+        text: the program's SDFG; default what docc's frontend makes of `func` and `args`.
 
     Raises:
         LoopbookError: if docc cannot trace, compile or run the program without optimisation.
@@ -68,23 +71,29 @@ class Verifier:
     def __post_init__(self) -> None:
         self.text = self.text or frontend.trace(self.func, self.args)
         plain = build_baseline(self.text, "none", self.folder / "none")
-        self._binding = Binding(self.func, self.args, plain.library)
+        self._binding = Binding.of_function(self.func, self.args)
         self.expected = self._binding.results(plain.library, seconds=RUN_SECONDS)
         self.baseline = build_baseline(self.text, self.target, self.folder / "baseline")
+        self._count = 0
 
-    def build(self, plan: Plan, name: str = "planned") -> Built:
-        """Compile `plan`; docc's own compile where its code is the same."""
-        if not plan.active:
-            return self.baseline
-        built = build_plan(self.text, plan, self.folder / name)
+    def build(self, plan: Plan) -> Built:
+        """Compile `plan`; docc's own compile where its code is the same.
+
+        Raises:
+            LoopbookError: see `loopbook.sdfg.build.build_tuned`.
+        """
+        built = build_plan(self.text, plan, self._fresh()) if plan.active else self.baseline
         return self.baseline if built.code == self.baseline.code else built
 
     def check(self, built: Built) -> None:
-        """Raise `WrongResultError` if the numbers differ from the unoptimised program's, or another
-        `RunError` if it does not run."""
-        self._binding.measure(
-            [built], Schedule(repeats=0, at_least=0), self.expected, seconds=RUN_SECONDS
-        )
+        """Run once.
+
+        Raises:
+            WrongResultError: the numbers differ from the unoptimised program's.
+            RunError: it crashed, hung or took too much memory.
+        """
+        once = Schedule(repeats=0, at_least=0)
+        self._binding.measure([built], once, self.expected, seconds=RUN_SECONDS)
 
     def time(self, built: Built, schedule: Schedule) -> tuple[float, float]:
         """Median seconds of docc's own compile and of `built`, run in turn.
@@ -95,42 +104,81 @@ class Verifier:
         return statistics.median(times[0].seconds), statistics.median(times[1].seconds)
 
     def choose(self, plan: Plan, schedule: Schedule = QUICK, *, tries: int = TRIES) -> Verdict:
-        """Try the plan and its alternatives, and keep what is right and fastest.
+        """Keep what is right and fastest: for each nest one of its choices or docc's own schedule,
+        and docc's own compile where that beats all of it.
 
-        A choice that is illegal, does not compile, crashes or gives other numbers is rejected; so
-        is one that does not beat docc's own compile by `KEEP`.
+        What is illegal, does not compile, crashes or gives other numbers is not kept.
         """
+        if not plan.active:
+            return Verdict(plan, self.baseline, 1.0)
         rejected: list[str] = []
-        best: tuple[float, Plan, Built] | None = None
-        seen: set[str] = set()
-        for number, alternative in enumerate(plan.alternatives(tries)):
-            label = f"choice {number + 1}"
-            try:
-                built = self.build(alternative, f"planned{number}")
-                if built.code in seen:
-                    continue
-                seen.add(built.code)
+        try:
+            picks = self._pick(plan, schedule, tries, rejected)
+            kept = plan.only(picks, "measured: slower than docc's own schedule")
+            if kept.active:
+                built = self.build(kept)
                 self.check(built)
                 before, after = self.time(built, schedule)
-            except (IllegalStepError, CompilerError, RunError) as error:
-                rejected.append(f"{label}: {error}")
-                continue
-            speedup = before / after
-            if built is self.baseline:
-                rejected.append(f"{label}: the same code as docc's own")
-            elif speedup < KEEP:
-                rejected.append(f"{label}: {speedup:.2f}× docc's own speed")
-            elif best is None or speedup > best[0]:
-                best = (speedup, alternative, built)
-        if best is None:
-            reason = "; ".join(rejected) or "nothing to try"
-            return Verdict(plan.without_recipes(reason), self.baseline, 1.0, tuple(rejected))
-        return Verdict(best[1], best[2], best[0], tuple(rejected))
+                if before > KEEP * after:
+                    return Verdict(kept, built, before / after, tuple(rejected))
+                rejected.append(f"all together: {before / after:.2f}× docc's own speed")
+        except (IllegalStepError, CompilerError, RunError) as error:
+            rejected.append(str(error))
+        reason = "; ".join(rejected) or "nothing was faster than docc's own schedule"
+        return Verdict(plan.without_recipes(reason), self.baseline, 1.0, tuple(rejected))
 
-    def is_right(self, built: Built) -> tuple[bool, str]:
-        """Whether a library gives the right numbers, and what is wrong."""
+    def _pick(
+        self, plan: Plan, schedule: Schedule, tries: int, rejected: list[str]
+    ) -> dict[int, Choice]:
+        """The best choice of each nest by its own time, next to the program without recipes."""
+        plain = build_tuned(self.text, self.target, {}, self._fresh(), timers=True)
+        best: dict[int, tuple[float, Choice]] = {}
+        for picks in _rounds(plan, tries):
+            for part, gains in self._gains(plan, picks, plain, schedule, rejected):
+                for position, choice in part.items():
+                    least = KEEP if len(choice.recipe) else 0.0
+                    if gains[position] > max(least, best.get(position, (0.0, None))[0]):
+                        best[position] = (gains[position], choice)
+        return {position: choice for position, (_, choice) in best.items()}
+
+    def _gains(
+        self,
+        plan: Plan,
+        picks: Picks,
+        plain: Built,
+        schedule: Schedule,
+        rejected: list[str],
+    ) -> Iterator[tuple[Picks, dict[int, float]]]:
+        """Speedup of each nest over docc's own schedule; nests one by one if all together fail."""
         try:
+            built = build_plan(self.text, plan.only(picks, ""), self._fresh(), timers=True)
             self.check(built)
-        except LoopbookError as error:
-            return False, str(error)
-        return True, ""
+            times = self._binding.measure([plain, built], schedule, seconds=RUN_SECONDS)
+        except (IllegalStepError, CompilerError, RunError) as error:
+            if len(picks) == 1:
+                names = ", ".join(choice.record.nest for choice in picks.values())
+                rejected.append(f"recipe of {names}: {error}")
+                return
+            for position, choice in picks.items():
+                yield from self._gains(plan, {position: choice}, plain, schedule, rejected)
+        else:
+            yield picks, {position: _gain(times, position) for position in picks}
+
+    def _fresh(self) -> Path:
+        self._count += 1
+        return self.folder / f"build{self._count}"
+
+
+def _rounds(plan: Plan, tries: int) -> Iterator[Picks]:
+    """The first choice of every nest, then the second of those that have one, and so on."""
+    for number in range(tries):
+        picks = {p: c[number] for p, c in plan.choices.items() if number < len(c)}
+        if not picks:
+            return
+        yield picks
+
+
+def _gain(times: Sequence[Times], position: int) -> float:
+    """How much faster the nest got; the whole program, where timers could not tell nests apart."""
+    before, after = (t.nests.get(position) or t.seconds for t in times)
+    return statistics.median(before) / max(statistics.median(after), 1e-12)

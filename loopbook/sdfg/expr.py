@@ -60,6 +60,12 @@ def polynomial(text: str) -> Polynomial:
     return _expand(parse(text))
 
 
+@lru_cache(maxsize=65536)
+def _expanded(node: ast.expr) -> Polynomial:
+    """`_expand`, remembered for the nodes that `parse` remembers."""
+    return _expand(node)
+
+
 def _expand(node: ast.expr) -> dict[Monomial, int]:
     match node:
         case ast.Constant(value=bool()):
@@ -186,7 +192,7 @@ def _render_polynomial(node: ast.expr, rename: Callable[[str], str]) -> str:
 
 def _expand_renamed(node: ast.expr, rename: Callable[[str], str]) -> dict[Monomial, int]:
     renamed: dict[Monomial, int] = {}
-    for monomial, factor in _expand(node).items():
+    for monomial, factor in _expanded(node).items():
         names = [rename(s) if _WORD.fullmatch(s) else normal_form(s, rename) for s in monomial]
         renamed = _add(renamed, {tuple(sorted(names)): factor})
     return renamed

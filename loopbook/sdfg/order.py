@@ -9,17 +9,21 @@ neighbours, as in the Weisfeiler-Lehman test of graph isomorphism.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from loopbook.errors import SdfgError
 
 Json = dict[str, Any]
+Key = TypeVar("Key")
 Edges = Mapping[int, list[Json]]
 Colour = tuple[int, int]
 """Level of the node, number of the colour among those of its level."""
 
 SWEEPS = 3
 """Down, up, and down again: enough for every node to hear of the whole graph."""
+
+ROUNDS = 8
+"""How far, in edges, containers look around to be told apart."""
 
 
 def program_order(
@@ -112,7 +116,52 @@ def _colours(
     return colours
 
 
-def _numbered(depth: int, described: Mapping[int, Any]) -> dict[int, Colour]:
+def _numbered(depth: int, described: Mapping[Key, Any]) -> dict[Key, Colour]:
     """A colour for each different description, in their order."""
     numbers = {text: number for number, text in enumerate(sorted(set(described.values())))}
     return {key: (depth, numbers[text]) for key, text in described.items()}
+
+
+def is_data(node: Json) -> bool:
+    """Whether a dataflow node stands for a container (and not for an operation or a constant)."""
+    return "data" in node and "data_type" not in node
+
+
+def container_roles(
+    flows: list[Json], kinds: Mapping[str, str], opcode: Callable[[Json], str]
+) -> dict[str, int]:
+    """A number for each container: equal only for those that all dataflow uses in the same way.
+
+    Args:
+        flows: the dataflow graphs of a nest's blocks, in program order.
+        kinds: the containers, and what is known about each by itself.
+        opcode: the name of an operation.
+    """
+    near: dict[Any, list[tuple[str, str, Any]]] = {name: [] for name in kinds}
+    first: dict[Any, tuple[int, str]] = {name: (-1, kind) for name, kind in kinds.items()}
+    for number, flow in enumerate(flows):
+        for node in flow["nodes"]:
+            key = number, int(node["element_id"])
+            near[key] = []
+            if is_data(node):
+                first[key] = number, ""
+                near[key].append(("", "", node["data"]))
+                near[node["data"]].append(("", "", key))
+            else:
+                first[key] = number, str(node["data"]) if "data" in node else opcode(node)
+        for edge in flow["edges"]:
+            source, target = (number, int(edge["src"])), (number, int(edge["dst"]))
+            ends = str(edge["src_conn"]), str(edge["dst_conn"])
+            near[source].append((ends[0], f">{ends[1]}", target))
+            near[target].append((ends[1], f"<{ends[0]}", source))
+    colours = {key: number for key, (_, number) in _numbered(0, first).items()}
+    for _ in range(ROUNDS):
+        before = len(set(colours.values()))
+        seen = {
+            key: (colours[key], tuple(sorted((a, b, colours[other]) for a, b, other in edges)))
+            for key, edges in near.items()
+        }
+        colours = {key: number for key, (_, number) in _numbered(0, seen).items()}
+        if len(set(colours.values())) == before:
+            break
+    return {name: colours[name] for name in kinds}

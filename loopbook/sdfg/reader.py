@@ -27,7 +27,7 @@ from loopbook.sdfg.nest import (
     Operation,
     Stride,
 )
-from loopbook.sdfg.order import program_order
+from loopbook.sdfg.order import container_roles, is_data, program_order
 
 LOOP_TYPES = ("for", "map", "while")
 MAX_LOOPS = 512
@@ -322,8 +322,12 @@ class _Reader:
         return index
 
     @cached_property
-    def _uses(self) -> dict[str, str]:
-        return _uses(self._body)
+    def _roles(self) -> dict[str, int]:
+        """What tells containers without a name apart: the part that each plays in the nest."""
+        flows = [block["dataflow"] for block in _blocks(self._body)]
+        data = {node["data"] for flow in flows for node in flow["nodes"] if is_data(node)}
+        kinds = {name: f"{self._dtype(name)} {self._is_array(name)}" for name in data}
+        return container_roles(flows, kinds, _opcode)
 
     def _describe(self, node: Json) -> str:
         """What is known of a dataflow node so far, free of the program's names."""
@@ -336,7 +340,7 @@ class _Reader:
             return self._containers[data].name
         if data in self._scope:
             return self._scope[data]
-        return f"{self._dtype(data)} {self._is_array(data)} {self._uses.get(data)}"
+        return f"?{self._roles[data]}"
 
     def _index(self, edge: Json) -> str:
         """An edge's subset, free of the program's names."""
@@ -530,24 +534,6 @@ def _assigned_symbols(element: Json) -> Iterator[str]:
 def _reductions(loop: Json) -> list[Json]:
     """docc's list of what a reduce loop accumulates: operator and container."""
     return list(loop.get("reductions", ()))
-
-
-def _uses(element: Json) -> dict[str, str]:
-    """How each container is used: in which blocks, by which operations, as what.
-
-    Tells containers that have no name yet apart without looking at what the program calls them.
-    """
-    uses: dict[str, list[tuple[int, str, str]]] = {}
-    for number, block in enumerate(_blocks(element)):
-        nodes = {int(node["element_id"]): node for node in block["dataflow"]["nodes"]}
-        for edge in block["dataflow"]["edges"]:
-            for end, other, connector in (("src", "dst", "dst_conn"), ("dst", "src", "src_conn")):
-                node = nodes[int(edge[end])]
-                if "data" in node and "data_type" not in node:
-                    op = _opcode(nodes[int(edge[other])])
-                    use = (number, str(edge[connector]), op)
-                    uses.setdefault(str(node["data"]), []).append(use)
-    return {data: repr(sorted(used)) for data, used in uses.items()}
 
 
 def _blocks(element: Json) -> Iterator[Json]:

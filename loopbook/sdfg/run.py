@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,30 +77,33 @@ class Schedule:
 
 
 class Binding:
-    """A Python function and arguments, ready to be run from any library built for them."""
+    """A program and its arguments, ready to be run from any library built for it.
+
+    Args:
+        bind: loads a library as a callable (in the child: a library is foreign code).
+        args: what it is called with.
+        results: picks what must be right from the arguments after a run; all arrays if None.
+    """
 
     def __init__(
         self,
-        func: Callable[..., Any],
+        bind: Callable[[Path], CompiledSDFG],
         args: Sequence[Any],
-        library: Path,
         results: Callable[[list[Any]], list[np.ndarray]] | None = None,
     ) -> None:
-        """
-        Args:
-            results: picks what must be right from the arguments after a run; all arrays if None.
-        """
+        self._bind = bind
         self._args = list(args)
         self._pick = results or _all_arrays
-        compiled = frontend.bind(func, args, library)
-        self._form = (
-            compiled.sdfg,
-            compiled.shape_sources,
-            compiled.structure_member_info,
-            compiled.output_args,
-            compiled.output_shapes,
-            compiled.output_strides,
-        )
+
+    @classmethod
+    def of_function(
+        cls,
+        func: Callable[..., Any],
+        args: Sequence[Any],
+        results: Callable[[list[Any]], list[np.ndarray]] | None = None,
+    ) -> Binding:
+        """For libraries built from the SDFG of ``func(*args)``."""
+        return cls(partial(frontend.bind, func, args), args, results)
 
     def results(
         self, library: Path, *, seconds: float = RUN_SECONDS, memory: int = RUN_BYTES
@@ -145,12 +149,25 @@ class Binding:
 
     # -- in the child ---------------------------------------------------------------------------
 
-    def _load(self, library: Path) -> CompiledSDFG:
-        return CompiledSDFG(str(library), *self._form)
+    def _load(self, libraries: Sequence[Path]) -> list[CompiledSDFG]:
+        """Callables for libraries that differ only in their code."""
+        first = self._bind(libraries[0])
+        return [first] + [
+            CompiledSDFG(
+                str(library),
+                first.sdfg,
+                first.shape_sources,
+                first.structure_member_info,
+                first.output_args,
+                first.output_shapes,
+                first.output_strides,
+            )
+            for library in libraries[1:]
+        ]
 
-    def _outputs(self, returned: Any) -> list[np.ndarray]:
+    def _outputs(self, program: CompiledSDFG, returned: Any) -> list[np.ndarray]:
         """What the function itself returned; nothing for one that only changes its arguments."""
-        if not self._form[3]:  # docc gives back an undefined number then
+        if not program.output_args:  # docc gives back an undefined number then
             return []
         values = returned if isinstance(returned, tuple | list) else [returned]
         return [np.array(value) for value in values]
@@ -159,9 +176,10 @@ class Binding:
         Timers()  # docc's own would want PAPI, or end the process
         arguments = _Guarded(self._args)
         values = arguments.fresh()
-        returned = self._load(library)(*values)
+        program = self._load([library])[0]
+        returned = program(*values)
         arguments.check()
-        return [a.copy() for a in self._pick(values)] + self._outputs(returned)
+        return [a.copy() for a in self._pick(values)] + self._outputs(program, returned)
 
     def _measure(
         self,
@@ -171,7 +189,7 @@ class Binding:
     ) -> list[Times]:
         timers = Timers()
         arguments = _Guarded(self._args)
-        programs = [self._load(built.library) for built in builts]
+        programs = self._load([built.library for built in builts])
         times = [Times() for _ in builts]
         firsts = []
         for program in programs:
@@ -182,7 +200,7 @@ class Binding:
             firsts.append((time.perf_counter() - begun, timers.read()))
             arguments.check()
             if expected is not None:
-                compare(self._pick(values) + self._outputs(returned), expected)
+                compare(self._pick(values) + self._outputs(program, returned), expected)
         if schedule.repeats and min(seconds for seconds, _ in firsts) > LONG_RUN:
             for built, taken, (seconds, elements) in zip(builts, times, firsts, strict=True):
                 taken.add(seconds, built.owners, elements)

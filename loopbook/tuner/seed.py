@@ -124,7 +124,7 @@ def _baseline_seconds(job: Job, preset: str) -> float:
     text = frontend.trace(job.workload.kernel, args)
     with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
         built = build_baseline(text, job.target, Path(folder))
-        binding = Binding(job.workload.kernel, args, built.library)
+        binding = Binding.of_function(job.workload.kernel, args)
         times = binding.measure([built], Schedule(repeats=2, seconds=1.0, at_least=1))
     return min(times[0].seconds)
 

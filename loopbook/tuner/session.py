@@ -97,13 +97,15 @@ class Session:
     ) -> None:
         """
         Args:
-            trusted: take the numbers of docc's own schedule for right, which saves a run of the
-                unoptimised program (at a size where that takes long).
+            trusted: for confirming at a size where runs take long: docc's own schedule is taken to
+                be right, and `shares` stay empty.
         """
         self.target = target
         self._schedule = schedule
         self.folder = Path(tempfile.mkdtemp(prefix="loopbook-tune-"))
         self._count = 0
+        self._seconds_limit = 900.0
+        self.shares: dict[int, float] = {}
         self._known: dict[str, Outcome] = {}
         try:
             self._begin(workload, workload.arguments(preset), trusted)
@@ -129,11 +131,15 @@ class Session:
         right = self.baseline
         if not trusted:
             right = build_baseline(traced, "none", self.folder / "none")
-        self._binding = Binding(workload.kernel, args, right.library, workload.results)
+        self._binding = Binding.of_function(workload.kernel, args, workload.results)
         self.expected = self._binding.results(right.library)
         self.plain = build_tuned(self.text, self.target, {}, self.folder / "plain", timers=True)
+        if not trusted:
+            self._look_around()
+
+    def _look_around(self) -> None:
+        """Time docc's own compile and the prepared program, and see where the time goes."""
         times = self.time([self.baseline, self.plain])
-        self.baseline_s, self.plain_s = (min(t.seconds) for t in times)
         self._seconds_limit = 10 + 40 * max(max(t.seconds) for t in times)
         nests = _fastest(times[1])
         total = sum(nests.values()) or 1.0
@@ -149,7 +155,7 @@ class Session:
             builts,
             schedule or self._schedule,
             self.expected,
-            seconds=getattr(self, "_seconds_limit", 600.0),
+            seconds=self._seconds_limit,
         )
 
     def measure(self, candidate: Candidate, *, lenient: bool = True) -> Outcome:
