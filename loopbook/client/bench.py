@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from loopbook.client.plan import make_plan
 from loopbook.client.shelf import Shelf
 from loopbook.client.verify import TRIES, Verifier
-from loopbook.errors import WorkloadError
+from loopbook.errors import WorkloadError, WrongResultError
+from loopbook.sdfg.build import Built
 from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.run import Schedule
 
@@ -66,10 +67,10 @@ def bench(
             plan, built = verdict.plan, verdict.built
         else:
             built = verifier.build(plan)
-        right, wrong = verifier.is_right(built)
-        if not right and built is not verifier.baseline:
+        wrong = _fault(verifier, built)
+        if wrong and built is not verifier.baseline:
             plan, built = plan.without_recipes(wrong), verifier.baseline
-            right, wrong = verifier.is_right(built)
+            wrong = _fault(verifier, built)
         before, after = verifier.time(built, schedule)
     return {
         "kernel": workload.name,
@@ -78,6 +79,15 @@ def bench(
         "baseline_s": before,
         "optimized_s": after,
         "speedup": before / after,
-        "correct": right,
+        "correct": not wrong,
         "nests": [nest.to_json() for nest in plan.nests],
     }
+
+
+def _fault(verifier: Verifier, built: Built) -> str:
+    """What is wrong with a library's numbers; empty if nothing is."""
+    try:
+        verifier.check(built)
+    except WrongResultError as error:
+        return str(error)
+    return ""

@@ -15,6 +15,9 @@ from loopbook.recipes.hardware import HardwareProfile
 
 THREADS_VARIABLE = "OMP_NUM_THREADS"
 
+MARCH_ISA = {"x86-64-v2": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512"}
+"""What ``LOOPBOOK_MARCH`` makes of this machine."""
+
 
 def threads_of(target: str) -> int:
     """Threads that a program built for `target` runs with: 1, or what OpenMP will use."""
@@ -29,7 +32,6 @@ def threads_of(target: str) -> int:
         return os.cpu_count() or 1
 
 
-@lru_cache(maxsize=8)
 def local_profile(threads: int = 1, *, measured: bool = True) -> HardwareProfile:
     """This machine, used with `threads` threads.
 
@@ -40,7 +42,15 @@ def local_profile(threads: int = 1, *, measured: bool = True) -> HardwareProfile
     Args:
         measured: False reads only what the system tells, at once.
     """
+    return _profile(threads, measured, _march())
+
+
+@lru_cache(maxsize=8)
+def _profile(threads: int, measured: bool, march: str) -> HardwareProfile:
     profile = hardware.read(threads)
+    isa = MARCH_ISA.get(march)
+    if isa is not None:
+        profile = replace(profile, isa=isa, vector_bits=hardware.VECTOR_BITS[isa])
     if not measured:
         return profile
     kept = _kept(profile)
@@ -50,7 +60,7 @@ def local_profile(threads: int = 1, *, measured: bool = True) -> HardwareProfile
     from loopbook.sdfg.compiler import find_compiler
 
     try:
-        profile = measure(profile, find_compiler().path, _march())
+        profile = measure(profile, find_compiler().path, march)
     except (CompilerError, RunError):
         return profile
     _keep(profile)

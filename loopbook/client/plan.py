@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from loopbook.client.fit import Fit, Trial
+from loopbook.client.fit import Fit, IsolatedTrial, Trial
 from loopbook.client.port import port
 from loopbook.client.shelf import Neighbour, Shelf
-from loopbook.errors import IllegalStepError
+from loopbook.errors import IllegalStepError, RunError
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg import program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.nest import Nest, Stride
+from loopbook.sdfg.sandbox import run_limited
 
 MAX_DISTANCE = 1.0
 """Neighbours farther than this are not used. Vectors have length 1, so this is an angle of 60
@@ -35,6 +36,9 @@ only if the nest strides through memory at least this much as often as the neigh
 
 LOOKED_AT = 8
 """Neighbours that are tried before a nest is given up."""
+
+TEXT_SECONDS = 30.0
+"""How long docc may work on an untrusted text."""
 
 DROP_PENALTY = 0.05
 """How much farther away each step that docc refuses makes a neighbour."""
@@ -125,23 +129,21 @@ class Plan:
         """Fingerprints of the nests that the book has nothing for."""
         return [report.fingerprint for report in self.nests if report.tier == "none"]
 
-    def alternatives(self, limit: int) -> Iterator[Plan]:
-        """At most `limit` plans, this one first, then with the next choices of every nest."""
-        if not self.active:
-            return
-        longest = max(len(choices) for choices in self.choices.values())
-        for number in range(min(limit, longest)):
-            choices = {p: c[min(number, len(c) - 1) :] for p, c in self.choices.items()}
-            yield replace(
-                self,
-                choices=choices,
-                nests=tuple(
-                    _used(report, choices[report.position][0])
-                    if report.position in choices
-                    else report
-                    for report in self.nests
-                ),
-            )
+    def only(self, picks: Mapping[int, Choice], reason: str) -> Plan:
+        """The plan with one choice for each nest in `picks`, and docc's own schedule elsewhere.
+
+        Args:
+            reason: why nests that had choices are left to docc.
+        """
+        bare = self.without_recipes(reason)
+        return replace(
+            self,
+            choices={position: (choice,) for position, choice in picks.items()},
+            nests=tuple(
+                _used(report, picks[report.position]) if report.position in picks else report
+                for report in bare.nests
+            ),
+        )
 
     def without_recipes(self, reason: str) -> Plan:
         """The plan to leave everything to docc, and why."""
@@ -165,6 +167,7 @@ def make_plan(
     exclude: Collection[str] = (),
     max_distance: float = MAX_DISTANCE,
     choices: int = 1,
+    untrusted: bool = False,
 ) -> Plan:
     """Look every nest of a program up and port what is found.
 
@@ -174,21 +177,33 @@ def make_plan(
         exclude: kernels whose records are ignored.
         choices: recipes to find for each nest; with more than one they are taken to be tried out,
             and riskier ones are among them.
+        untrusted: let docc at the text in limited child processes only, where it may crash. Takes
+            some ten milliseconds more.
 
     Raises:
         SdfgError: if the text is no usable SDFG.
         BookError: if a book cannot be read.
+        RunError: if docc crashed or hung on an untrusted text.
     """
-    prepared = program.prepare(text)
+    if untrusted:
+        nests, normalised = run_limited(_prepared, text, seconds=TEXT_SECONDS, what="docc")
+    else:
+        nests, normalised = _prepared(text)
     return plan_nests(
-        program.nests(prepared),
-        prepared.to_json(),
+        nests,
+        normalised,
         target,
         shelf,
         exclude=exclude,
         max_distance=max_distance,
         choices=choices,
+        untrusted=untrusted,
     )
+
+
+def _prepared(text: str) -> tuple[list[Nest], str]:
+    sdfg = program.prepare(text)
+    return program.nests(sdfg), sdfg.to_json()
 
 
 def plan_nests(
@@ -200,9 +215,11 @@ def plan_nests(
     exclude: Collection[str] = (),
     max_distance: float = MAX_DISTANCE,
     choices: int = 1,
+    untrusted: bool = False,
 ) -> Plan:
     """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text."""
-    planner = _Planner(shelf, target, exclude, max_distance, choices, Trial(normalised))
+    trial = (IsolatedTrial if untrusted else Trial)(normalised)
+    planner = _Planner(shelf, target, exclude, max_distance, choices, trial)
     embeddings = shelf.encoder.encode_many(nests)
     reports: list[NestReport] = []
     found: dict[int, tuple[Choice, ...]] = {}
@@ -329,7 +346,7 @@ class _Planner:
                     self._shelf.fits[key] = "most steps are refused"
                 else:
                     self._shelf.fits[key] = fit
-            except IllegalStepError as error:
+            except (IllegalStepError, RunError) as error:
                 self._shelf.fits[key] = str(error)
         return self._shelf.fits[key]
 

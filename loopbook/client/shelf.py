@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,13 +89,9 @@ class Shelf:
         for book in self.books:
             book.close()
 
-    @cached_property
+    @property
     def encoder(self) -> Encoder:
-        if self._encoder is None:
-            from loopbook.embed.inference import Encoder
-
-            self._encoder = Encoder.load()
-        return self._encoder
+        return self._encoder or _packaged_encoder()
 
     def hardware(self, target: str) -> HardwareProfile:
         """This machine as programs for `target` use it (without measuring it)."""
@@ -257,6 +253,13 @@ def _nest(text: str, where: str) -> Nest:
         return read_nests(load_json(text))[0]
     except (SdfgError, IndexError) as error:
         raise BookError(f"the nest in {where} is damaged: {error}") from None
+
+
+@lru_cache(maxsize=1)
+def _packaged_encoder() -> Encoder:
+    from loopbook.embed.inference import Encoder
+
+    return Encoder.load()
 
 
 def as_text(sdfg: Any) -> str:
