@@ -57,7 +57,9 @@ def bench(
     arguments = workload.arguments(preset, sizes)
     schedule = Schedule(repeats=ROUNDS, seconds=seconds, at_least=3)
     with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
-        verifier = Verifier(workload.kernel, arguments, target, Path(folder))
+        verifier = Verifier(
+            workload.kernel, arguments, target, Path(folder), results=workload.results
+        )
         plan = make_plan(
             verifier.text, target, shelf, exclude=exclude, choices=TRIES if measure else 1
         )

@@ -55,6 +55,7 @@ class Verifier:
     Args:
         folder: where builds go.
         text: the program's SDFG; default what docc's frontend makes of `func` and `args`.
+        results: picks what must be right from the arguments after a run; all arrays if None.
 
     Raises:
         LoopbookError: if docc cannot trace, compile or run the program without optimisation.
@@ -65,6 +66,7 @@ class Verifier:
     target: str
     folder: Path
     text: str = ""
+    results: Callable[[list[Any]], list[np.ndarray]] | None = None
     baseline: Built = field(init=False)
     expected: list[np.ndarray] = field(init=False)
 

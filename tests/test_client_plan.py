@@ -1,0 +1,273 @@
+"""What is decided for each nest: exact, near or nothing, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from client_kit import (
+    SIMPLE,
+    blocked,
+    chain,
+    encoder,
+    fill,
+    nests_of,
+    product,
+    product_permuted,
+    product_renamed,
+    product_transposed,
+    record,
+    shelf,
+    stencil,
+    text_of,
+)
+
+from loopbook.client.fit import Fit
+from loopbook.client.plan import MAX_DISTANCE, Plan, build_plan, make_plan, strided
+from loopbook.client.shelf import Shelf, open_shelf
+from loopbook.embed.weights import Weights
+from loopbook.errors import BookError, KernelError, SdfgError
+from loopbook.recipes import HardwareProfile
+from loopbook.recipes.book import Book
+from loopbook.recipes.hardware import read
+from loopbook.sdfg import program
+from loopbook.sdfg.build import build_baseline
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory) -> Shelf:
+    """One good record of the product."""
+    return shelf(tmp_path_factory.mktemp("good"), record(product, blocked()))
+
+
+def plan(kernel, books: Shelf, **options) -> Plan:
+    return make_plan(text_of(kernel), "sequential", books, **options)
+
+
+def test_the_very_nest_gets_its_own_recipe(good):
+    found = plan(product, good)
+    (report,) = found.nests
+    assert (report.tier, report.neighbour, report.distance) == ("exact", "product:0", 0.0)
+    assert report.predicted_speedup == pytest.approx(20.0)
+    assert found.recipes[0].text() == report.recipe == blocked()
+    assert found.missed == []
+
+
+def test_names_make_no_difference(good):
+    assert plan(product_renamed, good).recipes == plan(product, good).recipes
+
+
+def test_a_permuted_product_is_served_by_its_neighbour(good):
+    found = plan(product_permuted, good)
+    (report,) = found.nests
+    assert (report.tier, report.neighbour) == ("near", "product:0")
+    assert report.distance is not None
+    assert 0 < report.distance < MAX_DISTANCE
+    assert 1.1 < report.predicted_speedup < 20.0
+    assert report.recipe.startswith("interchange L0 L1\ntile L1 4\n")
+    assert report.loops == ("col", "row", "mid")
+
+
+def test_an_unrelated_nest_gets_nothing_and_says_why(good, tmp_path):
+    found = plan(stencil, good)
+    (report,) = found.nests
+    assert (report.tier, report.recipe, report.predicted_speedup) == ("none", "", 1.0)
+    assert "too far away" in report.reason
+    assert not found.active
+    assert found.missed == [nests_of(stencil)[0].fingerprint]
+    ours = build_plan(text_of(stencil), found, tmp_path / "ours")
+    assert ours.code == build_baseline(text_of(stencil), "sequential", tmp_path / "docc").code
+
+
+def test_other_nests_of_the_program_are_left_to_docc(good):
+    found = plan(chain, good)
+    tiers = [report.tier for report in found.nests]
+    assert tiers == ["exact", "none"]
+    assert list(found.recipes) == [0]
+
+
+def test_an_excluded_kernel_is_not_looked_at(good):
+    (report,) = plan(product, good, exclude=["product"]).nests
+    assert (report.tier, report.neighbour, report.distance) == ("none", None, None)
+
+
+def test_records_for_another_target_do_not_count(good):
+    (report,) = make_plan(text_of(product), "openmp", good).nests
+    assert report.tier == "none"
+
+
+def test_an_illegal_recipe_gives_way_to_the_next(tmp_path):
+    wrong = record(product, "tile L0 8\ninterchange L0 L2\n", 90.0, name="wrong")
+    books = shelf(tmp_path, wrong, record(product, SIMPLE, 5.0, name="right"))
+    (report,) = plan(product, books).nests
+    assert (report.tier, report.neighbour, report.recipe) == ("exact", "right:0", SIMPLE)
+    (report,) = plan(product_permuted, books).nests
+    assert (report.tier, report.neighbour) == ("near", "right:0")
+
+
+def test_illegal_recipes_only_mean_none(tmp_path):
+    books = shelf(tmp_path, record(product, "tile L0 8\ninterchange L0 L2\n", name="wrong"))
+    (report,) = plan(product, books).nests
+    assert report.tier == "none"
+    assert "illegal" in report.reason
+
+
+def test_refused_refinements_are_left_out(tmp_path):
+    books = shelf(tmp_path, record(product, f"unroll L2\n{SIMPLE}"))
+    (report,) = plan(product, books).nests
+    assert report.recipe == SIMPLE
+    assert "1 refused" in report.reason
+
+
+def test_docc_s_own_schedule_being_best_is_an_answer(tmp_path):
+    """Then no neighbour is asked either."""
+    best = record(product, "", 1.0, name="best")
+    books = shelf(tmp_path, best, record(product_permuted, SIMPLE, name="other"))
+    found = plan(product, books)
+    assert found.nests[0].tier == "exact"
+    assert not found.active
+
+
+def test_an_empty_recipe_that_gains_means_the_prepared_program(tmp_path):
+    found = plan(product, shelf(tmp_path, record(product, "", 4.0)))
+    assert found.active
+    assert len(found.recipes[0]) == 0
+
+
+def test_small_gains_are_not_ported(tmp_path):
+    books = shelf(tmp_path, record(product, SIMPLE, 1.05))
+    assert plan(product, books).nests[0].tier == "exact"
+    (report,) = plan(product_permuted, books).nests
+    assert report.tier == "none"
+    assert "too little" in report.reason
+
+
+def test_a_nest_without_strided_accesses_needs_measuring(good):
+    """With the right operand transposed, docc's own schedule reads contiguously already."""
+    assert strided(nests_of(product_transposed)[0]) < 0.5 * strided(nests_of(product)[0])
+    (report,) = plan(product_transposed, good).nests
+    assert report.tier == "none"
+    assert "contiguous" in report.reason
+    (report,) = plan(product_transposed, good, choices=3).nests
+    assert report.tier == "near"
+
+
+def test_choices_are_distinct_and_best_first(tmp_path):
+    books = shelf(
+        tmp_path,
+        record(product, SIMPLE, 5.0, name="simple"),
+        record(product, blocked(), 9.0, name="blocked"),
+        record(product, blocked(), 8.0, name="again"),
+    )
+    choices = plan(product, books, choices=3).choices[0]
+    assert [choice.record.kernel for choice in choices] == ["blocked", "simple"]
+
+
+def test_this_kind_of_machine_comes_before_a_higher_speedup(tmp_path):
+    here = read(1)
+    other = dataclasses.replace(here, l2_bytes=here.l2_bytes * 8 or 1 << 20, threads=4)
+    books = shelf(
+        tmp_path,
+        record(product, blocked(), 90.0, name="elsewhere", hardware=other),
+        record(product, SIMPLE, 5.0, name="here"),
+    )
+    assert plan(product, books).nests[0].neighbour == "here:0"
+
+
+def test_the_own_book_comes_before_the_others(tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "other").mkdir()
+    own = shelf(tmp_path / "own", record(product, SIMPLE, 5.0, name="own"))
+    other = shelf(tmp_path / "other", record(product, blocked(), 9.0, name="other"))
+    layered = Shelf([*own.books, *other.books])
+    assert plan(product, layered).nests[0].neighbour == "own:0"
+    assert plan(product, layered, exclude=["own"]).nests[0].neighbour == "other:0"
+
+
+def test_nearest_of_a_program_and_of_a_nest(good):
+    (first, second) = good.nearest(text_of(chain), 3)
+    assert first[0].record.kernel == "product"
+    assert first[0].distance == 0.0
+    assert first[0].speedup == pytest.approx(20.0)
+    assert isinstance(first[0].record.hardware, HardwareProfile)
+    assert second[0].distance > 0.5
+    assert good.nearest(nests_of(product)[0], 3) == first
+    assert good.nearest(program.prepare(text_of(product)), 3)[0] == first
+
+
+def test_a_book_of_another_encoder_is_embedded_anew(tmp_path):
+    good = fill(tmp_path / "book.db", [record(product, blocked())])
+    weights = encoder()
+    other = type(weights)(
+        Weights(weights._weights, weights.metadata, "gnn1-00000000")  # the same, by another name
+    )
+    with Shelf([Book.open(good)], other) as books:
+        (report,) = plan(product_permuted, books).nests
+        with Shelf([Book.open(good)], weights) as usual:
+            assert report == plan(product_permuted, usual).nests[0]
+
+
+def test_misses_are_counted_where_a_book_can_be_written(tmp_path):
+    path = fill(tmp_path / "book.db", [record(product, SIMPLE)])
+    with Book.open(path) as book:
+        Shelf([book]).note_misses(["0" * 32], "sequential")
+        assert [miss.fingerprint for miss in book.misses()] == ["0" * 32]
+    with Book.open(path, readonly=True) as book:
+        Shelf([book]).note_misses(["1" * 32], "sequential")
+        assert len(book.misses()) == 1
+    Shelf([]).note_misses(["1" * 32], "sequential")
+
+
+def test_the_own_book_need_not_exist_but_a_named_one_must(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
+    with open_shelf(starter=False) as books:
+        assert books.books == ()
+        assert plan(product, books).nests[0].tier == "none"
+    assert not (tmp_path / "none.db").exists()
+    with pytest.raises(BookError, match=r"no book at .*other\.db"):
+        open_shelf(tmp_path / "other.db")
+    fill(tmp_path / "none.db", [record(product, SIMPLE)])
+    with open_shelf(starter=False) as books:
+        assert plan(product, books).nests[0].tier == "exact"
+
+
+def test_a_damaged_nest_in_the_book_is_one_clear_line(tmp_path):
+    bad = dataclasses.replace(record(product, SIMPLE), nest_json="{}")
+    path = tmp_path / "book.db"
+    with Book.open(path) as book:
+        book.add(bad, encoder().encode(nests_of(product)[0]))
+        with pytest.raises(BookError, match="is damaged"):
+            plan(product_permuted, Shelf([book]))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1, 2]", '{"root": 1}', "null"])
+@pytest.mark.parametrize("untrusted", [False, True])
+def test_what_is_no_sdfg_is_refused(good, text, untrusted):
+    with pytest.raises(SdfgError):
+        make_plan(text, "sequential", good, untrusted=untrusted)
+
+
+def test_untrusted_text_gets_the_same_plan(good):
+    good.fits.clear()
+    assert plan(product_permuted, good, untrusted=True) == plan(product_permuted, good)
+
+
+def test_a_crash_of_docc_on_untrusted_text_is_an_error_value(good, monkeypatch):
+    import os
+
+    monkeypatch.setattr(program, "prepare", lambda text: os.abort())
+    with pytest.raises(KernelError, match="docc crashed"):
+        make_plan(text_of(product), "sequential", good, untrusted=True)
+
+
+def test_legality_is_asked_of_docc_once(good, monkeypatch):
+    first = plan(product_permuted, good)
+    monkeypatch.setattr("loopbook.client.fit.Trial.fit", lambda *_: pytest.fail("asked again"))
+    assert plan(product_permuted, good) == first
+    assert all(isinstance(fit, Fit) for fit in good.fits.values())
+
+
+def test_reports_are_json(good):
+    entry = json.loads(json.dumps(plan(product_permuted, good).nests[0].to_json()))
+    assert set(entry) == {"loops", "tier", "neighbour", "distance", "recipe", "predicted_speedup"}
