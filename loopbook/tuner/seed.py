@@ -1,7 +1,8 @@
-"""Fills a book from a suite of workloads, one by one, and goes on where it was stopped."""
+"""Fills a book from a suite of programs, one by one, and goes on where it was stopped."""
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +13,13 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.recipes.step import Step
-from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.run import Binding, Schedule
+from loopbook.sdfg.run import Schedule
+from loopbook.tuner.subject import Subject
 from loopbook.tuner.tune import Progress, Settings, Tuned, tune
-from loopbook.workloads.workload import Workload
 
 LONG_ENOUGH = 0.004
-"""A workload is searched at the smallest preset at which docc's own schedule takes this long."""
+"""A program is searched at the smallest preset at which docc's own schedule takes this long."""
 
 TOO_LONG = 20.0
 """A size at which it takes longer than this is not used to confirm."""
@@ -29,10 +29,15 @@ PRESETS = ("MEDIUM", "LARGE")
 
 @dataclass(frozen=True)
 class Job:
-    """One workload for one target."""
+    """One program for one target.
 
-    workload: Workload
+    Attributes:
+        preset: the size to search at; chosen by how long a run takes if empty.
+    """
+
+    subject: Subject
     target: str
+    preset: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,10 @@ class Done:
     seconds: float = 0.0
 
 
-def jobs(workloads: Iterable[Workload], targets: Sequence[str]) -> list[Job]:
-    """All workloads for the first target, then all for the next, which can start from the first."""
-    listed = list(workloads)
-    return [Job(workload, target) for target in targets for workload in listed]
+def jobs(subjects: Iterable[Subject], targets: Sequence[str]) -> list[Job]:
+    """All programs for the first target, then all for the next, which can start from the first."""
+    listed = list(subjects)
+    return [Job(subject, target) for target in targets for subject in listed]
 
 
 def seed(
@@ -65,6 +70,7 @@ def seed(
     logs: Path,
     known: Callable[[Job], Sequence[Record]],
     keep: Callable[[Sequence[Record]], None],
+    again: bool = False,
     progress: Callable[[Job], Progress] | None = None,
 ) -> Iterator[Done]:
     """Tune jobs and keep their records.
@@ -76,21 +82,22 @@ def seed(
         logs: folder for the logs of trials.
         known: a job's records that have been kept before.
         keep: stores a job's records, all or none.
+        again: do also jobs whose records are known.
         progress: makes the callback for a job's search.
     """
     for job in todo:
-        if known(job):
+        if not again and known(job):
             yield Done(job, None, skipped=True)
             continue
         started = time.monotonic()
         try:
             preset, confirm = sizes_for(job)
             tuned = tune(
-                job.workload,
+                job.subject,
                 preset,
                 hardware(job.target),
                 replace(settings, target=job.target, confirm=confirm),
-                log=logs / f"{job.workload.name}-{job.target}.jsonl",
+                log=logs / f"{job.subject.name}-{job.target}.jsonl",
                 starts=_starts(job, known),
                 **({"progress": progress(job)} if progress else {}),
             )
@@ -103,9 +110,11 @@ def seed(
 
 def sizes_for(job: Job) -> tuple[str, tuple[str, ...]]:
     """The preset to search at, and the presets to confirm at."""
-    names = [p for p in PRESETS if p in job.workload.parameters]
+    names = [p for p in PRESETS if p in job.subject.parameters]
     if not names:
-        names = list(job.workload.parameters)[:2]
+        names = list(job.subject.parameters)[:2]
+    if job.preset:
+        return job.preset, (job.preset,)
     times = {}
     for name in names:
         times[name] = _baseline_seconds(job, name)
@@ -118,14 +127,11 @@ def sizes_for(job: Job) -> tuple[str, tuple[str, ...]]:
 
 
 def _baseline_seconds(job: Job, preset: str) -> float:
-    import tempfile
-
-    args = job.workload.arguments(preset)
-    text = frontend.trace(job.workload.kernel, args)
+    arguments = job.subject.arguments(preset)
     with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
-        built = build_baseline(text, job.target, Path(folder))
-        binding = Binding.of_function(job.workload.kernel, args)
-        times = binding.measure([built], Schedule(repeats=2, seconds=1.0, at_least=1))
+        built = build_baseline(job.subject.text(arguments), job.target, Path(folder))
+        schedule = Schedule(repeats=2, seconds=1.0, at_least=1)
+        times = job.subject.binding(arguments).measure([built], schedule)
     return min(times[0].seconds)
 
 
@@ -134,7 +140,7 @@ def _starts(job: Job, known: Callable[[Job], Sequence[Record]]) -> dict[str, tup
     if job.target == "sequential":
         return {}
     starts = {}
-    for record in known(Job(job.workload, "sequential")):
+    for record in known(Job(job.subject, "sequential")):
         steps = record.recipe.steps
         tiled = [f"{s.args[0]}.tile" for s in steps if s.op == "tile"]
         outer = list(dict.fromkeys([*tiled, "L0"]))

@@ -25,10 +25,10 @@ from loopbook.errors import (
     WrongResultError,
 )
 from loopbook.recipes.step import Step
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
-from loopbook.sdfg.run import Binding, Schedule, Times
-from loopbook.workloads.workload import Workload
+from loopbook.sdfg.run import Schedule, Times
+from loopbook.tuner.subject import Subject
 
 SEARCH = Schedule(repeats=9, seconds=0.4, at_least=2, give_up=3.0)
 
@@ -88,7 +88,7 @@ class Session:
 
     def __init__(
         self,
-        workload: Workload,
+        subject: Subject,
         preset: str,
         target: str,
         *,
@@ -108,7 +108,7 @@ class Session:
         self.shares: dict[int, float] = {}
         self._known: dict[str, Outcome] = {}
         try:
-            self._begin(workload, workload.arguments(preset), trusted)
+            self._begin(subject, subject.arguments(preset), trusted)
         except BaseException:
             self.close()
             raise
@@ -123,15 +123,15 @@ class Session:
         """Delete what was built."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _begin(self, workload: Workload, args: Sequence[Any], trusted: bool) -> None:
-        traced = frontend.trace(workload.kernel, args)
+    def _begin(self, subject: Subject, arguments: list[Any], trusted: bool) -> None:
+        traced = subject.text(arguments)
         prepared, self.nests = program.prepare_nests(traced)
         self.text = prepared.to_json()
         self.baseline = build_baseline(traced, self.target, self.folder / "baseline", timers=True)
         right = self.baseline
         if not trusted:
             right = build_baseline(traced, "none", self.folder / "none")
-        self._binding = Binding.of_function(workload.kernel, args, workload.results)
+        self._binding = subject.binding(arguments)
         self.expected = self._binding.results(right.library)
         self.plain = build_tuned(self.text, self.target, {}, self.folder / "plain", timers=True)
         if not trusted:

@@ -1,4 +1,4 @@
-"""Tunes one workload: search, confirm at other sizes, and turn the result into records."""
+"""Tunes one program: search, confirm at other sizes, and turn the result into records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.moves import Surroundings
 from loopbook.tuner.session import Candidate, Outcome, Session
 from loopbook.tuner.strategies import STRATEGIES, Strategy
-from loopbook.workloads.workload import Workload
+from loopbook.tuner.subject import Subject
 
 WORTH_TUNING = 0.02
 """Nests that take a smaller share of their program's time are left to docc."""
@@ -62,7 +62,7 @@ class Settings:
 
 @dataclass
 class Tuned:
-    """What tuning one workload came to.
+    """What tuning one program came to.
 
     Attributes:
         records: one for each nest; nests that docc's own schedule suits best have an empty recipe.
@@ -76,7 +76,7 @@ class Tuned:
 
 
 def tune(
-    workload: Workload,
+    subject: Subject,
     preset: str,
     hardware: HardwareProfile,
     settings: Settings,
@@ -85,7 +85,7 @@ def tune(
     starts: Mapping[str, Sequence[Recipe]] | None = None,
     progress: Progress = lambda done, total, line: None,
 ) -> Tuned:
-    """Search recipes for every nest of a workload that matters.
+    """Search recipes for every nest of a program that matters.
 
     Args:
         preset: the size to search at.
@@ -96,7 +96,7 @@ def tune(
         LoopbookError: if the program cannot be traced, compiled or run at all.
     """
     header = {
-        "kernel": workload.name,
+        "kernel": subject.name,
         "preset": preset,
         "target": settings.target,
         "strategy": settings.strategy,
@@ -104,15 +104,15 @@ def tune(
         "hardware": hardware.key,
     }
     trials = TrialLog(log, header)
-    with Session(workload, preset, settings.target) as session:
+    with Session(subject, preset, settings.target) as session:
         _search(session, hardware, settings, trials, starts or {}, progress)
         finalists = _finalists(session, trials)
         results = {preset: _confirm(session, finalists)}
     for other in settings.confirm:
         if other != preset:
-            with Session(workload, other, settings.target, trusted=True) as session:
+            with Session(subject, other, settings.target, trusted=True) as session:
                 results[other] = _confirm(session, finalists)
-    return _conclude(workload, hardware, settings, session, trials, finalists, results)
+    return _conclude(subject, hardware, settings, session, trials, finalists, results)
 
 
 def _search(
@@ -243,7 +243,7 @@ def _confirm(session: Session, finalists: Sequence[Candidate]) -> list[_Final | 
 
 
 def _conclude(
-    workload: Workload,
+    subject: Subject,
     hardware: HardwareProfile,
     settings: Settings,
     session: Session,
@@ -261,7 +261,7 @@ def _conclude(
             chosen, best = number, mean
     tuned = Tuned(failures=_failures(trials))
     shown = chosen if chosen is not None else 0
-    sizes = {preset: workload.parameters[preset] for preset in results}
+    sizes = {preset: subject.parameters[preset] for preset in results}
     measured = {p: final for p, finals in results.items() if (final := finals[shown]) is not None}
     tuned.speedups = {
         p: final.speedup if chosen is not None else 1.0 for p, final in measured.items()
@@ -272,7 +272,7 @@ def _conclude(
         tuned.records.append(
             Record(
                 fingerprint=nest.fingerprint,
-                nest=f"{workload.name}:{nest.position}",
+                nest=f"{subject.name}:{nest.position}",
                 nest_json=program.cut(prepared, nest),
                 target=settings.target,
                 hardware=hardware,
@@ -284,8 +284,8 @@ def _conclude(
                     for preset, final in measured.items()
                 ),
                 provenance=Provenance(
-                    kernel=workload.name,
-                    source=workload.path.name,
+                    kernel=subject.name,
+                    source=subject.source,
                     date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                     docc=importlib.metadata.version("docc-compiler"),
                     compiler=find_compiler().version,

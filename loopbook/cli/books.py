@@ -1,0 +1,110 @@
+"""``loopbook book``: look into a book, check it, and move records between books."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loopbook.cli import options
+from loopbook.errors import BookError
+
+app = typer.Typer(help="Look into a book, check it, move records.", no_args_is_help=True)
+
+Where = Annotated[
+    Path | None, typer.Argument(help="the book; default the user's, 'starter' the one shipped")
+]
+
+
+def _location(book: Path | None) -> Path:
+    from loopbook.client.shelf import STARTER, own_path
+
+    if book is None:
+        return own_path() if own_path().exists() else STARTER
+    return STARTER if str(book) == "starter" else book
+
+
+def _open(book: Path | None, *, write: bool = False):
+    from loopbook.client.shelf import STARTER
+    from loopbook.recipes.book import Book
+
+    path = _location(book)
+    if not write and not path.exists():
+        raise BookError(f"there is no book at {path}")
+    if write and path == STARTER:
+        raise BookError("the starter book is read-only; name a book of your own")
+    return Book.open(path, readonly=not write)
+
+
+@app.command()
+def info(book: Where = None, json: options.Json = False) -> None:
+    """Show what is in a book."""
+    with _open(book) as opened:
+        told = opened.info()
+    if json:
+        options.print_json(told)
+        return
+    for name, value in told.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{k}: {v}" for k, v in value.items()) or "-"
+        print(f"{name:<9} {value}")
+
+
+@app.command()
+def verify(book: Where = None, json: options.Json = False) -> int:
+    """Check the file, every record and every vector. Exit code 1 if something is wrong."""
+    with _open(book) as opened:
+        faults = opened.verify()
+        count = len(opened)
+    if json:
+        options.print_json({"records": count, "faults": faults})
+    else:
+        print("\n".join(faults) or f"{count} records, all well")
+    return 1 if faults else 0
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(help="JSON lines; compressed if it ends in .gz")],
+    book: Annotated[Path | None, typer.Option("--book", help="the book to export")] = None,
+    json: options.Json = False,
+) -> None:
+    """Write a book's records to a file."""
+    with _open(book) as opened:
+        count = opened.export(out)
+    _count(json, "exported", count)
+
+
+@app.command("import")
+def import_(
+    source: Annotated[Path, typer.Argument(help="a file that 'export' wrote")],
+    book: Annotated[Path | None, typer.Option("--book", help="the book to add to")] = None,
+    json: options.Json = False,
+) -> None:
+    """Add records from a file, all or none."""
+    with _open(book, write=True) as opened:
+        count = opened.import_(source)
+    _count(json, "imported", count)
+
+
+@app.command()
+def merge(
+    others: Annotated[list[Path], typer.Argument(help="books to take records from")],
+    book: Annotated[Path | None, typer.Option("--book", help="the book to add to")] = None,
+    json: options.Json = False,
+) -> None:
+    """Add the records of other books."""
+    with _open(book, write=True) as opened:
+        count = 0
+        for other in others:
+            with _open(other) as source:
+                count += opened.merge(source)
+    _count(json, "added", count)
+
+
+def _count(json: bool, verb: str, count: int) -> None:
+    if json:
+        options.print_json({verb: count})
+    else:
+        print(f"{count} records {verb}")

@@ -1,0 +1,282 @@
+"""Commands that look nests up: nearest, explain, optimize, bench.
+
+SDFG files may come from anywhere, and damaged ones can crash docc's C++. So whatever touches docc
+runs in a child process; its crash or hang is an error message here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from loopbook.cli import options
+from loopbook.cli.source import SECONDS, Source, load_source, load_workload, usual_preset
+from loopbook.errors import InputError, LoopbookError, SdfgError
+
+
+def nearest(
+    file: options.File,
+    k: Annotated[int, typer.Option("-k", help="how many", min=1, max=1000)] = 5,
+    target: options.Target = "sequential",
+    preset: options.Preset = "",
+    size: options.Size = None,
+    book: options.BookPath = None,
+    exclude: options.Exclude = None,
+    json: options.Json = False,
+) -> None:
+    """Show the nearest records for each nest of a program."""
+    from loopbook.sdfg.sandbox import run_limited
+
+    source = load_source(file, preset, options.read_sizes(size))
+    target = options.check_target(target)
+    found = run_limited(
+        _nearest, source, k, target, book, exclude or [], seconds=SECONDS, what=f"reading {file}"
+    )
+    if json:
+        options.print_json({"program": source.name, "target": target, "nests": found})
+        return
+    for nest in found:
+        print(f"nest {nest['position']}: {' '.join(nest['loops'])}")
+        for near in nest["neighbours"]:
+            print(
+                f"  {near['nest']:<22} distance {near['distance']:.3f}  hardware"
+                f" {near['hardware_distance']:.2f}  {near['speedup']:.2f}× on {near['hardware']}"
+            )
+        if not nest["neighbours"]:
+            print("  nothing in the book")
+
+
+def _nearest(
+    source: Source, k: int, target: str, book: Path | None, exclude: list[str]
+) -> list[dict[str, Any]]:
+    from loopbook.client.shelf import open_shelf
+    from loopbook.sdfg import program
+
+    nests = _some(program.prepare_nests(source.text)[1], source.name)
+    with open_shelf(book) as shelf:
+        return [
+            {
+                "position": nest.position,
+                "loops": [loop.indvar for loop in nest.loops],
+                "fingerprint": nest.fingerprint,
+                "neighbours": [
+                    {
+                        "record": near.record.id,
+                        "nest": near.record.nest,
+                        "kernel": near.record.kernel,
+                        "distance": round(near.distance, 5),
+                        "hardware_distance": round(near.hardware_distance, 4),
+                        "speedup": round(near.speedup, 3),
+                        "hardware": near.record.hardware.cpu or near.record.hardware.isa,
+                        "recipe": near.record.recipe.text(),
+                    }
+                    for near in shelf.nearest(nest, k, target=target, exclude=exclude)
+                ],
+            }
+            for nest in nests
+        ]
+
+
+def _some(nests: list[Any], name: str) -> list[Any]:
+    if not nests:
+        raise SdfgError(f"{name} has no loops: there is nothing to look up")
+    return nests
+
+
+def explain(
+    file: options.File,
+    target: options.Target = "sequential",
+    preset: options.Preset = "",
+    size: options.Size = None,
+    book: options.BookPath = None,
+    exclude: options.Exclude = None,
+    code: Annotated[bool, typer.Option(help="show what changes in the generated C++")] = True,
+    json: options.Json = False,
+) -> None:
+    """Show what was found for each nest, how near it is, which steps it takes, and the C++ before
+    and after."""
+    from loopbook.sdfg.sandbox import run_limited
+
+    source = load_source(file, preset, options.read_sizes(size))
+    target = options.check_target(target)
+    told = run_limited(
+        _explain, source, target, book, exclude or [], seconds=SECONDS, what=f"reading {file}"
+    )
+    if json:
+        options.print_json(told)
+        return
+    for nest in told["nests"]:
+        print(f"nest {nest['position']}: {' '.join(nest['loops'])}")
+        if nest["neighbour"]:
+            print(f"  nearest: {nest['neighbour']} at distance {nest['distance']:.3f}")
+        print(f"  {nest['tier']}: {nest['reason'] or 'docc’s own schedule'}")
+        if nest["recipe"]:
+            print(f"  predicted speedup {nest['predicted_speedup']:.2f}×")
+            print("".join(f"    {line}\n" for line in nest["recipe"].splitlines()), end="")
+    if code:
+        before, after = told["before"].splitlines(), told["after"].splitlines()
+        changes = difflib.unified_diff(before, after, "docc", "loopbook", lineterm="")
+        print("\n".join(changes) or "the generated C++ is docc's own")
+
+
+def _explain(source: Source, target: str, book: Path | None, exclude: list[str]) -> dict[str, Any]:
+    from loopbook.client.plan import make_plan
+    from loopbook.client.shelf import open_shelf
+    from loopbook.sdfg import build, program
+
+    with open_shelf(book) as shelf:
+        plan = make_plan(source.text, target, shelf, exclude=exclude)
+    _some(list(plan.nests), source.name)
+    before = program.baseline(source.text, target).to_cpp()
+    after = before
+    if plan.active:
+        after = build.transform(source.text, target, plan.recipes)[0].to_cpp()
+    nests = [
+        {
+            **nest.to_json(),
+            "position": nest.position,
+            "fingerprint": nest.fingerprint,
+            "record": nest.record,
+            "reason": nest.reason,
+        }
+        for nest in plan.nests
+    ]
+    return {"target": target, "nests": nests, "before": before, "after": after}
+
+
+def optimize(
+    file: options.File,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="where the optimised SDFG goes (JSON)")
+    ] = None,
+    target: options.Target = "sequential",
+    preset: options.Preset = "",
+    size: options.Size = None,
+    book: options.BookPath = None,
+    exclude: options.Exclude = None,
+    json: options.Json = False,
+) -> None:
+    """Write a program's SDFG with the recipes of the book applied."""
+    from loopbook.sdfg.sandbox import run_limited
+
+    source = load_source(file, preset, options.read_sizes(size))
+    target = options.check_target(target)
+    text, nests = run_limited(
+        _optimize, source, target, book, exclude or [], seconds=SECONDS, what=f"reading {file}"
+    )
+    if out is not None:
+        _write(out, text)
+    if json:
+        options.print_json({"out": str(out) if out else None, "target": target, "nests": nests})
+        return
+    for number, nest in enumerate(nests):
+        used = f"{nest['neighbour']} at distance {nest['distance']:.3f}" if nest["recipe"] else ""
+        print(f"nest {number}: {nest['tier']} {used}".rstrip())
+    if out is None:
+        print("nothing was written: name a file with --out", file=sys.stderr)
+
+
+def _optimize(
+    source: Source, target: str, book: Path | None, exclude: list[str]
+) -> tuple[str, list[dict[str, Any]]]:
+    from loopbook.client.plan import make_plan
+    from loopbook.client.shelf import open_shelf
+    from loopbook.sdfg import build, program
+
+    with open_shelf(book) as shelf:
+        plan = make_plan(source.text, target, shelf, exclude=exclude)
+    _some(list(plan.nests), source.name)
+    if plan.active:
+        sdfg = build.transform(source.text, target, plan.recipes)[0]
+    else:
+        sdfg = program.baseline(source.text, target)
+    return sdfg.to_json(), [nest.to_json() for nest in plan.nests]
+
+
+def _write(path: Path, text: str) -> None:
+    """All of the file or nothing."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def bench(
+    files: Annotated[
+        list[str], typer.Argument(help="FILE.py[:FUNC]…, PolyBench names, or 'polybench' for all")
+    ],
+    preset: options.Preset = "",
+    target: options.Target = "sequential",
+    size: options.Size = None,
+    book: options.BookPath = None,
+    exclude: options.Exclude = None,
+    measure: Annotated[
+        bool, typer.Option(help="try choices on the spot and keep the fastest")
+    ] = True,
+    seconds: Annotated[float, typer.Option(help="time for measuring each kernel", min=0.01)] = 4.0,
+    timeout: Annotated[float, typer.Option(help="limit for all runs of a kernel, seconds")] = 900.0,
+    json: options.Json = False,
+) -> int:
+    """Time docc's own compile against ours, in turn, and check the numbers.
+
+    Exit code 1 if some kernel's numbers are wrong or it could not be measured.
+    """
+    from loopbook.client.bench import bench as bench_one
+    from loopbook.client.shelf import open_shelf
+    from loopbook.workloads import polybench
+
+    target = options.check_target(target)
+    sizes = options.read_sizes(size)
+    names = [n for f in files for n in (polybench.names() if f == "polybench" else [f])]
+    workloads = [load_workload(name) for name in names]
+    failed = False
+    with open_shelf(book) as shelf:
+        for workload in workloads:
+            try:
+                told = bench_one(
+                    workload,
+                    preset or usual_preset(workload.parameters),
+                    target,
+                    shelf,
+                    exclude=exclude or [],
+                    measure=measure,
+                    seconds=seconds,
+                    sizes=sizes or None,
+                    timeout=timeout,
+                )
+            except LoopbookError as error:
+                if len(workloads) == 1:
+                    raise
+                failed = True
+                print(f"loopbook: {workload.name}: {error}", file=sys.stderr, flush=True)
+                continue
+            failed |= not told["correct"]
+            if json:
+                options.print_json(told)
+            else:
+                _show(told)
+    return 1 if failed else 0
+
+
+def _show(told: dict[str, Any]) -> None:
+    right = "right" if told["correct"] else "WRONG"
+    print(
+        f"{told['kernel']:<16} {told['preset']:<7} {told['target']:<11}"
+        f" docc {options.seconds(told['baseline_s']):>9}"
+        f"  loopbook {options.seconds(told['optimized_s']):>9}  {told['speedup']:7.2f}×  {right}",
+        flush=True,
+    )
+    for number, nest in enumerate(told["nests"]):
+        if nest["recipe"] or nest["tier"] != "none":
+            steps = "; ".join(nest["recipe"].splitlines()) or "no steps"
+            print(
+                f"    nest {number}: {nest['tier']}, {nest['neighbour']}"
+                f" at {nest['distance']:.3f}: {steps}"
+            )

@@ -1,0 +1,259 @@
+"""Commands that measure for long: tune, seed, train. All show progress and resume."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loopbook.cli import options
+from loopbook.cli.source import load_source
+from loopbook.errors import InputError
+
+if TYPE_CHECKING:
+    from loopbook.recipes.hardware import HardwareProfile
+    from loopbook.recipes.record import Record
+    from loopbook.tuner.seed import Done, Job
+    from loopbook.tuner.tune import Progress, Settings
+
+seed_app = typer.Typer(help="Fill a book from a suite of kernels.", no_args_is_help=True)
+
+Trials = Annotated[int, typer.Option(help="candidates to measure for each program", min=1)]
+Strategy = Annotated[str, typer.Option(help="random or evolution")]
+Seed = Annotated[int, typer.Option(help="of all random choices")]
+Targets = Annotated[
+    list[str] | None, typer.Option(help="sequential or openmp; repeatable; default both")
+]
+OwnBook = Annotated[
+    Path | None, typer.Option("--book", help="where records go; default the user's book")
+]
+
+
+def tune(
+    file: options.File,
+    target: Targets = None,
+    preset: options.Preset = "",
+    size: options.Size = None,
+    trials: Trials = 60,
+    strategy: Strategy = "evolution",
+    seed: Seed = 0,
+    book: OwnBook = None,
+    json: options.Json = False,
+) -> int:
+    """Search recipes for one program by measuring, and put them into the book."""
+    from loopbook.tuner.seed import Job
+
+    source = load_source(file, preset, options.read_sizes(size))
+    subject = source.subject()
+    settings = _settings(trials, strategy, seed)
+    todo = [Job(subject, t, source.preset) for t in _targets(target)]
+    return _run(todo, settings, book, json, again=True)
+
+
+@seed_app.command("polybench")
+def polybench(
+    target: Targets = None,
+    only: Annotated[list[str] | None, typer.Option(help="this kernel; repeatable")] = None,
+    trials: Trials = 40,
+    strategy: Strategy = "evolution",
+    seed: Seed = 0,
+    book: OwnBook = None,
+    json: options.Json = False,
+) -> int:
+    """Tune the PolyBench kernels. Stop it any time; the same command goes on."""
+    from loopbook.tuner.seed import jobs
+    from loopbook.tuner.subject import PythonSubject
+    from loopbook.workloads import polybench as suite
+
+    unknown = set(only or ()) - set(suite.names())
+    if unknown:
+        raise InputError(f"PolyBench has no {', '.join(sorted(unknown))}")
+    subjects = [PythonSubject(suite.load(name)) for name in only or suite.names()]
+    settings = _settings(trials, strategy, seed)
+    return _run(jobs(subjects, _targets(target)), settings, book, json, again=False)
+
+
+def _targets(chosen: list[str] | None) -> Sequence[str]:
+    return [options.check_target(target) for target in chosen] if chosen else options.TARGETS
+
+
+def _settings(trials: int, strategy: str, seed: int) -> Settings:
+    from loopbook.tuner.strategies import STRATEGIES
+    from loopbook.tuner.tune import Settings
+
+    if strategy not in STRATEGIES:
+        raise InputError(f"there is no strategy {strategy!r}; take {' or '.join(STRATEGIES)}")
+    return Settings(trials=trials, strategy=strategy, seed=seed)
+
+
+def _run(
+    todo: Sequence[Job], settings: Settings, book: Path | None, json: bool, *, again: bool
+) -> int:
+    """Do jobs and keep what comes out. Exit code 1 if one failed.
+
+    Args:
+        again: tune also what the book knows already.
+    """
+    from loopbook.client.shelf import own_path
+    from loopbook.embed.inference import Encoder
+    from loopbook.recipes.book import Book
+    from loopbook.sdfg.compiler import activate
+    from loopbook.tuner.keep import Keeper
+    from loopbook.tuner.seed import seed
+
+    activate()
+    path = book or own_path()
+    logs = path.parent / f"{path.stem}-trials"
+    failed = False
+    with Book.open(path) as opened, _bars(len(todo), hidden=json) as bars:
+        keeper = Keeper(opened, Encoder.load())
+        done = seed(
+            todo,
+            _profile,
+            settings,
+            logs=logs,
+            known=keeper.known,
+            keep=keeper.keep,
+            again=again,
+            progress=bars.search,
+        )
+        for result in done:
+            failed |= bool(result.error)
+            bars.finish(result)
+            if json:
+                options.print_json(_told(result))
+    return 1 if failed else 0
+
+
+def _profile(target: str) -> HardwareProfile:
+    from loopbook.client.hardware import local_profile, threads_of
+
+    return local_profile(threads_of(target))
+
+
+def _told(result: Done) -> dict[str, Any]:
+    records: Sequence[Record] = result.tuned.records if result.tuned else ()
+    return {
+        "kernel": result.job.subject.name,
+        "target": result.job.target,
+        "skipped": result.skipped,
+        "error": result.error,
+        "seconds": round(result.seconds, 1),
+        "speedups": result.tuned.speedups if result.tuned else {},
+        "failures": result.tuned.failures if result.tuned else {},
+        "records": [
+            {"record": r.id, "nest": r.nest, "speedup": r.speedup, "recipe": r.recipe.text()}
+            for r in records
+        ],
+    }
+
+
+class _Bars:
+    """Two progress bars on stderr: programs and, below, candidates of the present one."""
+
+    def __init__(self, progress: Any, jobs: int) -> None:
+        self._progress = progress
+        self._all = progress.add_task("programs", total=jobs)
+        self._one = progress.add_task("", total=None, visible=False)
+
+    def search(self, job: Job) -> Progress:
+        def show(done: int, total: int, line: str) -> None:
+            self._progress.update(
+                self._one,
+                completed=done,
+                total=total,
+                visible=True,
+                description=f"{job.subject.name} {job.target} {line}"[:60],
+            )
+
+        return show
+
+    def stage(self, state: Any) -> None:
+        """Show a `loopbook.embed.train.Progress`."""
+        loss = "" if state.loss is None else f" loss {state.loss:.3f}"
+        self._progress.update(
+            self._one,
+            completed=state.done,
+            total=state.total,
+            visible=True,
+            description=f"{state.stage}{loss}",
+        )
+
+    def finish(self, result: Done) -> None:
+        self._progress.update(self._all, advance=1)
+        self._progress.update(self._one, visible=False)
+        if result.skipped:
+            outcome = "in the book already"
+        elif result.tuned is None:
+            outcome = result.error
+        else:
+            gains = [f"{preset} {gain:.2f}×" for preset, gain in result.tuned.speedups.items()]
+            outcome = ", ".join(gains)
+        name = f"{result.job.subject.name} {result.job.target}"
+        self._progress.console.print(f"{name:<28} {outcome}", highlight=False)
+
+
+@contextmanager
+def _bars(jobs: int, *, hidden: bool) -> Iterator[_Bars]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True, quiet=hidden, width=None if sys.stderr.isatty() else 120)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    ) as progress:
+        yield _Bars(progress, jobs)
+
+
+def train(
+    out: Annotated[Path, typer.Option("--out", "-o", help="where the weights go")],
+    epochs: Annotated[int, typer.Option(min=1)] = 40,
+    classes: Annotated[int, typer.Option(help="classes of generated nests", min=8)] = 300,
+    seed: Seed = 0,
+    threads: Annotated[int, typer.Option(help="default all cores")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Train the encoder on generated variants of nests. Stop it any time; the same command goes
+    on from its last checkpoint."""
+    from loopbook.embed.train import train as run
+
+    with _bars(1, hidden=json) as bars:
+        report = run(
+            out,
+            epochs=epochs,
+            classes=classes,
+            seed=seed,
+            threads=threads or os.cpu_count() or 1,
+            progress=bars.stage,
+        )
+    told = {
+        "path": str(report.path),
+        "version": report.version,
+        "nests": report.nests,
+        "classes": report.classes,
+        "loss": report.losses[-1] if report.losses else None,
+        "top1": report.quality.top1,
+        "loops": report.quality.loops,
+    }
+    if json:
+        options.print_json(told)
+    else:
+        for name, value in told.items():
+            print(f"{name:<8} {value}")

@@ -1,0 +1,107 @@
+"""What a command is about: an SDFG from a file, or a workload with its data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loopbook.errors import InputError, SdfgError, WorkloadError
+
+if TYPE_CHECKING:
+    from loopbook.tuner.subject import Subject
+    from loopbook.workloads.workload import Workload
+
+SECONDS = 60.0
+"""Limit for reading an SDFG or setting up a workload's data."""
+
+USUAL_PRESETS = ("M", "MEDIUM", "S", "SMALL")
+
+
+@dataclass
+class Source:
+    """One program.
+
+    Attributes:
+        preset: of a workload; "given" for an SDFG file.
+        workload: None for an SDFG file.
+    """
+
+    name: str
+    preset: str
+    sizes: Mapping[str, int]
+    workload: Workload | None = None
+    json_text: str = ""
+
+    @cached_property
+    def arguments(self) -> list[Any]:
+        """The workload's arguments at the chosen size."""
+        if self.workload is None:
+            raise InputError(f"{self.name} is an SDFG without data; give a workload file")
+        return self.workload.arguments(self.preset, self.sizes or None)
+
+    @cached_property
+    def text(self) -> str:
+        """The SDFG as JSON text, not prepared."""
+        if self.workload is None:
+            return self.json_text
+        from loopbook.sdfg.frontend import trace
+
+        return trace(self.workload.kernel, self.arguments)
+
+    def subject(self) -> Subject:
+        """The program for the tuner."""
+        from loopbook.tuner.subject import PythonSubject, SdfgSubject
+
+        if self.workload is not None:
+            return PythonSubject(self.workload, self.sizes)
+        return SdfgSubject(self.name, self.json_text, self.sizes)
+
+
+def load_source(given: str, preset: str, sizes: Mapping[str, int]) -> Source:
+    """The program that a command line names.
+
+    Raises:
+        InputError: if there is no such file, kernel or preset, or it cannot be read.
+    """
+    if given.endswith(".json"):
+        return Source(Path(given).stem, "given", sizes, json_text=_read(Path(given)))
+    workload = load_workload(given)
+    preset = preset or usual_preset(workload.parameters)
+    if preset not in workload.parameters:
+        known = ", ".join(workload.parameters)
+        raise WorkloadError(f"{workload.name} has no preset {preset!r}, only {known}")
+    return Source(workload.name, preset, sizes, workload)
+
+
+def load_workload(given: str) -> Workload:
+    """A workload by file (``FILE.py[:FUNC]``) or PolyBench name."""
+    from loopbook.workloads import polybench
+    from loopbook.workloads.workload import load_workload as load
+
+    if given in polybench.names():
+        return polybench.load(given)
+    path, _, func = given.partition(":")
+    if not path.endswith(".py"):
+        raise InputError(f"{given!r} is neither FILE.py, FILE.json nor a PolyBench kernel's name")
+    return load(path, func or None)
+
+
+def usual_preset(parameters: Mapping[str, Any]) -> str:
+    """A size that is quick but not tiny."""
+    return next((p for p in USUAL_PRESETS if p in parameters), next(iter(parameters)))
+
+
+def _read(path: Path) -> str:
+    from loopbook.sdfg.program import MAX_TEXT
+
+    try:
+        if path.stat().st_size > MAX_TEXT:
+            raise SdfgError(f"{path} has more than {MAX_TEXT >> 20} MiB")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SdfgError(f"{path} is no text in UTF-8") from None
+    except OSError as error:
+        raise SdfgError(f"cannot read {path}: {error.strerror}") from None

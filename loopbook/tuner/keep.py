@@ -1,0 +1,36 @@
+"""Puts what the tuner found into a book."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loopbook.embed.inference import Encoder
+from loopbook.recipes.book import Book
+from loopbook.recipes.record import Record
+from loopbook.sdfg.program import load_json
+from loopbook.sdfg.reader import read_nests
+from loopbook.tuner.seed import Job
+
+
+class Keeper:
+    """A book and the encoder that makes its nests comparable."""
+
+    def __init__(self, book: Book, encoder: Encoder) -> None:
+        self._book = book
+        self._encoder = encoder
+
+    def known(self, job: Job) -> list[Record]:
+        """The records that the book holds for a job."""
+        return list(self._book.records(target=job.target, kernel=job.subject.name))
+
+    def keep(self, records: Sequence[Record]) -> None:
+        """Add a program's records with their embeddings in one transaction, all or none.
+
+        Raises:
+            BookError: if the book cannot be written.
+        """
+        nests = [read_nests(load_json(record.nest_json))[0] for record in records]
+        embeddings = self._encoder.encode_many(nests)
+        self._book.add_many(
+            (record, [embedding]) for record, embedding in zip(records, embeddings, strict=True)
+        )

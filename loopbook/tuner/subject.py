@@ -1,0 +1,104 @@
+"""What can be tuned: a program with data, from a Python workload or from an SDFG alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from loopbook.sdfg import frontend
+from loopbook.sdfg.run import Binding
+from loopbook.workloads.workload import Workload
+
+
+class Subject(Protocol):
+    """A program that can be measured at several sizes."""
+
+    @property
+    def name(self) -> str:
+        """What records are called after."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, for the records' provenance."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, Mapping[str, int]]:
+        """Presets: name to sizes."""
+        ...
+
+    def arguments(self, preset: str) -> list[Any]: ...
+
+    def text(self, arguments: list[Any]) -> str:
+        """The SDFG for these arguments, not prepared."""
+        ...
+
+    def binding(self, arguments: list[Any]) -> Binding: ...
+
+
+class PythonSubject:
+    """A workload; `sizes` replaces some of every preset's."""
+
+    def __init__(self, workload: Workload, sizes: Mapping[str, int] | None = None) -> None:
+        self.workload = workload
+        self._sizes = dict(sizes or {})
+
+    @property
+    def name(self) -> str:
+        return self.workload.name
+
+    @property
+    def source(self) -> str:
+        return self.workload.path.name
+
+    @property
+    def parameters(self) -> dict[str, dict[str, int]]:
+        return {
+            preset: {**sizes, **self._sizes} for preset, sizes in self.workload.parameters.items()
+        }
+
+    def arguments(self, preset: str) -> list[Any]:
+        return self.workload.arguments(preset, self._sizes or None)
+
+    def text(self, arguments: list[Any]) -> str:
+        return frontend.trace(self.workload.kernel, arguments)
+
+    def binding(self, arguments: list[Any]) -> Binding:
+        return Binding.of_function(self.workload.kernel, arguments, self.workload.results)
+
+
+class SdfgSubject:
+    """An SDFG without data: random arrays are made for it.
+
+    Args:
+        sizes: a number for each size that the SDFG leaves open.
+    """
+
+    PRESET = "given"
+
+    def __init__(self, name: str, text: str, sizes: Mapping[str, int]) -> None:
+        self.name = name
+        self.source = f"{name}.json"
+        self.parameters = {self.PRESET: dict(sizes)}
+        self._text = text
+
+    def arguments(self, preset: str) -> list[Any]:
+        from loopbook.sdfg.arguments import synthetic
+
+        return synthetic(self._text, self.parameters[preset])
+
+    def text(self, arguments: list[Any]) -> str:
+        return self._text
+
+    def binding(self, arguments: list[Any]) -> Binding:
+        from loopbook.sdfg.arguments import bind_text
+
+        return Binding(partial(bind_text, self._text), arguments, _arrays)
+
+
+def _arrays(values: list[Any]) -> list[np.ndarray]:
+    return [value for value in values if isinstance(value, np.ndarray)]
