@@ -33,11 +33,14 @@ class Snapshot:
         # The stamp is read first: if a writer comes in between, the snapshot counts as stale.
         stamp = store.stamp()
         by_nest: defaultdict[str, list[Entry]] = defaultdict(list)
-        for entry in store.entries():
-            by_nest[entry.fingerprint].append(entry)
-        for entries in by_nest.values():
-            entries.sort(key=lambda entry: (-entry.speedup, entry.id))
-        return cls(stamp, dict(by_nest), store.hardware(), list(store.encoders()))
+        entries, hardware = store.entries(), store.hardware()
+        for entry in entries:
+            # A record deleted between the two reads may have taken its hardware with it.
+            if entry.hardware_id in hardware:
+                by_nest[entry.fingerprint].append(entry)
+        for same_nest in by_nest.values():
+            same_nest.sort(key=lambda entry: (-entry.speedup, entry.id))
+        return cls(stamp, dict(by_nest), hardware, list(store.encoders()))
 
     def index(self, store: Store, encoder: str) -> VectorIndex:
         """The index of one encoder, loaded or built at first need."""

@@ -94,6 +94,9 @@ def explained(name: str) -> Iterator[None]:
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise BookError(f"book {name}: {_advice(cause)}") from error
+    except UnicodeDecodeError as error:
+        # What is stored as text is no text any more; SQLite hands it over unchecked.
+        raise BookError(f"book {name}: {_advice('database disk image is malformed')}") from error
 
 
 def _advice(cause: str) -> str:
@@ -302,6 +305,8 @@ def sync_folder(folder: Path) -> None:
 def _explained_os(path: Path) -> Iterator[None]:
     try:
         yield
+    except FileExistsError as error:
+        raise BookError(f"book {path}: {error.filename} is not a folder") from error
     except OSError as error:
         raise BookError(f"book {path}: {error.strerror or error}") from error
 

@@ -137,7 +137,9 @@ def upgrade(connection: sa.Connection) -> None:
 def read_meta(connection: sa.Connection, key: str, *, lock: bool = False) -> str | None:
     """A value of the meta table; with ``lock``, other writers wait until the transaction ends."""
     query = sa.select(META.c.value).where(META.c.key == key)
-    return connection.execute(query.with_for_update() if lock else query).scalar()
+    value = connection.execute(query.with_for_update() if lock else query).scalar()
+    # SQLite keeps whatever type it was given, and a damaged file may hold any.
+    return value if isinstance(value, str) else None
 
 
 def write_meta(connection: sa.Connection, key: str, value: str) -> None:

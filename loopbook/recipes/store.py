@@ -43,6 +43,9 @@ class Entry(NamedTuple):
     recipe: str
 
 
+_ENTRY_TYPES = [str, str, str, str, str, float, str]
+
+
 class Miss(NamedTuple):
     """A nest that was asked for and not found.
 
@@ -168,10 +171,13 @@ class Store:
         """All records, shortly, in order of id."""
         columns = [RECORDS.c[name] for name in Entry._fields]
         with self._database.reading() as connection:
-            return [
-                Entry(*row)
-                for row in connection.execute(sa.select(*columns).order_by(RECORDS.c.id))
-            ]
+            rows = connection.execute(sa.select(*columns).order_by(RECORDS.c.id)).all()
+        entries = [Entry(*row) for row in rows]
+        with _readable(self.name):
+            for entry in entries:
+                if [type(value) for value in entry] != _ENTRY_TYPES:
+                    raise InputError(f"the row of record {entry.id!a} can't be read")
+        return entries
 
     def hardware(self) -> dict[str, HardwareProfile]:
         """All hardware profiles by their id."""
