@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import click
 import typer
 
 from loopbook.cli import books, lookups, machine, search
@@ -37,18 +36,22 @@ app.add_typer(search.seed_app, name="seed")
 app.add_typer(books.app, name="book")
 
 
+USAGE_ERROR: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
+"""Root of what typer raises for a wrong command line: click's class, or that of its own copy."""
+
+
 def run(arguments: list[str]) -> int:
     """Run one command line; see `loopbook.cli.main`."""
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments or ["--help"], standalone_mode=False)
     except LoopbookError as error:
         return _say(str(error))
-    except click.exceptions.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         return _interrupted()
-    except KeyboardInterrupt:
-        return _interrupted()
-    except click.ClickException as error:
-        return _say(f"{error.format_message()} (see 'loopbook --help')")
+    except USAGE_ERROR as error:
+        return _say(f"{error} (see 'loopbook --help')")
     except BrokenPipeError:
         sys.stderr.close()
         return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopbook.client.plan import make_plan
 from loopbook.client.shelf import Shelf
-from loopbook.client.verify import TRIES, Verifier
+from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
 from loopbook.errors import WorkloadError, WrongResultError
 from loopbook.sdfg.build import Built
 from loopbook.sdfg.program import TARGETS
@@ -34,6 +34,7 @@ def bench(
     measure: bool = True,
     seconds: float = SECONDS,
     sizes: Mapping[str, int] | None = None,
+    timeout: float = RUN_SECONDS,
 ) -> dict[str, Any]:
     """Compile a workload as docc does and as the book says, check the numbers, and time both.
 
@@ -43,6 +44,7 @@ def bench(
             what the book says, unless its numbers are wrong.
         seconds: for the timing; three rounds are run in any case.
         sizes: replaces some of the preset's.
+        timeout: limit for all runs of one comparison together, seconds.
 
     Returns:
         What ``loopbook bench --json`` prints: ``kernel, preset, target, baseline_s, optimized_s,
@@ -58,7 +60,12 @@ def bench(
     schedule = Schedule(repeats=ROUNDS, seconds=seconds, at_least=3)
     with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
         verifier = Verifier(
-            workload.kernel, arguments, target, Path(folder), results=workload.results
+            workload.kernel,
+            arguments,
+            target,
+            Path(folder),
+            results=workload.results,
+            seconds=timeout,
         )
         plan = make_plan(
             verifier.text, target, shelf, exclude=exclude, choices=TRIES if measure else 1

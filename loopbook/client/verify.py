@@ -56,6 +56,7 @@ class Verifier:
         folder: where builds go.
         text: the program's SDFG; default what docc's frontend makes of `func` and `args`.
         results: picks what must be right from the arguments after a run; all arrays if None.
+        seconds: limit for all runs of one comparison together.
 
     Raises:
         LoopbookError: if docc cannot trace, compile or run the program without optimisation.
@@ -67,14 +68,15 @@ class Verifier:
     folder: Path
     text: str = ""
     results: Callable[[list[Any]], list[np.ndarray]] | None = None
+    seconds: float = RUN_SECONDS
     baseline: Built = field(init=False)
     expected: list[np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
         self.text = self.text or frontend.trace(self.func, self.args)
         plain = build_baseline(self.text, "none", self.folder / "none")
-        self._binding = Binding.of_function(self.func, self.args)
-        self.expected = self._binding.results(plain.library, seconds=RUN_SECONDS)
+        self._binding = Binding.of_function(self.func, self.args, self.results)
+        self.expected = self._binding.results(plain.library, seconds=self.seconds)
         self.baseline = build_baseline(self.text, self.target, self.folder / "baseline")
         self._count = 0
 
@@ -95,14 +97,14 @@ class Verifier:
             RunError: it crashed, hung or took too much memory.
         """
         once = Schedule(repeats=0, at_least=0)
-        self._binding.measure([built], once, self.expected, seconds=RUN_SECONDS)
+        self._binding.measure([built], once, self.expected, seconds=self.seconds)
 
     def time(self, built: Built, schedule: Schedule) -> tuple[float, float]:
         """Median seconds of docc's own compile and of `built`, run in turn.
 
         Two medians of one library where `built` is docc's own.
         """
-        times = self._binding.measure([self.baseline, built], schedule, seconds=RUN_SECONDS)
+        times = self._binding.measure([self.baseline, built], schedule, seconds=self.seconds)
         return statistics.median(times[0].seconds), statistics.median(times[1].seconds)
 
     def choose(self, plan: Plan, schedule: Schedule = QUICK, *, tries: int = TRIES) -> Verdict:
@@ -155,7 +157,7 @@ class Verifier:
         try:
             built = build_plan(self.text, plan.only(picks, ""), self._fresh(), timers=True)
             self.check(built)
-            times = self._binding.measure([plain, built], schedule, seconds=RUN_SECONDS)
+            times = self._binding.measure([plain, built], schedule, seconds=self.seconds)
         except (IllegalStepError, CompilerError, RunError) as error:
             if len(picks) == 1:
                 names = ", ".join(choice.record.nest for choice in picks.values())
