@@ -99,7 +99,8 @@ def test_a_recipe_with_wrong_numbers_is_not_kept(good, tmp_path, monkeypatch):
 
     def sabotaged(text, plan, folder, **options):
         """Compiles another program with the same arguments."""
-        return build_baseline(trace(product_wrong, matrices()), "sequential", folder)
+        wrong = trace(product_wrong, matrices()).replace("product_wrong", "product_permuted")
+        return build_baseline(wrong, "sequential", folder)
 
     monkeypatch.setattr(verify, "build_plan", sabotaged)
     with pytest.raises(WrongResultError):

@@ -1,0 +1,125 @@
+"""``@loopbook.native`` and docc's ``@native(target="loopbook")``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from client_kit import blocked, fill, matrices, product, product_permuted, record, shelf, stencil
+from docc.python import native as docc_native
+
+import loopbook
+from loopbook.client import native as native_module
+from loopbook.errors import BookError, CompilerError, SdfgError
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("book")
+    parallel = f"{blocked()}parallel L0.tile\n"
+    return fill(
+        folder / "book.db",
+        [record(product, blocked()), record(product, parallel, target="openmp")],
+    )
+
+
+@pytest.fixture(autouse=True)
+def own_book(book, monkeypatch, tmp_path):
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(book))
+    monkeypatch.setenv("DOCC_TMP", str(tmp_path))
+
+
+def check_product(program, n: int = 43) -> None:
+    left, right, out = matrices(n)
+    program(left, right, out)
+    np.testing.assert_allclose(out, left @ right, rtol=1e-10)
+
+
+def test_the_decorator_without_arguments():
+    program = loopbook.native(product_permuted)
+    check_product(program)
+    assert program.plan is not None
+    assert program.plan.nests[0].neighbour == "product:0"
+    assert program.__name__ == "product_permuted"
+    check_product(program, 29)
+
+
+def test_the_decorator_with_arguments(tmp_path):
+    books = shelf(tmp_path, record(product, "", 1.0, target="openmp"))
+    program = loopbook.native(target="openmp", book=books, exclude=["nobody"])(product_permuted)
+    check_product(program)
+    assert not program.plan.active
+
+
+def test_openmp_runs_its_own_recipe():
+    program = loopbook.native(product, target="openmp")
+    check_product(program)
+    assert program.plan.nests[0].recipe.endswith("parallel L0.tile\n")
+
+
+def test_a_program_that_the_book_knows_nothing_for():
+    program = loopbook.native(stencil)
+    field, other = matrices()[0], matrices()[0]
+    expected, expected_other = field.copy(), other.copy()
+    stencil(3, expected, expected_other)
+    program(3, field, other)
+    np.testing.assert_allclose(field, expected, rtol=1e-12)
+    np.testing.assert_allclose(other, expected_other, rtol=1e-12)
+    assert not program.plan.active
+
+
+def test_a_recipe_that_does_not_compile_is_left_out(monkeypatch):
+    def failing(text, plan, folder):
+        raise CompilerError("made to fail")
+
+    monkeypatch.setattr(native_module, "build_plan", failing)
+    program = loopbook.native(product_permuted)
+    check_product(program)
+    assert not program.plan.active
+    assert program.plan.nests[0].reason == "made to fail"
+
+
+def test_mistakes_are_named_at_once():
+    with pytest.raises(SdfgError, match="no target 'cuda'"):
+        loopbook.native(product, target="cuda")
+    with pytest.raises(BookError, match="no book at"):
+        loopbook.native(product, book="/nowhere/book.db")(*matrices())
+
+
+@pytest.mark.parametrize("target", ["loopbook", "loopbook-openmp"])
+def test_docc_s_decorator_with_our_target(target):
+    program = docc_native(target=target)(product_permuted)
+    check_product(program)
+    assert program.last_sdfg is not None
+    check_product(program, 29)
+
+
+def test_docc_s_decorator_with_our_target_and_nothing_found():
+    program = docc_native(target="loopbook")(stencil)
+    field, other = matrices()[0], matrices()[0]
+    expected, expected_other = field.copy(), other.copy()
+    stencil(3, expected, expected_other)
+    program(3, field, other)
+    np.testing.assert_allclose(field, expected, rtol=1e-12)
+
+
+ORDERS = {
+    "loopbook first": "import loopbook\nfrom docc.compiler import target_registry",
+    "docc first": "from docc.compiler import target_registry\nimport loopbook",
+    "twice": "import loopbook\nfrom docc.compiler import target_registry\n"
+    "from loopbook.client.hook import install\ninstall()",
+}
+
+
+@pytest.mark.parametrize("imports", ORDERS.values(), ids=ORDERS)
+def test_the_targets_are_there_whoever_comes_first(imports):
+    code = (
+        f"{imports}\n"
+        "for name in ('loopbook', 'loopbook-openmp'):\n"
+        "    assert target_registry.get_target_schedule_fn(name) is not None\n"
+        "    assert target_registry.get_target_compile_fn(name) is not None\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

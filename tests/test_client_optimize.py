@@ -1,0 +1,82 @@
+"""An SDFG of docc, optimised in place."""
+
+from __future__ import annotations
+
+import pytest
+from client_kit import blocked, chain, product, product_permuted, record, shelf, stencil, text_of
+
+from loopbook.client.optimize import optimize
+from loopbook.errors import SdfgError
+from loopbook.recipes.book import Book
+from loopbook.sdfg import compiler, program
+from loopbook.sdfg.frontend import bind
+from loopbook.sdfg.sandbox import run_limited
+
+
+@pytest.fixture
+def books(tmp_path):
+    return shelf(tmp_path, record(product, blocked()))
+
+
+def test_a_neighbour_s_recipe_is_applied_in_place_and_right(books, tmp_path):
+    import numpy as np
+    from client_kit import matrices
+
+    sdfg = program.parse(text_of(product_permuted))
+    report = optimize(sdfg, shelf=books)
+    (nest,) = report.nests
+    assert (report.target, report.optimised, nest.tier) == ("sequential", 1, "near")
+    assert "#pragma" in sdfg.to_cpp()
+    assert sdfg.to_cpp() != program.baseline(text_of(product_permuted), "sequential").to_cpp()
+    compiler.activate()
+    library = run_limited(program.build, sdfg, tmp_path / "build", "sequential")
+    left, right, out = matrices(43)
+    bind(product_permuted, (left, right, out), library)(left, right, out)
+    np.testing.assert_allclose(out, left @ right, rtol=1e-10)
+
+
+@pytest.mark.parametrize("target", ["sequential", "openmp"])
+def test_nothing_found_leaves_what_docc_itself_makes(books, target):
+    sdfg = program.parse(text_of(stencil))
+    report = optimize(sdfg, target=target, shelf=books)
+    assert report.optimised == 0
+    assert sdfg.to_cpp() == program.baseline(text_of(stencil), target).to_cpp()
+
+
+def test_misses_are_noted(books):
+    report = optimize(program.parse(text_of(stencil)), shelf=books)
+    (book,) = books.books
+    assert [miss.fingerprint for miss in book.misses()] == [report.nests[0].fingerprint]
+
+
+def test_an_sdfg_that_is_normalised_already_comes_out_the_same(books):
+    sdfg, again = program.parse(text_of(product)), program.prepare(text_of(product))
+    optimize(sdfg, shelf=books)
+    optimize(again, shelf=books)
+    assert sdfg.to_cpp() == again.to_cpp()
+
+
+def test_excluded_kernels_and_distances(books):
+    sdfg = program.parse(text_of(product_permuted))
+    assert optimize(sdfg, shelf=books, exclude=["product"]).optimised == 0
+    sdfg = program.parse(text_of(product_permuted))
+    assert optimize(sdfg, shelf=books, max_distance=0.0).optimised == 0
+
+
+def test_the_user_s_book_is_the_default(tmp_path, monkeypatch):
+    from client_kit import fill
+
+    path = fill(tmp_path / "own.db", [record(chain, blocked())])
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(path))
+    report = optimize(program.parse(text_of(chain)))
+    assert report.nests[0].neighbour == "chain:0"
+    assert report.to_json()["nests"][0]["tier"] == report.nests[0].tier
+    with Book.open(path) as book:
+        assert len(book) == 1
+
+
+def test_bad_input_is_one_clear_line(books):
+    with pytest.raises(SdfgError, match="no target 'gpu'"):
+        optimize(program.parse(text_of(product)), target="gpu", shelf=books)
+    with pytest.raises(SdfgError, match="a str is no SDFG"):
+        optimize("{}", shelf=books)
