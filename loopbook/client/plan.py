@@ -202,8 +202,8 @@ def make_plan(
 
 
 def _prepared(text: str) -> tuple[list[Nest], str]:
-    sdfg = program.prepare(text)
-    return program.nests(sdfg), sdfg.to_json()
+    sdfg, nests = program.prepare_nests(text)
+    return nests, sdfg.to_json()
 
 
 def plan_nests(

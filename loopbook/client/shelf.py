@@ -128,7 +128,7 @@ class Shelf:
             return self.neighbours(program, self.encoder.encode(program), k, target, exclude)
         from loopbook.sdfg import program as programs
 
-        nests = programs.nests(programs.prepare(as_text(program)))
+        _, nests = programs.prepare_nests(as_text(program))
         embeddings = self.encoder.encode_many(nests)
         return [
             self.neighbours(nest, embedding, k, target, exclude)
