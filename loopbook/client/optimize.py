@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from loopbook.client.plan import MAX_DISTANCE, NestReport, plan_nests
+from loopbook.client.plan import MAX_DISTANCE, NestReport, Plan, plan_nests
 from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.errors import SdfgError
 
@@ -55,7 +55,7 @@ def optimize(
         SdfgError: if docc cannot handle the SDFG.
         BookError: if a book cannot be read.
     """
-    from loopbook.sdfg import inplace, program
+    from loopbook.sdfg import program
 
     if target not in program.TARGETS:
         raise SdfgError(f"there is no target {target!r}; take {' or '.join(program.TARGETS)}")
@@ -64,18 +64,33 @@ def optimize(
     own = shelf is None
     shelf = shelf or open_shelf()
     try:
-        copy = inplace.normalise(program.parse(sdfg.to_json()), fuse=False)
-        plan = plan_nests(
-            program.nests(copy),
-            copy.to_json(),
-            target,
-            shelf,
-            exclude=exclude,
-            max_distance=max_distance,
-        )
-        inplace.schedule(sdfg, target, plan.recipes if plan.active else None)
+        plan = schedule(sdfg, target, shelf, exclude=exclude, max_distance=max_distance)
         shelf.note_misses(plan.missed, target)
     finally:
         if own:
             shelf.close()
     return Report(target, plan.nests)
+
+
+def schedule(
+    sdfg: Any,
+    target: str,
+    shelf: Shelf,
+    *,
+    exclude: Collection[str] = (),
+    max_distance: float = MAX_DISTANCE,
+) -> Plan:
+    """`optimize` without the bookkeeping around it."""
+    from loopbook.sdfg import inplace, program
+
+    copy = inplace.normalise(program.parse(sdfg.to_json()), fuse=False)
+    plan = plan_nests(
+        program.nests(copy),
+        copy.to_json(),
+        target,
+        shelf,
+        exclude=exclude,
+        max_distance=max_distance,
+    )
+    inplace.schedule(sdfg, target, plan.recipes if plan.active else None)
+    return plan

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from loopbook.client import optimize
 from loopbook.client.native import compile_text
-from loopbook.client.optimize import optimize
+from loopbook.client.shelf import open_shelf
 from loopbook.sdfg import compiler, inplace
 
 _texts = threading.local()
@@ -28,7 +29,8 @@ def expand(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) ->
 
 def schedule(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) -> None:
     """docc's second step: in place, as `loopbook.optimize` does it."""
-    optimize(sdfg, target=target)
+    with open_shelf() as shelf:
+        optimize.schedule(sdfg, target, shelf)
 
 
 def build(
