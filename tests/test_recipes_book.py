@@ -46,7 +46,7 @@ def unit(number: int) -> np.ndarray:
 def test_finds_the_very_nest_first(book):
     book.add_many((record(n), [embedding(n)]) for n in range(30))
     found = book.nearest(embedding(7), 4)
-    assert [one.record for one in found][0] == record(7)
+    assert found[0].record == record(7)
     assert found[0].embedding == embedding(7)
     assert found[0].distance == pytest.approx(0, abs=1e-6)
     distances = sorted((float(np.linalg.norm(unit(n) - unit(7))), n) for n in range(30))[:4]

@@ -23,7 +23,7 @@ from recipes_samples import AVX2, DIMENSION, embedding, faster, record
 
 from loopbook.errors import BookError, InputError, LoopbookError
 from loopbook.recipes import Book, Embedding, schema
-from loopbook.recipes.connect import APPLICATION_ID
+from loopbook.recipes.sqlite_file import APPLICATION_ID
 from loopbook.recipes.store import Store
 
 HERE = Path(__file__).parent
@@ -158,14 +158,14 @@ def test_what_is_no_book_is_refused_untouched(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def good_bytes(tmp_path_factory):
-    return filled(tmp_path_factory.mktemp("good") / "book.db", 2).read_bytes()
+def good(tmp_path_factory):
+    return filled(tmp_path_factory.mktemp("good") / "book.db", 2)
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.data())
-def test_a_damaged_file_never_raises_anything_else(good_bytes, data):
-    content = bytearray(good_bytes)
+def test_a_damaged_file_never_raises_anything_else(good, data):
+    content = bytearray(good.read_bytes())
     for _ in range(data.draw(st.integers(1, 40))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     with tempfile.TemporaryDirectory() as folder:
@@ -185,12 +185,12 @@ def test_a_damaged_file_never_raises_anything_else(good_bytes, data):
 
 @given(st.data())
 @settings(max_examples=80, deadline=None)
-def test_rows_of_any_content_never_raise_anything_else(good_bytes, data):
+def test_rows_of_any_content_never_raise_anything_else(good, data):
     anything = st.none() | st.integers(-5, 5) | st.floats() | st.text(max_size=3) | st.binary()
     table = data.draw(st.sampled_from(["meta", "records", "hardware", "embeddings", "nests"]))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "book.db")
-        path.write_bytes(good_bytes)
+        path.write_bytes(good.read_bytes())
         with sqlite3.connect(path) as connection:
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
             column = data.draw(st.sampled_from(columns))
@@ -461,3 +461,44 @@ def test_killed_while_adding_the_book_holds_all_that_was_reported(tmp_path, mome
     assert set(there) == set(reported)
     assert len(store.entries()) <= len(reported) + 1
     assert store.add([(record(10**6), [])]) == 1
+
+
+def test_opening_a_book_twice_does_not_drop_the_locks_of_the_first(tmp_path):
+    path = filled(tmp_path / "book.db")
+    first = Store.open(path)
+    locked = inode_locks(path)
+    assert first.stamp()
+    assert inode_locks(path)
+    second = Store.open(path)
+    assert inode_locks(path)
+    second.close()
+    assert first.stamp()
+    assert inode_locks(path)
+    first.close()
+    assert not inode_locks(path)
+    assert locked
+    with pytest.raises(BookError, match="has been closed"):
+        first.stamp()
+
+
+def inode_locks(path: Path) -> list[str]:
+    """The locks that this process holds on a file, as the kernel knows them."""
+    inode = f":{path.stat().st_ino} "
+    lines = Path("/proc/locks").read_text().splitlines()
+    return [line for line in lines if inode in line and f" {os.getpid()} " in line]
+
+
+def test_a_book_being_written_to_can_be_read_only(tmp_path):
+    path = filled(tmp_path / "book.db")
+    writer = Store.open(path)
+    reader = Store.open(path, readonly=True)
+    assert reader.readonly
+    writer.add([(record(50), [])])
+    assert len(reader.entries()) == 6
+    with pytest.raises(BookError, match="read-only"):
+        reader.add([(record(51), [])])
+    writer.close()
+    assert len(reader.entries()) == 6
+    reader.close()
+    alone = Store.open(path, readonly=True)
+    assert len(alone.entries()) == 6

@@ -61,7 +61,7 @@ class Book:
         return cls(Store.open(location, readonly=readonly, busy_s=busy_s))
 
     def close(self) -> None:
-        """Release the file. A closed book opens itself again when used."""
+        """Release the file; the book can't be used any more."""
         self._store.close()
 
     def __enter__(self) -> Book:

@@ -7,10 +7,8 @@ method that changes something is one transaction.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,13 +17,13 @@ import sqlalchemy as sa
 
 from loopbook.errors import BookError, InputError
 from loopbook.recipes import schema
+from loopbook.recipes._rows import embedding_of, insert_record, put_embedding, readable, record_of
 from loopbook.recipes.connect import Database, open_database
-from loopbook.recipes.connect import pack as pack_database
-from loopbook.recipes.embedding import Embedding, from_bytes, to_bytes
+from loopbook.recipes.embedding import Embedding, from_bytes
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.record import MAX_NEST, Measurement, Provenance, Record
+from loopbook.recipes.record import Record
 from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, MISSES, NESTS, RECORDS
+from loopbook.recipes.sqlite_file import pack
 
 # SQLite takes 999 variables in one statement in its oldest form still around.
 _BATCH = 500
@@ -98,7 +96,8 @@ class Store:
         return self._database.readonly
 
     def close(self) -> None:
-        self._database.engine.dispose()
+        """Release the file; the store can't be used any more."""
+        self._database.close()
 
     def stamp(self) -> str:
         """A word that changes whenever records or embeddings do."""
@@ -118,9 +117,9 @@ class Store:
         new = changed = 0
         with self._database.writing() as connection:
             for record, embeddings in items:
-                new += _insert_record(connection, record)
+                new += insert_record(connection, record)
                 for embedding in embeddings:
-                    changed += _put_embedding(connection, record.fingerprint, embedding)
+                    changed += put_embedding(connection, record.fingerprint, embedding)
             if new or changed:
                 schema.write_meta(connection, "stamp", schema.new_stamp())
         return new
@@ -129,7 +128,7 @@ class Store:
         """Add or replace embeddings by fingerprint: all or, on any error, none."""
         with self._database.writing() as connection:
             for fingerprint, embedding in items:
-                _put_embedding(connection, fingerprint, embedding)
+                put_embedding(connection, fingerprint, embedding)
             schema.write_meta(connection, "stamp", schema.new_stamp())
 
     def delete(self, record_id: str) -> bool:
@@ -173,7 +172,7 @@ class Store:
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(*columns).order_by(RECORDS.c.id)).all()
         entries = [Entry(*row) for row in rows]
-        with _readable(self.name):
+        with readable(self.name):
             for entry in entries:
                 if [type(value) for value in entry] != _ENTRY_TYPES:
                     raise InputError(f"the row of record {entry.id!a} can't be read")
@@ -183,7 +182,7 @@ class Store:
         """All hardware profiles by their id."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(HARDWARE.c.id, HARDWARE.c.body)).all()
-        with _readable(self.name):
+        with readable(self.name):
             return {row.id: HardwareProfile.from_json(json.loads(row.body)) for row in rows}
 
     def records(self, ids: Sequence[str]) -> dict[str, Record]:
@@ -201,7 +200,7 @@ class Store:
         with self._database.reading() as connection:
             for batch in _batches(ids):
                 for row in connection.execute(query.where(RECORDS.c.id.in_(batch))):
-                    found[row.id] = _record(self.name, row)
+                    found[row.id] = record_of(self.name, row)
         return found
 
     def embeddings(self, fingerprints: Sequence[str], encoder: str) -> dict[str, Embedding]:
@@ -211,7 +210,7 @@ class Store:
         with self._database.reading() as connection:
             for batch in _batches(fingerprints):
                 for row in connection.execute(query.where(EMBEDDINGS.c.fingerprint.in_(batch))):
-                    found[row.fingerprint] = _embedding(self.name, row)
+                    found[row.fingerprint] = embedding_of(self.name, row)
         return found
 
     def vectors(self, encoder: str) -> tuple[str, list[str], np.ndarray]:
@@ -230,13 +229,10 @@ class Store:
             rows = connection.execute(query).all()
         if not rows:
             return stamp, [], np.zeros((0, 0), np.float32)
-        with _readable(self.name):
+        fingerprints = _words(self.name, (row.fingerprint for row in rows))
+        with readable(self.name):
             data = b"".join(row.nest for row in rows)
-            return (
-                stamp,
-                [row.fingerprint for row in rows],
-                from_bytes(data, len(rows), rows[0].dimension),
-            )
+            return stamp, fingerprints, from_bytes(data, len(rows), rows[0].dimension)
 
     def encoders(self) -> dict[str, int]:
         """How many nests each encoder has embedded, most first."""
@@ -244,7 +240,8 @@ class Store:
         query = sa.select(EMBEDDINGS.c.encoder, count).group_by(EMBEDDINGS.c.encoder)
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(count.desc(), EMBEDDINGS.c.encoder)).all()
-        return {row[0]: row[1] for row in rows}
+        names = _words(self.name, (row[0] for row in rows))
+        return {name: row[1] for name, row in zip(names, rows, strict=True)}
 
     def misses(self) -> list[Miss]:
         """All misses, the most asked for first."""
@@ -264,122 +261,23 @@ class Store:
         return lines + [f"a row of {row[0]} refers to a row of {row[2]} gone" for row in broken]
 
     def pack(self, target: str | Path) -> None:
-        """Write one compact file to ship read-only; see :func:`loopbook.recipes.connect.pack`."""
-        pack_database(self._database, Path(target))
+        """Write one compact file to ship read-only; see
+        :func:`loopbook.recipes.sqlite_file.pack`.
+
+        Raises:
+            BookError: the book is no file, or the target can't be written.
+        """
+        if self.path is None:
+            raise BookError(f"book {self.name} is no file: export it, import that into a file")
+        pack(self._database.engine, Path(target))
 
 
-class _readable:
-    """A row that can't be read back is damage to the book, not bad input."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (InputError, ValueError, TypeError, KeyError, zlib.error)):
-            raise BookError(f"book {self.name} is damaged: {error}") from error
-
-
-def _insert_record(connection: sa.Connection, record: Record) -> bool:
-    if connection.execute(sa.select(RECORDS.c.id).where(RECORDS.c.id == record.id)).first():
-        return False
-    profile = json.dumps(record.hardware.to_json(), sort_keys=True)
-    hardware = {"id": _digest(profile), "key": record.hardware.key, "body": profile}
-    nest = {
-        "id": _digest(record.nest_json),
-        "body": zlib.compress(record.nest_json.encode("utf-8"), 9),
-    }
-    for table, values in ((HARDWARE, hardware), (NESTS, nest)):
-        there = sa.select(table.c.id).where(table.c.id == values["id"])
-        if not connection.execute(there).first():
-            connection.execute(sa.insert(table).values(values))
-    connection.execute(
-        sa.insert(RECORDS).values(
-            id=record.id,
-            fingerprint=record.fingerprint,
-            nest_id=nest["id"],
-            hardware_id=hardware["id"],
-            nest=record.nest,
-            kernel=record.kernel,
-            target=record.target,
-            recipe=record.recipe.text(),
-            measurements=json.dumps([one.to_json() for one in record.measurements]),
-            provenance=json.dumps(record.provenance.to_json()),
-            speedup=record.speedup,
-        )
-    )
-    return True
-
-
-def _put_embedding(connection: sa.Connection, fingerprint: str, embedding: Embedding) -> bool:
-    """Write one embedding; False if that very one is there."""
-    if not embedding.is_finite():
-        raise InputError(f"the embedding of nest {fingerprint} holds NaN or infinity")
-    same_encoder = EMBEDDINGS.c.encoder == embedding.encoder
-    sizes = sa.select(EMBEDDINGS.c.dimension).where(same_encoder).limit(1)
-    dimension = connection.execute(sizes).scalar()
-    if dimension not in (None, embedding.dimension):
-        raise InputError(
-            f"encoder {embedding.encoder} gave vectors of {dimension} numbers before, "
-            f"not {embedding.dimension}: give the new encoder another name"
-        )
-    row = {
-        "fingerprint": fingerprint,
-        "encoder": embedding.encoder,
-        "dimension": embedding.dimension,
-        "nest": to_bytes(embedding.nest),
-        "loops": to_bytes(embedding.loops),
-        "containers": to_bytes(embedding.containers),
-        "names": json.dumps([embedding.loop_names, embedding.container_names]),
-    }
-    where = (EMBEDDINGS.c.fingerprint == fingerprint) & same_encoder
-    there = connection.execute(sa.select(EMBEDDINGS).where(where)).first()
-    if there is not None and dict(there._mapping) == row:
-        return False
-    connection.execute(sa.delete(EMBEDDINGS).where(where))
-    connection.execute(sa.insert(EMBEDDINGS).values(row))
-    return True
-
-
-def _record(book: str, row: Any) -> Record:
-    with _readable(book):
-        # A bound, so that a damaged or hostile row can't fill the memory.
-        inflate = zlib.decompressobj()
-        body = inflate.decompress(row.body, 4 * MAX_NEST)
-        if inflate.unconsumed_tail or not inflate.eof:
-            raise InputError(f"the nest of record {row.id} can't be unpacked")
-        record = Record(
-            fingerprint=row.fingerprint,
-            nest=row.nest,
-            nest_json=body.decode("utf-8"),
-            target=row.target,
-            hardware=HardwareProfile.from_json(json.loads(row.hardware)),
-            recipe=Recipe.parse(row.recipe),
-            measurements=tuple(Measurement.from_json(m) for m in json.loads(row.measurements)),
-            provenance=Provenance.from_json(json.loads(row.provenance)),
-        )
-        if record.id != row.id:
-            raise InputError(f"record {row.id} differs from what was written")
-        return record
-
-
-def _embedding(book: str, row: Any) -> Embedding:
-    with _readable(book):
-        loops, containers = json.loads(row.names)
-        return Embedding(
-            row.encoder,
-            from_bytes(row.nest, 1, row.dimension)[0],
-            from_bytes(row.loops, len(loops), row.dimension),
-            from_bytes(row.containers, len(containers), row.dimension),
-            tuple(loops),
-            tuple(containers),
-        )
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8")).hexdigest()[:32]
+def _words(book: str, values: Iterable[Any]) -> list[str]:
+    """The values, if they are text: SQLite keeps whatever it was given, damage included."""
+    words = list(values)
+    if not all(isinstance(word, str) for word in words):
+        raise BookError(f"book {book} is damaged: a name is no text")
+    return words
 
 
 def _batches(values: Sequence[str]) -> Iterator[list[str]]:
