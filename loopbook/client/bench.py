@@ -48,8 +48,8 @@ def bench(
 
     Returns:
         What ``loopbook bench --json`` prints: ``kernel, preset, target, baseline_s, optimized_s,
-        speedup, correct, nests``. Seconds are medians. `correct` says that the program as served
-        gives the unoptimised program's numbers.
+        speedup, correct, nests``. Seconds are those of the fastest runs. `correct` says that the
+        program as served gives the unoptimised program's numbers.
 
     Raises:
         LoopbookError: if the workload cannot be traced, compiled or run.
