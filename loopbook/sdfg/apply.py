@@ -25,7 +25,7 @@ import docc.sdfg as docc
 from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg.hazards import hazards
+from loopbook.sdfg.hazards import hazards, tiles_may_clash
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.stderr import quiet_stderr
 
@@ -68,6 +68,8 @@ class Workbench:
         self._recorder = Recorder()
         self._position = 0
         self._data = {c.name: c.data for c in nest.containers}
+        self._nest = nest
+        self._base_loops = {loop.name: loop.index for loop in nest.loops}
         self._ordered = {nest.loops[index].name for index in hazards(nest)}
         own = {loop.element_id for loop in nest.loops}
         self._foreign = {i for i in self._ids() if i not in own}
@@ -94,8 +96,9 @@ class Workbench:
             raise self._refusal(f"there is no loop {name}, only {known}") from None
 
     def can_apply(self, op: str, args: Args) -> bool:
-        """Whether docc allows the step now (for starred names: on at least one copy)."""
+        """Whether the step is allowed now (for starred names: on at least one copy)."""
         try:
+            self._check_order(op, args)
             return any(
                 transformation.can_be_applied(self._builder, self._manager)
                 for transformation, _ in self._transformations(op, args)
@@ -221,7 +224,18 @@ class Workbench:
         return f"{wanted}{number}"
 
     def _check_order(self, op: str, args: Args) -> None:
-        """Refuse what reorders the iterations of a loop that docc wrongly takes for parallel."""
+        """Refuse what reorders iterations that docc wrongly takes for independent."""
+        if op == "fuse_tiles" and len(args) == 2:
+            first, second = (self._base_loops.get(str(name).split(".")[0]) for name in args)
+            if (
+                first is not None
+                and second is not None
+                and tiles_may_clash(self._nest, first, second)
+            ):
+                raise self._refusal(
+                    f"'{op}' would let {args[1]} overwrite what {args[0]} still needs"
+                )
+            return
         if op not in REORDERING:
             return
         for argument in args:

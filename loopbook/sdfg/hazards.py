@@ -76,6 +76,45 @@ def _may_meet(a: Access, b: Access, loop: Loop, free: set[str], nest: Nest) -> b
     return True
 
 
+def tiles_may_clash(nest: Nest, first: int, second: int) -> bool:
+    """Whether fusing the tiles of two neighbouring loops may change what they compute.
+
+    docc lets each tile of the first loop compute a margin of what the second one reads beyond its
+    tile, so some iterations run twice. That is only right if the second loop overwrites nothing
+    that the first one uses, and the first one reads nothing that it writes. Where both loops use
+    the same elements at the same time there is no margin, and nothing to fear.
+    """
+    uses = _touched(nest, first), _touched(nest, second)
+    shared = {
+        container
+        for container in uses[0].keys() & uses[1].keys()
+        if any(access.write for use in uses for access, _ in use[container])
+    }
+    margins = any(
+        len({index for use in uses for _, index in use[container]}) > 1 for container in shared
+    )
+    if not margins:
+        return False
+    if any(access.write for container in shared for access, _ in uses[1][container]):
+        return True
+    return any(len({access.write for access, _ in accesses}) > 1 for accesses in uses[0].values())
+
+
+def _touched(nest: Nest, loop: int) -> dict[int, list[tuple[Access, tuple[str, ...]]]]:
+    """Accesses below `loop` by container, each with its subset in terms of loop depths."""
+    found: dict[int, list[tuple[Access, tuple[str, ...]]]] = {}
+    for access in nest.accesses:
+        around = nest.ancestry(nest.blocks[access.block].parent)
+        if any(other.index == loop for other in around):
+            depths = {other.indvar: f"@{other.depth}" for other in around}
+            subset = tuple(
+                expr.normal_form(text, lambda name, known=depths: known.get(name, name))
+                for text in access.subset
+            )
+            found.setdefault(access.container, []).append((access, subset))
+    return found
+
+
 def _dimensions(text: str, indvars: set[str]) -> Dimensions:
     dimensions: dict[expr.Monomial, dict[expr.Monomial, int]] = {}
     for monomial, factor in expr.polynomial(text).items():
