@@ -234,7 +234,7 @@ def test_a_broken_line_adds_nothing(book, tmp_path):
 _item = {"record": record().to_json(), "embeddings": [embedding().to_json()]}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(json_values | damaged(_item))
 def test_imports_of_any_json_raise_nothing_else(tmp_path_factory, item):
     folder = tmp_path_factory.mktemp("import")
