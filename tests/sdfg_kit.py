@@ -1,0 +1,118 @@
+"""Kernels and helpers for the tests of `loopbook.sdfg`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.apply import StepPair, Workbench
+from loopbook.sdfg.build import build_tuned
+from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.run import Binding, compare
+
+
+def matmul(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def doubled(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] = 2.0 * A[i, j]
+
+
+def sweep(A):
+    for i in range(1, A.shape[0]):
+        for j in range(1, A.shape[1]):
+            A[i, j] = 0.5 * A[i - 1, j] + 0.25 * A[i, j - 1]
+
+
+def rows(A, B, T):
+    for r in range(A.shape[0]):
+        for p in range(B.shape[1]):
+            T[p] = 0.0
+        for p in range(B.shape[1]):
+            for s in range(B.shape[0]):
+                T[p] += A[r, s] * B[s, p]
+        for p in range(B.shape[1]):
+            A[r, p] = T[p]
+
+
+def pair(STEPS, A, B):
+    for t in range(STEPS):  # noqa: B007
+        for i in range(A.shape[0]):
+            B[i] += 0.5 * A[i]
+        for m in range(A.shape[0]):
+            A[m] = B[m] + 0.5 * A[m]
+
+
+def waves(STEPS, A, B):
+    for t in range(STEPS):  # noqa: B007
+        for i in range(1, A.shape[0] - 1):
+            B[i] = 0.5 * (A[i - 1] + A[i + 1])
+        for m in range(1, A.shape[0] - 1):
+            A[m] = 0.5 * (B[m - 1] + B[m + 1])
+
+
+def euler(A):
+    for e in range(A.shape[0]):
+        A[e] = A[e] + 1.0
+
+
+def random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).random(shape)
+
+
+def matmul_args(m: int = 9, n: int = 10, k: int = 11) -> list[Any]:
+    return [random(m, k), random(k, n), random(m, n)]
+
+
+def prepared(kernel: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """docc's SDFG of ``kernel(*args)`` in the form that steps are applied to."""
+    return program.prepare(frontend.trace(kernel, args))
+
+
+def nests_of(kernel: Callable[..., Any], args: Sequence[Any]) -> list[Nest]:
+    return program.nests(prepared(kernel, args))
+
+
+def bench_of(kernel: Callable[..., Any], args: Sequence[Any], nest: int = 0) -> Workbench:
+    sdfg = prepared(kernel, args)
+    return Workbench(sdfg, program.nests(sdfg)[nest])
+
+
+def steps(text: str) -> list[StepPair]:
+    """Steps from lines such as ``tile L0 4``."""
+    pairs: list[StepPair] = []
+    for line in text.strip().splitlines():
+        op, *args = line.split()
+        pairs.append((op, tuple(int(a) if a.isdigit() else a for a in args)))
+    return pairs
+
+
+def check_recipe(
+    kernel: Callable[..., Any],
+    cases: Sequence[Sequence[Any]],
+    recipe: list[StepPair],
+    folder: Path,
+    target: str = "sequential",
+) -> None:
+    """Build `kernel` once with `recipe` for its first nest, and compare it with Python's results.
+
+    Args:
+        cases: arguments for one run each; the first ones are traced too.
+    """
+    built = build_tuned(frontend.trace(kernel, cases[0]), target, {0: recipe}, folder)
+    assert built.recipes[0] == tuple(recipe)
+    for args in cases:
+        expected = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        kernel(*expected)
+        got = Binding.of_function(kernel, args).results(built.library)
+        compare(got, [a for a in expected if isinstance(a, np.ndarray)])

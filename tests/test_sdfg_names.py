@@ -1,0 +1,106 @@
+"""Loops get variables of their own, and programs keep their meaning."""
+
+from __future__ import annotations
+
+import json
+
+from sdfg_kit import random
+
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.build import build_baseline
+from loopbook.sdfg.names import separate_loops
+from loopbook.sdfg.run import Binding, compare
+
+
+def twice(A, B):
+    for i in range(A.shape[0]):
+        A[i] = 2.0 * A[i]
+    for i in range(B.shape[0]):
+        for j in range(i, B.shape[0]):
+            B[i] = B[i] + A[j]
+        for j in range(i):
+            B[i] = B[i] - A[j]
+
+
+def last(A, B):
+    for i in range(A.shape[0]):
+        A[i] = A[i] + 1.0
+    for i in range(B.shape[0] - 2):
+        B[i] = B[i] + 1.0
+    B[i + 1] = 7.0
+
+
+def loops(document: dict) -> list[dict]:
+    found = []
+
+    def walk(value):
+        if isinstance(value, dict):
+            if "indvar" in value:
+                found.append(value)
+            for inner in value.values():
+                walk(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                walk(inner)
+
+    walk(document["root"])
+    return found
+
+
+def separated(kernel, args) -> tuple[str, dict, dict[str, str]]:
+    text = frontend.trace(kernel, args)
+    document = program.load_json(text)
+    renamed = separate_loops(document)
+    return text, document, renamed
+
+
+def test_no_two_loops_share_a_variable_and_all_are_declared():
+    _, document, renamed = separated(twice, [random(9), random(9)])
+    names = [loop["indvar"] for loop in loops(document)]
+    assert len(names) == 4
+    assert len(set(names)) == 4
+    assert set(names) <= document["containers"].keys()
+    assert set(renamed) == set(names)
+    assert set(renamed.values()) == {"i", "j"}
+
+
+def test_a_document_without_shared_variables_stays_as_it_is():
+    def single(A):
+        for i in range(A.shape[0]):
+            A[i] = A[i] + 1.0
+
+    text, document, renamed = separated(single, [random(5)])
+    assert document == json.loads(text)
+    assert renamed == {}
+
+
+def test_kept_names_stay_shared():
+    text = frontend.trace(twice, [random(9), random(9)])
+    document = program.load_json(text)
+    separate_loops(document, frozenset({"i"}))
+    names = [loop["indvar"] for loop in loops(document)]
+    assert names.count("i") == 2
+    assert len({name for name in names if name != "i"}) == 2
+
+
+def test_a_variable_that_is_used_after_its_loop_keeps_its_name():
+    _, document, renamed = separated(last, [random(6), random(9)])
+    before = [loop["indvar"] for loop in loops(document)]
+    assert "i" not in renamed.values() or before.count("i") == len(before)
+
+
+def test_renamed_programs_compute_the_same(tmp_path):
+    for number, (kernel, args) in enumerate(
+        [(twice, [random(13), random(13)]), (last, [random(6), random(9)])]
+    ):
+        text, document, _ = separated(kernel, args)
+        before = build_baseline(text, "none", tmp_path / f"{number}before")
+        after = build_baseline(json.dumps(document), "none", tmp_path / f"{number}after")
+        binding = Binding.of_function(kernel, args)
+        # Against docc, not Python: in docc, as in C, a variable ends one step past its loop.
+        compare(binding.results(after.library), binding.results(before.library))
+
+
+def test_separate_variables_let_docc_see_parallel_loops():
+    nests = program.nests(program.prepare(frontend.trace(twice, [random(9), random(9)])))
+    assert {nest.loops[0].kind for nest in nests} == {"map"}
