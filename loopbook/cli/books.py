@@ -103,6 +103,19 @@ def merge(
     _count(json, "added", count)
 
 
+@app.command()
+def pack(
+    out: Annotated[Path, typer.Argument(help="the new file")],
+    book: Annotated[Path | None, typer.Option("--book", help="the book to pack")] = None,
+    json: options.Json = False,
+) -> None:
+    """Write a book as one compact file to ship read-only, like the starter book."""
+    with _open(book) as opened:
+        opened.pack(out)
+        count = len(opened)
+    _count(json, "packed", count)
+
+
 def _count(json: bool, verb: str, count: int) -> None:
     if json:
         options.print_json({verb: count})
