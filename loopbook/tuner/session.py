@@ -32,6 +32,9 @@ from loopbook.tuner.subject import Subject
 
 SEARCH = Schedule(repeats=9, seconds=0.4, at_least=2, give_up=3.0)
 
+SLOW_REFERENCE = 1.5
+"""A prepared program this many times slower than docc's own compile is not run again and again."""
+
 Candidate = Mapping[int, tuple[Step, ...]]
 """Nest position to its recipe; nests that are not named get docc's own schedule."""
 
@@ -106,6 +109,7 @@ class Session:
         self._count = 0
         self._seconds_limit = 900.0
         self.shares: dict[int, float] = {}
+        self._plain_nests: dict[int, float] = {}
         self._known: dict[str, Outcome] = {}
         try:
             self._begin(subject, subject.arguments(preset), trusted)
@@ -141,9 +145,9 @@ class Session:
         """Time docc's own compile and the prepared program, and see where the time goes."""
         times = self.time([self.baseline, self.plain])
         self._seconds_limit = 10 + 40 * max(max(t.seconds) for t in times)
-        nests = _fastest(times[1])
-        total = sum(nests.values()) or 1.0
-        self.shares = {p: nests.get(p, 0.0) / total for p in range(len(self.nests))}
+        self._plain_nests = _fastest(times[1])
+        total = sum(self._plain_nests.values()) or 1.0
+        self.shares = {p: self._plain_nests.get(p, 0.0) / total for p in range(len(self.nests))}
 
     def time(self, builts: Sequence[Built], schedule: Schedule | None = None) -> list[Times]:
         """Check the numbers of `builts` and time them in turn.
@@ -202,17 +206,19 @@ class Session:
         return outcome
 
     def _timed(self, built: Built, recipes: dict[int, tuple[Step, ...]]) -> Outcome:
-        reference, tuned = self.time([self.plain, built])
-        before, after = _fastest(reference), _fastest(tuned)
+        """Time a build in turn with the prepared program; with docc's own compile where that is
+        much faster, which then only tells how fast the machine is at the moment."""
+        slow = self.plain_s > SLOW_REFERENCE * self.baseline_s
+        reference, tuned = self.time([self.baseline if slow else self.plain, built])
+        reference_s, after = min(reference.seconds), _fastest(tuned)
+        if slow:
+            pace = reference_s / self.baseline_s
+            before = {p: seconds * pace for p, seconds in self._plain_nests.items()}
+            reference_s = self.plain_s * pace
+        else:
+            before = _fastest(reference)
         nests = {p: before[p] / after[p] for p in before if after.get(p, 0.0) > 0}
-        return Outcome(
-            "ok",
-            recipes,
-            min(tuned.seconds),
-            min(reference.seconds),
-            nests,
-            built.code,
-        )
+        return Outcome("ok", recipes, min(tuned.seconds), reference_s, nests, built.code)
 
 
 def _fastest(times: Times) -> dict[int, float]:
