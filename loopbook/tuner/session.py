@@ -27,7 +27,7 @@ from loopbook.errors import (
 from loopbook.recipes.step import Step
 from loopbook.sdfg import program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
-from loopbook.sdfg.run import Schedule, Times
+from loopbook.sdfg.run import RUN_SECONDS, Schedule, Times
 from loopbook.tuner.subject import Subject
 
 SEARCH = Schedule(repeats=9, seconds=0.4, at_least=2, give_up=3.0)
@@ -85,6 +85,8 @@ class Session:
         nests: of the prepared program.
         baseline: docc's own compile, without any of our passes.
         plain: the prepared program without recipes.
+        baseline_s, plain_s: their fastest runs, seconds; 0 in a trusted session.
+        baseline_s, plain_s: their fastest runs, before the search.
         shares: nest position to its share of the plain program's time.
         folder: where its builds are.
     """
@@ -97,9 +99,12 @@ class Session:
         *,
         schedule: Schedule = SEARCH,
         trusted: bool = False,
+        timeout: float = RUN_SECONDS,
     ) -> None:
         """
         Args:
+            timeout: limit for the run that gives the right numbers, seconds; candidates are limited
+                by what docc's own compile takes.
             trusted: for confirming at a size where runs take long: docc's own schedule is taken to
                 be right, and `shares` stay empty.
         """
@@ -108,11 +113,13 @@ class Session:
         self.folder = Path(tempfile.mkdtemp(prefix="loopbook-tune-"))
         self._count = 0
         self._seconds_limit = 900.0
+        self.baseline_s = self.plain_s = 0.0
         self.shares: dict[int, float] = {}
+        self.baseline_s = self.plain_s = 0.0
         self._plain_nests: dict[int, float] = {}
         self._known: dict[str, Outcome] = {}
         try:
-            self._begin(subject, subject.arguments(preset), trusted)
+            self._begin(subject, subject.arguments(preset), trusted, timeout)
         except BaseException:
             self.close()
             raise
@@ -127,7 +134,7 @@ class Session:
         """Delete what was built."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _begin(self, subject: Subject, arguments: list[Any], trusted: bool) -> None:
+    def _begin(self, subject: Subject, arguments: list[Any], trusted: bool, timeout: float) -> None:
         traced = subject.text(arguments)
         prepared, self.nests = program.prepare_nests(traced)
         self.text = prepared.to_json()
@@ -136,7 +143,7 @@ class Session:
         if not trusted:
             right = build_baseline(traced, "none", self.folder / "none")
         self._binding = subject.binding(arguments)
-        self.expected = self._binding.results(right.library)
+        self.expected = self._binding.results(right.library, seconds=timeout)
         self.plain = build_tuned(self.text, self.target, {}, self.folder / "plain", timers=True)
         if not trusted:
             self._look_around()
@@ -144,7 +151,9 @@ class Session:
     def _look_around(self) -> None:
         """Time docc's own compile and the prepared program, and see where the time goes."""
         times = self.time([self.baseline, self.plain])
+        self.baseline_s, self.plain_s = (min(t.seconds) for t in times)
         self._seconds_limit = 10 + 40 * max(max(t.seconds) for t in times)
+        self.baseline_s, self.plain_s = (min(t.seconds) for t in times)
         self._plain_nests = _fastest(times[1])
         total = sum(self._plain_nests.values()) or 1.0
         self.shares = {p: self._plain_nests.get(p, 0.0) / total for p in range(len(self.nests))}
