@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from docc.compiler.compiled_sdfg import CompiledSDFG
+from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import InputError, SdfgError
 from loopbook.sdfg import expr, program
@@ -69,9 +70,33 @@ def synthetic(text: str, sizes: Mapping[str, int], seed: int = 0) -> list[Any]:
     return values
 
 
-def bind_text(text: str, library: Path) -> CompiledSDFG:
+class PlainCall:
+    """A library built from an SDFG, called with all of its arguments in their order.
+
+    docc's own caller takes sizes with names such as ``_s0`` from the shapes of arrays, which its
+    frontend knows and an SDFG does not tell: they would all be 0 here. And it would make the arrays
+    that the program returns, of which an SDFG does not tell the size either.
+    """
+
+    output_args: tuple[str, ...] = ()
+
+    def __init__(self, library: Path, sdfg: StructuredSDFG) -> None:
+        described = CompiledSDFG(str(library), sdfg)
+        self._function = described.func
+        self._types = described.arg_types
+
+    def __call__(self, *values: Any) -> None:
+        self._function(
+            *(
+                value.ctypes.data_as(kind) if isinstance(value, np.ndarray) else value
+                for value, kind in zip(values, self._types, strict=True)
+            )
+        )
+
+
+def bind_text(text: str, library: Path) -> PlainCall:
     """A callable for a library built from the SDFG in `text`; takes all its arguments in order."""
-    return CompiledSDFG(str(library), program.parse(text))
+    return PlainCall(library, program.parse(text))
 
 
 def _dtype(described: Mapping[str, Any], name: str) -> np.dtype[Any]:

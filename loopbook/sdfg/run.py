@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from docc.compiler.compiled_sdfg import CompiledSDFG
@@ -33,6 +33,14 @@ GUARD_VALUE = 0xA5
 TOLERANCE = {"f4": 2e-3, "f8": 1e-6}
 """How far results may differ, relative to the largest magnitude in the array: docc allows the
 compiler to reorder sums (``-fassociative-math``), and every recipe does so in its own way."""
+
+
+class Program(Protocol):
+    """A loaded library; `output_args` names the results that a call returns."""
+
+    output_args: Any
+
+    def __call__(self, *values: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ class Binding:
 
     def __init__(
         self,
-        bind: Callable[[Path], CompiledSDFG],
+        bind: Callable[[Path], Program],
         args: Sequence[Any],
         results: Callable[[list[Any]], list[np.ndarray]] | None = None,
     ) -> None:
@@ -149,9 +157,11 @@ class Binding:
 
     # -- in the child ---------------------------------------------------------------------------
 
-    def _load(self, libraries: Sequence[Path]) -> list[CompiledSDFG]:
+    def _load(self, libraries: Sequence[Path]) -> Sequence[Program]:
         """Callables for libraries that differ only in their code."""
         first = self._bind(libraries[0])
+        if not isinstance(first, CompiledSDFG):
+            return [first, *map(self._bind, libraries[1:])]
         return [first] + [
             CompiledSDFG(
                 str(library),
@@ -165,7 +175,7 @@ class Binding:
             for library in libraries[1:]
         ]
 
-    def _outputs(self, program: CompiledSDFG, returned: Any) -> list[np.ndarray]:
+    def _outputs(self, program: Program, returned: Any) -> list[np.ndarray]:
         """What the function itself returned; nothing for one that only changes its arguments."""
         if not program.output_args:  # docc gives back an undefined number then
             return []
