@@ -57,6 +57,8 @@ def run(arguments: list[str]) -> int:
         return 0
     except OSError as error:
         return _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
+    except MemoryError:
+        return _say("not enough memory; choose a smaller size")
     except ModuleNotFoundError as error:
         return _say(f"this needs {error.name}; install it with 'pip install loopbook[train,plot]'")
     return code if isinstance(code, int) else 0

@@ -14,12 +14,17 @@ def hardware(
     measured: Annotated[bool, typer.Option(help="measure peak and bandwidth (a second)")] = True,
     json: options.Json = False,
 ) -> None:
-    """Show this machine's hardware profile."""
+    """Show this machine's hardware profile, and the compiler that is used."""
     from loopbook.client.hardware import local_profile
+    from loopbook.errors import CompilerError
     from loopbook.sdfg.compiler import find_compiler
 
     profile = local_profile(threads, measured=measured)
-    told = {**profile.to_json(), "key": profile.key, "compiler": find_compiler().version}
+    try:
+        compiler = find_compiler().version
+    except CompilerError:
+        compiler = None
+    told = {**profile.to_json(), "key": profile.key, "compiler": compiler}
     if json:
         options.print_json(told)
         return

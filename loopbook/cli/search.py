@@ -13,7 +13,7 @@ import typer
 
 from loopbook.cli import options
 from loopbook.cli.source import load_source
-from loopbook.errors import InputError
+from loopbook.errors import InputError, LoopbookError
 
 if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
@@ -29,6 +29,9 @@ Seed = Annotated[int, typer.Option(help="of all random choices")]
 Targets = Annotated[
     list[str] | None, typer.Option(help="sequential or openmp; repeatable; default both")
 ]
+Timeout = Annotated[
+    float, typer.Option(help="limit for a run of the unoptimised program, seconds", min=0.01)
+]
 OwnBook = Annotated[
     Path | None, typer.Option("--book", help="where records go; default the user's book")
 ]
@@ -42,6 +45,7 @@ def tune(
     trials: Trials = 60,
     strategy: Strategy = "evolution",
     seed: Seed = 0,
+    timeout: Timeout = 120.0,
     book: OwnBook = None,
     json: options.Json = False,
 ) -> int:
@@ -49,10 +53,11 @@ def tune(
     from loopbook.tuner.seed import Job
 
     source = load_source(file, preset, options.read_sizes(size))
+    targets = _targets(target)
+    settings = _settings(trials, strategy, seed, timeout)
+    source.check()
     subject = source.subject()
-    settings = _settings(trials, strategy, seed)
-    todo = [Job(subject, t, source.preset) for t in _targets(target)]
-    return _run(todo, settings, book, json, again=True)
+    return _run([Job(subject, t, source.preset) for t in targets], settings, book, json, again=True)
 
 
 @seed_app.command("polybench")
@@ -60,8 +65,12 @@ def polybench(
     target: Targets = None,
     only: Annotated[list[str] | None, typer.Option(help="this kernel; repeatable")] = None,
     trials: Trials = 40,
+    preset: Annotated[
+        str, typer.Option(help="search and confirm at this size only; default MEDIUM and LARGE")
+    ] = "",
     strategy: Strategy = "evolution",
     seed: Seed = 0,
+    timeout: Timeout = 120.0,
     book: OwnBook = None,
     json: options.Json = False,
 ) -> int:
@@ -73,22 +82,25 @@ def polybench(
     unknown = set(only or ()) - set(suite.names())
     if unknown:
         raise InputError(f"PolyBench has no {', '.join(sorted(unknown))}")
-    subjects = [PythonSubject(suite.load(name)) for name in only or suite.names()]
-    settings = _settings(trials, strategy, seed)
-    return _run(jobs(subjects, _targets(target)), settings, book, json, again=False)
+    workloads = [suite.load(name) for name in only or suite.names()]
+    for workload in workloads if preset else ():
+        workload.sizes(preset)  # raises where there is no such preset
+    todo = jobs(map(PythonSubject, workloads), _targets(target), preset)
+    settings = _settings(trials, strategy, seed, timeout)
+    return _run(todo, settings, book, json, again=False)
 
 
 def _targets(chosen: list[str] | None) -> Sequence[str]:
     return [options.check_target(target) for target in chosen] if chosen else options.TARGETS
 
 
-def _settings(trials: int, strategy: str, seed: int) -> Settings:
+def _settings(trials: int, strategy: str, seed: int, timeout: float) -> Settings:
     from loopbook.tuner.strategies import STRATEGIES
     from loopbook.tuner.tune import Settings
 
     if strategy not in STRATEGIES:
         raise InputError(f"there is no strategy {strategy!r}; take {' or '.join(STRATEGIES)}")
-    return Settings(trials=trials, strategy=strategy, seed=seed)
+    return Settings(trials=trials, strategy=strategy, seed=seed, timeout=timeout)
 
 
 def _run(
@@ -97,7 +109,7 @@ def _run(
     """Do jobs and keep what comes out. Exit code 1 if one failed.
 
     Args:
-        again: tune also what the book knows already.
+        again: it is one program, to be tuned also if the book knows it; a failure is the end then.
     """
     from loopbook.client.shelf import own_path
     from loopbook.embed.inference import Encoder
@@ -123,6 +135,8 @@ def _run(
             progress=bars.search,
         )
         for result in done:
+            if result.error and again:
+                raise LoopbookError(f"{result.job.subject.name}: {result.error}")
             failed |= bool(result.error)
             bars.finish(result)
             if json:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loopbook.cli.deadline import deadline
 from loopbook.errors import InputError, SdfgError, WorkloadError
 
 if TYPE_CHECKING:
@@ -51,6 +52,24 @@ class Source:
 
         return trace(self.workload.kernel, self.arguments)
 
+    def check(self) -> None:
+        """Go once through all that comes before the first compile, in a child process.
+
+        Raises:
+            LoopbookError: docc cannot handle the program or crashes on it, it has no loops, its
+                data cannot be made, or all that takes longer than `SECONDS`.
+        """
+        from loopbook.sdfg.sandbox import run_limited
+
+        run_limited(self._check, seconds=SECONDS, what=f"reading {self.name}")
+
+    def _check(self) -> None:
+        from loopbook.sdfg.program import prepare_nests
+
+        subject = self.subject()
+        if not prepare_nests(subject.text(subject.arguments(self.preset)))[1]:
+            raise SdfgError(f"{self.name} has no loops: there is nothing to tune")
+
     def subject(self) -> Subject:
         """The program for the tuner."""
         from loopbook.tuner.subject import PythonSubject, SdfgSubject
@@ -77,16 +96,37 @@ def load_source(given: str, preset: str, sizes: Mapping[str, int]) -> Source:
 
 
 def load_workload(given: str) -> Workload:
-    """A workload by file (``FILE.py[:FUNC]``) or PolyBench name."""
+    """A workload by file (``FILE.py[:FUNC]``) or PolyBench name.
+
+    Its ``initialize`` is stopped after `SECONDS`.
+    """
     from loopbook.workloads import polybench
     from loopbook.workloads.workload import load_workload as load
 
     if given in polybench.names():
         return polybench.load(given)
     path, _, func = given.partition(":")
+    if path.endswith(".json"):
+        raise InputError(f"{given} is an SDFG without data; give a workload file")
     if not path.endswith(".py"):
         raise InputError(f"{given!r} is neither FILE.py, FILE.json nor a PolyBench kernel's name")
-    return load(path, func or None)
+    with deadline(SECONDS, f"running {path}"):
+        workload = load(path, func or None)
+    return replace(workload, initialize=_stopped(workload.initialize))
+
+
+def _stopped(initialize: Callable[..., Any]) -> Callable[..., Any]:
+    """`initialize` with a limit on its time; leaving the program counts as a failure of its own."""
+
+    @wraps(initialize)
+    def limited(*args: Any, **kwargs: Any) -> Any:
+        try:
+            with deadline(SECONDS, "it"):
+                return initialize(*args, **kwargs)
+        except SystemExit:
+            raise WorkloadError("it wanted to end the program") from None
+
+    return limited
 
 
 def usual_preset(parameters: Mapping[str, Any]) -> str:

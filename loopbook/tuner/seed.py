@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loopbook.errors import LoopbookError
+from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.recipes.step import Step
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.run import Schedule
+from loopbook.sdfg.run import RUN_SECONDS, Schedule
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.tune import Progress, Settings, Tuned, tune
 
@@ -56,10 +57,10 @@ class Done:
     seconds: float = 0.0
 
 
-def jobs(subjects: Iterable[Subject], targets: Sequence[str]) -> list[Job]:
+def jobs(subjects: Iterable[Subject], targets: Sequence[str], preset: str = "") -> list[Job]:
     """All programs for the first target, then all for the next, which can start from the first."""
     listed = list(subjects)
-    return [Job(subject, target) for target in targets for subject in listed]
+    return [Job(subject, target, preset) for target in targets for subject in listed]
 
 
 def seed(
@@ -91,7 +92,7 @@ def seed(
             continue
         started = time.monotonic()
         try:
-            preset, confirm = sizes_for(job)
+            preset, confirm = sizes_for(job, settings.timeout)
             tuned = tune(
                 job.subject,
                 preset,
@@ -108,7 +109,7 @@ def seed(
         yield Done(job, tuned, seconds=time.monotonic() - started)
 
 
-def sizes_for(job: Job) -> tuple[str, tuple[str, ...]]:
+def sizes_for(job: Job, timeout: float = RUN_SECONDS) -> tuple[str, tuple[str, ...]]:
     """The preset to search at, and the presets to confirm at."""
     names = [p for p in PRESETS if p in job.subject.parameters]
     if not names:
@@ -117,7 +118,12 @@ def sizes_for(job: Job) -> tuple[str, tuple[str, ...]]:
         return job.preset, (job.preset,)
     times = {}
     for name in names:
-        times[name] = _baseline_seconds(job, name)
+        try:
+            times[name] = _baseline_seconds(job, name, timeout)
+        except DeadlineError:
+            if not times:
+                raise
+            times[name] = math.inf
         if times[name] > TOO_LONG:
             break
     search = next((name for name in names if times.get(name, 0.0) >= LONG_ENOUGH), names[-1])
@@ -126,12 +132,12 @@ def sizes_for(job: Job) -> tuple[str, tuple[str, ...]]:
     return search, tuple(name for name in names if times.get(name, TOO_LONG + 1) <= TOO_LONG)
 
 
-def _baseline_seconds(job: Job, preset: str) -> float:
+def _baseline_seconds(job: Job, preset: str, timeout: float) -> float:
     arguments = job.subject.arguments(preset)
     with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
         built = build_baseline(job.subject.text(arguments), job.target, Path(folder))
         schedule = Schedule(repeats=2, seconds=1.0, at_least=1)
-        times = job.subject.binding(arguments).measure([built], schedule)
+        times = job.subject.binding(arguments).measure([built], schedule, seconds=timeout)
     return min(times[0].seconds)
 
 

@@ -20,9 +20,10 @@ from loopbook.recipes.step import Step
 from loopbook.sdfg import program
 from loopbook.sdfg.build import Built, build_tuned
 from loopbook.sdfg.compiler import find_compiler
-from loopbook.sdfg.run import Schedule, Times
+from loopbook.sdfg.run import RUN_SECONDS, Schedule, Times
 from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.moves import Surroundings
+from loopbook.tuner.recheck import right_elsewhere
 from loopbook.tuner.session import Candidate, Outcome, Session
 from loopbook.tuner.strategies import STRATEGIES, Strategy
 from loopbook.tuner.subject import Subject
@@ -51,6 +52,7 @@ class Settings:
         strategy: a name in `STRATEGIES`.
         seed: of every random choice.
         confirm: presets at which finalists are compared with docc's own schedule as well.
+        timeout: limit for a run of the unoptimised program, seconds.
     """
 
     target: str = "sequential"
@@ -58,6 +60,7 @@ class Settings:
     strategy: str = "evolution"
     seed: int = 0
     confirm: Sequence[str] = ()
+    timeout: float = RUN_SECONDS
 
 
 @dataclass
@@ -98,15 +101,18 @@ def tune(
     header = {
         "kernel": subject.name,
         "preset": preset,
+        "sizes": dict(subject.parameters[preset]),
         "target": settings.target,
         "strategy": settings.strategy,
         "seed": settings.seed,
         "hardware": hardware.key,
     }
     trials = TrialLog(log, header)
-    with Session(subject, preset, settings.target) as session:
+    with Session(subject, preset, settings.target, timeout=settings.timeout) as session:
         _search(session, hardware, settings, trials, starts or {}, progress)
         finalists = _finalists(session, trials)
+        right = right_elsewhere(subject, settings.target, finalists)
+        finalists = [f for f, ok in zip(finalists, right, strict=True) if ok]
         results = {preset: _confirm(session, finalists)}
     for other in settings.confirm:
         if other != preset:
@@ -128,27 +134,30 @@ def _search(
     waiting: dict[int, list[tuple[Step, ...]]] = {}
     for nest in session.nests:
         if session.shares[nest.position] >= WORTH_TUNING:
-            random = Random(f"{settings.seed} {nest.fingerprint} {trials.next_number}")
+            random = Random(f"{settings.seed} {nest.fingerprint} {nest.position}")
             strategies[nest.position] = STRATEGIES[settings.strategy](nest, random, around)
             waiting[nest.position] = [r.steps for r in starts.get(nest.fingerprint, ())]
+
+    def ask(position: int) -> tuple[Step, ...]:
+        return waiting[position].pop(0) if waiting[position] else strategies[position].ask()
+
     for trial in trials.trials:
         if trial.nest in strategies:
-            speedup = trial.speedup if trial.status == "ok" else None
-            strategies[trial.nest].tell(trial.recipe.steps, speedup)
+            ask(trial.nest)  # draws what was drawn then, so that nothing is proposed twice
+            strategies[trial.nest].tell(trial.recipe.steps, trial.speedup or None)
     for number in range(trials.next_number, settings.trials):
-        candidate = {
-            p: waiting[p].pop(0) if waiting[p] else strategy.ask()
-            for p, strategy in strategies.items()
-        }
+        candidate = {position: ask(position) for position in strategies}
         outcome = session.measure(candidate)
         parts = dict.fromkeys(candidate, outcome)
         if outcome.status != "ok" and len(candidate) > 1:
             parts = {p: session.measure({p: steps}) for p, steps in candidate.items()}
-        for position, part in parts.items():
-            steps = part.recipes.get(position, candidate[position])
-            speedup = part.nests.get(position, 0.0) if part.status == "ok" else 0.0
-            strategies[position].tell(steps, speedup or None)
-            trials.add(_trial(session, number, position, steps, part, speedup))
+        measured = [
+            _trial(session, number, position, candidate[position], part)
+            for position, part in parts.items()
+        ]
+        for trial in measured:
+            strategies[trial.nest].tell(trial.recipe.steps, trial.speedup or None)
+        trials.add(*measured)
         progress(number + 1, settings.trials, _best_line(session, trials))
 
 
@@ -156,15 +165,16 @@ def _trial(
     session: Session,
     number: int,
     position: int,
-    steps: tuple[Step, ...],
+    proposed: tuple[Step, ...],
     outcome: Outcome,
-    speedup: float,
 ) -> Trial:
+    """What is logged: the steps that docc accepted, and how they did."""
+    speedup = outcome.nests.get(position, 0.0) if outcome.status == "ok" else 0.0
     return Trial(
         number,
         position,
         session.nests[position].fingerprint,
-        Recipe(steps),
+        Recipe(outcome.recipes.get(position, proposed)),
         outcome.status,
         round(speedup, 4),
         round(outcome.seconds, 9),
@@ -262,7 +272,9 @@ def _conclude(
     tuned = Tuned(failures=_failures(trials))
     shown = chosen if chosen is not None else 0
     sizes = {preset: subject.parameters[preset] for preset in results}
-    measured = {p: final for p, finals in results.items() if (final := finals[shown]) is not None}
+    measured = {
+        p: final for p, finals in results.items() if finals and (final := finals[shown]) is not None
+    }
     tuned.speedups = {
         p: final.speedup if chosen is not None else 1.0 for p, final in measured.items()
     }
