@@ -138,7 +138,7 @@ def _run(
             if result.error and again:
                 raise LoopbookError(f"{result.job.subject.name}: {result.error}")
             failed |= bool(result.error)
-            bars.finish(result)
+            bars.finish(result, quiet=json)
             if json:
                 options.print_json(_told(result))
     return 1 if failed else 0
@@ -198,9 +198,11 @@ class _Bars:
             description=f"{state.stage}{loss}",
         )
 
-    def finish(self, result: Done) -> None:
+    def finish(self, result: Done, *, quiet: bool) -> None:
         self._progress.update(self._all, advance=1)
         self._progress.update(self._one, visible=False)
+        if quiet:
+            return
         if result.skipped:
             outcome = "in the book already"
         elif result.tuned is None:
@@ -209,7 +211,11 @@ class _Bars:
             gains = [f"{preset} {gain:.2f}×" for preset, gain in result.tuned.speedups.items()]
             outcome = ", ".join(gains)
         name = f"{result.job.subject.name} {result.job.target}"
-        self._progress.console.print(f"{name:<28} {outcome}", highlight=False)
+        line = f"{name:<28} {outcome}"
+        if self._progress.disable or not sys.stdout.isatty():
+            print(line, flush=True)
+        else:
+            self._progress.console.print(line, highlight=False)  # above the bars
 
 
 @contextmanager
@@ -224,7 +230,7 @@ def _bars(jobs: int, *, hidden: bool) -> Iterator[_Bars]:
         TimeRemainingColumn,
     )
 
-    console = Console(stderr=True, quiet=hidden, width=None if sys.stderr.isatty() else 120)
+    console = Console(stderr=True)
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -232,6 +238,8 @@ def _bars(jobs: int, *, hidden: bool) -> Iterator[_Bars]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
+        disable=hidden or not console.is_terminal,
+        redirect_stdout=False,  # what is printed there is no part of the bars
     ) as progress:
         yield _Bars(progress, jobs)
 

@@ -1,0 +1,124 @@
+"""Runs the command line inside the tests' process or as a program of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loopbook.cli import main
+
+PRODUCT = """\
+import numpy as np
+
+PARAMETERS = {"S": {"N": 24}, "M": {"N": 40}}
+
+
+def initialize(N):
+    random = np.random.default_rng(N)
+    return {"left": random.random((N, N)), "right": random.random((N, N)), "out": np.zeros((N, N))}
+
+
+def kernel(left, right, out):
+    for col in range(out.shape[1]):
+        for mid in range(left.shape[1]):
+            for row in range(out.shape[0]):
+                out[row, col] += left[row, mid] * right[mid, col]
+"""
+"""A workload file: a matrix product with its loops in a bad order."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def documents(self) -> list[Any]:
+        """The JSON documents on stdout, one a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def good(self) -> Answer:
+        """Itself, after checking that all went well and nothing was complained about."""
+        assert (self.code, self.err) == (0, "")
+        return self
+
+    def refusal(self) -> str:
+        """The message, after checking that there is one line of it, exit code 2 and no output."""
+        assert self.code == 2, self
+        assert self.out == ""
+        assert self.err.startswith("loopbook: ")
+        assert self.err.count("\n") == 1
+        assert self.err.endswith("\n")
+        return self.err.removeprefix("loopbook: ").rstrip("\n")
+
+
+class Shell:
+    """The command line with a home folder of its own."""
+
+    def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capfd = capfd
+
+    def __call__(self, *words: object) -> Answer:
+        self._capfd.readouterr()
+        code = main([str(word) for word in words])
+        return Answer(code, *self._capfd.readouterr())
+
+    def file(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """Environment variables that keep loopbook inside `folder`."""
+    return {
+        "HOME": str(folder / "home"),
+        "XDG_DATA_HOME": str(folder / "data"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "LOOPBOOK_BOOK": str(folder / "own.db"),
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def make_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Shell:
+    for name, value in surroundings(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    return Shell(tmp_path, capfd)
+
+
+def run_program(
+    folder: Path,
+    words: Sequence[object],
+    *,
+    before: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> Answer:
+    """``loopbook WORDS`` as a program of its own.
+
+    Args:
+        before: Python code that is run first, in the same process.
+    """
+    code = f"import sys\n{before}\nfrom loopbook.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **surroundings(folder), **(environment or {})},
+        timeout=120,
+        check=False,
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)

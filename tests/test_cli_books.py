@@ -1,0 +1,95 @@
+"""book info, verify, export, import and merge."""
+
+from __future__ import annotations
+
+import json
+
+import client_kit as kit
+import pytest
+from cli_kit import Shell, make_shell
+
+from loopbook.recipes.book import Book
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch, capfd) -> Shell:
+    shell = make_shell(tmp_path, monkeypatch, capfd)
+    records = [kit.record(kit.product, kit.blocked()), kit.record(kit.stencil, "", 1.0)]
+    kit.fill(tmp_path / "own.db", records)
+    return shell
+
+
+def test_info_is_about_the_users_book_unless_another_is_named(shell):
+    told = shell("book", "info", "--json").good().documents[0]
+    assert told["records"] == 2
+    assert told["kernels"] == {"product": 1, "stencil": 1}
+    text = shell("book", "info").good().out
+    assert "kernels   product: 1, stencil: 1" in text
+    other = kit.fill(shell.folder / "other.db", [kit.record(kit.chain, "")])
+    assert shell("book", "info", other, "--json").good().documents[0]["records"] == 1
+
+
+def test_verify_finds_a_book_well_and_a_spoilt_record_not(shell):
+    assert shell("book", "verify", "--json").good().documents == [{"records": 2, "faults": []}]
+    assert shell("book", "verify").good().out == "2 records, all well\n"
+
+    import sqlite3
+
+    with sqlite3.connect(shell.folder / "own.db") as connection:
+        tables = [r[0] for r in connection.execute("SELECT name FROM sqlite_master")]
+        assert "records" in tables
+        connection.execute("UPDATE records SET recipe = '{}' WHERE kernel = 'product'")
+    connection.close()
+    answer = shell("book", "verify", "--json")
+    assert answer.code == 1
+    assert len(answer.documents[0]["faults"]) >= 1
+
+
+def test_a_packed_book_holds_the_same(shell):
+    out = shell.folder / "packed.db"
+    assert shell("book", "pack", out).good().out == "2 records packed\n"
+    assert shell("book", "verify", out, "--json").good().documents[0]["records"] == 2
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
+def test_what_is_exported_is_imported(shell, name):
+    out = shell.folder / name
+    assert shell("book", "export", out).good().out == "2 records exported\n"
+    new = shell.folder / "new.db"
+    words = ["book", "import", out, "--book", new, "--json"]
+    assert shell(*words).good().documents == [{"imported": 2}]
+    assert shell(*words).good().documents == [{"imported": 0}]
+    with Book.open(new, readonly=True) as book, Book.open(shell.folder / "own.db") as own:
+        assert {r.id for r in book.records()} == {r.id for r in own.records()}
+        assert book.info()["encoders"] == own.info()["encoders"]
+
+
+def test_merge_adds_what_is_new(shell):
+    with Book.open(shell.folder / "own.db") as own:
+        known = next(own.records(kernel="product"))
+    fresh = kit.record(kit.chain, "")
+    other = kit.fill(shell.folder / "other.db", [known, fresh])
+    third = kit.fill(shell.folder / "third.db", [fresh])
+    assert shell("book", "merge", other, third, "--json").good().documents == [{"added": 1}]
+    assert shell("book", "info", "--json").good().documents[0]["records"] == 3
+
+
+def test_an_import_of_a_damaged_file_adds_nothing(shell):
+    out = shell.folder / "out.jsonl"
+    shell("book", "export", out).good()
+    lines = out.read_text().splitlines()
+    spoilt = json.loads(lines[-1])
+    cut = shell.file("cut.jsonl", "\n".join(lines[:-1]) + "\n" + lines[-1][:-20])
+    assert isinstance(spoilt, dict)
+    new = shell.folder / "new.db"
+    assert "cut.jsonl" in shell("book", "import", cut, "--book", new).refusal()
+    with Book.open(new) as book:
+        assert len(book) == 0
+
+
+def test_the_starter_book_is_not_written(shell):
+    out = shell.folder / "out.jsonl"
+    shell("book", "export", out).good()
+    message = shell("book", "import", out, "--book", "starter").refusal()
+    assert message == "the starter book is read-only; name a book of your own"
+    assert "there is no book at" in shell("book", "info", shell.folder / "none.db").refusal()

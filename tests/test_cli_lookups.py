@@ -1,0 +1,169 @@
+"""nearest, explain, optimize, bench, hardware and workloads on small programs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import client_kit as kit
+import pytest
+from cli_kit import PRODUCT, Shell, make_shell, run_program
+
+from loopbook.sdfg import program
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch, capfd) -> Shell:
+    """The user's book knows a blocked matrix product and a stencil."""
+    shell = make_shell(tmp_path, monkeypatch, capfd)
+    records = [
+        kit.record(kit.product, kit.blocked(), 20.0),
+        kit.record(kit.stencil, "", 1.0),
+    ]
+    kit.fill(tmp_path / "own.db", records)
+    return shell
+
+
+def test_nearest_finds_the_product_for_an_sdfg_and_for_a_workload(shell):
+    sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
+    told = shell("nearest", sdfg, "--json").good().documents[0]
+    assert told["program"] == "renamed"
+    near = told["nests"][0]["neighbours"][0]
+    assert (near["kernel"], near["distance"], near["speedup"]) == ("product", 0.0, 20.0)
+    assert near["recipe"].startswith("tile L0 4\n")
+
+    workload = shell.file("bad_order.py", PRODUCT)
+    told = shell("nearest", workload, "--json", "-k", "1").good().documents[0]
+    (near,) = told["nests"][0]["neighbours"]
+    assert near["kernel"] == "product"
+    assert near["distance"] < 0.6
+
+
+def test_nearest_for_people(shell):
+    sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
+    lines = shell("nearest", sdfg).good().out.splitlines()
+    assert lines[0].startswith("nest 0: ")
+    assert lines[1].split()[:3] == ["product:0", "distance", "0.000"]
+    assert "20.00×" in lines[1]
+
+
+def test_excluded_kernels_and_other_targets_are_not_found(shell):
+    sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
+    told = shell("nearest", sdfg, "--exclude", "product", "--json").good().documents[0]
+    kernels = {near["kernel"] for near in told["nests"][0]["neighbours"]}
+    assert "product" not in kernels
+    assert "stencil" in kernels
+    told = shell("nearest", sdfg, "--target", "openmp", "--json").good().documents[0]
+    kernels = {near["kernel"] for near in told["nests"][0]["neighbours"]}
+    assert not kernels & {"product", "stencil"}
+
+
+def test_explain_shows_neighbour_steps_and_code(shell):
+    workload = shell.file("bad_order.py", PRODUCT)
+    told = shell("explain", workload, "--json").good().documents[0]
+    (nest,) = told["nests"]
+    assert (nest["tier"], nest["neighbour"]) == ("near", "product:0")
+    assert "tile " in nest["recipe"]
+    assert told["before"] != told["after"]
+
+    text = shell("explain", workload).good().out
+    assert "nearest: product:0 at distance" in text
+    assert "--- docc\n+++ loopbook" in text
+    text = shell("explain", workload, "--no-code").good().out
+    assert "+++" not in text
+
+
+def test_explain_without_a_neighbour_says_that_docc_decides(shell):
+    workload = shell.file("bad_order.py", PRODUCT)
+    answer = shell("explain", workload, "--exclude", "product", "--exclude", "stencil").good()
+    assert "none: " in answer.out
+    assert "the generated C++ is docc's own" in answer.out
+
+
+def test_optimize_writes_an_sdfg_that_docc_reads(shell):
+    sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
+    out = shell.folder / "out.json"
+    told = shell("optimize", sdfg, "--out", out, "--json").good().documents[0]
+    assert [nest["tier"] for nest in told["nests"]] == ["exact"]
+    program.parse(out.read_text())
+    assert json.loads(out.read_text()) != json.loads(sdfg.read_text())
+    assert sorted(p.name for p in shell.folder.glob("*.partial*")) == []
+
+    lines = shell("optimize", sdfg, "--out", out).good().out.splitlines()
+    assert lines == ["nest 0: exact product:0 at distance 0.000"]
+
+
+def test_optimize_without_a_file_says_that_nothing_is_written(shell):
+    sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
+    answer = shell("optimize", sdfg)
+    assert answer.code == 0
+    assert answer.err == "nothing was written: name a file with --out\n"
+
+
+def test_bench_prints_one_object_for_each_kernel(shell):
+    workload = shell.file("bad_order.py", PRODUCT)
+    words = ["bench", workload, "mvt", "--seconds", "0.05", "--no-measure", "--size", "N=20"]
+    first, second = shell(*words, "--json").good().documents
+    assert list(first) == [
+        "kernel",
+        "preset",
+        "target",
+        "baseline_s",
+        "optimized_s",
+        "speedup",
+        "correct",
+        "nests",
+    ]
+    assert (first["kernel"], first["preset"], first["target"]) == ("bad_order", "M", "sequential")
+    assert (second["kernel"], second["preset"]) == ("mvt", "MEDIUM")
+    assert first["correct"] is second["correct"] is True
+    assert first["speedup"] == pytest.approx(first["baseline_s"] / first["optimized_s"])
+    (nest,) = first["nests"]
+    assert (nest["tier"], nest["neighbour"]) == ("near", "product:0")
+    assert len(second["nests"]) == 2
+
+
+def test_bench_for_people_measuring_on_the_spot(shell):
+    workload = shell.file("bad_order.py", PRODUCT)
+    answer = shell("bench", workload, "--preset", "S", "--seconds", "0.05").good()
+    assert answer.out.split()[:3] == ["bad_order", "S", "sequential"]
+    assert answer.out.splitlines()[0].endswith("right")
+
+
+def test_bench_goes_on_after_a_kernel_that_fails(shell):
+    broken = shell.file("broken.py", PRODUCT.replace("+= left[row, mid]", "+= str(mid)"))
+    works = shell.file("works.py", PRODUCT)
+    answer = shell("bench", broken, works, "--seconds", "0.05", "--no-measure", "--json")
+    assert answer.code == 1
+    assert [told["kernel"] for told in answer.documents] == ["works"]
+    assert answer.err.startswith("loopbook: broken: ")
+    assert answer.err.count("\n") == 1
+
+
+def test_hardware(shell):
+    told = shell("hardware", "--json", "--no-measured").good().documents[0]
+    assert told["threads"] == 1
+    assert told["cores"] >= 1
+    assert "clang" in told["compiler"]
+    assert "compiler" in shell("hardware", "--no-measured").good().out
+
+
+def test_workloads(shell):
+    words = ["workloads", "mvt", "--target", "sequential"]
+    told = shell(*words, "--json").good().documents
+    assert told == [{"kernel": "mvt", "target": "sequential", "ok": True, "reason": ""}]
+    assert shell(*words).good().out.split() == ["mvt", "sequential", "right"]
+
+
+def test_the_program_and_the_module_are_the_same_command(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "loopbook", "--help"], capture_output=True, text=True, check=True
+    )
+    for command in ("tune", "seed", "nearest", "optimize", "bench", "explain", "book", "hardware"):
+        assert command in done.stdout
+    sdfg = tmp_path / "renamed.json"
+    sdfg.write_text(kit.text_of(kit.product_renamed))
+    kit.fill(tmp_path / "own.db", [kit.record(kit.product, kit.blocked(), 20.0)])
+    told = run_program(tmp_path, ["nearest", sdfg, "--json"]).good().documents[0]
+    assert told["nests"][0]["neighbours"][0]["kernel"] == "product"

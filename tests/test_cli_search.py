@@ -1,0 +1,129 @@
+"""tune and seed: what ends in the book, what a second call does, what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import client_kit as kit
+import pytest
+from cli_kit import PRODUCT, Shell, make_shell, surroundings
+
+from loopbook.recipes.book import Book
+from loopbook.sdfg import program
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch, capfd) -> Shell:
+    return make_shell(tmp_path, monkeypatch, capfd)
+
+
+def on_a_terminal(folder: Path, words: list[str]) -> list[Any]:
+    """The JSON that a command prints into a file while its stderr is a terminal."""
+    controller, terminal = os.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "loopbook", *words],
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+            env={**os.environ, **surroundings(folder), "TERM": "xterm"},
+            timeout=120,
+            check=True,
+        )
+    finally:
+        os.close(terminal)
+        os.close(controller)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_tuned_workload_is_found_again(shell):
+    workload = shell.file("mine.py", PRODUCT)
+    words = ["tune", workload, "--trials", "3", "--target", "sequential", "--preset", "S"]
+    (told,) = shell(*words, "--json").good().documents
+    assert (told["kernel"], told["target"], told["error"]) == ("mine", "sequential", "")
+    assert set(told["speedups"]) == {"S"}
+    (record,) = told["records"]
+    assert (record["nest"], record["speedup"] > 0) == ("mine:0", True)
+    with Book.open(shell.folder / "own.db") as book:
+        kept = book.record(record["record"])
+        assert kept is not None
+        assert kept.measurements[0].sizes == {"N": 24}
+        assert kept.provenance.trials == 3
+    near = shell("nearest", workload, "--json").good().documents[0]["nests"][0]["neighbours"]
+    assert (near[0]["nest"], near[0]["distance"]) == ("mine:0", 0.0)
+    log = (shell.folder / "own-trials" / "mine-sequential.jsonl").read_text().splitlines()
+    assert [json.loads(line)["number"] for line in log[1:]] == [0, 1, 2]
+
+    again = shell(*words).good()  # the log has all trials: nothing is searched again
+    assert again.out.split()[:3] == ["mine", "sequential", "S"]
+    assert (shell.folder / "own-trials" / "mine-sequential.jsonl").read_text().splitlines() == log
+
+
+@pytest.mark.parametrize("form", ["as docc's frontend makes it", "prepared", "one nest"])
+def test_an_sdfg_without_data_is_really_run(shell, form):
+    text = kit.text_of(kit.product_permuted)
+    if form != "as docc's frontend makes it":
+        prepared = program.prepare(text)
+        text = prepared.to_json()
+        if form == "one nest":
+            text = program.cut(prepared, program.nests(prepared)[0])
+    sdfg = shell.file("given.json", text)
+    sizes = [word for name in ("_s0", "_s1", "_s2") for word in ("--size", f"{name}=300")]
+    words = ["tune", sdfg, "--trials", "2", "--target", "sequential", *sizes]
+    (told,) = shell(*words, "--json").good().documents
+    with Book.open(shell.folder / "own.db") as book:
+        kept = book.record(told["records"][0]["record"])
+        assert kept is not None
+    (measured,) = kept.measurements
+    # 27 million multiplications and additions cannot be done faster than this by one core.
+    assert measured.baseline_s > 2 * 300**3 / 200e9
+    assert measured.sizes == {"_s0": 300, "_s1": 300, "_s2": 300}
+
+
+def test_an_sdfg_wants_numbers_for_its_sizes(shell):
+    sdfg = shell.file("given.json", kit.text_of(kit.product))
+    message = shell("tune", sdfg, "--size", "_s0=30", "--trials", "1").refusal()
+    assert message == "give a number for _s1, _s2 with --size NAME=NUMBER"
+    assert not (shell.folder / "own.db").exists()
+
+
+def test_seed_skips_what_the_book_knows(shell):
+    words = ["seed", "polybench", "--only", "jacobi-1d", "--only", "mvt", "--target", "sequential"]
+    words += ["--trials", "2", "--preset", "MINI"]
+    told = shell(*words, "--json").good().documents
+    assert [(t["kernel"], t["skipped"], t["error"]) for t in told] == [
+        ("jacobi-1d", False, ""),
+        ("mvt", False, ""),
+    ]
+    assert [list(t["speedups"]) for t in told] == [["MINI"], ["MINI"]]
+    again = shell(*words, "--json").good().documents
+    assert [(t["kernel"], t["skipped"]) for t in again] == [("jacobi-1d", True), ("mvt", True)]
+    lines = shell(*words).good().out.splitlines()
+    assert [line.split(maxsplit=2) for line in lines] == [
+        ["jacobi-1d", "sequential", "in the book already"],
+        ["mvt", "sequential", "in the book already"],
+    ]
+    told = on_a_terminal(shell.folder, [*words, "--json"])
+    assert [t["kernel"] for t in told] == ["jacobi-1d", "mvt"]
+    assert shell("book", "info", "--json").good().documents[0]["kernels"] == {
+        "jacobi-1d": 1,
+        "mvt": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--only", "gem"], "PolyBench has no gem"),
+        (["--preset", "HUGE"], "correlation has no preset 'HUGE'"),
+        (["--target", "cuda"], "there is no target 'cuda'; take sequential or openmp"),
+        (["--strategy", "luck"], "there is no strategy 'luck'; take random or evolution"),
+    ],
+)
+def test_wrong_options_of_seed(shell, words, message):
+    assert shell("seed", "polybench", *words).refusal().startswith(message)
+    assert not (shell.folder / "own.db").exists()
