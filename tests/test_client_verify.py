@@ -23,7 +23,7 @@ from client_kit import (
 from loopbook.client import verify
 from loopbook.client.bench import bench
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.client.verify import Verifier
+from loopbook.client.verify import KEEP, Verifier
 from loopbook.errors import WorkloadError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.frontend import bind, trace
@@ -134,11 +134,16 @@ def test_a_nest_whose_choice_fails_does_not_spoil_the_others(tmp_path, monkeypat
     assert [nest.tier for nest in verdict.plan.nests] == ["exact", "none"]
 
 
-def test_nothing_to_try_is_docc_s_own(good, tmp_path):
+def test_with_nothing_to_try_it_is_docc_s_own_or_the_prepared_program(good, tmp_path):
     args = (3, *matrices()[:1], matrices()[0])
     verifier = Verifier(stencil, args, "sequential", tmp_path)
     verdict = verifier.choose(make_plan(verifier.text, "sequential", good), QUICK)
-    assert (verdict.built, verdict.speedup) == (verifier.baseline, 1.0)
+    assert not verdict.plan.recipes
+    if verdict.plan.prepared:
+        assert verdict.speedup > KEEP
+    else:
+        assert (verdict.built, verdict.speedup) == (verifier.baseline, 1.0)
+    verifier.check(verdict.built)
 
 
 def test_bench_reports_what_it_measured(good, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,20 +111,24 @@ class Verifier:
         """Keep what is right and fastest: for each nest one of its choices or docc's own schedule,
         and docc's own compile where that beats all of it.
 
-        What is illegal, does not compile, crashes or gives other numbers is not kept.
+        Where no choice is kept, the prepared program is tried without any: loops of their own names
+        and unfused nests alone sometimes gain. What is illegal, does not compile, crashes or gives
+        other numbers is not kept.
         """
-        if not plan.active:
-            return Verdict(plan, self.baseline, 1.0)
         rejected: list[str] = []
+        reason = "measured: slower than docc's own schedule"
         try:
-            picks = self._pick(plan, schedule, tries, rejected)
-            kept = plan.only(picks, "measured: slower than docc's own schedule")
-            if kept.active:
-                built = self.build(kept)
+            plain = build_tuned(self.text, self.target, {}, self._fresh(), timers=True)
+            picks = self._pick(plan, plain, schedule, tries, rejected)
+            kept = plan.only(picks, reason)
+            for candidate in (kept, replace(kept.without_recipes(reason), prepared=True)):
+                if not candidate.active:
+                    continue
+                built = self.build(candidate)
                 self.check(built)
                 before, after = self.time(built, schedule)
                 if before > KEEP * after:
-                    return Verdict(kept, built, before / after, tuple(rejected))
+                    return Verdict(candidate, built, before / after, tuple(rejected))
                 rejected.append(f"all together: {before / after:.2f}× docc's own speed")
         except (IllegalStepError, CompilerError, RunError) as error:
             rejected.append(str(error))
@@ -132,10 +136,14 @@ class Verifier:
         return Verdict(plan.without_recipes(reason), self.baseline, 1.0, tuple(rejected))
 
     def _pick(
-        self, plan: Plan, schedule: Schedule, tries: int, rejected: list[str]
+        self,
+        plan: Plan,
+        plain: Built,
+        schedule: Schedule,
+        tries: int,
+        rejected: list[str],
     ) -> dict[int, Choice]:
-        """The best choice of each nest by its own time, next to the program without recipes."""
-        plain = build_tuned(self.text, self.target, {}, self._fresh(), timers=True)
+        """The best choice of each nest by its own time, next to the `plain` prepared program."""
         best: dict[int, tuple[float, Choice]] = {}
         for picks in _rounds(plan, tries):
             for part, gains in self._gains(plan, picks, plain, schedule, rejected):

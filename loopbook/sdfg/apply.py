@@ -27,6 +27,7 @@ from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGB
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg.hazards import hazards, tiles_may_clash
 from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.program import ordered
 from loopbook.sdfg.stderr import quiet_stderr
 
 Args = tuple[str | int, ...]
@@ -70,7 +71,10 @@ class Workbench:
         self._data = {c.name: c.data for c in nest.containers}
         self._nest = nest
         self._base_loops = {loop.name: loop.index for loop in nest.loops}
-        self._ordered = {nest.loops[index].name for index in hazards(nest)}
+        serial = ordered(sdfg)
+        self._ordered = {nest.loops[index].name for index in hazards(nest)} | {
+            loop.name for loop in nest.loops if loop.element_id in serial
+        }
         own = {loop.element_id for loop in nest.loops}
         self._foreign = {i for i in self._ids() if i not in own}
         self._names: dict[str, int] = {loop.name: loop.element_id for loop in nest.loops}

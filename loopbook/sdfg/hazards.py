@@ -1,9 +1,9 @@
 """Dependences that docc overlooks.
 
-docc 0.8 takes a loop for parallel although one iteration reads what a later one overwrites: it
-looks at flow dependences only (``B[i] = B[i + 1]`` becomes a map, and its threads race). `hazards`
-finds such loops with a conservative test of its own, so that they are neither run in parallel nor
-reordered.
+docc 0.8 takes a loop for parallel although one iteration reads what a later one overwrites
+(``B[i] = B[i + 1]``), or although all iterations add to the same elements (``s[j] += …`` in a loop
+over ``i`` that computes something else as well). Its threads race then. `hazards` finds such loops
+with a conservative test of its own, so that they are neither run in parallel nor reordered.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ def hazards(nest: Nest) -> frozenset[int]:
 
 
 def _may_carry(nest: Nest, loop: Loop) -> bool:
-    """Whether two iterations of `loop` may touch the same element of an array, one of them writing,
-    other than by the very same index expression."""
+    """Whether two iterations of `loop` may touch one element of an array, one of them writing."""
     inside = {
         access.index
         for access in nest.accesses
@@ -44,7 +43,7 @@ def _may_carry(nest: Nest, loop: Loop) -> bool:
     for accesses in by_array.values():
         writes = [access for access in accesses if access.write]
         for write, other in product(writes, accesses):
-            if write.subset != other.subset and _may_meet(write, other, loop, free, nest):
+            if _may_meet(write, other, loop, free, nest):
                 return True
     return False
 
@@ -65,8 +64,6 @@ def _may_meet(a: Access, b: Access, loop: Loop, free: set[str], nest: Nest) -> b
         ]
     except SdfgError:
         return True
-    if all(x == y for x, y in pairs):
-        return False
     for x, y in pairs:
         for stride in x.keys() & y.keys():
             index = x[stride]

@@ -19,43 +19,32 @@ Json = dict[str, Any]
 _UNTOUCHED = {"debug_info", "type", "sub_type", "code", "function_stem", "base_type", "data_type"}
 
 
-def separate_loops(sdfg: Json, kept: frozenset[str] = frozenset()) -> dict[str, str]:
+def separate_loops(sdfg: Json) -> None:
     """Rename induction variables, in place, so that no two loops of the SDFG document share one.
 
     A variable that is read or written outside the loops that it counts keeps its name: there the
     program depends on it.
-
-    Args:
-        kept: names that stay shared.
-
-    Returns:
-        The name of every loop of a variable that was shared to the variable's old name.
     """
     loops = list(_loops(sdfg["root"]))
     shared = {
         name for name, count in Counter(loop["indvar"] for loop in loops).items() if count > 1
     }
-    shared -= kept
     if not shared:
-        return {}
+        return
     shared -= _escaping(sdfg["root"], frozenset(), shared) | set(sdfg.get("arguments", ()))
     taken = set(sdfg["containers"])
     numbers: Counter[str] = Counter()
-    old_names: dict[str, str] = {}
     for loop in loops:
         name = loop["indvar"]
         if name not in shared:
             continue
         numbers[name] += 1
         if numbers[name] == 1:
-            old_names[name] = name
             continue
         fresh = _fresh(name, numbers[name], taken)
         taken.add(fresh)
         sdfg["containers"][fresh] = sdfg["containers"][name]
         _rename_loop(loop, name, fresh)
-        old_names[fresh] = name
-    return old_names
 
 
 def _loops(element: Json) -> Iterator[Json]:

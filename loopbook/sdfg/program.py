@@ -26,6 +26,9 @@ PREPARED = "loopbook_prepared"
 
 PREPARED_VERSION = "1"
 
+ORDERED = "loopbook_ordered"
+"""Metadata key: element ids of loops that are serial although docc takes them for parallel."""
+
 MAX_TEXT = 32 << 20
 """Longest SDFG text that is read, bytes."""
 
@@ -67,9 +70,8 @@ def prepare(text: str) -> StructuredSDFG:
 
     Loops get induction variables of their own, then docc expands, simplifies and normalises. Maps
     are not fused: independent statements stay nests of their own, which are more alike between
-    programs than what fusion makes of them. Where docc would then take a loop for parallel that is
-    not (see `loopbook.sdfg.hazards`), it and the loops in it keep the names that they share with
-    others, which docc takes for a dependence.
+    programs than what fusion makes of them. Loops that docc then takes for parallel, but which are
+    not (see `loopbook.sdfg.hazards`), are made serial.
 
     Raises:
         SdfgError: if the text is no SDFG that docc can handle.
@@ -88,32 +90,39 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
     if isinstance(metadata, dict) and metadata.get(PREPARED) == PREPARED_VERSION:
         sdfg = parse(text)
         return sdfg, nests(sdfg)
-    kept: set[str] = set()
-    while True:
-        document = load_json(text)
-        try:
-            renamed = separate_loops(document, frozenset(kept))
-            prepared = json.dumps(document)
-        except (KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
-        sdfg = _normalised(parse(prepared), "sequential", fuse=False)
+    try:
+        separate_loops(document)
+        renamed = json.dumps(document)
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
+    sdfg = _normalised(parse(renamed), "sequential", fuse=False)
+    found = nests(sdfg)
+    wrong = {nest.loops[index].element_id for nest in found for index in hazards(nest)}
+    if wrong:
+        corrected = json.loads(sdfg.to_json())
+        _serialise(corrected["root"], wrong)
+        sdfg = parse(json.dumps(corrected))
+        sdfg.add_metadata(ORDERED, ",".join(map(str, sorted(wrong))))
         found = nests(sdfg)
-        suspects = {name for nest in found for name in _suspects(nest)}
-        shared = {renamed[name] for name in suspects if name in renamed} - kept
-        if not shared:
-            sdfg.add_metadata(PREPARED, PREPARED_VERSION)
-            return sdfg, found
-        kept |= shared
+    sdfg.add_metadata(PREPARED, PREPARED_VERSION)
+    return sdfg, found
 
 
-def _suspects(nest: Nest) -> set[str]:
-    """Variables of the loops that docc wrongly takes for parallel, and of the loops in them."""
-    wrong = hazards(nest)
-    return {
-        loop.indvar
-        for loop in nest.loops
-        if any(outer.index in wrong for outer in nest.ancestry(loop.index))
-    }
+def ordered(sdfg: StructuredSDFG) -> frozenset[int]:
+    """Element ids of the loops that `prepare` has found docc to take for parallel wrongly."""
+    return frozenset(int(e) for e in sdfg.metadata(ORDERED).split(",") if e.isdigit())
+
+
+def _serialise(element: Any, wrong: set[int]) -> None:
+    """Turn the maps with these element ids into serial loops, in place."""
+    if isinstance(element, dict):
+        if element.get("type") == "map" and element.get("element_id") in wrong:
+            element["type"] = element["sub_type"] = "for"
+        for value in element.values():
+            _serialise(value, wrong)
+    elif isinstance(element, list):
+        for value in element:
+            _serialise(value, wrong)
 
 
 def _normalised(sdfg: StructuredSDFG, target: str, *, fuse: bool) -> StructuredSDFG:

@@ -33,6 +33,10 @@ class Subject(Protocol):
 
     def arguments(self, preset: str) -> list[Any]: ...
 
+    def second_data(self, arguments: list[Any]) -> list[Any] | None:
+        """Other data of the same shapes, on which right programs agree; None if there are none."""
+        ...
+
     def text(self, arguments: list[Any]) -> str:
         """The SDFG for these arguments, not prepared."""
         ...
@@ -64,6 +68,18 @@ class PythonSubject:
     def arguments(self, preset: str) -> list[Any]:
         return self.workload.arguments(preset, self._sizes or None)
 
+    def second_data(self, arguments: list[Any]) -> list[Any] | None:
+        """The arguments with their elements shuffled, if the algorithm is stable on them."""
+        from loopbook.workloads.state import reference_results, shuffled, stable
+
+        if self.workload.reference is None:
+            return None
+        data = shuffled(arguments)
+        expected = reference_results(self.workload, data)
+        if expected is None or not stable(self.workload, data, expected):
+            return None
+        return data
+
     def text(self, arguments: list[Any]) -> str:
         return frontend.trace(self.workload.kernel, arguments)
 
@@ -90,6 +106,9 @@ class SdfgSubject:
         from loopbook.sdfg.arguments import synthetic
 
         return synthetic(self._text, self.parameters[preset])
+
+    def second_data(self, arguments: list[Any]) -> list[Any] | None:
+        return None
 
     def text(self, arguments: list[Any]) -> str:
         return self._text
