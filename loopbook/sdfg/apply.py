@@ -64,6 +64,7 @@ class Workbench:
     """One nest while steps are applied to it."""
 
     def __init__(self, sdfg: StructuredSDFG, nest: Nest) -> None:
+        self._sdfg = sdfg  # docc's builder does not keep it alive
         self._builder = StructuredSDFGBuilder(sdfg)
         self._manager = AnalysisManager(self._builder)
         self._recorder = Recorder()

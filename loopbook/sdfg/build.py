@@ -138,7 +138,8 @@ def _apply(bench: Workbench, steps: Iterable[StepPair], lenient: bool) -> tuple[
 
 
 def _outermost(sdfg: StructuredSDFG) -> list[int]:
-    manager = AnalysisManager(StructuredSDFGBuilder(sdfg))
+    builder = StructuredSDFGBuilder(sdfg)  # must live as long as the manager
+    manager = AnalysisManager(builder)
     return [loop.element_id for loop in manager.loop_analysis().outermost_loops()]
 
 

@@ -145,7 +145,8 @@ def nests(sdfg: StructuredSDFG) -> list[Nest]:
 
 def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
     """One nest as a stand-alone SDFG: JSON text without source positions."""
-    manager = AnalysisManager(StructuredSDFGBuilder(sdfg))
+    builder = StructuredSDFGBuilder(sdfg)  # must live as long as the manager
+    manager = AnalysisManager(builder)
     for loop in manager.loop_analysis().outermost_loops():
         if loop.element_id == nest.element_id:
             with quiet_stderr():
