@@ -1,0 +1,91 @@
+"""Loops that docc wrongly takes for parallel are found, made serial and not reordered."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from loopbook.errors import IllegalStepError
+from loopbook.sdfg import frontend, inplace, program
+from loopbook.sdfg.apply import apply_steps
+from loopbook.sdfg.build import build_baseline, build_tuned
+from loopbook.sdfg.hazards import hazards
+from loopbook.sdfg.names import separate_loops
+from loopbook.sdfg.run import Binding, Schedule
+
+
+def shift(A, B):
+    for i in range(A.shape[0] - 1):
+        for j in range(A.shape[1]):
+            B[i, j] = B[i + 1, j] + A[i, j]
+
+
+def two_sums(A, cols, rows, x, y):
+    for i in range(A.shape[1]):
+        cols[i] = 0.0
+    for i in range(A.shape[0]):
+        rows[i] = 0.0
+        for j in range(A.shape[1]):
+            cols[j] = cols[j] + x[i] * A[i, j]
+            rows[i] = rows[i] + A[i, j] * y[j]
+
+
+def product(A, B, C):
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def data(*shapes: tuple[int, ...]) -> list[np.ndarray]:
+    numbers = np.random.default_rng(3)
+    return [numbers.random(shape) for shape in shapes]
+
+
+CASES = {
+    "shift": (shift, data((300, 310), (300, 310))),
+    "two_sums": (two_sums, data((300, 310), (310,), (300,), (300,), (310,))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_docc_takes_the_loop_for_parallel_and_we_do_not(name):
+    kernel, args = CASES[name]
+    text = frontend.trace(kernel, args)
+    document = program.load_json(text)
+    separate_loops(document)
+    alone = inplace.normalise(program.parse(json.dumps(document)), fuse=False)
+    assert any(hazards(nest) for nest in program.nests(alone)), "docc has learnt to see this"
+    sdfg, nests = program.prepare_nests(text)
+    assert not any(hazards(nest) for nest in nests)
+    assert program.ordered(sdfg)
+    assert nests[-1].loops[0].kind == "for"
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("step", [("parallel", ("L0",)), ("interchange", ("L0", "L1"))])
+def test_steps_that_would_reorder_it_are_refused(name, step):
+    kernel, args = CASES[name]
+    sdfg, nests = program.prepare_nests(frontend.trace(kernel, args))
+    with pytest.raises(IllegalStepError, match="step 1"):
+        apply_steps(sdfg, nests[-1], [step])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numbers_are_right_with_threads(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    kernel, args = CASES[name]
+    text = frontend.trace(kernel, args)
+    binding = Binding.of_function(kernel, args)
+    expected = binding.results(build_baseline(text, "none", tmp_path / "none").library)
+    built = build_tuned(text, "openmp", {}, tmp_path / "openmp")
+    binding.measure([built], Schedule(repeats=5, seconds=0.5), expected)
+
+
+def test_a_matrix_product_stays_parallel():
+    sdfg, nests = program.prepare_nests(frontend.trace(product, data((12, 13), (13, 14), (12, 14))))
+    assert [loop.kind for loop in nests[0].loops] == ["map", "map", "reduce"]
+    assert not program.ordered(sdfg)
+    apply_steps(sdfg, nests[0], [("interchange", ("L1", "L2")), ("parallel", ("L0",))])
