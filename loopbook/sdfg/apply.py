@@ -264,6 +264,9 @@ class Workbench:
         try:
             yield from maker(self, *args)
         except TypeError as error:
+            if "incompatible" in str(error):  # docc's own constructor: a map is wanted, mostly
+                reason = f"docc refuses '{op} {' '.join(map(str, args))}' on this kind of loop"
+                raise self._refusal(reason) from None
             raise self._refusal(f"'{op}' does not take these arguments: {error}") from None
 
     def _tile(self, loop: str, size: int) -> Iterator[tuple[Any, str]]:

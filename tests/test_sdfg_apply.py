@@ -1,0 +1,228 @@
+"""Every step on a real nest: right numbers for all sizes, names as documented, refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from docc.sdfg import AnalysisManager, Replayer, StructuredSDFG, StructuredSDFGBuilder
+from sdfg_kit import (
+    bench_of,
+    check_recipe,
+    doubled,
+    matmul,
+    matmul_args,
+    pair,
+    prepared,
+    random,
+    rows,
+    steps,
+    sweep,
+    waves,
+)
+
+from loopbook.errors import IllegalStepError
+from loopbook.sdfg import program
+from loopbook.sdfg.apply import OPERATIONS, Workbench, apply_steps
+
+BLOCKED = """
+tile L0 4
+tile L1 8
+interchange L0 L1.tile
+interchange L1 L2
+interchange L0 L2
+stage L2 A2 out
+peel L0
+vectorize L1*
+unroll L0*
+"""
+
+# docc leaves out loops that run once, so no size is 1. No size is a multiple of all tiles either.
+MATRICES = [matmul_args(9, 10, 11), matmul_args(8, 16, 4), matmul_args(7, 7, 7)] + [
+    matmul_args(m, n, k) for m, n, k in ((5, 17, 3), (13, 7, 33), (3, 31, 2))
+]
+TABLES = [[random(m, n), random(m, n)] for m, n in ((9, 10), (2, 3), (8, 32), (5, 67), (3, 31))]
+SQUARES = [[random(m, n)] for m, n in ((9, 10), (3, 2), (12, 5), (2, 7), (33, 8))]
+ROWS = [[random(m, n), random(n, n), random(n)] for m, n in ((6, 8), (3, 2), (5, 17), (7, 3))]
+LINES = [[3, random(n), random(n)] for n in (30, 2, 8, 9, 17, 41)]
+
+RECIPES = {
+    "tile": (matmul, MATRICES, "tile L0 4\ntile L1 8\ntile L2 3"),
+    "interchange": (matmul, MATRICES, "interchange L1 L2"),
+    "skew": (sweep, SQUARES, "skew L0 L1 1\ninterchange L0 L1"),
+    "distribute": (rows, ROWS, "fuse L1 L2\ndistribute L2"),
+    "fuse": (rows, ROWS, "fuse L1 L2"),
+    "fuse_tiles": (pair, LINES, "tile L1 8\ntile L2 8\nfuse_tiles L1.tile L2.tile"),
+    "collapse": (matmul, MATRICES, "collapse L0 2"),
+    "peel": (doubled, TABLES, "tile L1 4\npeel L1\nunroll L1"),
+    "peel with a predicate": (doubled, TABLES, "tile L1 4\npeel L1 predicate"),
+    "stage in": (
+        matmul,
+        MATRICES,
+        "tile L0 4\ntile L1 8\ninterchange L0 L1.tile\ninterchange L1 L2\n"
+        "interchange L0 L2\nstage L0 A1 in",
+    ),
+    "stage out": (matmul, MATRICES, BLOCKED),
+    "stage": (matmul, MATRICES, "tile L2 8\nstage L2 A1 auto"),
+    "vectorize": (matmul, MATRICES, "interchange L1 L2\nvectorize L1"),
+    "unroll": (doubled, TABLES, "tile L0 4\npeel L0\nunroll L0*"),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_numbers_are_right_for_every_size(name: str, tmp_path):
+    kernel, cases, text = RECIPES[name]
+    check_recipe(kernel, cases, steps(text), tmp_path)
+
+
+def test_parallel_numbers_are_right(tmp_path):
+    check_recipe(matmul, MATRICES, steps(BLOCKED + "parallel L0.tile"), tmp_path, "openmp")
+
+
+def test_the_recipes_above_have_every_step():
+    used = {op for _, _, text in RECIPES.values() for op, _ in steps(text)}
+    assert used | {"parallel"} == set(OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args", "text", "names"),
+    [
+        (matmul, matmul_args(), "tile L1 8", "L0 L1.tile L1 L2"),
+        (matmul, matmul_args(), "tile L1 8\ntile L1 4", "L0 L1.tile L1.tile2 L1 L2"),
+        (matmul, matmul_args(), "interchange L0 L1", "L1 L0 L2"),
+        (matmul, matmul_args(), "collapse L0 2", "L0.flat L2"),
+        (doubled, TABLES[0], "tile L0 4\npeel L0", "L0.tile L0 L1 L0.rest L1.rest"),
+        (rows, ROWS[0], "fuse L1 L2", "L0 L2 L3 L4"),
+        (rows, ROWS[0], "fuse L1 L2\ndistribute L2", "L0 L2 L2.part L3 L4"),
+        (
+            pair,
+            LINES[0],
+            "tile L1 8\ntile L2 8\nfuse_tiles L1.tile L2.tile",
+            "L0 L1.tile.fused L1 L2",
+        ),
+        (
+            matmul,
+            matmul_args(),
+            BLOCKED,
+            "L0.tile L1.tile L2.load L2.load1 L2 L0 L1 L0.rest L1.rest L2.store L2.store1",
+        ),
+    ],
+)
+def test_loops_are_named_as_documented(kernel, args, text: str, names: str):
+    bench = bench_of(kernel, args)
+    for op, arguments in steps(text):
+        bench.apply(op, arguments)
+    assert list(bench.names) == names.split()
+    ids = list(bench.names.values())
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("tile L9 4", 0, "there is no loop L9, only L0, L1, L2"),
+        ("tile L0 4\nvectorize L7*", 1, "there is no loop L7"),
+        ("tile L0 4\ntile L1 4\nstage L2 A9 in", 2, "there is no container A9"),
+        ("melt L0", 0, "unknown step 'melt'"),
+        ("tile L0", 0, "does not take these arguments"),
+        ("tile L0 4 4", 0, "does not take these arguments"),
+        ("tile L0 many", 0, "many"),
+        ("interchange L0 L2", 0, "docc refuses"),
+        ("unroll L2", 0, "docc refuses"),
+        ("parallel L2", 0, "docc refuses 'parallel L2' on this kind of loop"),
+        ("peel L0", 0, "docc refuses"),
+        ("tile L0 0", 0, "docc refuses"),
+        ("interchange L0* L1*", 0, "only one name"),
+        ("stage L2 A0 out", 0, "docc refuses"),
+    ],
+)
+def test_illegal_steps_say_which_and_why(text: str, position: int, message: str):
+    sdfg = prepared(matmul, matmul_args())
+    with pytest.raises(IllegalStepError, match=re.escape(message)) as caught:
+        apply_steps(sdfg, program.nests(sdfg)[0], steps(text))
+    assert caught.value.position == position
+    assert str(caught.value).startswith(f"step {position + 1}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_refused_step_changes_nothing():
+    sdfg = prepared(sweep, [random(9, 9)])
+    before = sdfg.to_cpp()
+    bench = Workbench(sdfg, program.nests(sdfg)[0])
+    assert not bench.can_apply("parallel", ("L0",))
+    with pytest.raises(IllegalStepError):
+        bench.apply("parallel", ("L0",))
+    assert bench.history() == []
+    assert list(bench.names) == ["L0", "L1"]
+    assert sdfg.to_cpp() == before
+
+
+def test_tiles_that_overwrite_each_others_input_are_not_fused():
+    """docc itself allows this one, and computes something else."""
+    bench = bench_of(waves, [3, random(30), random(30)])
+    bench.apply("tile", ("L1", 8))
+    bench.apply("tile", ("L2", 8))
+    assert not bench.can_apply("fuse_tiles", ("L1.tile", "L2.tile"))
+    with pytest.raises(IllegalStepError, match=r"overwrite what L1\.tile still needs"):
+        bench.apply("fuse_tiles", ("L1.tile", "L2.tile"))
+
+
+def replayed(text: str, sequence: list) -> str:
+    sdfg = StructuredSDFG.parse(text)
+    builder = StructuredSDFGBuilder(sdfg)
+    Replayer().apply(builder, AnalysisManager(builder), json.dumps(sequence))
+    return sdfg.to_cpp()
+
+
+def in_order(code: str) -> str:
+    """`code` with its declarations and lists of private variables sorted: docc writes these in an
+    order that changes from run to run. Everything else is the same each time."""
+
+    def sorted_names(match: re.Match[str]) -> str:
+        return f"private({', '.join(sorted(match[1].split(', ')))})"
+
+    lines = re.sub(r"private\(([^)]*)\)", sorted_names, code).splitlines()
+    return "\n".join(sorted(lines, key=lambda line: line if DECLARATION.fullmatch(line) else "~"))
+
+
+DECLARATION = re.compile(r"\s*[\w ]+\b\w+;")
+
+
+REPLAYED = [name for name, (_, _, text) in RECIPES.items() if "fuse L" not in text]
+"""docc's Replayer does not know MapFusion, though its Recorder writes it."""
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+def test_doccs_replayer_does_the_same(name: str):
+    kernel, cases, text = RECIPES[name]
+    sdfg = prepared(kernel, cases[0])
+    before = sdfg.to_json()
+    sequence = apply_steps(sdfg, program.nests(sdfg)[0], steps(text))
+    assert json.loads(json.dumps(sequence)) == sequence
+    assert in_order(replayed(before, sequence)) == in_order(sdfg.to_cpp())
+
+
+def test_doccs_replayer_does_the_same_in_parallel():
+    sdfg = prepared(matmul, matmul_args())
+    before = sdfg.to_json()
+    sequence = apply_steps(sdfg, program.nests(sdfg)[0], steps(BLOCKED + "parallel L0.tile"))
+    code = sdfg.to_cpp()
+    assert "#pragma omp parallel for" in code
+    assert in_order(replayed(before, sequence)) == in_order(code)
+
+
+def test_steps_of_one_nest_leave_the_others_alone():
+    def two(A, B):
+        for i in range(A.shape[0]):
+            A[i] = A[i] * 2.0
+        for j in range(B.shape[0]):
+            for k in range(B.shape[1]):
+                B[j, k] = B[j, k] + 1.0
+
+    sdfg = prepared(two, [random(9), random(8, 7)])
+    first, second = program.nests(sdfg)
+    apply_steps(sdfg, second, steps("tile L0 4\ninterchange L0 L1"))
+    after = program.nests(sdfg)
+    assert after[0].canonical == first.canonical
+    assert len(after[1].loops) == 3

@@ -1,0 +1,147 @@
+"""Whatever a child process does comes back as a value or as one of our errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from loopbook.errors import (
+    CompilerError,
+    DeadlineError,
+    IllegalStepError,
+    KernelError,
+    LoopbookError,
+    MemoryLimitError,
+)
+from loopbook.sdfg.sandbox import run_limited
+
+
+def test_a_result_comes_back():
+    assert run_limited(lambda a, b: a + b, 2, 3) == 5
+    assert run_limited(lambda: None) is None
+
+
+def test_big_results_come_back_whole():
+    sent = np.random.default_rng(0).random(3_000_000)
+    assert np.array_equal(run_limited(lambda: sent * 2.0), sent * 2.0)
+
+
+def test_the_child_changes_nothing_of_ours(capfd):
+    values = [1]
+
+    def child():
+        values.append(2)
+        os.write(1, b"from the child\n")
+        os.write(2, b"from the child too\n")
+        os.environ["LOOPBOOK_TEST_CHILD"] = "1"
+        return len(values)
+
+    assert run_limited(child) == 2
+    assert values == [1]
+    assert "LOOPBOOK_TEST_CHILD" not in os.environ
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("death", "message"),
+    [
+        (lambda: os.kill(os.getpid(), signal.SIGSEGV), "SIGSEGV"),
+        (os.abort, "SIGABRT"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL"),
+        (lambda: os._exit(3), "exit code 3"),
+        (lambda: sys.exit(5), "exit code 70"),
+        (lambda: os._exit(0), "exit code 0"),
+    ],
+)
+def test_deaths_are_kernel_errors(death, message: str):
+    with pytest.raises(KernelError, match=message):
+        run_limited(death)
+
+
+def test_an_exception_is_a_kernel_error_on_one_line():
+    def child():
+        raise ValueError("two\nlines")
+
+    with pytest.raises(KernelError, match=r"^ValueError: two lines$"):
+        run_limited(child)
+
+
+def test_our_errors_come_back_as_they_are():
+    def child():
+        raise IllegalStepError("step 3: no", 2)
+
+    with pytest.raises(IllegalStepError, match="step 3: no") as caught:
+        run_limited(child)
+    assert caught.value.position == 2
+
+
+def test_what_cannot_be_sent_is_an_error():
+    with pytest.raises(LoopbookError):
+        run_limited(lambda: lambda: None)
+
+
+def test_a_hang_ends_with_all_that_the_child_started(tmp_path):
+    def child():
+        process = subprocess.Popen(["sleep", "300"])
+        (tmp_path / "pid").write_text(str(process.pid))
+        while True:
+            time.sleep(1)
+
+    with pytest.raises(DeadlineError, match=r"the guest did not end within 0\.5 s"):
+        run_limited(child, seconds=0.5, what="the guest")
+    pid = int((tmp_path / "pid").read_text())
+    for _ in range(100):
+        if not running(pid):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the child's child lives on")
+
+
+def running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_child_that_ignores_signals_ends_too():
+    def child():
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        while True:
+            pass
+
+    with pytest.raises(DeadlineError):
+        run_limited(child, seconds=0.5)
+
+
+def test_too_much_memory():
+    with pytest.raises(MemoryLimitError, match="memory"):
+        run_limited(lambda: np.ones(1 << 30), memory=2 << 30)
+
+
+def test_what_docc_says_of_a_failing_compile_is_a_compiler_error():
+    def child():
+        os.write(2, b"x.cpp:3:4: error: no matching function\n")
+        os.abort()
+
+    with pytest.raises(CompilerError, match="no matching function"):
+        run_limited(child)
+
+
+def test_no_descriptors_or_zombies_are_left():
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        run_limited(lambda: 1)
+    with pytest.raises(KernelError):
+        run_limited(os.abort)
+    assert len(os.listdir("/proc/self/fd")) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
