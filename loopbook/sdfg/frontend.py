@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from docc.compiler.docc_program import DoccOptions
 from docc.python.python_program import PythonProgram
 from docc.sdfg import StructuredSDFG
 
-from loopbook.errors import SdfgError
+from loopbook.errors import RunError, SdfgError
 from loopbook.sdfg.stderr import quiet_stderr
 
 Pipe = Callable[[StructuredSDFG, Path], Path]
@@ -64,7 +65,14 @@ def bind(func: Callable[..., Any], args: Sequence[Any], library: Path) -> Compil
     """A callable for `library`, which was built from the SDFG of ``func(*args)``.
 
     Called with arguments like `args`; returns what the function returns.
+
+    Raises:
+        RunError: if the library cannot be loaded.
     """
+    try:
+        ctypes.CDLL(str(library))
+    except OSError as error:
+        raise RunError(f"cannot load the compiled program: {error}") from None
     return _compile(func, args, lambda sdfg, folder: library)
 
 

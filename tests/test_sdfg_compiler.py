@@ -1,0 +1,135 @@
+"""A compiler is found and gets the name that docc wants, or one clear line says what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from sdfg_kit import doubled, random
+
+from loopbook.errors import CompilerError
+from loopbook.sdfg import frontend
+from loopbook.sdfg.build import build_baseline
+from loopbook.sdfg.compiler import DOCC_NAME, OLDEST, activate, find_compiler
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch, tmp_path):
+    """PATH is changed by what is tested, and wrappers go into a folder of the test's own."""
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    monkeypatch.delenv("LOOPBOOK_MARCH", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+def fake(folder: Path, name: str, says: str) -> Path:
+    """A command that prints its name and arguments, and `says` for its version."""
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "{says}" && exit\necho {name} "$@"\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_the_machines_own_compiler_is_new_enough():
+    compiler = find_compiler()
+    assert compiler.path.exists()
+    assert compiler.major >= OLDEST
+
+
+def test_without_a_compiler_the_message_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.delenv("LOOPBOOK_CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CompilerError, match="apt-get install clang"):
+        find_compiler()
+    with pytest.raises(CompilerError, match="apt-get install clang"):
+        build_baseline("{}", "sequential", tmp_path / "built")
+    assert not (tmp_path / "built").exists()
+
+
+def test_the_newest_compiler_is_taken_and_old_ones_are_not(monkeypatch, tmp_path):
+    monkeypatch.delenv("LOOPBOOK_CXX", raising=False)
+    folder = tmp_path / "compilers"
+    fake(folder, "clang++", "clang version 14.0.6")
+    monkeypatch.setenv("PATH", str(folder))
+    with pytest.raises(CompilerError, match="no clang"):
+        find_compiler()
+    for number in (17, 20, 18):
+        fake(folder, f"clang++-{number}", f"Debian clang version {number}.1.0")
+    assert find_compiler().path == folder / "clang++-20"
+    assert find_compiler().major == 20
+
+
+def test_a_broken_compiler_is_passed_over(monkeypatch, tmp_path):
+    monkeypatch.delenv("LOOPBOOK_CXX", raising=False)
+    folder = tmp_path / "compilers"
+    fake(folder, "clang++-18", "clang version 18.1.0")
+    broken = fake(folder, "clang++-19", "")
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    monkeypatch.setenv("PATH", str(folder))
+    assert find_compiler().path == folder / "clang++-18"
+
+
+@pytest.mark.parametrize("name", ["no-such-compiler", "/nowhere/clang++", ""])
+def test_the_environments_choice_must_be_usable(monkeypatch, name: str):
+    monkeypatch.setenv("LOOPBOOK_CXX", name)
+    if name:
+        with pytest.raises(CompilerError, match="LOOPBOOK_CXX"):
+            find_compiler()
+    else:  # empty is like unset
+        assert find_compiler().major >= OLDEST
+
+
+def test_the_environments_choice_is_taken(monkeypatch, tmp_path):
+    path = fake(tmp_path / "mine", "my-compiler", "my own version 3")
+    monkeypatch.setenv("LOOPBOOK_CXX", str(path))
+    assert activate().path == path
+    done = subprocess.run([DOCC_NAME, "a b", "-c"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["my-compiler", "a", "b", "-c"]
+
+
+def test_activate_twice_changes_path_once():
+    activate()
+    once = os.environ["PATH"]
+    activate()
+    assert os.environ["PATH"] == once
+    first = shutil.which(DOCC_NAME)
+    assert first is not None
+    assert Path(first).parent == Path(once.split(os.pathsep)[0])
+    assert Path(first).parent.stat().st_mode & 0o077 == 0
+
+
+def test_another_instruction_set_replaces_the_native_one(monkeypatch, tmp_path):
+    path = fake(tmp_path / "mine", "my-compiler", "my own version 3")
+    monkeypatch.setenv("LOOPBOOK_CXX", str(path))
+    monkeypatch.setenv("LOOPBOOK_MARCH", "x86-64-v2")
+    activate()
+    command = [DOCC_NAME, "-O3", "-march=native", "-mtune=native", "my file.cpp"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "my-compiler -O3 -march=x86-64-v2 my file.cpp"
+
+
+def test_another_instruction_set_reaches_the_library(monkeypatch, tmp_path):
+    text = frontend.trace(doubled, [random(9, 9), random(9, 9)])
+    code = {}
+    for march in ("x86-64-v2", "x86-64-v3"):
+        monkeypatch.setenv("LOOPBOOK_MARCH", march)
+        library = build_baseline(text, "sequential", tmp_path / march).library
+        code[march] = library.read_bytes()
+    assert code["x86-64-v2"] != code["x86-64-v3"]
+
+
+@pytest.mark.parametrize("march", ["x; rm -rf /", "a b", "$(id)", ""])
+def test_what_is_no_instruction_set_is_refused(monkeypatch, march: str):
+    monkeypatch.setenv("LOOPBOOK_MARCH", march)
+    with pytest.raises(CompilerError, match="LOOPBOOK_MARCH"):
+        activate()
+
+
+def test_a_folder_that_cannot_be_written(monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
+    with pytest.raises(CompilerError, match="TMPDIR"):
+        activate()

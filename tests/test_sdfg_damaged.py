@@ -1,0 +1,174 @@
+"""Damaged SDFGs are refused with one clear error; our process never dies of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random as pseudo
+import resource
+from typing import Any
+
+import pytest
+from sdfg_kit import matmul, matmul_args, prepared, random, sweep, waves
+
+from loopbook.errors import LoopbookError, RunError, SdfgError
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.reader import read_nests
+from loopbook.sdfg.sandbox import run_limited
+
+DAMAGED = 1000
+BATCH = 50
+ODD_VALUES = (None, True, -1, 0, 10**30, 1.5, "", "i +", "x" * 40, [], {}, [[]], {"a": 1})
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every container of a document with every key or index in it."""
+    found = []
+    if isinstance(value, dict | list):
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            found.append((value, key))
+            found += places(value[key])
+    return found
+
+
+def damaged(text: str, seed: int) -> str:
+    """`text` with one to three kinds of damage."""
+    chance = pseudo.Random(seed)
+    document = json.loads(text)
+    for _ in range(chance.randint(1, 3)):
+        if not document:
+            break
+        owner, key = chance.choice(places(document))
+        kind = chance.choice(("delete", "copy", "odd", "swap", "number", "deep"))
+        if kind == "delete":
+            del owner[key]
+        elif kind == "copy" and isinstance(owner, list):
+            owner.insert(key, json.loads(json.dumps(owner[key])))
+        elif kind == "copy":
+            owner[f"{key}_copy"] = owner[key]
+        elif kind == "odd":
+            owner[key] = chance.choice(ODD_VALUES)
+        elif kind == "swap":
+            other, place = chance.choice(places(document))
+            copies = [json.loads(json.dumps(v)) for v in (owner[key], other[place])]
+            owner[key], other[place] = copies[1], copies[0]
+        elif kind == "number":
+            numbers = [
+                (o, k) for o, k in places(document) if type(o[k]) is int and "debug" not in str(k)
+            ]
+            if numbers:
+                owner, key = chance.choice(numbers)
+                owner[key] = chance.choice((owner[key] + 1, -owner[key], chance.randrange(200)))
+        else:
+            wrap = chance.choice(("root", "children"))
+            for _ in range(chance.choice((5, 200))):
+                inner = owner[key] if wrap == "root" else [owner[key]]
+                owner[key] = {"type": "sequence", "element_id": 7, wrap: inner}
+    changed = json.dumps(document)
+    if chance.random() < 0.2:
+        start = chance.randrange(len(changed))
+        cut = chance.choice((start, start + chance.randrange(1, 40)))
+        changed = changed[:start] + (changed[cut:] if cut > start else "")
+    return changed
+
+
+def outcome(text: str, way: str) -> str:
+    """What became of one text: "read", or the name of our error. Any other error escapes."""
+    try:
+        if way == "docc":
+            program.prepare_nests(text)
+        else:
+            read_nests(program.load_json(text))
+    except LoopbookError as error:
+        return type(error).__name__ if "\n" not in str(error) else "several lines"
+    return "read"
+
+
+def outcomes(texts: list[str], way: str) -> list[str]:
+    return [outcome(text, way) for text in texts]
+
+
+def docc_outcomes(texts: list[str]) -> list[str]:
+    """`outcomes` for a child process, without the 0.3 s that docc takes for each of its exceptions.
+
+    docc runs addr2line some forty times to print where an exception came from. It does without when
+    it cannot make a pipe, so the child gets just the file descriptors that `quiet_stderr` needs.
+    """
+    used = {int(name) for name in os.listdir("/proc/self/fd")}
+    free = (number for number in range(1000) if number not in used)
+    next(free)  # with the one that listdir had, two for quiet_stderr
+    limit = next(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    return outcomes(texts, "docc")
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    sources = [
+        frontend.trace(matmul, matmul_args()),
+        prepared(matmul, matmul_args()).to_json(),
+        prepared(sweep, [random(6, 6)]).to_json(),
+        frontend.trace(waves, [3, random(9), random(9)]),
+    ]
+    return [damaged(sources[seed % len(sources)], seed) for seed in range(DAMAGED)]
+
+
+def test_the_reader_refuses_damage_with_our_errors_only(texts: list[str]):
+    seen = outcomes(texts, "reader")
+    assert set(seen) == {"read", "SdfgError"}
+    assert seen.count("SdfgError") > DAMAGED / 4
+
+
+def test_docc_behind_the_sandbox_refuses_damage_with_our_errors_only(texts: list[str]):
+    """docc's C++ may crash on some texts: then the child is lost, and we get an error for it."""
+    seen: list[str] = []
+    for start in range(0, DAMAGED, BATCH):
+        batch = texts[start : start + BATCH]
+        try:
+            seen += run_limited(docc_outcomes, batch, seconds=60)
+        except RunError:  # one of the batch takes the child with it: find out which
+            for text in batch:
+                try:
+                    seen += run_limited(docc_outcomes, [text], seconds=20)
+                except LoopbookError as error:
+                    seen.append(type(error).__name__)
+    assert len(seen) == DAMAGED
+    assert set(seen) <= {"read", "SdfgError", "KernelError"}
+    assert seen.count("SdfgError") > DAMAGED / 4
+    assert seen.count("KernelError") < DAMAGED / 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no json",
+        "[1, 2]",
+        "3",
+        "null",
+        "{}",
+        '{"root": 1}',
+        '{"root": {}, "containers": {}, "arguments": []}',
+        '{"root": [], "containers": [], "arguments": 3}',
+        "[" * 100_000,
+        '{"root":' * 50_000,
+        '{"a": 1e999999}',
+        "\ud800",
+    ],
+    ids=lambda text: repr(text[:20]),
+)
+def test_text_that_is_no_sdfg(text: str):
+    with pytest.raises(SdfgError):
+        program.prepare(text)
+
+
+def test_text_that_is_too_long():
+    with pytest.raises(SdfgError, match="MiB"):
+        program.load_json(" " * (program.MAX_TEXT + 1))
+
+
+def test_an_sdfg_without_loops_has_no_nests():
+    def plain(A):
+        A[0] = A[1] + 1.0
+
+    assert program.nests(program.prepare(frontend.trace(plain, [random(4)]))) == []
