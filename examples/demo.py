@@ -42,7 +42,7 @@ def show(told: dict[str, Any], took: float) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--preset", default="L")
     parser.add_argument("--target", default="sequential", choices=("sequential", "openmp"))
     parser.add_argument("--book", help="default: the user's book over the starter book")
