@@ -47,7 +47,29 @@ def load_json(text: str) -> dict[str, Any]:
         raise SdfgError(f"this is no JSON: {error}") from None
     if not isinstance(document, dict) or not {"root", "containers", "arguments"} <= document.keys():
         raise SdfgError("this JSON is no SDFG: it has no root, containers and arguments")
+    _check_dataflow(document["root"])
     return document
+
+
+def _check_dataflow(root: Any) -> None:
+    """Refuse edges without nodes: docc follows them, and crashes."""
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        if isinstance(element, list):
+            waiting += element
+        elif isinstance(element, dict):
+            waiting += [element[key] for key in ("root", "children", "branches") if key in element]
+            flow = element.get("dataflow")
+            if flow is None:
+                continue
+            try:
+                nodes = {node["element_id"] for node in flow["nodes"]}
+                ends = {edge[end] for edge in flow["edges"] for end in ("src", "dst")}
+            except (KeyError, TypeError):
+                raise SdfgError("the SDFG is damaged: a block's dataflow is incomplete") from None
+            if not ends <= nodes:
+                raise SdfgError("the SDFG is damaged: a block has an edge without a node")
 
 
 def parse(text: str) -> StructuredSDFG:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg import expr
+from loopbook.sdfg import expr, strides
 from loopbook.sdfg.nest import (
     DTYPES,
     OPCODES,
@@ -25,7 +25,6 @@ from loopbook.sdfg.nest import (
     Nest,
     NodeRef,
     Operation,
-    Stride,
 )
 from loopbook.sdfg.order import container_roles, is_data, program_order
 
@@ -122,7 +121,7 @@ class _Reader:
         init_text = self._canonical(init) if init else ""
         shadowed = self._scope.get(indvar)
         self._scope[indvar] = f"L{index}"
-        step = _step(indvar, update)
+        step = strides.step(indvar, update)
         bound, trip = self._bounds(indvar, init, condition, step)
         schedule = str(loop.get("schedule_type", {}).get("value", ""))
         self._loops.append(
@@ -311,13 +310,13 @@ class _Reader:
         subset: tuple[str, ...],
     ) -> int:
         container = self._container(data, write)
-        strides = tuple(
-            self._stride(subset, loop.indvar)
+        classes = tuple(
+            strides.stride(subset, loop.indvar, self._scope, self._changing)
             for loop in self._enclosing(self._blocks[block].parent)
         )
         index = len(self._accesses)
         self._accesses.append(
-            Access(index, block, operation, container.index, write, connector, subset, strides)
+            Access(index, block, operation, container.index, write, connector, subset, classes)
         )
         return index
 
@@ -455,59 +454,16 @@ class _Reader:
             loop = self._loops[loop].parent
         return chain[::-1]
 
-    def _stride(self, subset: tuple[str, ...], indvar: str) -> Stride:
-        """The class of the step that `indvar` makes in a row-major `subset`."""
-        worst = Stride.ZERO
-        for dimension, text in enumerate(subset):
-            stride = self._stride_of(text, indvar)
-            if stride == Stride.UNIT and dimension < len(subset) - 1:
-                stride = Stride.CONSTANT
-            worst = max(worst, stride)
-        return worst
-
-    def _stride_of(self, text: str, indvar: str) -> Stride:
-        worst = Stride.ZERO
-        coefficient = 0
-        for monomial, factor in expr.polynomial(text).items():
-            if any(self._moves(symbol) for symbol in monomial):
-                return Stride.NON_AFFINE
-            count = monomial.count(indvar)
-            if count == 0:
-                if any(indvar in expr.symbols(s) for s in monomial if "(" in s):
-                    return Stride.NON_AFFINE
-                continue
-            others = [symbol for symbol in monomial if symbol != indvar]
-            if count > 1 or any(symbol in self._scope for symbol in others):
-                return Stride.NON_AFFINE
-            if others:
-                worst = Stride.SYMBOLIC
-            else:
-                coefficient = factor
-        if worst == Stride.SYMBOLIC or coefficient == 0:
-            return worst
-        return Stride.UNIT if abs(coefficient) == 1 else Stride.CONSTANT
-
-    def _moves(self, symbol: str) -> bool:
-        """Whether a symbol in a subset gets its value inside the nest (indirect access)."""
-        if "(" in symbol:
-            return any(s in self._changing for s in expr.symbols(symbol))
-        return symbol in self._changing
-
     def _bounds(
         self, indvar: str, init: str, condition: str, step: int | None
     ) -> tuple[Bound, int | None]:
         if not indvar:
             return Bound.UNKNOWN, None
-        names = set(expr.symbols(init)) | set(expr.symbols(condition))
-        names &= self._types.keys()
-        names.discard(indvar)
-        if names & self._scope.keys():
-            return Bound.ENCLOSING, None
-        if names & self._changing:
-            return Bound.UNKNOWN, None
-        if names:
-            return Bound.SYMBOLIC, None
-        return Bound.CONSTANT, _trip(indvar, init, condition, step)
+        names = {*expr.symbols(init), *expr.symbols(condition)}.intersection(self._types)
+        bound = strides.bound(names - {indvar}, self._scope, self._changing)
+        if bound != Bound.CONSTANT:
+            return bound, None
+        return bound, strides.trip_count(indvar, init, condition, step)
 
 
 def _assigned_symbols(element: Json) -> Iterator[str]:
@@ -559,25 +515,3 @@ def _opcode(node: Json) -> str:
 
 def _subset(edge: Json) -> tuple[str, ...]:
     return tuple(str(text) for text in edge.get("subset", ()))
-
-
-def _step(indvar: str, update: str) -> int | None:
-    if not update:
-        return None
-    terms = dict(expr.polynomial(update))
-    if terms.pop((indvar,), None) != 1 or set(terms) - {()}:
-        return None
-    return terms.get((), 0) or None
-
-
-def _trip(indvar: str, init: str, condition: str, step: int | None) -> int | None:
-    """Trip count of ``for (i = init; i < bound; i += step)`` with constant bounds."""
-    start = expr.polynomial(init)
-    form = expr.normal_form(condition)
-    left, _, right = form.strip("()").partition(" < ")
-    if step is None or step < 1 or set(start) - {()} or left != indvar:
-        return None
-    try:
-        return max(0, -(-(int(right) - start.get((), 0)) // step))
-    except ValueError:
-        return None
