@@ -42,6 +42,9 @@ USAGE_ERROR: type[Exception] = next(
 """Root of what typer raises for a wrong command line: click's class, or that of its own copy."""
 
 
+INTERRUPTED = 130
+
+
 def run(arguments: list[str]) -> int:
     """Run one command line; see `loopbook.cli.main`."""
     try:
@@ -61,6 +64,8 @@ def run(arguments: list[str]) -> int:
         return _say("not enough memory; choose a smaller size")
     except ModuleNotFoundError as error:
         return _say(f"this needs {error.name}; install it with 'pip install loopbook[train,plot]'")
+    if code == INTERRUPTED:  # what typer makes of a KeyboardInterrupt
+        return _interrupted()
     return code if isinstance(code, int) else 0
 
 
@@ -72,4 +77,4 @@ def _say(message: str) -> int:
 
 def _interrupted() -> int:
     print("loopbook: stopped; what was done is kept", file=sys.stderr)
-    return 130
+    return INTERRUPTED

@@ -13,7 +13,7 @@ import typer
 
 from loopbook.cli import options
 from loopbook.cli.source import load_source
-from loopbook.errors import InputError, LoopbookError
+from loopbook.errors import BookError, InputError, LoopbookError
 
 if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
@@ -123,6 +123,8 @@ def _run(
     logs = path.parent / f"{path.stem}-trials"
     failed = False
     with Book.open(path) as opened, _bars(len(todo), hidden=json) as bars:
+        if opened.readonly:  # better said now than after hours of measuring
+            raise BookError(f"book {path} is read-only: name another one with --book")
         keeper = Keeper(opened, Encoder.load())
         done = seed(
             todo,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -112,7 +115,22 @@ def load_workload(given: str) -> Workload:
         raise InputError(f"{given!r} is neither FILE.py, FILE.json nor a PolyBench kernel's name")
     with deadline(SECONDS, f"running {path}"):
         workload = load(path, func or None)
+    _refuse_exceptions(workload)
     return replace(workload, initialize=_stopped(workload.initialize))
+
+
+def _refuse_exceptions(workload: Workload) -> None:
+    """docc leaves ``raise`` out without a word, and what it compiles computes on."""
+    try:
+        source = textwrap.dedent(inspect.getsource(workload.kernel))
+        found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Raise)]
+    except (OSError, SyntaxError):
+        return  # docc cannot parse it either, and says so
+    if found:
+        raise WorkloadError(
+            f"{workload.path}: {workload.kernel.__name__} raises an exception in line"
+            f" {found[0].lineno}; compiled code would go on there, so take it out"
+        )
 
 
 def _stopped(initialize: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,128 @@
+"""``kill -9`` while seeding: nothing that was shown as done is lost, and the next run goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cli_kit import Answer, surroundings
+
+from loopbook.recipes.book import Book
+
+KERNELS = ("jacobi-1d", "trisolv", "mvt")
+KILLS = 10
+LONGEST = 4.0
+"""Seconds; about what one kernel takes, so that kills hit its builds, its runs and its records."""
+
+
+class Seeding:
+    """``loopbook seed polybench`` as a program of its own, in a process group of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        words = ["seed", "polybench", "--preset", "MINI", "--trials", "3", "--json"]
+        words += ["--target", "sequential"]
+        words += [word for kernel in KERNELS for word in ("--only", kernel)]
+        (folder / "tmp").mkdir(exist_ok=True)
+        self._errors = (folder / "stderr").open("w+")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "loopbook", *words],
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            env={**os.environ, **surroundings(folder), "TMPDIR": str(folder / "tmp")},
+            start_new_session=True,
+        )
+        self.shown: list[dict] = []
+        self.completed = threading.Event()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.endswith("\n"):
+                self.shown.append(json.loads(line))
+                self.completed.set()
+
+    def wait(self, seconds: float) -> Answer:
+        code = self._process.wait(seconds)
+        return self._ended(code)
+
+    def kill(self) -> Answer:
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        return self._ended(self._process.wait(10))
+
+    def _ended(self, code: int) -> Answer:
+        self._reader.join(10)
+        self._errors.seek(0)
+        return Answer(code, "", self._errors.read())
+
+
+def test_killed_at_ten_random_moments(tmp_path):
+    chance = random.Random(2)
+    promised: dict[str, str] = {}
+    ended = []
+    for number in range(KILLS):
+        seeding = Seeding(tmp_path)
+        if number % 5 == 4:  # right after a completion is shown, or while the next one begins
+            seeding.completed.wait(60)
+            time.sleep(chance.uniform(0, 0.05))
+        else:
+            time.sleep(chance.uniform(0.3, LONGEST))
+        answer = seeding.kill()
+        ended.append(answer.code)
+        assert answer.err == ""
+        check(tmp_path / "own.db", seeding.shown, promised)
+    assert ended.count(-signal.SIGKILL) >= 7, ended
+
+    last = Seeding(tmp_path)
+    answer = last.wait(120)
+    assert (answer.code, answer.err) == (0, "")
+    assert [told["kernel"] for told in last.shown] == list(KERNELS)
+    check(tmp_path / "own.db", last.shown, promised)
+    with Book.open(tmp_path / "own.db") as book:
+        assert {record.kernel for record in book.records()} == set(KERNELS)
+    for kernel in KERNELS:
+        log = (tmp_path / "own-trials" / f"{kernel}-sequential.jsonl").read_text().splitlines()
+        trials = [json.loads(line) for line in log[1:] if line.endswith("}")]
+        places = [(trial["number"], trial["nest"]) for trial in trials]
+        assert len(set(places)) == len(places), f"{kernel} was measured again"
+
+
+def check(path: Path, shown: list[dict], promised: dict[str, str]) -> None:
+    """The book is well and holds all records whose completion was ever shown."""
+    for told in shown:
+        assert told["error"] == ""
+        promised.update({record["record"]: record["recipe"] for record in told["records"]})
+    if not path.exists():
+        assert not promised
+        return
+    with Book.open(path) as book:
+        assert book.verify() == []
+        records = list(book.records())
+    assert promised.items() <= {record.id: record.recipe.text() for record in records}.items()
+    nests = [record.nest for record in records]
+    assert len(set(nests)) == len(nests), "a program's records are there twice"
+
+
+def test_interrupted_by_the_keyboard(tmp_path):
+    """Ctrl-C ends with one line and exit code 130, and leaves no process behind."""
+    seeding = Seeding(tmp_path)
+    assert seeding.completed.wait(60)
+    time.sleep(1.0)
+    os.kill(seeding._process.pid, signal.SIGINT)
+    answer = seeding.wait(30)
+    if answer.code == 0:
+        pytest.fail("it was done before it could be interrupted")
+    assert answer.code == 130
+    assert answer.err == "loopbook: stopped; what was done is kept\n"
+    check(tmp_path / "own.db", seeding.shown, {})
