@@ -162,6 +162,21 @@ def test_text_that_is_no_sdfg(text: str):
         program.prepare(text)
 
 
+@pytest.mark.parametrize("part", ["nodes", "edges"])
+def test_dataflow_that_would_crash_docc_does_not_reach_it(part: str):
+    text = prepared(matmul, matmul_args()).to_json()
+    document = json.loads(text)
+    flows = [owner[key] for owner, key in places(document) if key == "dataflow"]
+    flows[-1].pop(part)
+    with pytest.raises(SdfgError, match="incomplete"):
+        program.prepare(json.dumps(document))
+    document = json.loads(text)
+    flow = next(owner[key] for owner, key in places(document) if key == "dataflow")
+    flow["edges"][0]["src"] = 12345
+    with pytest.raises(SdfgError, match="edge without a node"):
+        program.prepare(json.dumps(document))
+
+
 def test_text_that_is_too_long():
     with pytest.raises(SdfgError, match="MiB"):
         program.load_json(" " * (program.MAX_TEXT + 1))
