@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder, TargetOptions, cutout
+from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.errors import SdfgError
+from loopbook.sdfg import expr
 from loopbook.sdfg.hazards import hazards
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.nest import Nest
@@ -166,15 +167,27 @@ def nests(sdfg: StructuredSDFG) -> list[Nest]:
 
 
 def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
-    """One nest as a stand-alone SDFG: JSON text without source positions."""
-    builder = StructuredSDFGBuilder(sdfg)  # must live as long as the manager
-    manager = AnalysisManager(builder)
-    for loop in manager.loop_analysis().outermost_loops():
-        if loop.element_id == nest.element_id:
-            with quiet_stderr():
-                document = json.loads(cutout(sdfg, manager, loop).to_json())
-            return json.dumps(_without_positions(document), separators=(",", ":"))
-    raise SdfgError(f"the SDFG has no nest with element id {nest.element_id}")
+    """One nest as a stand-alone SDFG: JSON text without source positions.
+
+    docc's own cutout hands scalars that are used elsewhere too over by reference, which makes
+    another nest of it. This one keeps the nest as it is: its fingerprint is the same.
+    """
+    document = _without_positions(json.loads(sdfg.to_json()))
+    mentioned = _words(nest.body)
+    containers = {k: v for k, v in document["containers"].items() if k in mentioned}
+    arguments = [name for name in document["arguments"] if name in containers]
+    arguments += [c.data for c in nest.arrays if c.data in containers and c.data not in arguments]
+    document["root"]["children"] = [_without_positions(nest.body)]
+    document |= {"containers": containers, "arguments": arguments, "name": "nest"}
+    return json.dumps(document, separators=(",", ":"))
+
+
+def _words(value: Any) -> set[str]:
+    """All identifiers in the strings of a JSON value."""
+    if isinstance(value, str):
+        return set(expr.symbols(value))
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return set().union(*map(_words, parts))
 
 
 def finish(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
