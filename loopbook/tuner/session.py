@@ -151,7 +151,6 @@ class Session:
     def _look_around(self) -> None:
         """Time docc's own compile and the prepared program, and see where the time goes."""
         times = self.time([self.baseline, self.plain])
-        self.baseline_s, self.plain_s = (min(t.seconds) for t in times)
         self._seconds_limit = 10 + 40 * max(max(t.seconds) for t in times)
         self.baseline_s, self.plain_s = (min(t.seconds) for t in times)
         self._plain_nests = _fastest(times[1])
