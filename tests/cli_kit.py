@@ -73,7 +73,8 @@ class Shell:
     def __call__(self, *words: object) -> Answer:
         self._capfd.readouterr()
         code = main([str(word) for word in words])
-        return Answer(code, *self._capfd.readouterr())
+        out, err = self._capfd.readouterr()
+        return Answer(code, str(out), str(err))
 
     def file(self, name: str, text: str) -> Path:
         path = self.folder / name
