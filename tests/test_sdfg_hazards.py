@@ -89,3 +89,23 @@ def test_a_matrix_product_stays_parallel():
     assert [loop.kind for loop in nests[0].loops] == ["map", "map", "reduce"]
     assert not program.ordered(sdfg)
     apply_steps(sdfg, nests[0], [("interchange", ("L1", "L2")), ("parallel", ("L0",))])
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [("tile", ("L0", 12)), ("interchange", ("L1", "L2")), ("interchange", ("L0", "L2")),
+         ("peel", ("L0",)), ("unroll", ("L0*",))],
+        [("tile", ("L0", 4)), ("tile", ("L1", 4)), ("interchange", ("L0", "L1.tile")),
+         ("interchange", ("L1", "L2")), ("interchange", ("L0", "L2")),
+         ("stage", ("L2", "A2", "out"))],
+    ],
+)  # fmt: skip
+def test_threads_are_refused_where_docc_would_lose_values(before):
+    """Found by the tuner: such programs compile, and give wrong numbers."""
+    args = data((51, 52), (52, 53), (51, 53))
+    sdfg, nests = program.prepare_nests(frontend.trace(product, args))
+    with pytest.raises(IllegalStepError, match="lose values"):
+        apply_steps(sdfg, nests[0], [*before, ("parallel", ("L0",))])
+    sdfg, nests = program.prepare_nests(frontend.trace(product, args))
+    apply_steps(sdfg, nests[0], [*before, ("parallel", ("L0.tile",))])

@@ -38,6 +38,10 @@ REORDERING = frozenset({"interchange", "collapse", "parallel", "skew", "distribu
 """Steps that may change the order in which a loop's iterations run."""
 
 
+SPLITTING = frozenset({"peel", "unroll", "stage", "vectorize"})
+"""Steps after which a loop's body no longer works on its own in another thread."""
+
+
 def apply_steps(
     sdfg: StructuredSDFG, nest: Nest, steps: Iterable[StepPair]
 ) -> list[dict[str, Any]]:
@@ -76,6 +80,7 @@ class Workbench:
         self._ordered = {nest.loops[index].name for index in hazards(nest)} | {
             loop.name for loop in nest.loops if loop.element_id in serial
         }
+        self._split: set[int] = set()
         own = {loop.element_id for loop in nest.loops}
         self._foreign = {i for i in self._ids() if i not in own}
         self._names: dict[str, int] = {loop.name: loop.element_id for loop in nest.loops}
@@ -103,7 +108,7 @@ class Workbench:
     def can_apply(self, op: str, args: Args) -> bool:
         """Whether the step is allowed now (for starred names: on at least one copy)."""
         try:
-            self._check_order(op, args)
+            self._check(op, args)
             return any(
                 transformation.can_be_applied(self._builder, self._manager)
                 for transformation, _ in self._transformations(op, args)
@@ -120,7 +125,7 @@ class Workbench:
             IllegalStepError: see `apply_steps`.
         """
         self._position = position
-        self._check_order(op, args)
+        self._check(op, args)
         done = 0
         reason = f"docc refuses '{op} {' '.join(map(str, args))}' here"
         try:
@@ -133,6 +138,8 @@ class Workbench:
                                 transformation, self._builder, self._manager, False
                             )
                             self._refresh(label, before, transformation)
+                            if op in SPLITTING:
+                                self._split.add(self._names.get(str(single[0]), 0))
                             done += 1
                             break
         except IllegalStepError:
@@ -227,6 +234,26 @@ class Workbench:
         while f"{wanted}{number}" in self._names:
             number += 1
         return f"{wanted}{number}"
+
+    def _check(self, op: str, args: Args) -> None:
+        """Refuse what docc allows although it breaks the program."""
+        self._check_order(op, args)
+        if op == "parallel":
+            for single in self._expand(args):
+                self._check_threads(str(single[0]))
+
+    def _check_threads(self, name: str) -> None:
+        """Refuse threads on a loop that was peeled, unrolled or staged, or inside of one.
+
+        docc makes every variable that such a loop writes private to its threads, local buffers
+        included, but does not hand the values from before the loop over (seen with 0.8.1).
+        """
+        analysis = self._manager.loop_analysis()
+        loop = self.loop(name)
+        while loop is not None:
+            if loop.element_id in self._split:
+                raise self._refusal(f"'parallel {name}' would lose values that its threads need")
+            loop = analysis.parent_loop(loop)
 
     def _check_order(self, op: str, args: Args) -> None:
         """Refuse what reorders iterations that docc wrongly takes for independent."""
