@@ -39,6 +39,13 @@ def product(A, B, C):
                 C[i, j] += A[i, k] * B[k, j]
 
 
+def first_large(A, found):
+    for i in range(A.shape[0]):
+        if A[i] > 0.99:
+            break
+        found[i] = A[i]
+
+
 def data(*shapes: tuple[int, ...]) -> list[np.ndarray]:
     numbers = np.random.default_rng(3)
     return [numbers.random(shape) for shape in shapes]
@@ -82,6 +89,11 @@ def test_numbers_are_right_with_threads(name, tmp_path, monkeypatch):
     expected = binding.results(build_baseline(text, "none", tmp_path / "none").library)
     built = build_tuned(text, "openmp", {}, tmp_path / "openmp")
     binding.measure([built], Schedule(repeats=5, seconds=0.5), expected)
+
+
+def test_a_loop_that_is_left_early_is_serial():
+    nests = program.prepare_nests(frontend.trace(first_large, data((400,), (400,))))[1]
+    assert [nest.loops[0].kind for nest in nests] in (["for"], ["while"])
 
 
 def test_a_matrix_product_stays_parallel():

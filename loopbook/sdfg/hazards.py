@@ -22,7 +22,18 @@ Dimensions = Mapping[expr.Monomial, expr.Polynomial]
 def hazards(nest: Nest) -> frozenset[int]:
     """Indices of the loops that docc calls maps, but whose iterations may depend on their order."""
     return frozenset(
-        loop.index for loop in nest.loops if loop.kind == "map" and _may_carry(nest, loop)
+        loop.index
+        for loop in nest.loops
+        if loop.kind == "map" and (_is_left_early(nest, loop) or _may_carry(nest, loop))
+    )
+
+
+def _is_left_early(nest: Nest, loop: Loop) -> bool:
+    """Whether something inside jumps out, so that which iterations run depends on the others."""
+    return any(
+        operation.op in ("break", "return")
+        and loop in nest.ancestry(nest.blocks[operation.block].parent)
+        for operation in nest.operations
     )
 
 

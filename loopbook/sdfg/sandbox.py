@@ -8,6 +8,7 @@ value; our own process goes on.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import pickle
 import resource
@@ -29,6 +30,8 @@ from loopbook.errors import (
 )
 
 Result = TypeVar("Result")
+
+PR_SET_PDEATHSIG = 1
 
 DEFAULT_SECONDS = 60.0
 DEFAULT_BYTES = 8 << 30
@@ -90,6 +93,7 @@ def _child(
     """Runs in the child; never returns."""
     try:
         os.setpgid(0, 0)
+        _die_with_parent()
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
         os.dup2(null, 1)
@@ -115,6 +119,12 @@ def _child(
     except BaseException:  # the child must end here, whatever happened
         os._exit(70)
     os._exit(0)
+
+
+def _die_with_parent() -> None:
+    """Have the kernel kill us when our parent ends, however it ends (Linux, ``prctl(2)``)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _send(descriptor: int, payload: bytes) -> None:
