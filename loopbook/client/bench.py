@@ -42,7 +42,7 @@ def bench(
         exclude: kernels whose records are ignored.
         measure: try several choices on the spot and keep the fastest, or docc's own; False takes
             what the book says, unless its numbers are wrong.
-        seconds: for the timing; three rounds are run in any case.
+        seconds: for the timing; two rounds are run in any case, three where runs are long.
         sizes: replaces some of the preset's.
         timeout: limit for all runs of one comparison together, seconds.
 
@@ -57,7 +57,7 @@ def bench(
     if target not in TARGETS:
         raise WorkloadError(f"there is no target {target!r}; take {' or '.join(TARGETS)}")
     arguments = workload.arguments(preset, sizes)
-    schedule = Schedule(repeats=ROUNDS, seconds=seconds, at_least=3)
+    schedule = Schedule(repeats=ROUNDS, seconds=seconds, at_least=2)
     with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
         verifier = Verifier(
             workload.kernel,
