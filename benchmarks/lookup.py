@@ -104,7 +104,7 @@ def _fastest(command: list[str]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Time look-ups, warm and cold.")
     parser.add_argument("--book")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--json", action="store_true")
