@@ -88,6 +88,7 @@ def surroundings(folder: Path) -> dict[str, str]:
         "HOME": str(folder / "home"),
         "XDG_DATA_HOME": str(folder / "data"),
         "XDG_CACHE_HOME": str(folder / "cache"),
+        "LOOPBOOK_STARTER": "",
         "LOOPBOOK_BOOK": str(folder / "own.db"),
         "OMP_NUM_THREADS": "1",
     }

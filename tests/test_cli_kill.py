@@ -118,7 +118,6 @@ def test_interrupted_by_the_keyboard(tmp_path):
     """Ctrl-C ends with one line and exit code 130, and leaves no process behind."""
     seeding = Seeding(tmp_path)
     assert seeding.completed.wait(60)
-    time.sleep(1.0)
     os.kill(seeding._process.pid, signal.SIGINT)
     answer = seeding.wait(30)
     if answer.code == 0:

@@ -64,6 +64,14 @@ def own_path() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "share") / "loopbook" / "book.db"
 
 
+def starter_path() -> Path | None:
+    """Where the starter book is: ``$LOOPBOOK_STARTER`` if set (None if empty), else `STARTER`."""
+    named = os.environ.get("LOOPBOOK_STARTER")
+    if named is None:
+        return STARTER
+    return Path(named) if named else None
+
+
 class Shelf:
     """Layers of books, the encoder that makes nests comparable, and this machine's profile.
 
@@ -240,8 +248,9 @@ def open_shelf(
         books.append(Book.open(path))
     elif own_path().exists():
         books.append(Book.open(own_path()))
-    if starter and STARTER.exists():
-        books.append(Book.open(STARTER, readonly=True))
+    shipped = starter_path() if starter else None
+    if shipped is not None and shipped.exists():
+        books.append(Book.open(shipped, readonly=True))
     return Shelf(books, encoder)
 
 
