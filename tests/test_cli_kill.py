@@ -23,6 +23,11 @@ LONGEST = 4.0
 """Seconds; about what one kernel takes, so that kills hit its builds, its runs and its records."""
 
 
+def _hear_interrupts() -> None:
+    """Shells have background jobs ignore Ctrl-C, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Seeding:
     """``loopbook seed polybench`` as a program of its own, in a process group of its own."""
 
@@ -39,6 +44,7 @@ class Seeding:
             text=True,
             env={**os.environ, **surroundings(folder), "TMPDIR": str(folder / "tmp")},
             start_new_session=True,
+            preexec_fn=_hear_interrupts,
         )
         self.shown: list[dict] = []
         self.completed = threading.Event()
