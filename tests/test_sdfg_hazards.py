@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import frontend, inplace, program
+from loopbook.sdfg import frontend, program
 from loopbook.sdfg.apply import apply_steps
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.sdfg.hazards import hazards
@@ -63,7 +63,7 @@ def test_docc_takes_the_loop_for_parallel_and_we_do_not(name):
     text = frontend.trace(kernel, args)
     document = program.load_json(text)
     separate_loops(document)
-    alone = inplace.normalise(program.parse(json.dumps(document)), fuse=False)
+    alone = program.normalise(program.parse(json.dumps(document)), fuse=False)
     assert any(hazards(nest) for nest in program.nests(alone)), "docc has learnt to see this"
     sdfg, nests = program.prepare_nests(text)
     assert not any(hazards(nest) for nest in nests)

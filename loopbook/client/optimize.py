@@ -83,7 +83,7 @@ def schedule(
     """`optimize` without the bookkeeping around it."""
     from loopbook.sdfg import inplace, program
 
-    copy = inplace.normalise(program.parse(sdfg.to_json()), fuse=False)
+    copy = program.normalise(program.parse(sdfg.to_json()), fuse=False)
     plan = plan_nests(
         program.nests(copy),
         copy.to_json(),

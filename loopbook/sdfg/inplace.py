@@ -1,4 +1,4 @@
-"""Normalises and schedules an SDFG that belongs to somebody else, without making a new one."""
+"""Schedules an SDFG that belongs to somebody else, without making a new one."""
 
 from __future__ import annotations
 
@@ -7,32 +7,9 @@ from typing import Any
 
 from docc.sdfg import StructuredSDFG, TargetOptions
 
-from loopbook.errors import SdfgError
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import StepPair, apply_steps
 from loopbook.sdfg.stderr import quiet_stderr
-
-
-def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = "sequential") -> StructuredSDFG:
-    """Expand, simplify and normalise `sdfg`, in place. Doing so again changes nothing.
-
-    Args:
-        fuse: let docc fuse maps, as it does on its own way to a schedule.
-
-    Raises:
-        SdfgError: if docc cannot.
-    """
-    options = TargetOptions()
-    options.enable_fusion_in_normalize = fuse
-    try:
-        with quiet_stderr():
-            sdfg.expand(TargetOptions(target, program.CATEGORY))
-            sdfg.simplify(options)
-            sdfg.normalize(options)
-    except (RuntimeError, IndexError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise SdfgError(f"docc cannot normalise this SDFG: {reason}") from None
-    return sdfg
 
 
 def schedule(
@@ -47,7 +24,7 @@ def schedule(
     Raises:
         IllegalStepError: a step does not fit; the SDFG is half transformed then.
     """
-    normalise(sdfg, fuse=recipes is None, target=target)
+    program.normalise(sdfg, fuse=recipes is None, target=target)
     if recipes:
         for nest in program.nests(sdfg):
             if nest.position in recipes:

@@ -118,7 +118,7 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
         renamed = json.dumps(document)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
-    sdfg = _normalised(parse(renamed), "sequential", fuse=False)
+    sdfg = normalise(parse(renamed), fuse=False)
     found = nests(sdfg)
     wrong = {nest.loops[index].element_id for nest in found for index in hazards(nest)}
     if wrong:
@@ -148,7 +148,15 @@ def _serialise(element: Any, wrong: set[int]) -> None:
             _serialise(value, wrong)
 
 
-def _normalised(sdfg: StructuredSDFG, target: str, *, fuse: bool) -> StructuredSDFG:
+def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = "sequential") -> StructuredSDFG:
+    """Expand, simplify and normalise `sdfg`, in place. Doing so again changes nothing.
+
+    Args:
+        fuse: let docc fuse maps, as it does on its own way to a schedule.
+
+    Raises:
+        SdfgError: if docc cannot.
+    """
     options = TargetOptions()
     options.enable_fusion_in_normalize = fuse
     try:
@@ -211,7 +219,7 @@ def baseline(text: str, target: str) -> StructuredSDFG:
             sdfg.expand(_options(target))
             sdfg.simplify()
         return sdfg
-    return finish(_normalised(sdfg, target, fuse=True), target)
+    return finish(normalise(sdfg, fuse=True, target=target), target)
 
 
 def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = False) -> Path:

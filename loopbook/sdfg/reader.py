@@ -116,8 +116,6 @@ class _Reader:
         indvar = str(loop.get("indvar", ""))
         init, condition, update = (str(loop.get(k, "")) for k in ("init", "condition", "update"))
         kind = loop["type"] if loop["type"] != "for" else loop.get("sub_type", "for")
-        if loop["type"] == "map":
-            kind = "map"
         init_text = self._canonical(init) if init else ""
         shadowed = self._scope.get(indvar)
         self._scope[indvar] = f"L{index}"
