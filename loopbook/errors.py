@@ -15,6 +15,7 @@
     │   ├── MemoryLimitError it wanted more memory than it may have
     │   └── WrongResultError its numbers differ from the unoptimised program's
     ├── BookError            the book cannot be opened, read or written
+    ├── CorpusError          the corpus of measured candidates cannot be read or written
     └── EncoderError         the encoder's weights are missing or do not fit
 
 Messages are one line: what is wrong and what to do about it. The command line prints that line and
@@ -59,6 +60,10 @@ class IllegalStepError(LoopbookError):
         return type(self), (str(self), self.position)
 
 
+class DependenceError(IllegalStepError):
+    """A step may turn a dependence between two statements round."""
+
+
 class CompilerError(LoopbookError):
     """No usable C++ compiler, or the generated code does not compile."""
 
@@ -85,6 +90,10 @@ class WrongResultError(RunError):
 
 class BookError(LoopbookError):
     """The book cannot be opened, read or written."""
+
+
+class CorpusError(LoopbookError):
+    """The corpus of measured candidates cannot be read or written."""
 
 
 class EncoderError(LoopbookError):

@@ -9,7 +9,12 @@ survivors keep their names, hands the names of moved loops on, and names what th
 ``peel L0``      ``L0.rest`` and ``Ln.rest`` for the copies of ``L0`` and the loops in it
 ``collapse L0``  ``L0.flat``
 ``distribute``   ``L0.part1``, ``L0.part2``… after what stays ``L0``
+``block L0 L1``  ``L1.tile`` and ``L0.tile``, outside of both
+``buffer L2 …``  as ``stage``: ``L2.load``, ``L2.load1``…, ``L2.store``… for the copying loops
 ``stage L2 A0``  ``L2.load``, ``L2.load1``…, ``L2.store``… for the copying loops
+``sink L0 8``     ``L0.tile`` over strips, ``L0``, ``L0.part``… the strips, ``L0.rest`` the rest
+``wavefront``    ``L0.tile`` over time, ``L0.space`` over rows
+``time_tile``    ``L0.tile`` over time, ``L0.space``, ``L0.space2`` over space, ``L1.point``
 =============== ==========================================================================
 
 A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` copies.
@@ -18,17 +23,19 @@ A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` cop
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import docc.sdfg as docc
 from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGBuilder
 
-from loopbook.errors import IllegalStepError
+from loopbook.errors import DependenceError, IllegalStepError, LoopbookError
+from loopbook.sdfg import expr
 from loopbook.sdfg.hazards import hazards, tiles_may_clash
 from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.program import ordered
+from loopbook.sdfg.program import ordered, parse
+from loopbook.sdfg.rewrites import FALLBACKS, REWRITES, Draft
 from loopbook.sdfg.stderr import quiet_stderr
+from loopbook.sdfg.transformations import TRANSFORMATIONS, is_split, made_loop
 
 Args = tuple[str | int, ...]
 StepPair = tuple[str, Args]
@@ -40,6 +47,10 @@ REORDERING = frozenset({"interchange", "collapse", "parallel", "skew", "distribu
 
 SPLITTING = frozenset({"peel", "unroll", "stage", "vectorize"})
 """Steps after which a loop's body no longer works on its own in another thread."""
+
+
+PLAIN = frozenset({"block", "buffer", "pad", "serial", "widen"})
+"""Rewritings that leave nothing behind of which docc's own tests are slow."""
 
 
 def apply_steps(
@@ -55,20 +66,30 @@ def apply_steps(
         docc's replay sequence of all that was done.
 
     Raises:
-        IllegalStepError: if a step names an unknown loop or container, or docc refuses it. The SDFG
-            has been changed by the steps before it then: work on a copy where that matters.
+        IllegalStepError: if a step names an unknown loop or container, docc refuses it, or it is
+            one of `loopbook.sdfg.rewrites`, which make a new SDFG. The SDFG has been changed by
+            the steps before it then: work on a copy where that matters.
     """
-    bench = Workbench(sdfg, nest)
+    bench = Workbench(sdfg, nest, in_place=True)
     for position, (op, args) in enumerate(steps):
         bench.apply(op, args, position)
     return bench.history()
 
 
 class Workbench:
-    """One nest while steps are applied to it."""
+    """One nest while steps are applied to it.
 
-    def __init__(self, sdfg: StructuredSDFG, nest: Nest) -> None:
-        self._sdfg = sdfg  # docc's builder does not keep it alive
+    Args:
+        in_place: refuse rewritings.
+
+    Attributes:
+        sdfg: the SDFG that has the nest: the one given, changed in place, until a rewriting (see
+            `loopbook.sdfg.rewrites`) has made a new one of it, with the same element ids.
+    """
+
+    def __init__(self, sdfg: StructuredSDFG, nest: Nest, *, in_place: bool = False) -> None:
+        self.sdfg = sdfg  # docc's builder does not keep it alive
+        self._in_place = in_place
         self._builder = StructuredSDFGBuilder(sdfg)
         self._manager = AnalysisManager(self._builder)
         self._recorder = Recorder()
@@ -80,6 +101,9 @@ class Workbench:
         self._ordered = {nest.loops[index].name for index in hazards(nest)} | {
             loop.name for loop in nest.loops if loop.element_id in serial
         }
+        self._proven: set[str] = set()
+        self._rewrote = False
+        self._called = False
         self._split: set[int] = set()
         own = {loop.element_id for loop in nest.loops}
         self._foreign = {i for i in self._ids() if i not in own}
@@ -99,20 +123,34 @@ class Workbench:
 
     def loop(self, name: str) -> Any:
         """docc's loop object for `name`."""
+        if self._called:
+            raise self._refusal("the nest is a library call already")
         try:
             return self._loops[self._names[name]]
         except KeyError:
             known = ", ".join(self.names)
             raise self._refusal(f"there is no loop {name}, only {known}") from None
 
+    def container(self, name: str) -> str:
+        """What the program calls the array `name`."""
+        try:
+            return self._data[name]
+        except KeyError:
+            raise self._refusal(f"there is no container {name} in this nest") from None
+
     def can_apply(self, op: str, args: Args) -> bool:
         """Whether the step is allowed now (for starred names: on at least one copy)."""
         try:
             self._check(op, args)
-            return any(
+            if op not in REWRITES and any(
                 transformation.can_be_applied(self._builder, self._manager)
                 for transformation, _ in self._transformations(op, args)
-            )
+            ):
+                return True
+        except (IllegalStepError, RuntimeError, ValueError, TypeError):
+            pass
+        try:
+            return self._rewritten(op, args) is not None
         except (IllegalStepError, RuntimeError, ValueError, TypeError):
             return False
 
@@ -125,6 +163,38 @@ class Workbench:
             IllegalStepError: see `apply_steps`.
         """
         self._position = position
+        if op in REWRITES:
+            rewrote = self._rewrote
+            self._adopt(self._rewritten(op, args))
+            self._rewrote = rewrote or op not in PLAIN
+            self._called = op == "library"
+            if op == "prove":
+                self._proven.add(str(args[0]))
+            if op == "buffer":
+                self._split.add(self._names.get(str(args[0]), 0))
+            return
+        first, second = self._transform, self._fall_back
+        # docc's own test takes seconds on what rewritings leave behind.
+        if op in FALLBACKS and self._rewrote:
+            first, second = second, first
+        try:
+            first(op, args)
+        except IllegalStepError as refusal:
+            # docc has been seen to allow an interchange there that a dependence forbids. Peeling
+            # leaves conditions that rule dependences out, which only docc's test reads.
+            forbidden = isinstance(refusal.__cause__, DependenceError) and not self._split
+            if op not in FALLBACKS or forbidden:
+                raise
+            try:
+                second(op, args)
+            except IllegalStepError:
+                raise refusal from None
+
+    def _fall_back(self, op: str, args: Args) -> None:
+        self._adopt(self._rewritten(op, args))
+
+    def _transform(self, op: str, args: Args) -> None:
+        """Apply one of docc's transformations."""
         self._check(op, args)
         done = 0
         reason = f"docc refuses '{op} {' '.join(map(str, args))}' here"
@@ -148,6 +218,35 @@ class Workbench:
             raise self._refusal(f"{reason}: {' '.join(str(error).split())[:160]}") from None
         if not done:
             raise self._refusal(reason)
+
+    # -- rewritings -----------------------------------------------------------------------------
+
+    def _rewritten(self, op: str, args: Args) -> Draft:
+        """The SDFG's document after one of our own rewritings."""
+        if self._in_place:
+            raise self._refusal(f"docc has no '{op}' that fits, and ours makes a new SDFG")
+        draft = Draft(json.loads(self.sdfg.to_json()), {i: n for n, i in self.names.items()})
+        loops = [self.loop(argument).element_id for argument in args if isinstance(argument, str)]
+        rewriting = REWRITES.get(op) or FALLBACKS.get(op)
+        if rewriting is None:
+            raise self._refusal(f"unknown step '{op}'; there are {', '.join(sorted(OPERATIONS))}")
+        try:
+            rewriting(draft, loops, [a for a in args if isinstance(a, int)])
+        except LoopbookError as error:
+            step = " ".join([op, *map(str, args)])
+            raise self._refusal(f"'{step}' is not known to be legal: {error}") from error
+        return draft
+
+    def _adopt(self, draft: Draft) -> None:
+        """Go on with the SDFG that a rewriting has made."""
+        self._rewrote = True
+        self.sdfg = parse(json.dumps(draft.document))
+        self._builder = StructuredSDFGBuilder(self.sdfg)
+        self._manager = AnalysisManager(self._builder)
+        self._refresh()
+        self._names = {name: i for name, i in self._names.items() if i in self._loops}
+        for element, wanted in draft.made.items():
+            self._names[self._free(wanted)] = element
 
     # -- names ----------------------------------------------------------------------------------
 
@@ -189,7 +288,7 @@ class Workbench:
         self, label: str, before: set[int], transformation: Any, order: list[int]
     ) -> None:
         fresh = [i for i in order if i not in before]
-        made = _made_loop(transformation)
+        made = made_loop(transformation)
         if made in fresh:
             fresh.remove(made)
             self._names[self._free(label)] = made
@@ -213,7 +312,7 @@ class Workbench:
                 unnamed.append(element)
         orphans = [name for names in lost.values() for name in names]
         for element in unnamed:
-            if orphans and _is_split(transformation):
+            if orphans and is_split(transformation):
                 self._names[orphans.pop(0)] = element
             else:
                 self._names[self._free(self._label_new(label, element))] = element
@@ -237,10 +336,33 @@ class Workbench:
 
     def _check(self, op: str, args: Args) -> None:
         """Refuse what docc allows although it breaks the program."""
+        if op == "skew" and len(args) == 3 and abs(int(args[2])) > 1:
+            # Bounds are divided by the factor, and docc's interchange rounds negative ones towards
+            # zero (seen with 0.8.1): iterations are lost. `wavefront` skews by more.
+            raise self._refusal(f"'skew' by {args[2]} would lose iterations when interchanged")
         self._check_order(op, args)
         if op == "parallel":
             for single in self._expand(args):
                 self._check_threads(str(single[0]))
+        if op == "peel":
+            for single in self._expand(args):
+                self._check_tests(str(single[0]))
+
+    def _check_tests(self, name: str) -> None:
+        """Refuse to peel loops of which an inner one ends where an outer one says.
+
+        docc tests the ends of all tiles in front of the outermost loop, with the variables of loops
+        that have not begun (seen with 0.8.1: triangles, and tiles of tiles).
+        """
+        loop, counted = self.loop(name), set[str]()
+        while "And" in getattr(loop, "condition", ""):
+            if counted & set(expr.symbols(loop.condition)):
+                raise self._refusal(f"'peel {name}' would test a variable before its loop")
+            counted.add(loop.indvar)
+            inside = list(loop.body.children())
+            if len(inside) != 1:
+                return
+            loop = inside[0]
 
     def _check_threads(self, name: str) -> None:
         """Refuse threads on a loop that was peeled, unrolled or staged, or inside of one.
@@ -271,6 +393,8 @@ class Workbench:
         if op not in REORDERING:
             return
         for argument in args:
+            if argument in self._proven:
+                continue
             base = str(argument).split(".")[0].rstrip("*")
             if base in self._ordered:
                 raise self._refusal(
@@ -285,9 +409,9 @@ class Workbench:
     def _transformations(self, op: str, args: Args) -> Iterator[tuple[Any, str]]:
         """The docc transformations that may stand for a step, best first, each with the name that a
         loop made by it gets."""
-        maker = _MAKERS.get(op)
+        maker = TRANSFORMATIONS.get(op)
         if maker is None:
-            raise self._refusal(f"unknown step '{op}'; there are {', '.join(sorted(_MAKERS))}")
+            raise self._refusal(f"unknown step '{op}'; there are {', '.join(sorted(OPERATIONS))}")
         try:
             yield from maker(self, *args)
         except TypeError as error:
@@ -296,130 +420,11 @@ class Workbench:
                 raise self._refusal(reason) from None
             raise self._refusal(f"'{op}' does not take these arguments: {error}") from None
 
-    def _tile(self, loop: str, size: int) -> Iterator[tuple[Any, str]]:
-        yield docc.LoopTiling(self.loop(loop), int(size)), f"{loop}.tile"
 
-    def _interchange(self, outer: str, inner: str) -> Iterator[tuple[Any, str]]:
-        yield docc.LoopInterchange(self.loop(outer), self.loop(inner)), outer
-
-    def _skew(self, outer: str, inner: str, factor: int = 1) -> Iterator[tuple[Any, str]]:
-        yield docc.LoopSkewing(self.loop(outer), self.loop(inner), int(factor)), inner
-
-    def _distribute(self, loop: str) -> Iterator[tuple[Any, str]]:
-        yield docc.LoopDistribute(self.loop(loop)), f"{loop}.part"
-
-    def _peel(self, loop: str, predicate: str = "") -> Iterator[tuple[Any, str]]:
-        yield docc.LoopPeeling(self.loop(loop), predicate == "predicate"), f"{loop}.rest"
-
-    def _fuse(self, first: str, second: str) -> Iterator[tuple[Any, str]]:
-        yield docc.MapFusion(self.loop(first), self.loop(second)), first
-
-    def _collapse(self, loop: str, count: int) -> Iterator[tuple[Any, str]]:
-        yield docc.MapCollapse(self.loop(loop), int(count)), f"{loop}.flat"
-
-    def _fuse_tiles(self, first: str, second: str) -> Iterator[tuple[Any, str]]:
-        yield docc.TileFusion(self.loop(first), self.loop(second)), f"{first}.fused"
-
-    def _vectorize(self, loop: str) -> Iterator[tuple[Any, str]]:
-        yield docc.VectorizeTransform(self.loop(loop)), loop
-
-    def _unroll(self, loop: str) -> Iterator[tuple[Any, str]]:
-        yield docc.UnrollTransform(self.loop(loop)), loop
-
-    def _parallel(self, loop: str) -> Iterator[tuple[Any, str]]:
-        yield docc.OMPTransform(self.loop(loop)), loop
-
-    def _stage(self, loop: str, container: str, way: str = "auto") -> Iterator[tuple[Any, str]]:
-        scope = self.loop(loop)
-        data = self._data.get(container)
-        if data is None:
-            raise self._refusal(f"there is no container {container} in this nest")
-        label = f"{loop}.load"
-        whole = _copies_whole_tiles(scope)
-        for node in _accesses(scope.body, data):
-            if way == "out" and whole:
-                yield docc.OutLocalStorage(scope, node), label
-            elif way == "in" and whole:
-                yield docc.InLocalStorage(scope, node), label
-            elif not _has_branch(scope.body):
-                yield docc.LocalStorage(scope, node), label
-
-
-_MAKERS: dict[str, Callable[..., Iterator[tuple[Any, str]]]] = {
-    "tile": Workbench._tile,
-    "interchange": Workbench._interchange,
-    "skew": Workbench._skew,
-    "distribute": Workbench._distribute,
-    "peel": Workbench._peel,
-    "fuse": Workbench._fuse,
-    "collapse": Workbench._collapse,
-    "fuse_tiles": Workbench._fuse_tiles,
-    "stage": Workbench._stage,
-    "vectorize": Workbench._vectorize,
-    "unroll": Workbench._unroll,
-    "parallel": Workbench._parallel,
-}
-
-OPERATIONS = tuple(_MAKERS)
+OPERATIONS = (*TRANSFORMATIONS, *REWRITES)
 """The steps that `apply_steps` knows."""
 
 
 def _is_copy(name: str, base: str) -> bool:
     rest = name.removeprefix(base)
     return rest != name and rest.startswith((".rest", ".part"))
-
-
-def _made_loop(transformation: Any) -> int | None:
-    """Element id of the loop that a transformation says it made."""
-    for attribute in ("outer_loop", "collapsed_loop", "fused_loop"):
-        try:
-            made = getattr(transformation, attribute, None)
-        except RuntimeError:
-            continue
-        if made is not None:
-            return made.element_id
-    return None
-
-
-def _is_split(transformation: Any) -> bool:
-    return isinstance(transformation, docc.LoopDistribute | docc.MapFusion)
-
-
-def _copies_whole_tiles(scope: Any) -> bool:
-    """Whether every loop inside `scope` runs its full constant tile.
-
-    docc's InLocalStorage and OutLocalStorage copy a tile without looking at where the array ends
-    (seen with 0.8.1: rows past the end are read and written back). That is only right where a peel
-    has split the incomplete tiles off; elsewhere LocalStorage, which guards its copies, is used.
-    """
-    return not _has_branch(scope.body) and not any(
-        "And" in getattr(loop, "condition", "") for loop in _loops(scope.body)
-    )
-
-
-def _elements(element: Any) -> Iterator[Any]:
-    """All control-flow elements below a sequence, in program order."""
-    for child in element.children():
-        yield child
-        if isinstance(child, docc.IfElse):
-            for case in child.cases():
-                yield from _elements(case)
-        elif hasattr(child, "body"):
-            yield from _elements(child.body)
-
-
-def _loops(sequence: Any) -> Iterator[Any]:
-    return (e for e in _elements(sequence) if hasattr(e, "body"))
-
-
-def _has_branch(sequence: Any) -> bool:
-    return any(isinstance(e, docc.IfElse) for e in _elements(sequence))
-
-
-def _accesses(sequence: Any, data: str) -> Iterator[Any]:
-    """Access nodes of container `data` below `sequence`."""
-    for element in _elements(sequence):
-        if isinstance(element, docc.Block):
-            for node in element.dataflow.data_nodes:
-                if node.data == data:
-                    yield node

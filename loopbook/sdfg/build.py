@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import compiler, program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg.threads import improve_threads
 
 BUILD_SECONDS = 60.0
 BUILD_BYTES = 6 << 30
@@ -31,12 +34,14 @@ class Built:
         owners: element id of each outermost loop in the finished program to the position of the
             nest that it came from, for reading the timers. For docc's own schedule: its place.
         recipes: the steps that were applied to each nest.
+        seconds: that applying them and compiling took; 0 for a compile that was not needed.
     """
 
     library: Path
     code: str
     owners: Mapping[int, int]
     recipes: Mapping[int, tuple[StepPair, ...]]
+    seconds: tuple[float, float] = (0.0, 0.0)
 
 
 def build_baseline(text: str, target: str, folder: Path, *, timers: bool = False) -> Built:
@@ -66,14 +71,11 @@ def build_tuned(
     *,
     timers: bool = False,
     lenient: bool = False,
-    known: frozenset[str] = frozenset(),
 ) -> Built:
     """Prepare the SDFG, apply recipes to its nests, finish with docc's schedule, and compile.
 
     Args:
         lenient: leave out steps that do not fit instead of raising `IllegalStepError`.
-        known: codes (see `Built`) that need no compile any more: their `library` comes back as a
-            path that does not exist.
 
     Raises:
         SdfgError: docc cannot read or normalise the text.
@@ -91,11 +93,28 @@ def build_tuned(
         folder,
         timers,
         lenient,
-        known,
         seconds=BUILD_SECONDS,
         memory=BUILD_BYTES,
         what="the compile",
     )
+
+
+def build_once(
+    text: str,
+    target: str,
+    recipes: Recipes,
+    folder: Path,
+    lenient: bool,
+    codes: Path,
+) -> Built:
+    """`build_tuned` with timers, in this very process, for a builder that has nothing to lose.
+
+    Args:
+        codes: a folder with an empty file for each code that is known: such code is not compiled
+            again, and its `library` is a path that does not exist.
+    """
+    compiler.activate(quick=True)
+    return _tuned(text, target, recipes, folder, True, lenient, codes)
 
 
 Transformed = tuple[StructuredSDFG, dict[int, int], dict[int, tuple[StepPair, ...]]]
@@ -114,9 +133,10 @@ def transform(text: str, target: str, recipes: Recipes, *, lenient: bool = False
         bench = Workbench(sdfg, nest)
         steps = recipes.get(nest.position, ())
         applied[nest.position] = _apply(bench, steps, lenient)
+        sdfg = bench.sdfg
         owners |= dict.fromkeys(bench.names.values(), nest.position)
     before = [owners.get(element) for element in _outermost(sdfg)]
-    program.finish(sdfg, target)
+    sdfg = improve_threads(program.finish(sdfg, target))
     after = _outermost(sdfg)
     if len(before) != len(after):
         return sdfg, {}, applied
@@ -156,14 +176,23 @@ def _tuned(
     folder: Path,
     timers: bool,
     lenient: bool,
-    known: frozenset[str],
+    codes: Path | None = None,
 ) -> Built:
+    begun = time.perf_counter()
     sdfg, owners, applied = transform(text, target, recipes, lenient=lenient)
     code = _code(sdfg)
-    if code in known:
-        return Built(folder / "known", code, owners, applied)
-    return Built(program.build(sdfg, folder, target, timers=timers), code, owners, applied)
+    applying = time.perf_counter() - begun
+    if codes is not None and (codes / code).exists():
+        return Built(folder / "known", code, owners, applied, (applying, 0.0))
+    library = program.build(sdfg, folder, target, timers=timers)
+    compiling = time.perf_counter() - begun - applying
+    return Built(library, code, owners, applied, (applying, compiling))
+
+
+_PRIVATE = re.compile(r"\bprivate\(([^)]*)\)")
 
 
 def _code(sdfg: StructuredSDFG) -> str:
-    return hashlib.sha256(sdfg.to_cpp().encode()).hexdigest()[:32]
+    """Hash of the generated C++. docc lists private variables in another order every time."""
+    text = _PRIVATE.sub(lambda found: " ".join(sorted(found[1].split(", "))), sdfg.to_cpp())
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

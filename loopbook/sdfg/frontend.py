@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import tempfile
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 from docc.compiler.compiled_sdfg import CompiledSDFG
 from docc.compiler.docc_program import DoccOptions
 from docc.python.python_program import PythonProgram
 from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import RunError, SdfgError
+from loopbook.sdfg import scratch
 from loopbook.sdfg.stderr import quiet_stderr
 
 Pipe = Callable[[StructuredSDFG, Path], Path]
@@ -36,7 +38,7 @@ class PipedProgram(PythonProgram):
     ) -> str:
         """Called by docc with the freshly parsed SDFG."""
         self.last_sdfg = sdfg
-        folder = Path(output_folder or tempfile.mkdtemp(prefix="loopbook-"))
+        folder = Path(output_folder) if output_folder else scratch.make()
         return str(self._pipe(sdfg, folder))
 
 
@@ -61,6 +63,18 @@ def trace(func: Callable[..., Any], args: Sequence[Any]) -> str:
     raise AssertionError("docc's compile skipped its pipeline")
 
 
+def size_symbols(func: Callable[..., Any], args: Sequence[Any]) -> dict[str, int]:
+    """Values of the size symbols in the SDFG of ``func(*args)``: the integers among the arguments,
+    and what docc's frontend makes of the shapes of arrays, one symbol for each distinct size,
+    numbered in the order of the arguments and their dimensions."""
+    shapes = (size for arg in args if isinstance(arg, np.ndarray) for size in arg.shape)
+    symbols = {f"_s{number}": size for number, size in enumerate(dict.fromkeys(shapes))}
+    for name, value in zip(inspect.signature(func).parameters, args, strict=False):
+        if isinstance(value, (int, np.integer)):
+            symbols[name] = int(value)
+    return symbols
+
+
 def bind(func: Callable[..., Any], args: Sequence[Any], library: Path) -> CompiledSDFG:
     """A callable for `library`, which was built from the SDFG of ``func(*args)``.
 
@@ -69,19 +83,28 @@ def bind(func: Callable[..., Any], args: Sequence[Any], library: Path) -> Compil
     Raises:
         RunError: if the library cannot be loaded.
     """
+    check_loads(library)
+    return _compile(func, args, lambda sdfg, folder: library)
+
+
+def check_loads(library: Path) -> None:
+    """Load a library; docc's own words for one that does not are misleading.
+
+    Raises:
+        RunError: if it cannot be loaded.
+    """
     try:
         ctypes.CDLL(str(library))
     except OSError as error:
         raise RunError(f"cannot load the compiled program: {error}") from None
-    return _compile(func, args, lambda sdfg, folder: library)
 
 
 def _compile(func: Callable[..., Any], args: Sequence[Any], pipe: Pipe) -> CompiledSDFG:
     program = PipedProgram(func, DoccOptions(target="none"), pipe)
-    with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
+    with scratch.folder() as folder:
         try:
             with quiet_stderr():
-                return program.compile(*args, output_folder=str(Path(folder) / "docc"))
+                return program.compile(*args, output_folder=str(folder / "docc"))
         except (_Traced, SdfgError):
             raise
         except Exception as error:  # docc's frontend raises whatever its visitors meet

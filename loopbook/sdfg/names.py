@@ -16,7 +16,8 @@ from loopbook.sdfg import expr
 
 Json = dict[str, Any]
 
-_UNTOUCHED = {"debug_info", "type", "sub_type", "code", "function_stem", "base_type", "data_type"}
+UNTOUCHED = {"debug_info", "type", "sub_type", "code", "function_stem", "base_type", "data_type"}
+"""Keys of docc's elements whose texts are no expressions."""
 
 
 def separate_loops(sdfg: Json) -> None:
@@ -71,15 +72,13 @@ def _escaping(element: Json, counted: frozenset[str], shared: set[str]) -> set[s
         name = element["indvar"]
         if name in counted:
             found.add(name)
-        found |= _mentioned(own.get("init", ""), shared) - counted
+        found |= mentioned(own.get("init", ""), shared) - counted
         counted = counted | {name}
         own.pop("init", None)
     for case in element.get("branches", ()):
-        found |= _mentioned(case.get("condition", ""), shared) - counted
-    found |= _mentioned(own, shared) - counted
-    for written in _written(element):
-        if written in shared:
-            found.add(written)
+        found |= mentioned(case.get("condition", ""), shared) - counted
+    found |= mentioned(own, shared) - counted
+    found |= shared.intersection(_written(element))
     for child in _inner(element):
         found |= _escaping(child, counted, shared)
     return found
@@ -97,13 +96,14 @@ def _written(element: Json) -> Iterator[str]:
                 yield data[edge["dst"]]
 
 
-def _mentioned(value: Any, names: set[str]) -> set[str]:
+def mentioned(value: Any, names: set[str]) -> set[str]:
+    """Which of the names occur in expressions below an element, or as data."""
     if isinstance(value, str):
         return names.intersection(expr.symbols(value))
     if isinstance(value, dict):
-        parts = [_mentioned(v, names) for k, v in value.items() if k not in _UNTOUCHED]
+        parts = [mentioned(v, names) for k, v in value.items() if k not in UNTOUCHED]
     elif isinstance(value, list):
-        parts = [_mentioned(v, names) for v in value]
+        parts = [mentioned(v, names) for v in value]
     else:
         return set()
     return set().union(*parts)
@@ -112,18 +112,19 @@ def _mentioned(value: Any, names: set[str]) -> set[str]:
 def _rename_loop(loop: Json, name: str, fresh: str) -> None:
     """Rename in place: the loops further inside are known to the caller by reference."""
     init = loop.pop("init")  # evaluated outside the loop
-    _rename(loop, {name: fresh})
+    rename(loop, {name: fresh})
     loop["init"] = init
 
 
-def _rename(value: Any, names: dict[str, str]) -> None:
+def rename(value: Any, names: dict[str, str]) -> None:
+    """Replace names, or put expressions for them, in all expressions below an element, in place."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in list(items):
         if isinstance(inner, str):
-            if key not in _UNTOUCHED:
+            if key not in UNTOUCHED:
                 value[key] = expr.substitute(inner, names)
-        elif isinstance(inner, dict | list) and key not in _UNTOUCHED:
-            _rename(inner, names)
+        elif isinstance(inner, dict | list) and key not in UNTOUCHED:
+            rename(inner, names)
 
 
 def _fresh(name: str, number: int, taken: set[str]) -> str:

@@ -7,32 +7,36 @@ things: loops ``L0…`` in preorder, arrays ``A0…`` and scalars ``S0…`` by f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 from loopbook.errors import SdfgError
 from loopbook.sdfg import expr, strides
+from loopbook.sdfg.document import (
+    Json,
+    Types,
+    assigned_symbols,
+    blocks,
+    opcode,
+    outermost,
+    reductions,
+    subset,
+)
 from loopbook.sdfg.nest import (
-    DTYPES,
-    OPCODES,
     Access,
     Block,
     Bound,
     Branch,
-    Container,
     Loop,
     Nest,
     NodeRef,
     Operation,
 )
 from loopbook.sdfg.order import container_roles, is_data, program_order
+from loopbook.sdfg.vocabulary import Vocabulary
 
-LOOP_TYPES = ("for", "map", "while")
 MAX_LOOPS = 512
 MAX_NODES = 50_000
-
-Json = dict[str, Any]
 
 
 def read_nests(sdfg: Json) -> list[Nest]:
@@ -43,7 +47,7 @@ def read_nests(sdfg: Json) -> list[Nest]:
     """
     try:
         containers = sdfg["containers"]
-        loops = list(_outermost(sdfg["root"]))
+        loops = list(outermost(sdfg["root"]))
         return [_Reader(containers, position).read(loop) for position, loop in enumerate(loops)]
     except SdfgError:
         raise
@@ -53,27 +57,15 @@ def read_nests(sdfg: Json) -> list[Nest]:
         raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
 
 
-def _outermost(element: Json) -> Iterator[Json]:
-    """Outermost loops below `element`, through sequences and branches."""
-    if element.get("type") in LOOP_TYPES:
-        yield element
-    elif "branches" in element:
-        for case in element["branches"]:
-            yield from _outermost(case["root"])
-    else:
-        for child in element.get("children", ()):
-            yield from _outermost(child)
-
-
 class _Reader:
     """State of one walk over one nest."""
 
     def __init__(self, containers: Mapping[str, Json], position: int) -> None:
-        self._types = containers
+        self._types = Types(containers)
+        self._names = Vocabulary(self._types)
         self._position = position
         self._body: Json = {}
         self._loops: list[Loop] = []
-        self._containers: dict[str, Container] = {}
         self._branches: list[Branch] = []
         self._blocks: list[Block] = []
         self._operations: list[Operation] = []
@@ -81,19 +73,16 @@ class _Reader:
         self._contains: list[tuple[NodeRef, NodeRef]] = []
         self._order: list[tuple[NodeRef, NodeRef]] = []
         self._flows: list[tuple[NodeRef, NodeRef]] = []
-        self._symbols: dict[str, str] = {}
-        self._scope: dict[str, str] = {}
-        self._changing: set[str] = set()
         self._text: list[str] = []
 
     def read(self, loop: Json) -> Nest:
-        self._changing = set(_assigned_symbols(loop))
+        self._names.changing = set(assigned_symbols(loop))
         self._body = loop
         self._loop(loop, parent=-1, guards=())
         return Nest(
             position=self._position,
             loops=tuple(self._loops),
-            containers=tuple(self._containers.values()),
+            containers=tuple(self._names.containers.values()),
             branches=tuple(self._branches),
             blocks=tuple(self._blocks),
             operations=tuple(self._operations),
@@ -101,7 +90,7 @@ class _Reader:
             contains=tuple(self._contains),
             order=tuple(self._order),
             flows=tuple(self._flows),
-            symbols=tuple(self._symbols),
+            symbols=tuple(self._names.symbols),
             canonical="\n".join(self._text),
             body=loop,
         )
@@ -116,9 +105,9 @@ class _Reader:
         indvar = str(loop.get("indvar", ""))
         init, condition, update = (str(loop.get(k, "")) for k in ("init", "condition", "update"))
         kind = loop["type"] if loop["type"] != "for" else loop.get("sub_type", "for")
-        init_text = self._canonical(init) if init else ""
-        shadowed = self._scope.get(indvar)
-        self._scope[indvar] = f"L{index}"
+        init_text = self._names.canonical(init) if init else ""
+        shadowed = self._names.scope.get(indvar)
+        self._names.scope[indvar] = f"L{index}"
         step = strides.step(indvar, update)
         bound, trip = self._bounds(indvar, init, condition, step)
         schedule = str(loop.get("schedule_type", {}).get("value", ""))
@@ -140,17 +129,18 @@ class _Reader:
             )
         )
         bounds = "; ".join(
-            [init_text] + [self._canonical(text) if text else "" for text in (condition, update)]
+            [init_text]
+            + [self._names.canonical(text) if text else "" for text in (condition, update)]
         )
         self._text.append(f"{kind} L{index} [{bounds}] {schedule} {{")
         node = ("loop", index)
         self._children(loop["root"], node, index, guards)
-        reductions = [(r["op"], self._container(r["container"])) for r in _reductions(loop)]
-        self._text.append(" ".join(["}", *sorted(f"{op}:{c.name}" for op, c in reductions)]))
+        sums = [f"{r['op']}:{self._names.container(r['container']).name}" for r in reductions(loop)]
+        self._text.append(" ".join(["}", *sorted(sums)]))
         if shadowed is None:
-            self._scope.pop(indvar, None)
+            self._names.scope.pop(indvar, None)
         else:
-            self._scope[indvar] = shadowed
+            self._names.scope[indvar] = shadowed
         return node
 
     def _children(
@@ -191,7 +181,7 @@ class _Reader:
         index = len(self._branches)
         condition = str(case["condition"])
         self._branches.append(Branch(index, loop, condition, int(element["element_id"])))
-        self._text.append(f"if {self._canonical(condition)} {{")
+        self._text.append(f"if {self._names.canonical(condition)} {{")
         node = ("branch", index)
         self._children(case["root"], node, loop, (*guards, index))
         self._text.append("}")
@@ -216,11 +206,11 @@ class _Reader:
         block = self._block(element, loop, guards)
         for assignment in element["assignments"]:
             symbol, expression = str(assignment["symbol"]), str(assignment["expression"])
-            text = self._canonical(expression)
+            text = self._names.canonical(expression)
             operation = self._operation(block, "symbol", "int64", 0)
             access = self._access(block, operation, symbol, True, "_out", ())
             self._flows.append((("operation", operation), ("access", access)))
-            target = self._containers[symbol].name
+            target = self._names.containers[symbol].name
             self._text.append(f"{target} := {text}")
         return ("block", block)
 
@@ -239,8 +229,8 @@ class _Reader:
             if "data" in node:
                 self._references(block, key, nodes, inputs, writers)
                 continue
-            op = _opcode(node)
-            dtype = self._operation_dtype(node, inputs[key], outputs[key], nodes)
+            op = opcode(node)
+            dtype = self._types.operation_dtype(node, inputs[key], outputs[key], nodes)
             operation = self._operation(block, op, dtype, len(inputs[key]))
             reads = [
                 self._read(block, operation, nodes[int(edge["src"])], edge, writers)
@@ -255,7 +245,7 @@ class _Reader:
                     str(target["data"]),
                     True,
                     str(edge["src_conn"]),
-                    _subset(edge),
+                    subset(edge),
                 )
                 writers[int(edge["dst"])] = access
                 self._flows.append((("operation", operation), ("access", access)))
@@ -269,7 +259,7 @@ class _Reader:
         if "data_type" in source:
             return str(source["data"])
         access = self._access(
-            block, operation, str(source["data"]), False, str(edge["dst_conn"]), _subset(edge)
+            block, operation, str(source["data"]), False, str(edge["dst_conn"]), subset(edge)
         )
         self._flows.append((("access", access), ("operation", operation)))
         written = writers.get(int(edge["src"]))
@@ -290,7 +280,7 @@ class _Reader:
             source = nodes[int(edge["src"])]
             if "data" not in source or "data_type" in source:
                 continue
-            dtype = self._dtype(str(source["data"]))
+            dtype = self._types.dtype(str(source["data"]))
             operation = self._operation(block, "reference", dtype, 1)
             read = self._read(block, operation, source, edge, writers)
             access = self._access(block, operation, str(nodes[key]["data"]), True, "_out", ())
@@ -307,9 +297,9 @@ class _Reader:
         connector: str,
         subset: tuple[str, ...],
     ) -> int:
-        container = self._container(data, write)
+        container = self._names.container(data, write)
         classes = tuple(
-            strides.stride(subset, loop.indvar, self._scope, self._changing)
+            strides.stride(subset, loop.indvar, self._names.scope, self._names.changing)
             for loop in self._enclosing(self._blocks[block].parent)
         )
         index = len(self._accesses)
@@ -321,127 +311,34 @@ class _Reader:
     @cached_property
     def _roles(self) -> dict[str, int]:
         """What tells containers without a name apart: the part that each plays in the nest."""
-        flows = [block["dataflow"] for block in _blocks(self._body)]
+        flows = [block["dataflow"] for block in blocks(self._body)]
         data = {node["data"] for flow in flows for node in flow["nodes"] if is_data(node)}
-        kinds = {name: f"{self._dtype(name)} {self._is_array(name)}" for name in data}
-        return container_roles(flows, kinds, _opcode)
+        kinds = {name: f"{self._types.dtype(name)} {self._types.is_array(name)}" for name in data}
+        return container_roles(flows, kinds, opcode)
 
     def _describe(self, node: Json) -> str:
         """What is known of a dataflow node so far, free of the program's names."""
         if "data" not in node:
-            return _opcode(node)
+            return opcode(node)
         data = str(node["data"])
         if "data_type" in node:
             return f"={data}"
-        if data in self._containers:
-            return self._containers[data].name
-        if data in self._scope:
-            return self._scope[data]
+        if data in self._names.containers:
+            return self._names.containers[data].name
+        if data in self._names.scope:
+            return self._names.scope[data]
         return f"?{self._roles[data]}"
 
     def _index(self, edge: Json) -> str:
         """An edge's subset, free of the program's names."""
-        return ",".join(expr.normal_form(text, self._mark("")) for text in _subset(edge))
+        return ",".join(expr.normal_form(text, self._names.marked("")) for text in subset(edge))
 
     def _access_text(self, index: int) -> str:
         access = self._accesses[index]
-        name = next(c.name for c in self._containers.values() if c.index == access.container)
+        name = next(c.name for c in self._names.containers.values() if c.index == access.container)
         if not access.subset:
             return name
-        return f"{name}[{','.join(self._canonical(text) for text in access.subset)}]"
-
-    # -- names and types ------------------------------------------------------------------------
-
-    def _container(self, data: str, write: bool = False) -> Container:
-        known = self._containers.get(data)
-        if known is None:
-            is_array = self._is_array(data)
-            letter = "A" if is_array else "S"
-            number = sum(c.is_array == is_array for c in self._containers.values())
-            known = Container(
-                len(self._containers), f"{letter}{number}", data, self._dtype(data), is_array, write
-            )
-            self._containers[data] = known
-        elif write and not known.written:
-            known = Container(
-                known.index, known.name, known.data, known.dtype, known.is_array, True
-            )
-            self._containers[data] = known
-        return known
-
-    def _type(self, data: str) -> Json:
-        try:
-            return self._types[data]
-        except KeyError:
-            if data.startswith("__nullptr") or data.startswith("__daisy_nullptr"):
-                return {"type": "pointer"}
-            raise SdfgError(f"the SDFG uses {data!r} but does not declare it") from None
-
-    def _is_array(self, data: str) -> bool:
-        return self._type(data).get("type") != "scalar"
-
-    def _dtype(self, data: str) -> str:
-        described = self._type(data)
-        while "primitive_type" not in described:
-            inner = described.get("pointee_type") or described.get("element_type")
-            if not isinstance(inner, dict):
-                return "void"
-            described = inner
-        return DTYPES[int(described["primitive_type"])]
-
-    def _operation_dtype(
-        self,
-        node: Json,
-        inputs: list[Json],
-        outputs: list[Json],
-        nodes: Mapping[int, Json],
-    ) -> str:
-        if "primitive_type" in node:
-            return DTYPES[int(node["primitive_type"])]
-        ends = [nodes[int(e["dst"])] for e in outputs] + [nodes[int(e["src"])] for e in inputs]
-        for end in ends:
-            if "data" in end and "data_type" not in end:
-                return self._dtype(str(end["data"]))
-        return "void"
-
-    def _canonical(self, text: str) -> str:
-        """`text` with canonical names; size symbols are numbered whatever they are called."""
-        unknown = sorted(
-            {
-                name
-                for name in expr.symbols(text)
-                if name in self._types
-                and name not in self._scope
-                and name not in self._containers
-                and name not in self._symbols
-            }
-        )
-        if len(unknown) > 1:
-            unknown.sort(key=lambda name: expr.normal_form(text, self._mark(name)))
-        for name in unknown:
-            if name in self._changing:
-                self._container(name)
-            else:
-                self._symbols[name] = f"N{len(self._symbols)}"
-        return expr.normal_form(text, self._rename)
-
-    def _rename(self, name: str) -> str:
-        if name in self._scope:
-            return self._scope[name]
-        if name in self._containers:
-            return self._containers[name].name
-        return self._symbols.get(name, name)
-
-    def _mark(self, chosen: str) -> Callable[[str], str]:
-        """A renaming that tells `chosen` from all other names that are not known yet."""
-
-        def rename(name: str) -> str:
-            if name == chosen:
-                return "@"
-            renamed = self._rename(name)
-            return "?" if renamed == name and name in self._types else renamed
-
-        return rename
+        return f"{name}[{','.join(self._names.canonical(text) for text in access.subset)}]"
 
     # -- affine analysis ------------------------------------------------------------------------
 
@@ -457,59 +354,9 @@ class _Reader:
     ) -> tuple[Bound, int | None]:
         if not indvar:
             return Bound.UNKNOWN, None
-        names = {*expr.symbols(init), *expr.symbols(condition)}.intersection(self._types)
-        bound = strides.bound(names - {indvar}, self._scope, self._changing)
+        words = {*expr.symbols(init), *expr.symbols(condition)} - {indvar}
+        names = {word for word in words if word in self._types}
+        bound = strides.bound(names, self._names.scope, self._names.changing)
         if bound != Bound.CONSTANT:
             return bound, None
         return bound, strides.trip_count(indvar, init, condition, step)
-
-
-def _assigned_symbols(element: Json) -> Iterator[str]:
-    """Integer scalars that the element's code gives values to (not the loops' own variables)."""
-    if element["type"] == "assignment_block":
-        for assignment in element["assignments"]:
-            yield str(assignment["symbol"])
-    elif element["type"] == "block":
-        flow = element["dataflow"]
-        data = {int(n["element_id"]): n.get("data") for n in flow["nodes"]}
-        for edge in flow["edges"]:
-            target = data.get(int(edge["dst"]))
-            if target is not None and not edge.get("subset"):
-                yield str(target)
-    elif "branches" in element:
-        for case in element["branches"]:
-            yield from _assigned_symbols(case["root"])
-    else:
-        children = element.get("children") or element.get("root", {}).get("children", ())
-        for child in children:
-            yield from _assigned_symbols(child)
-
-
-def _reductions(loop: Json) -> list[Json]:
-    """docc's list of what a reduce loop accumulates: operator and container."""
-    return list(loop.get("reductions", ()))
-
-
-def _blocks(element: Json) -> Iterator[Json]:
-    """Blocks with dataflow below `element`, in program order."""
-    if element["type"] == "block":
-        yield element
-    elif "branches" in element:
-        for case in element["branches"]:
-            yield from _blocks(case["root"])
-    else:
-        for child in element.get("children") or element.get("root", {}).get("children", ()):
-            yield from _blocks(child)
-
-
-def _opcode(node: Json) -> str:
-    code = node.get("code")
-    if node.get("type") == "tasklet" and isinstance(code, int):
-        return OPCODES[code]
-    if code == "CMath":
-        return f"cmath:{node.get('function_stem', node.get('name', ''))}"
-    return f"lib:{code}"
-
-
-def _subset(edge: Json) -> tuple[str, ...]:
-    return tuple(str(text) for text in edge.get("subset", ()))

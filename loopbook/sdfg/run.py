@@ -6,6 +6,7 @@ a program that writes past its arrays is caught even where the numbers still com
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,8 +25,12 @@ from loopbook.sdfg.timers import Timers
 
 RUN_SECONDS = 120.0
 RUN_BYTES = 12 << 30
-LONG_RUN = 0.25
-"""Runs of more seconds than this are timed from the first one on."""
+LONG_RUN = 0.1
+"""Libraries that run for more seconds than this are timed from their first run on: warming up does
+not matter to them."""
+
+MISSED = 0.0626
+"""How often a median may lie outside its interval: just more than five values can promise."""
 
 GUARD_BYTES = 4096
 GUARD_VALUE = 0xA5
@@ -65,6 +70,13 @@ class Times:
         for position, total in sums.items():
             self.nests.setdefault(position, []).append(total)
 
+    def scaled(self, factor: float) -> Times:
+        """The times of a machine that is `factor` times slower."""
+        return Times(
+            [seconds * factor for seconds in self.seconds],
+            {position: [s * factor for s in runs] for position, runs in self.nests.items()},
+        )
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -72,16 +84,46 @@ class Schedule:
 
     Attributes:
         repeats: rounds at most; in each, every library runs once.
-        seconds: no new round begins after this time.
-        at_least: rounds that are run even when the time is over.
+        seconds: a library that has run for so long is not run again.
+        at_least: runs of each library, however long they take.
         give_up: stop as soon as the last library takes more than this many times the first one's
             fastest run; 0 never stops early.
+        width: stop as soon as the confidence interval of the last library's speedup over the first
+            one is narrower than this share of it; 0 never does.
     """
 
     repeats: int = 7
     seconds: float = 2.0
     at_least: int = 2
     give_up: float = 0.0
+    width: float = 0.0
+
+    def enough(self, times: Sequence[Times], lost: float) -> bool:
+        """Whether what has been measured tells all that there is to know.
+
+        Args:
+            lost: a speedup that the last library must have a chance to reach.
+        """
+        first, last = times[0].seconds, times[-1].seconds
+        if self.give_up and min(last) > self.give_up * min(first):
+            return True
+        low, high = median_interval([a / b for a, b in zip(first, last, strict=False)])
+        return high < lost or high - low < self.width * low
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """An interval that holds the median with a probability of about 94 % or more, whatever the
+    distribution (order statistics; David and Nagaraja 2003, section 7.1). Infinite for fewer than
+    five values.
+    """
+    ordered, outside = sorted(values), 0
+    tail = total = 0.5 ** len(ordered)
+    if 2 * tail > MISSED:
+        return 0.0, math.inf
+    while 2 * (tail + (total := total * (len(ordered) - outside) / (outside + 1))) <= MISSED:
+        tail += total
+        outside += 1
+    return ordered[outside], ordered[-1 - outside]
 
 
 class Binding:
@@ -125,21 +167,33 @@ class Binding:
             self._results, library, seconds=seconds, memory=memory, what="the kernel"
         )
 
+    def run_once(
+        self, built: Built, *, seconds: float = RUN_SECONDS, memory: int = RUN_BYTES
+    ) -> tuple[list[np.ndarray], Times]:
+        """`results` of a library, and how long that one run took.
+
+        Raises:
+            RunError: the run crashed, hung, took too much memory or wrote past its arrays.
+        """
+        return run_limited(self._run_once, built, seconds=seconds, memory=memory, what="the kernel")
+
     def measure(
         self,
         builts: Sequence[Built],
         schedule: Schedule,
         expected: Sequence[np.ndarray] | None = None,
         *,
+        tolerant: bool = False,
         seconds: float = RUN_SECONDS,
         memory: int = RUN_BYTES,
     ) -> list[Times]:
         """Run libraries in turn and time them, after one run of each to check its numbers.
 
-        That first run is not timed, unless runs are so long that warming up cannot matter.
+        That first run is not timed, unless it is so long that warming up cannot matter.
 
         Args:
             expected: what `results` gave for the unoptimised program; None checks no numbers.
+            tolerant: see `in_turn`.
 
         Raises:
             WrongResultError: a library's numbers differ from `expected`.
@@ -150,19 +204,26 @@ class Binding:
             list(builts),
             schedule,
             expected,
+            tolerant,
             seconds=seconds,
             memory=memory,
             what="the kernel",
         )
 
-    # -- in the child ---------------------------------------------------------------------------
+    # -- in a child ---------------------------------------------------------------------------
 
-    def _load(self, libraries: Sequence[Path]) -> Sequence[Program]:
-        """Callables for libraries that differ only in their code."""
+    def load(self, libraries: Sequence[Path]) -> Sequence[Program]:
+        """Load libraries that differ only in their code into this very process."""
         first = self._bind(libraries[0])
+        return [first, *self.load_more(first, libraries[1:])]
+
+    def load_more(self, first: Program, libraries: Sequence[Path]) -> Sequence[Program]:
+        """Load more libraries like one that is loaded."""
         if not isinstance(first, CompiledSDFG):
-            return [first, *map(self._bind, libraries[1:])]
-        return [first] + [
+            return [*map(self._bind, libraries)]
+        for library in libraries:
+            frontend.check_loads(library)
+        return [
             CompiledSDFG(
                 str(library),
                 first.sdfg,
@@ -172,7 +233,7 @@ class Binding:
                 first.output_shapes,
                 first.output_strides,
             )
-            for library in libraries[1:]
+            for library in libraries
         ]
 
     def _outputs(self, program: Program, returned: Any) -> list[np.ndarray]:
@@ -183,49 +244,90 @@ class Binding:
         return [np.array(value) for value in values]
 
     def _results(self, library: Path) -> list[np.ndarray]:
-        Timers()  # docc's own would want PAPI, or end the process
+        return self._run_once(Built(library, "", {}, {}))[0]
+
+    def _run_once(self, built: Built) -> tuple[list[np.ndarray], Times]:
+        timers = Timers()  # docc's own would want PAPI, or end the process
         arguments = _Guarded(self._args)
         values = arguments.fresh()
-        program = self._load([library])[0]
+        program = self.load([built.library])[0]
+        timers.reset()
+        begun = time.perf_counter()
         returned = program(*values)
+        times = Times()
+        times.add(time.perf_counter() - begun, built.owners, timers.read())
         arguments.check()
-        return [a.copy() for a in self._pick(values)] + self._outputs(program, returned)
+        return [a.copy() for a in self._pick(values)] + self._outputs(program, returned), times
 
     def _measure(
         self,
         builts: list[Built],
         schedule: Schedule,
         expected: Sequence[np.ndarray] | None,
+        tolerant: bool,
     ) -> list[Times]:
         timers = Timers()
+        programs = self.load([built.library for built in builts])
+        return self.in_turn(programs, builts, timers, schedule, expected, tolerant=tolerant)
+
+    def in_turn(
+        self,
+        programs: Sequence[Program],
+        builts: Sequence[Built],
+        timers: Timers,
+        schedule: Schedule,
+        expected: Sequence[np.ndarray] | None,
+        *,
+        trusted: int = 0,
+        lost: float = 0.0,
+        tolerant: bool = False,
+    ) -> list[Times]:
+        """Run loaded libraries in turn, in this very process (see `measure`).
+
+        Args:
+            trusted: so many of the libraries, from the first on, need no check of their numbers.
+            lost: see `Schedule.enough`.
+            tolerant: leave libraries with wrong numbers out, with no times, instead of raising.
+        """
         arguments = _Guarded(self._args)
-        programs = self._load([built.library for built in builts])
         times = [Times() for _ in builts]
-        firsts = []
-        for program in programs:
+        spent = [0.0] * len(builts)
+        wrong: set[int] = set()
+
+        def run(place: int) -> tuple[float, list[Any], Any]:
             values = arguments.fresh()
             timers.reset()
             begun = time.perf_counter()
-            returned = program(*values)
-            firsts.append((time.perf_counter() - begun, timers.read()))
+            returned = programs[place](*values)
+            return time.perf_counter() - begun, values, returned
+
+        def keep(place: int, seconds: float) -> None:
+            times[place].add(seconds, builts[place].owners, timers.read())
+            spent[place] += seconds
+
+        for place in range(len(builts)):
+            seconds, values, returned = run(place)
             arguments.check()
-            if expected is not None:
-                compare(self._pick(values) + self._outputs(program, returned), expected)
-        if schedule.repeats and min(seconds for seconds, _ in firsts) > LONG_RUN:
-            for built, taken, (seconds, elements) in zip(builts, times, firsts, strict=True):
-                taken.add(seconds, built.owners, elements)
-        started = time.perf_counter()
-        for turn in range(schedule.repeats):
-            if turn >= schedule.at_least and time.perf_counter() - started > schedule.seconds:
-                break
-            for built, program, taken in zip(builts, programs, times, strict=True):
-                values = arguments.fresh()
-                timers.reset()
-                begun = time.perf_counter()
-                program(*values)
-                taken.add(time.perf_counter() - begun, built.owners, timers.read())
-            first, last = min(times[0].seconds), min(times[-1].seconds)
-            if schedule.give_up and last > schedule.give_up * first:
+            if place >= trusted and expected is not None:
+                try:
+                    compare(self._pick(values) + self._outputs(programs[place], returned), expected)
+                except WrongResultError:
+                    if not tolerant:
+                        raise
+                    wrong.add(place)
+                    continue
+            if schedule.repeats and seconds > LONG_RUN:
+                keep(place, seconds)
+        for _ in range(schedule.repeats):
+            due = [
+                place
+                for place, taken in enumerate(times)
+                if place not in wrong
+                and (len(taken.seconds) < schedule.at_least or spent[place] < schedule.seconds)
+            ]
+            for place in due:
+                keep(place, run(place)[0])
+            if not due or (not wrong and schedule.enough(times, lost)):
                 break
         return times
 

@@ -61,11 +61,12 @@ def run_limited(
         MemoryLimitError: it ran out of its memory.
     """
     receive, send = os.pipe()
+    parent = os.getpid()
     with tempfile.TemporaryFile() as stderr:
         pid = os.fork()
         if pid == 0:
             os.close(receive)
-            _child(function, args, send, stderr.fileno(), memory)
+            _child(function, args, send, stderr.fileno(), memory, parent)
         os.close(send)
         try:
             payload, in_time = _collect(receive, time.monotonic() + seconds)
@@ -84,41 +85,61 @@ def run_limited(
                 raise value
         if not in_time:
             raise DeadlineError(f"{what} did not end within {seconds:g} s")
-        raise _death(status, stderr, what)
+        raise death(status, stderr, what)
 
 
 def _child(
-    function: Callable[..., Any], args: tuple[Any, ...], send: int, stderr: int, memory: int
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    send: int,
+    stderr: int,
+    memory: int,
+    parent: int,
 ) -> NoReturn:
     """Runs in the child; never returns."""
     try:
-        os.setpgid(0, 0)
-        _die_with_parent()
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 1)
-        os.dup2(stderr, 2)
-        sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the child
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            answer: tuple[bool, Any] = (True, function(*args))
-        except LoopbookError as error:
-            answer = (False, error)
-        except MemoryError:
-            answer = (
-                False,
-                MemoryLimitError(f"more than {memory >> 20} MiB of memory were needed"),
-            )
-        except Exception as error:
-            words = _one_line(f"{type(error).__name__}: {error}")
-            kind = CompilerError if "ompilation failed" in words else KernelError
-            answer = (False, kind(words))
-        _send(send, pickle.dumps(answer))
+        confine(stderr, memory, parent)
+        _send(send, pickle.dumps(answer(function, args, memory)))
     except BaseException:  # the child must end here, whatever happened
         os._exit(70)
     os._exit(0)
+
+
+def confine(stderr: int, memory: int, parent: int) -> None:
+    """Make this process a child that harms nobody: no terminal, limited memory, a process group of
+    its own, and an end when its parent ends.
+
+    Args:
+        stderr: descriptor that takes what it says.
+        memory: limit on its address space, bytes.
+        parent: process id of its parent.
+    """
+    os.setpgid(0, 0)
+    _die_with_parent()
+    if os.getppid() != parent:  # it had ended before
+        os._exit(70)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.dup2(stderr, 2)
+    sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the child
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def answer(function: Callable[..., Any], args: tuple[Any, ...], memory: int) -> tuple[bool, Any]:
+    """True and what the function returned, or False and an error of ours for what it raised."""
+    try:
+        return True, function(*args)
+    except LoopbookError as error:
+        return False, error
+    except MemoryError:
+        return False, MemoryLimitError(f"more than {memory >> 20} MiB of memory were needed")
+    except Exception as error:
+        words = _one_line(f"{type(error).__name__}: {error}")
+        kind = CompilerError if "ompilation failed" in words else KernelError
+        return False, kind(words)
 
 
 def _die_with_parent() -> None:
@@ -153,7 +174,7 @@ def _kill_group(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _death(status: int, stderr: Any, what: str) -> RunError | CompilerError:
+def death(status: int, stderr: Any, what: str) -> RunError | CompilerError:
     """The error for a child that died without an answer, by its exit status and last words."""
     stderr.seek(0, os.SEEK_END)
     stderr.seek(max(0, stderr.tell() - 20_000))

@@ -18,6 +18,7 @@ from pathlib import Path
 import docc
 
 from loopbook.errors import CompilerError
+from loopbook.sdfg import scratch
 from loopbook.sdfg.compiler import find_compiler
 
 SOURCE = r"""
@@ -99,8 +100,8 @@ def timer_library() -> Path:
     library = Path(tempfile.gettempdir()) / f"loopbook-timers-{os.getuid()}-{tag}.so"
     if library.exists() and library.stat().st_uid == os.getuid():
         return library
-    with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
-        source, fresh = Path(folder) / "timers.cpp", Path(folder) / "timers.so"
+    with scratch.folder() as folder:
+        source, fresh = folder / "timers.cpp", folder / "timers.so"
         source.write_text(SOURCE)
         command = [compiler.path, "-O2", "-fPIC", "-shared", "-I", include, source, "-o", fresh]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -1,0 +1,111 @@
+"""How often loops run, at given sizes."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Mapping
+
+from loopbook.errors import SdfgError
+from loopbook.sdfg import expr
+from loopbook.sdfg.nest import Nest
+
+
+def trip_counts(nest: Nest, symbols: Mapping[str, int]) -> dict[str, int]:
+    """Loop name to how often it runs each time it is reached; where that depends on loops around
+    it, for a value in the middle of theirs.
+
+    Args:
+        symbols: values of the SDFG's size symbols. Loops whose bounds cannot be told from them are
+            left out.
+    """
+    values: dict[str, float] = dict(symbols)
+    counts: dict[str, int] = {}
+    for loop in nest.loops:
+        step = loop.step or 1
+        try:
+            first = _value(expr.polynomial(loop.init), values)
+            ends = list(_ends(expr.parse(loop.condition), loop.indvar, step, values))
+            if ends:
+                last = min(ends) if step > 0 else max(ends)
+                counts[loop.name] = max(0, math.ceil((last - first) / step))
+                values[loop.indvar] = (first + last) / 2
+        except (SdfgError, KeyError, ValueError, ArithmeticError):
+            continue
+    return counts
+
+
+def iterations(nest: Nest, trips: Mapping[str, int]) -> int | None:
+    """How often the bodies of all innermost loops run together; None if that cannot be told.
+
+    While loops, whose trips nobody knows, count as running once.
+
+    Args:
+        trips: what `trip_counts` gave. Loops that never run count as running once as well.
+    """
+    total = 0
+    inner = {loop.index for loop in nest.loops} - {loop.parent for loop in nest.loops}
+    for index in inner:
+        product = 1
+        for loop in nest.ancestry(index):
+            if loop.name in trips:
+                product *= max(1, trips[loop.name])
+            elif loop.kind != "while":
+                return None
+        total += product
+    return total
+
+
+def _ends(
+    condition: ast.expr, indvar: str, step: int, values: Mapping[str, float]
+) -> Iterator[float]:
+    """Where a loop's variable has to stop short of, for each part of its condition that tells."""
+    match condition:
+        case ast.Call(func=ast.Name(id="And"), args=parts):
+            for part in parts:
+                yield from _ends(part, indvar, step, values)
+        case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() as sign], comparators=[right]):
+            yield from _end(left, right, isinstance(sign, ast.LtE), indvar, step, values)
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE() as sign], comparators=[right]):
+            yield from _end(right, left, isinstance(sign, ast.GtE), indvar, step, values)
+
+
+def _end(
+    less: ast.expr,
+    more: ast.expr,
+    equal: bool,
+    indvar: str,
+    step: int,
+    values: Mapping[str, float],
+) -> Iterator[float]:
+    """Solves ``less < more``, or ``less <= more`` if `equal`, for a variable that is in it once."""
+    gap = dict(expr.polynomial(f"({ast.unparse(more)}) - ({ast.unparse(less)})"))
+    factor = gap.pop((indvar,), 0)
+    if factor * step < 0:
+        rest = _value(gap, values) + equal
+        yield math.ceil(rest / -factor) if step > 0 else math.floor(-rest / factor)
+
+
+def _value(polynomial: Mapping[tuple[str, ...], int], values: Mapping[str, float]) -> float:
+    """A polynomial's value.
+
+    Raises:
+        KeyError: it holds a symbol or function that is not known.
+    """
+    return sum(
+        factor * math.prod(_symbol(symbol, values) for symbol in monomial)
+        for monomial, factor in polynomial.items()
+    )
+
+
+def _symbol(text: str, values: Mapping[str, float]) -> float:
+    """The value of what a polynomial takes for one symbol: a name, or docc's floor division."""
+    if text in values:
+        return values[text]
+    match expr.parse(text):
+        case ast.Call(func=ast.Name(id="idiv"), args=[over, under]):
+            over, under = (
+                _value(expr.polynomial(ast.unparse(one)), values) for one in (over, under)
+            )
+            return math.floor(over / under)
+    raise KeyError(text)

@@ -1,0 +1,253 @@
+"""Library calls: what is the same as BLAS's gemm, what is not, and what the tuner makes of it."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import numpy as np
+import pytest
+from sdfg_kit import (
+    bench_of,
+    check_recipe,
+    matmul,
+    matmul_args,
+    nests_of,
+    prepared,
+    random,
+    rows,
+    steps,
+)
+
+from loopbook.errors import IllegalStepError
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.build import transform
+from loopbook.sdfg.rewrites import Draft
+from loopbook.sdfg.rewrites.library import library
+from loopbook.tuner.moves import Surroundings, openings, propose
+
+CALL = steps("library L0")
+SIZES = ((9, 10, 11), (5, 17, 33), (3, 2, 4))
+
+
+def both_transposed(alpha, A, B, C):
+    for k in range(A.shape[0]):
+        for i in range(C.shape[0]):
+            for j in range(C.shape[1]):
+                C[i, j] += alpha * B[j, k] * A[k, i]
+
+
+def subtracted(A, B, C):
+    for i in range(C.shape[0]):
+        for k in range(A.shape[1]):
+            for j in range(C.shape[1]):
+                C[i, j] -= A[i, k] * B[j, k]
+
+
+def result_transposed(A, B, C):
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            for k in range(A.shape[1]):
+                C[j, i] += 2.5 * A[i, k] * B[k, j]
+
+
+def gram(A, C):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[0]):
+            for k in range(A.shape[1]):
+                C[i, j] = A[i, k] * A[j, k] + C[i, j]
+
+
+def times_vector(A, x, y):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[i] += A[i, j] * x[j]
+
+
+def _transposed(m, n, k):
+    return [1.5, random(k, m), random(n, k), random(m, n)]
+
+
+CASES = {
+    "product": (matmul, [matmul_args(*size) for size in SIZES]),
+    "both transposed": (both_transposed, [_transposed(*size) for size in SIZES]),
+    "subtracted": (subtracted, [[random(9, 7), random(5, 7), random(9, 5)]]),
+    "result transposed": (result_transposed, [[random(9, 7), random(7, 5), random(5, 9)]]),
+    "times itself": (gram, [[random(n, m), random(n, n)] for n, m in ((7, 9), (9, 2))]),
+    "single precision": (matmul, [[a.astype(np.float32) for a in matmul_args(5, 6, 7)]]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_calls_give_the_numbers_of_the_loops(name: str, tmp_path):
+    kernel, cases = CASES[name]
+    code = transform(frontend.trace(kernel, cases[0]), "sequential", {0: CALL})[0].to_cpp()
+    assert code.count("gemm(") == 1
+    assert code.count("for(") == 1
+    check_recipe(kernel, cases, CALL, tmp_path)
+
+
+def test_calls_are_right_with_threads_and_after_an_interchange(tmp_path):
+    recipe = steps("interchange L0 L1\nlibrary L1")
+    check_recipe(matmul, CASES["product"][1], recipe, tmp_path, "openmp")
+
+
+def test_empty_matrices_are_not_handed_over(tmp_path):
+    cases = [matmul_args(3, 4, 0), matmul_args(0, 4, 3)]
+    check_recipe(matmul, cases, CALL, tmp_path)
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def triangle(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(i + 1):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def in_place(A, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * C[k, j]
+
+
+def shifted(A, B, C):
+    for i in range(C.shape[0] - 1):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i + 1, j] += A[i, k] * B[k, j]
+
+
+def overlapping(A, B, C):
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            for k in range(A.shape[1] + 1):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def three_factors(alpha, beta, A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += alpha * beta * A[i, k] * B[k, j]
+
+
+def elementwise(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            C[i, j] += A[i, j] * B[i, j]
+
+
+def quotient(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] / B[k, j]
+
+
+def every_other(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(0, A.shape[1], 2):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def strided(A, B, C):
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, 2 * j] += A[i, k] * B[k, j]
+
+
+def counted(A, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * j
+
+
+def outer_product(A, x, y):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] += y[i] * x[j]
+
+
+VECTORS = [random(7, 9), random(9), random(7)]
+SQUARE = [random(8, 8) for _ in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args", "reason"),
+    [
+        (triangle, SQUARE, "depends on other loops"),
+        (in_place, SQUARE[:2], "factors too"),
+        (shifted, matmul_args(), "not indexed from its beginning"),
+        (overlapping, matmul_args(), "rows that are apart"),
+        (three_factors, [1.5, 2.5, *matmul_args()], "more than one number"),
+        (elementwise, SQUARE, "no product of matrices"),
+        (quotient, matmul_args(), "not only a product"),
+        (every_other, matmul_args(), "by ones"),
+        (strided, [random(5, 6), random(6, 7), random(5, 14)], "neighbouring elements"),
+        (times_vector, VECTORS, "no matrix"),
+        (outer_product, VECTORS, "no product of matrices"),
+        (counted, SQUARE[:2], "same in every iteration"),
+        (rows, [random(9, 4), random(4, 4), random(4)], "perfectly nested"),
+        (matmul, [*matmul_args()[:2], matmul_args()[2].astype(np.float32)], "not only a product"),
+    ],
+)
+def test_what_is_no_product_is_refused(kernel, args, reason):
+    bench = bench_of(kernel, args)
+    with pytest.raises(IllegalStepError, match=reason):
+        bench.apply(*CALL[0])
+    assert not bench.can_apply(*CALL[0])
+
+
+def test_arrays_that_may_overlap_are_refused():
+    sdfg = prepared(matmul, matmul_args())
+    document = json.loads(sdfg.to_json())
+    (loop,) = (nest.element_id for nest in program.nests(sdfg))
+    ends = [
+        {"type": "access_node", "element_id": n, "data": d} for n, d in ((901, "C"), (902, "A"))
+    ]
+    flow = {"type": "dataflow", "nodes": ends, "edges": [{"src": 901, "dst": 902}]}
+    block = {"type": "block", "element_id": 900, "dataflow": flow}
+    document["root"]["children"].insert(0, block)
+    with pytest.raises(IllegalStepError, match="A may be a part of another array"):
+        library(Draft(document, {}), [loop], [])
+
+
+def test_tiles_are_no_whole_product():
+    bench = bench_of(matmul, matmul_args())
+    bench.apply("tile", ("L1", 8))
+    with pytest.raises(IllegalStepError, match=r"L[012]"):
+        bench.apply(*CALL[0])
+
+
+@pytest.mark.parametrize("after", ["library L0", "tile L0 4", "parallel L0", "stage L0 A2 out"])
+def test_nothing_follows_a_call(after):
+    bench = bench_of(matmul, matmul_args())
+    bench.apply(*CALL[0])
+    with pytest.raises(IllegalStepError, match="library call already"):
+        bench.apply(*steps(after)[0])
+
+
+# -- the tuner -------------------------------------------------------------------------------------
+
+
+def _with_calls(kernel, args, libraries: bool) -> tuple[bool, bool]:
+    """Whether openings, and whether random recipes, hold a call."""
+    nest, random = nests_of(kernel, args)[0], Random(1)
+    around = Surroundings("sequential", 8, libraries=libraries)
+    drawn = [propose(nest, random, around) for _ in range(300)]
+    opened = openings(nest, around)
+    return tuple(any(s.op == "library" for r in rs for s in r) for rs in (opened, drawn))  # type: ignore[return-value]
+
+
+def test_calls_are_proposed_only_where_libraries_may_be_called():
+    assert _with_calls(matmul, matmul_args(), True) == (True, True)
+    assert _with_calls(matmul, matmul_args(), False) == (False, False)
+    assert _with_calls(elementwise, SQUARE, True) == (False, False)
+    assert _with_calls(times_vector, VECTORS, True) == (False, False)

@@ -1,0 +1,74 @@
+"""Parallel loops: what clang makes of them, balanced work, and right numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from sdfg_kit import check_recipe, matmul, matmul_args, random, steps
+
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.build import transform
+from loopbook.sdfg.threads import improve_threads
+
+
+def triangle(A, C, scale):
+    for i in range(C.shape[0]):
+        for j in range(i + 1):
+            for k in range(A.shape[1]):
+                C[i, j] += scale * A[i, k] * A[j, k]
+
+
+TRIANGLES = [[random(n, m), np.zeros((n, n)), 1.5] for n, m in ((9, 11), (17, 5), (8, 16))]
+
+
+def code_of(kernel, args, recipe: str, target: str = "openmp") -> str:
+    text = frontend.trace(kernel, args)
+    return transform(text, target, {0: steps(recipe)})[0].to_cpp()
+
+
+def parallel_bodies(code: str) -> list[str]:
+    """The bodies of loops with threads, by docc's indentation."""
+    found = re.findall(
+        r"^( *)#pragma omp parallel for[^\n]*\n[^\n]*\n\1\{\n(.*?)^\1\}", code, re.M | re.S
+    )
+    return [body for _, body in found]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args"), [(triangle, TRIANGLES[0]), (matmul, matmul_args(9, 10, 11))]
+)
+def test_inner_loops_read_what_threads_own(kernel, args):
+    bodies = parallel_bodies(code_of(kernel, args, "parallel L0"))
+    assert bodies
+    for body in bodies:
+        loops = body[body.index("for(") :]
+        assert not re.search(r"\b(A|B|C|scale|_s\d)\b", loops)
+        assert re.search(r"own_A_\d+ = &\(reinterpret_cast<double \*>\(A\)\)\[0\]", body)
+
+
+def test_triangles_are_dealt_out_dynamically_and_tiles_are_not():
+    assert "schedule(dynamic)" in code_of(triangle, TRIANGLES[0], "parallel L0")
+    tiles = code_of(matmul, matmul_args(), "tile L0 4\nparallel L0.tile")
+    assert "schedule(static)" in tiles
+    assert "schedule(dynamic)" not in tiles
+
+
+def test_without_threads_nothing_changes():
+    sdfg = program.finish(program.prepare(frontend.trace(matmul, matmul_args())), "sequential")
+    assert improve_threads(sdfg) is sdfg
+
+
+def test_element_ids_stay():
+    sdfg = program.prepare(frontend.trace(triangle, TRIANGLES[0]))
+    before = json.loads(program.finish(sdfg, "openmp").to_json())
+    after = json.loads(improve_threads(sdfg).to_json())
+    ids = [[e["element_id"] for e in d["root"]["children"]] for d in (before, after)]
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize("recipe", ["parallel L0", "tile L0 4\nparallel L0.tile"])
+def test_numbers_are_right_with_threads(recipe, tmp_path):
+    check_recipe(triangle, TRIANGLES, steps(recipe), tmp_path, "openmp")
