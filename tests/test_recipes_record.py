@@ -14,10 +14,14 @@ from recipes_samples import AVX2, AVX512, damaged, embedding, faster, json_value
 from loopbook.errors import InputError, LoopbookError
 from loopbook.recipes import Embedding, HardwareProfile, Measurement, Record
 from loopbook.recipes import hardware as hardware_module
+from loopbook.recipes.record import LOSES
 
 times = st.floats(1e-9, 1e6)
 sizes = st.dictionaries(st.text("NMK_", min_size=1, max_size=4), st.integers(0, 10**6), max_size=3)
-measurements = st.builds(Measurement, times, times, st.floats(0, 10), st.integers(1, 100), sizes)
+trips = st.dictionaries(st.sampled_from(["L0", "L1", "L12"]), st.integers(0, 10**6))
+measurements = st.builds(
+    Measurement, times, times, st.floats(0, 10), st.integers(1, 100), sizes, trips
+)
 
 
 @given(recipes, st.lists(measurements, max_size=4), st.sampled_from(["sequential", "openmp"]))
@@ -45,6 +49,34 @@ def test_a_changed_record_gives_itself_away():
 def test_speedup_is_the_geometric_mean_over_sizes():
     assert record(measurements=faster(2) + faster(8)).speedup == pytest.approx(4)
     assert record(measurements=()).speedup == 1
+
+
+def test_a_measurement_without_trips_reads_and_hashes_as_before_there_were_any():
+    """The id is what the version before trips gave this record."""
+    assert "trips" not in record().to_json()["measurements"][0]
+    assert record().id == "ceff645022789563f5cbe8300f005519"
+    counted = Measurement(2.0, 1.0, 0.05, 7, {"N": 1000}, {"L0": 1000})
+    assert record(measurements=(counted,)).id != record().id
+
+
+@given(st.lists(measurements, min_size=1, max_size=5), st.data())
+def test_the_nearest_size_decides_what_to_expect(measured, data):
+    made = record(measurements=tuple(measured))
+    away = data.draw(st.permutations(range(len(measured))))
+    distances = dict(zip(map(id, made.measurements), away, strict=True))
+    nearest = made.measurements[away.index(0)]
+    assert made.speedup_at(lambda one: distances[id(one)]) == nearest.speedup
+
+
+@given(st.lists(measurements, max_size=5), st.data())
+def test_where_sizes_are_unknown_a_recipe_that_loses_somewhere_promises_no_gain(measured, data):
+    made = record(measurements=tuple(measured))
+    unknown = data.draw(st.sampled_from(range(max(1, len(measured)))))
+    expected = made.speedup_at(lambda one: None if one is made.measurements[unknown] else 0.0)
+    if any(one.speedup < LOSES for one in measured):
+        assert expected == min(one.speedup for one in measured) == made.worst
+    else:
+        assert expected == made.speedup
 
 
 def test_unknown_targets_and_times_of_nothing_are_refused():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,9 @@ JSON_VERSION = 1
 MAX_NEST = 8 * 2**20
 MAX_MEASUREMENTS = 64
 
+LOSES = 0.98
+"""A recipe loses where its speedup is below this; what lies between this and 1 is noise."""
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -34,7 +38,10 @@ class Measurement:
         tuned_s: seconds with the recipe, median.
         spread: relative spread of the ratio of the two (interquartile range over median).
         runs: how many pairs were timed.
-        sizes: the sizes measured at, such as ``{"NI": 1000}``.
+        sizes: the sizes measured at, such as ``{"NI": 1000}``, in the program's words.
+        trips: loop of the nest to how often it runs at that size, such as ``{"L0": 1000}``. The
+            words are the recipe's, so that other programs can compare their sizes. Empty where
+            nobody counted.
     """
 
     baseline_s: float
@@ -42,6 +49,7 @@ class Measurement:
     spread: float
     runs: int
     sizes: dict[str, int] = field(default_factory=dict)
+    trips: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         what = "a measurement"
@@ -51,10 +59,11 @@ class Measurement:
         if self.baseline_s == 0 or self.tuned_s == 0:
             raise InputError(f"{what}: times are more than 0 seconds")
         _fields.check_integer(self.runs, f"{what}: runs")
-        for name, value in self.sizes.items():
-            _fields.check_text(name, f"{what}: a size's name", limit=128)
-            _fields.check_integer(value, f"{what}: size {name[:40]!a}")
-        object.__setattr__(self, "sizes", dict(self.sizes))
+        for field_name, numbers in (("sizes", self.sizes), ("trips", self.trips)):
+            for name, value in numbers.items():
+                _fields.check_text(name, f"{what}: a name in {field_name}", limit=128)
+                _fields.check_integer(value, f"{what}: {field_name}: {name[:40]!a}")
+            object.__setattr__(self, field_name, dict(numbers))
 
     @property
     def speedup(self) -> float:
@@ -62,21 +71,26 @@ class Measurement:
         return self.baseline_s / self.tuned_s
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        told = asdict(self)
+        if not self.trips:
+            del told["trips"]  # records made before there were trips keep their ids
+        return told
 
     @classmethod
     def from_json(cls, obj: object) -> Measurement:
         what = "a measurement"
         given = _fields.mapping(obj, what)
         sizes = _fields.mapping(given.get("sizes"), f"{what}: sizes")
-        if len(sizes) > 256:
-            raise InputError(f"{what} has at most 256 sizes")
+        trips = _fields.mapping(given.get("trips", {}), f"{what}: trips")
+        if max(len(sizes), len(trips)) > 256:
+            raise InputError(f"{what} has at most 256 sizes and trips")
         return cls(
             _fields.number(given, "baseline_s", what),
             _fields.number(given, "tuned_s", what),
             _fields.number(given, "spread", what),
             _fields.integer(given, "runs", what),
             sizes,
+            trips,
         )
 
 
@@ -183,6 +197,31 @@ class Record:
         logs = [math.log(m.baseline_s) - math.log(m.tuned_s) for m in self.measurements]
         # Times at the two ends of a double would overflow; no real pair comes near.
         return math.exp(min(math.fsum(logs) / len(logs), 700.0))
+
+    @property
+    def worst(self) -> float:
+        """The least speedup over the sizes measured; 1 if none was."""
+        return min((one.speedup for one in self.measurements), default=1.0)
+
+    @property
+    def best(self) -> float:
+        """The greatest speedup over the sizes measured; 1 if none was."""
+        return max((one.speedup for one in self.measurements), default=1.0)
+
+    def speedup_at(self, apart: Callable[[Measurement], float | None]) -> float:
+        """What to expect of the recipe at some size: its speedup at the nearest size measured.
+
+        Where it cannot be told which is the nearest, the recipe has to hold at all of them: it is
+        the geometric mean if it does, and the least speedup if it loses at one.
+
+        Args:
+            apart: how far a measurement's size is from that size; None if that cannot be told.
+        """
+        distances = [apart(one) for one in self.measurements]
+        known = [distance for distance in distances if distance is not None]
+        if known and len(known) == len(distances):
+            return self.measurements[known.index(min(known))].speedup
+        return self.worst if self.worst < LOSES else self.speedup
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object without loss, with the id."""
