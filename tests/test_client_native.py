@@ -29,6 +29,7 @@ def book(tmp_path_factory) -> Path:
 @pytest.fixture(autouse=True)
 def own_book(book, monkeypatch, tmp_path):
     monkeypatch.setenv("LOOPBOOK_BOOK", str(book))
+    monkeypatch.setenv("LOOPBOOK_STARTER", "")  # it may have better ones for this very machine
     monkeypatch.setenv("DOCC_TMP", str(tmp_path))
 
 

@@ -6,8 +6,10 @@ import pytest
 from client_kit import blocked, chain, product, product_permuted, record, shelf, stencil, text_of
 
 from loopbook.client.optimize import optimize
+from loopbook.client.plan import make_plan
 from loopbook.errors import SdfgError
 from loopbook.recipes.book import Book
+from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import compiler, program
 from loopbook.sdfg.frontend import bind
 from loopbook.sdfg.sandbox import run_limited
@@ -80,3 +82,14 @@ def test_bad_input_is_one_clear_line(books):
         optimize(program.parse(text_of(product)), target="gpu", shelf=books)
     with pytest.raises(SdfgError, match="a str is no SDFG"):
         optimize("{}", shelf=books)
+
+
+def test_recipes_that_need_a_new_sdfg_are_not_used_in_place(tmp_path):
+    steps = "serial L2\ninterchange L1 L2\nvectorize L1"
+    books = shelf(tmp_path, record(product, steps))
+    sdfg = program.parse(text_of(product))
+    report = optimize(sdfg, shelf=books)
+    assert (report.optimised, report.nests[0].tier) == (0, "none")
+    assert "makes a new SDFG" in report.nests[0].reason
+    plan = make_plan(text_of(product), "sequential", books)
+    assert plan.recipes[0] == Recipe.parse(steps)

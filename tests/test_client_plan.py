@@ -25,8 +25,9 @@ from client_kit import (
     text_of,
 )
 
+from loopbook.client.decision import Plan
 from loopbook.client.fit import Fit
-from loopbook.client.plan import MAX_DISTANCE, Plan, build_plan, make_plan, strided
+from loopbook.client.plan import MAX_DISTANCE, build_plan, make_plan, strided
 from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.embed.weights import Weights
 from loopbook.errors import BookError, KernelError, SdfgError

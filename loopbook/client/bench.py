@@ -12,6 +12,7 @@ from loopbook.client.shelf import Shelf
 from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
 from loopbook.errors import WorkloadError, WrongResultError
 from loopbook.sdfg.build import Built
+from loopbook.sdfg.frontend import size_symbols
 from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.run import Schedule
 
@@ -68,7 +69,12 @@ def bench(
             seconds=timeout,
         )
         plan = make_plan(
-            verifier.text, target, shelf, exclude=exclude, choices=TRIES if measure else 1
+            verifier.text,
+            target,
+            shelf,
+            exclude=exclude,
+            choices=TRIES if measure else 1,
+            sizes=size_symbols(workload.kernel, arguments),
         )
         shelf.note_misses(plan.missed, target)
         if measure:

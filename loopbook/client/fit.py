@@ -10,7 +10,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
 from loopbook.sdfg import program
-from loopbook.sdfg.apply import Workbench, apply_steps
+from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.sandbox import run_limited
 
@@ -39,17 +39,24 @@ class Trial:
     """A copy of a prepared SDFG to try recipes on, nest by nest.
 
     What is accepted for one nest stays applied while others are tried.
+
+    Args:
+        in_place: accept only what docc can do to an SDFG in place.
     """
 
-    def __init__(self, prepared: str) -> None:
+    def __init__(self, prepared: str, *, in_place: bool = False) -> None:
         self._text = prepared
+        self.in_place = in_place
         self._sdfg: Any = None
         self._accepted: dict[int, tuple[Nest, Recipe]] = {}
 
     def _start(self) -> None:
         self._sdfg = program.parse(self._text)
         for nest, recipe in self._accepted.values():
-            apply_steps(self._sdfg, nest, recipe)
+            bench = Workbench(self._sdfg, nest, in_place=self.in_place)
+            for position, step in enumerate(recipe):
+                bench.apply(*step, position)
+            self._sdfg = bench.sdfg
 
     def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
         """The legal part of `steps` for `nest`.
@@ -59,7 +66,7 @@ class Trial:
         """
         if self._accepted.pop(nest.position, None) or self._sdfg is None:
             self._start()
-        bench = Workbench(self._sdfg, nest)
+        bench = Workbench(self._sdfg, nest, in_place=self.in_place)
         kept: list[Step] = []
         dropped: list[Step] = []
         for position, step in enumerate(steps):
@@ -72,6 +79,7 @@ class Trial:
                 dropped.append(step)
             else:
                 kept.append(step)
+        self._sdfg = bench.sdfg
         recipe = Recipe(tuple(kept))
         self._accepted[nest.position] = (nest, recipe)
         return Fit(recipe, tuple(dropped))

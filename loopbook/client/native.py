@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from loopbook.client.plan import Plan, build_plan, make_plan
+from loopbook.client.decision import Plan
+from loopbook.client.plan import build_plan, make_plan
 from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.errors import CompilerError, IllegalStepError, RunError, SdfgError
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.frontend import DoccOptions, PipedProgram
+from loopbook.sdfg.frontend import DoccOptions, PipedProgram, size_symbols
 from loopbook.sdfg.program import TARGETS
 
 Book = Shelf | str | Path | None
@@ -34,10 +35,21 @@ class NativeProgram(PipedProgram):
         self._target = target
         self._book = book
         self._exclude = tuple(exclude)
+        self._arguments: tuple[Any, ...] = ()
+
+    def compile(self, *args: Any, output_folder: str | None = None) -> Any:
+        """Called by docc with the first call's arguments. Recipes are chosen for their sizes; as
+        with docc's ``@native``, the result serves later calls at other sizes too."""
+        self._arguments = args
+        try:
+            return super().compile(*args, output_folder=output_folder)
+        finally:
+            self._arguments = ()
 
     def _build(self, sdfg: Any, folder: Path) -> Path:
+        sizes = size_symbols(self.func, self._arguments)
         self.plan, library = compile_text(
-            sdfg.to_json(), self._target, folder, self._book, self._exclude
+            sdfg.to_json(), self._target, folder, self._book, self._exclude, sizes
         )
         return library
 
@@ -76,10 +88,14 @@ def compile_text(
     folder: Path,
     book: Book = None,
     exclude: Collection[str] = (),
+    sizes: Mapping[str, int] | None = None,
 ) -> tuple[Plan, Path]:
     """Compile an SDFG's JSON text with what the book knows.
 
     A recipe that turns out not to compile is left out: then the program is docc's own.
+
+    Args:
+        sizes: see `loopbook.client.plan.make_plan`.
 
     Returns:
         What was done, and the shared library.
@@ -89,7 +105,7 @@ def compile_text(
     """
     shelf = book if isinstance(book, Shelf) else open_shelf(book)
     try:
-        plan = make_plan(text, target, shelf, exclude=exclude)
+        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes)
         shelf.note_misses(plan.missed, target)
     except SdfgError:  # what docc cannot prepare in our way it may well compile in its own
         plan = Plan(target, ())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from loopbook.client.plan import MAX_DISTANCE, NestReport, Plan, plan_nests
+from loopbook.client.decision import NestReport, Plan
+from loopbook.client.plan import MAX_DISTANCE, plan_nests
 from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.errors import SdfgError
 
@@ -38,6 +39,7 @@ def optimize(
     shelf: Shelf | None = None,
     exclude: Collection[str] = (),
     max_distance: float = MAX_DISTANCE,
+    sizes: Mapping[str, int] | None = None,
 ) -> Report:
     """Give an SDFG the schedule that the book knows best, in place.
 
@@ -50,6 +52,8 @@ def optimize(
     Args:
         sdfg: docc's ``StructuredSDFG``.
         shelf: default the user's book over the starter book.
+        sizes: values of the SDFG's size symbols, such as ``{"_s0": 1000}``, to choose recipes for.
+            Without them, recipes that lost at any size measured are not used.
 
     Raises:
         SdfgError: if docc cannot handle the SDFG.
@@ -64,7 +68,9 @@ def optimize(
     own = shelf is None
     shelf = shelf or open_shelf()
     try:
-        plan = schedule(sdfg, target, shelf, exclude=exclude, max_distance=max_distance)
+        plan = schedule(
+            sdfg, target, shelf, exclude=exclude, max_distance=max_distance, sizes=sizes
+        )
         shelf.note_misses(plan.missed, target)
     finally:
         if own:
@@ -79,6 +85,7 @@ def schedule(
     *,
     exclude: Collection[str] = (),
     max_distance: float = MAX_DISTANCE,
+    sizes: Mapping[str, int] | None = None,
 ) -> Plan:
     """`optimize` without the bookkeeping around it."""
     from loopbook.sdfg import inplace, program
@@ -91,6 +98,8 @@ def schedule(
         shelf,
         exclude=exclude,
         max_distance=max_distance,
+        sizes=sizes,
+        in_place=True,
     )
     inplace.schedule(sdfg, target, plan.recipes if plan.active else None)
     return plan

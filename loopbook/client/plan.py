@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
 from loopbook.client.fit import Fit, IsolatedTrial, Trial
 from loopbook.client.port import port
 from loopbook.client.shelf import Neighbour, Shelf
+from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.record import Record
+from loopbook.recipes.record import Measurement, Record
 from loopbook.sdfg import program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.nest import Nest, Stride
 from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg.trips import trip_counts
 
 MAX_DISTANCE = 1.0
 """Neighbours farther than this are not used. Vectors have length 1, so this is an angle of 60
@@ -44,124 +46,6 @@ DROP_PENALTY = 0.05
 """How much farther away each step that docc refuses makes a neighbour."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One recipe that can be used for a nest.
-
-    Attributes:
-        tier: "exact" for a record of this very nest, "near" for a neighbour's.
-        recipe: in the nest's own words, legal there.
-        dropped: how many of the recipe's steps docc refuses here.
-        predicted_speedup: over docc's own schedule (see `predicted`).
-    """
-
-    tier: str
-    record: Record
-    distance: float
-    recipe: Recipe
-    dropped: int
-    predicted_speedup: float
-
-
-@dataclass(frozen=True)
-class NestReport:
-    """What was found for one nest, and what is done with it.
-
-    Attributes:
-        loops: induction variables in preorder.
-        tier: "exact", "near" or "none".
-        neighbour: name of the record used, or of the nearest one when none is used.
-        record: its id.
-        distance: to it, 0 for the very nest, None without any neighbour.
-        recipe: the text of what is applied; empty for docc's own schedule.
-        predicted_speedup: over docc's own schedule; 1 where that is used.
-        reason: why this and nothing else, one line.
-    """
-
-    position: int
-    loops: tuple[str, ...]
-    fingerprint: str
-    tier: str
-    neighbour: str | None
-    record: str | None
-    distance: float | None
-    recipe: str
-    predicted_speedup: float
-    reason: str
-
-    def to_json(self) -> dict[str, Any]:
-        """The entry of ``nests`` in what `loopbook bench` prints."""
-        return {
-            "loops": list(self.loops),
-            "tier": self.tier,
-            "neighbour": self.neighbour,
-            "distance": None if self.distance is None else round(self.distance, 4),
-            "recipe": self.recipe,
-            "predicted_speedup": round(self.predicted_speedup, 3),
-        }
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to do with a program.
-
-    Attributes:
-        nests: one report for each nest of the prepared program, about the first choice.
-        choices: nest position to the recipes that can be used, best first.
-        prepared: compile the prepared program even if no nest has a recipe: measuring has shown
-            that this alone is faster.
-    """
-
-    target: str
-    nests: tuple[NestReport, ...]
-    choices: Mapping[int, tuple[Choice, ...]] = field(default_factory=dict)
-    prepared: bool = False
-
-    @property
-    def recipes(self) -> dict[int, Recipe]:
-        """Nest position to the recipe to apply; nests without one get docc's own schedule."""
-        return {position: choices[0].recipe for position, choices in self.choices.items()}
-
-    @property
-    def active(self) -> bool:
-        """False if nothing is better than compiling the program exactly as docc would."""
-        return bool(self.choices) or self.prepared
-
-    @property
-    def missed(self) -> list[str]:
-        """Fingerprints of the nests that the book has nothing for."""
-        return [report.fingerprint for report in self.nests if report.tier == "none"]
-
-    def only(self, picks: Mapping[int, Choice], reason: str) -> Plan:
-        """The plan with one choice for each nest in `picks`, and docc's own schedule elsewhere.
-
-        Args:
-            reason: why nests that had choices are left to docc.
-        """
-        bare = self.without_recipes(reason)
-        return replace(
-            self,
-            choices={position: (choice,) for position, choice in picks.items()},
-            nests=tuple(
-                _used(report, picks[report.position]) if report.position in picks else report
-                for report in bare.nests
-            ),
-        )
-
-    def without_recipes(self, reason: str) -> Plan:
-        """The plan to leave everything to docc, and why."""
-        return replace(
-            self,
-            choices={},
-            nests=tuple(
-                replace(r, tier="none", recipe="", predicted_speedup=1.0, reason=reason)
-                if r.position in self.choices
-                else r
-                for r in self.nests
-            ),
-        )
-
-
 def make_plan(
     text: str,
     target: str,
@@ -170,6 +54,7 @@ def make_plan(
     exclude: Collection[str] = (),
     max_distance: float = MAX_DISTANCE,
     choices: int = 1,
+    sizes: Mapping[str, int] | None = None,
     untrusted: bool = False,
 ) -> Plan:
     """Look every nest of a program up and port what is found.
@@ -180,6 +65,9 @@ def make_plan(
         exclude: kernels whose records are ignored.
         choices: recipes to find for each nest; with more than one they are taken to be tried out,
             and riskier ones are among them.
+        sizes: values of the program's size symbols, as far as they are known: each nest gets what
+            was fastest at about its size. Where a nest's size is unknown, it gets no recipe that
+            lost at any size measured.
         untrusted: let docc at the text in limited child processes only, where it may crash. Takes
             some ten milliseconds more.
 
@@ -200,6 +88,7 @@ def make_plan(
         exclude=exclude,
         max_distance=max_distance,
         choices=choices,
+        sizes=sizes,
         untrusted=untrusted,
     )
 
@@ -218,20 +107,41 @@ def plan_nests(
     exclude: Collection[str] = (),
     max_distance: float = MAX_DISTANCE,
     choices: int = 1,
+    sizes: Mapping[str, int] | None = None,
     untrusted: bool = False,
+    in_place: bool = False,
 ) -> Plan:
-    """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text."""
-    trial = (IsolatedTrial if untrusted else Trial)(normalised)
+    """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text.
+
+    Args:
+        in_place: take only recipes that can be applied without making a new SDFG.
+    """
+    trial = (IsolatedTrial if untrusted else Trial)(normalised, in_place=in_place)
     planner = _Planner(shelf, target, exclude, max_distance, choices, trial)
     embeddings = shelf.encoder.encode_many(nests)
     reports: list[NestReport] = []
     found: dict[int, tuple[Choice, ...]] = {}
+    times: list[Measurement | None] = []
     for nest, embedding in zip(nests, embeddings, strict=True):
-        report, usable = planner.plan(nest, embedding)
+        trips = trip_counts(nest, sizes or {})
+        report, usable = planner.plan(nest, embedding, trips)
         reports.append(report)
         if usable:
             found[nest.position] = usable
-    return Plan(target, tuple(reports), found)
+        times.append(planner.measured(nest, usable, trips))
+    plan = Plan(target, tuple(reports), found)
+    if choices == 1 and lose_together(times):
+        return plan.without_recipes("docc's own compile, which fuses nests, is faster as a whole")
+    return plan
+
+
+def lose_together(times: list[Measurement | None]) -> bool:
+    """Whether nests that were all measured take longer together than under docc's own compile. A
+    recipe wants its nest on its own, and what that costs other nests may be more than it gains."""
+    known = [one for one in times if one is not None]
+    if len(known) < len(times):
+        return False
+    return sum(one.baseline_s for one in known) < sum(one.tuned_s for one in known)
 
 
 def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> Built:
@@ -245,10 +155,10 @@ def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> 
     return build_tuned(text, plan.target, plan.recipes, folder, timers=timers)
 
 
-def predicted(record: Record, distance: float) -> float:
-    """The speedup to expect from a record's recipe: its own for the very nest, and the less of it
-    (as a power) the farther away its nest is."""
-    return record.speedup ** (1.0 - min(distance, 2.0) / 2.0)
+def predicted(speedup: float, distance: float) -> float:
+    """The speedup to expect from a record's recipe: its own at the size at hand for the very nest,
+    and the less of it (as a power) the farther away its nest is."""
+    return speedup ** (1.0 - min(distance, 2.0) / 2.0)
 
 
 def strided(nest: Nest) -> float:
@@ -279,35 +189,54 @@ class _Planner:
         self._count = choices
         self._trial = trial
 
-    def plan(self, nest: Nest, embedding: Embedding) -> tuple[NestReport, tuple[Choice, ...]]:
-        records = self._shelf.exact(nest, self._target, self._exclude)
-        if records and not _pays(records[0], WORTH_USING):
-            report = _report(nest, records[0], 0.0, "docc's own schedule was the fastest here")
-            return replace(report, tier="exact"), ()
-        usable = self._exact(nest, records)
+    def plan(
+        self, nest: Nest, embedding: Embedding, trips: Trips
+    ) -> tuple[NestReport, tuple[Choice, ...]]:
+        """Decide about one nest.
+
+        Args:
+            trips: how often its loops run, as far as that is known.
+        """
+        records = self._shelf.exact(nest, self._target, self._exclude, trips)
+        if records:
+            speedup = exact_speedup(records[0], trips)
+            if not _pays(records[0], speedup, WORTH_USING):
+                report = left_to_docc(nest, records[0], 0.0, _no_gain(records[0], speedup))
+                return replace(report, tier="exact"), ()
+        usable = self._exact(nest, records, trips)
         if usable:
-            return _used(_report(nest, usable[0].record, 0.0, ""), usable[0]), usable
+            return used(left_to_docc(nest, usable[0].record, 0.0, ""), usable[0]), usable
         neighbours = self._shelf.neighbours(nest, embedding, LOOKED_AT, self._target, self._exclude)
         if not neighbours:
-            return _report(nest, None, None, "the book has nothing for this target"), ()
-        usable, reason = self._near(nest, embedding, neighbours)
+            return left_to_docc(nest, None, None, "the book has nothing for this target"), ()
+        usable, reason = self._near(nest, embedding, trips, neighbours)
         first = neighbours[0]
-        report = _report(nest, first.record, first.distance, reason)
-        return (_used(report, usable[0]), usable) if usable else (report, ())
+        report = left_to_docc(nest, first.record, first.distance, reason)
+        return (used(report, usable[0]), usable) if usable else (report, ())
 
-    def _exact(self, nest: Nest, records: list[Record]) -> tuple[Choice, ...]:
+    def measured(self, nest: Nest, usable: tuple[Choice, ...], trips: Trips) -> Measurement | None:
+        """Times of this very nest as planned, at about the size at hand, if the book has them."""
+        if usable:
+            near = usable[0].distance > 0 or usable[0].record.fingerprint != nest.fingerprint
+            return None if near else measured_here(usable[0].record, trips)
+        for record in self._shelf.exact(nest, self._target, self._exclude, trips):
+            return measured_here(record, trips)
+        return None
+
+    def _exact(self, nest: Nest, records: list[Record], trips: Trips) -> tuple[Choice, ...]:
         choices = []
         for record in records:
             if len(choices) == self._count:
                 break
-            if _pays(record, WORTH_USING):
+            speedup = exact_speedup(record, trips)
+            if _pays(record, speedup, WORTH_USING):
                 fit = self._fit(nest, record.recipe)
                 if isinstance(fit, Fit):
-                    choices.append(_choice("exact", record, 0.0, fit))
+                    choices.append(_choice("exact", record, 0.0, fit, speedup))
         return _distinct(choices)
 
     def _near(
-        self, nest: Nest, embedding: Embedding, neighbours: list[Neighbour]
+        self, nest: Nest, embedding: Embedding, trips: Trips, neighbours: list[Neighbour]
     ) -> tuple[tuple[Choice, ...], str]:
         """Usable choices, best first; and why the nearest neighbour is none where it is not."""
         choices: list[Choice] = []
@@ -317,10 +246,14 @@ class _Planner:
             if near.distance > self._max_distance:
                 reasons.append(f"too far away: {near.distance:.2f}, over {self._max_distance:.2f}")
                 break
-            if not _pays(record, WORTH_PORTING):
+            if not _pays(record, record.best, WORTH_PORTING):
                 reasons.append(f"{record.nest} gained too little: {record.speedup:.2f}×")
                 continue
             source = self._shelf.source(record)
+            speedup = near_speedup(record, source, nest, trips)
+            if not _pays(record, speedup, WORTH_PORTING):
+                reasons.append(f"{record.nest} gained too little at this size: {speedup:.2f}×")
+                continue
             if self._count == 1 and strided(nest) < STRIDED * strided(source):
                 reasons.append(f"its accesses are contiguous where those of {record.nest} are not")
                 continue
@@ -332,7 +265,7 @@ class _Planner:
             if isinstance(fit, str):
                 reasons.append(f"the recipe of {record.nest} is illegal here: {fit}")
                 continue
-            choices.append(_choice("near", record, near.distance, fit))
+            choices.append(_choice("near", record, near.distance, fit, speedup))
             whole = [choice for choice in choices if not choice.dropped]
             if len(whole) >= self._count:
                 break
@@ -341,7 +274,7 @@ class _Planner:
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | str:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
-        key = (nest.fingerprint, recipe.text())
+        key = (nest.fingerprint, recipe.text(), self._trial.in_place)
         if key not in self._shelf.fits:
             try:
                 fit = self._trial.fit(nest, recipe)
@@ -354,46 +287,23 @@ class _Planner:
         return self._shelf.fits[key]
 
 
-def _pays(record: Record, least: float) -> bool:
-    """Whether a record promises more than docc's own schedule. A recipe without steps means that
-    preparing the program is what gains; that has to be worth it, it changes all of the program."""
-    return record.speedup > (least if len(record.recipe) else max(least, WORTH_PORTING))
+def _pays(record: Record, speedup: float, least: float) -> bool:
+    """Whether `speedup` is worth using a record. A recipe without steps means that preparing the
+    program is what gains; that has to be worth it, it changes all of the program."""
+    return speedup > (least if len(record.recipe) else max(least, WORTH_PORTING))
 
 
-def _choice(tier: str, record: Record, distance: float, fit: Fit) -> Choice:
-    return Choice(tier, record, distance, fit.recipe, len(fit.dropped), predicted(record, distance))
+def _no_gain(record: Record, speedup: float) -> str:
+    """Why the best record of the very nest is not used."""
+    if _pays(record, record.best, WORTH_USING):
+        return f"its recipe gains at other sizes; here it is expected to reach {speedup:.2f}×"
+    return "docc's own schedule was the fastest here"
+
+
+def _choice(tier: str, record: Record, distance: float, fit: Fit, speedup: float) -> Choice:
+    expected = predicted(speedup, distance)
+    return Choice(tier, record, distance, fit.recipe, len(fit.dropped), expected)
 
 
 def _distinct(choices: list[Choice]) -> tuple[Choice, ...]:
     return tuple({choice.recipe: choice for choice in reversed(choices)}.values())[::-1]
-
-
-def _report(nest: Nest, record: Record | None, distance: float | None, reason: str) -> NestReport:
-    """A nest that is left to docc."""
-    return NestReport(
-        position=nest.position,
-        loops=tuple(loop.indvar for loop in nest.loops),
-        fingerprint=nest.fingerprint,
-        tier="none",
-        neighbour=record.nest if record else None,
-        record=record.id if record else None,
-        distance=distance,
-        recipe="",
-        predicted_speedup=1.0,
-        reason=reason,
-    )
-
-
-def _used(report: NestReport, choice: Choice) -> NestReport:
-    dropped = f", {choice.dropped} refused steps left out" if choice.dropped else ""
-    where = "the very nest" if choice.tier == "exact" else "ported from a neighbour"
-    return replace(
-        report,
-        tier=choice.tier,
-        neighbour=choice.record.nest,
-        record=choice.record.id,
-        distance=choice.distance,
-        recipe=choice.recipe.text(),
-        predicted_speedup=choice.predicted_speedup,
-        reason=where + dropped,
-    )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
 
 if TYPE_CHECKING:
+    from loopbook.client.sizes import Trips
     from loopbook.embed.inference import Encoder
     from loopbook.recipes.book import Book
     from loopbook.sdfg.nest import Nest
@@ -85,7 +87,7 @@ class Shelf:
         self._encoder = encoder
         self._nests: dict[str, Nest] = {}
         self._anew: dict[str, dict[str, Embedding]] = {}
-        self.fits: dict[tuple[str, str], Any] = {}
+        self.fits: dict[tuple[str, str, bool], Any] = {}
 
     def __enter__(self) -> Shelf:
         return self
@@ -143,16 +145,28 @@ class Shelf:
             for nest, embedding in zip(nests, embeddings, strict=True)
         ]
 
-    def exact(self, nest: Nest, target: str, exclude: Collection[str] = ()) -> list[Record]:
+    def exact(
+        self,
+        nest: Nest,
+        target: str,
+        exclude: Collection[str] = (),
+        trips: Trips = MappingProxyType({}),
+    ) -> list[Record]:
         """Records of this very nest: those from this kind of machine first, own before others,
-        then the fastest."""
+        then the fastest at the size at hand.
+
+        Args:
+            trips: of the nest at that size, as far as they are known.
+        """
+        from loopbook.client.sizes import exact_speedup
+
         hardware = self.hardware(target)
         ranked: list[tuple[float, int, float, Record]] = []
         for layer, book in enumerate(self.books):
             for record in book.exact(nest.fingerprint, target):
                 if record.kernel not in exclude:
                     away = hardware.distance(record.hardware)
-                    ranked.append((away, layer, -record.speedup, record))
+                    ranked.append((away, layer, -exact_speedup(record, trips), record))
         return [row[-1] for row in sorted(ranked, key=lambda row: row[:3])]
 
     def neighbours(

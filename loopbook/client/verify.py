@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.client.plan import Choice, Plan, build_plan
+from loopbook.client.decision import Choice, Plan
+from loopbook.client.plan import build_plan
 from loopbook.errors import CompilerError, IllegalStepError, RunError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import Built, build_baseline, build_tuned

@@ -1,0 +1,167 @@
+"""What was decided for a program and its nests: recipes to choose from, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.record import Record
+from loopbook.sdfg.nest import Nest
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One recipe that can be used for a nest.
+
+    Attributes:
+        tier: "exact" for a record of this very nest, "near" for a neighbour's.
+        recipe: in the nest's own words, legal there.
+        dropped: how many of the recipe's steps docc refuses here.
+        predicted_speedup: over docc's own schedule (see `loopbook.client.plan.predicted`).
+    """
+
+    tier: str
+    record: Record
+    distance: float
+    recipe: Recipe
+    dropped: int
+    predicted_speedup: float
+
+
+@dataclass(frozen=True)
+class NestReport:
+    """What was found for one nest, and what is done with it.
+
+    Attributes:
+        loops: induction variables in preorder.
+        tier: "exact", "near" or "none".
+        neighbour: name of the record used, or of the nearest one when none is used.
+        record: its id.
+        distance: to it, 0 for the very nest, None without any neighbour.
+        recipe: the text of what is applied; empty for docc's own schedule.
+        predicted_speedup: over docc's own schedule; 1 where that is used.
+        reason: why this and nothing else, one line.
+    """
+
+    position: int
+    loops: tuple[str, ...]
+    fingerprint: str
+    tier: str
+    neighbour: str | None
+    record: str | None
+    distance: float | None
+    recipe: str
+    predicted_speedup: float
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of ``nests`` in what `loopbook bench` prints."""
+        return {
+            "loops": list(self.loops),
+            "tier": self.tier,
+            "neighbour": self.neighbour,
+            "distance": None if self.distance is None else round(self.distance, 4),
+            "recipe": self.recipe,
+            "predicted_speedup": round(self.predicted_speedup, 3),
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do with a program.
+
+    Attributes:
+        nests: one report for each nest of the prepared program, about the first choice.
+        choices: nest position to the recipes that can be used, best first.
+        prepared: compile the prepared program even if no nest has a recipe: measuring has shown
+            that this alone is faster.
+    """
+
+    target: str
+    nests: tuple[NestReport, ...]
+    choices: Mapping[int, tuple[Choice, ...]] = field(default_factory=dict)
+    prepared: bool = False
+
+    @property
+    def recipes(self) -> dict[int, Recipe]:
+        """Nest position to the recipe to apply; nests without one get docc's own schedule."""
+        return {position: choices[0].recipe for position, choices in self.choices.items()}
+
+    @property
+    def active(self) -> bool:
+        """False if nothing is better than compiling the program exactly as docc would."""
+        return bool(self.choices) or self.prepared
+
+    @property
+    def missed(self) -> list[str]:
+        """Fingerprints of the nests that the book has nothing for."""
+        return [report.fingerprint for report in self.nests if report.tier == "none"]
+
+    def only(self, picks: Mapping[int, Choice], reason: str) -> Plan:
+        """The plan with one choice for each nest in `picks`, and docc's own schedule elsewhere.
+
+        Args:
+            reason: why nests that had choices are left to docc.
+        """
+        bare = self.without_recipes(reason)
+        return replace(
+            self,
+            choices={position: (choice,) for position, choice in picks.items()},
+            nests=tuple(
+                used(report, picks[report.position]) if report.position in picks else report
+                for report in bare.nests
+            ),
+        )
+
+    def without_recipes(self, reason: str) -> Plan:
+        """The plan to leave everything to docc, and why."""
+        return replace(
+            self,
+            choices={},
+            nests=tuple(
+                replace(r, tier="none", recipe="", predicted_speedup=1.0, reason=reason)
+                if r.position in self.choices
+                else r
+                for r in self.nests
+            ),
+        )
+
+
+def left_to_docc(
+    nest: Nest, record: Record | None, distance: float | None, reason: str
+) -> NestReport:
+    """The report of a nest that gets docc's own schedule.
+
+    Args:
+        record: the one that decided, or the nearest.
+    """
+    return NestReport(
+        position=nest.position,
+        loops=tuple(loop.indvar for loop in nest.loops),
+        fingerprint=nest.fingerprint,
+        tier="none",
+        neighbour=record.nest if record else None,
+        record=record.id if record else None,
+        distance=distance,
+        recipe="",
+        predicted_speedup=1.0,
+        reason=reason,
+    )
+
+
+def used(report: NestReport, choice: Choice) -> NestReport:
+    """The report with a choice in it."""
+    dropped = f", {choice.dropped} refused steps left out" if choice.dropped else ""
+    where = "the very nest" if choice.tier == "exact" else "ported from a neighbour"
+    return replace(
+        report,
+        tier=choice.tier,
+        neighbour=choice.record.nest,
+        record=choice.record.id,
+        distance=choice.distance,
+        recipe=choice.recipe.text(),
+        predicted_speedup=choice.predicted_speedup,
+        reason=where + dropped,
+    )

@@ -1,0 +1,69 @@
+"""What to expect of a record at the size at hand.
+
+A recipe that wins at one size may lose at another: what tiles for a cache is only overhead for data
+that fit into the one before. So a record tells how often the loops of its nest ran at each size
+measured, and the nearest of these sizes is the one that counts. Near means by ratio: the distance
+is taken between logarithms. Sizes of the very nest are compared loop by loop, those of a neighbour
+by all iterations together, since its loops may be others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from loopbook.recipes.record import Measurement, Record
+from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.trips import iterations
+
+Trips = Mapping[str, int]
+"""Loop name to how often it runs, as `loopbook.sdfg.trips.trip_counts` tells; loops of unknown
+bounds are left out."""
+
+
+def exact_speedup(record: Record, trips: Trips) -> float:
+    """The speedup to expect of a record for its very nest.
+
+    Args:
+        trips: of that nest at the size at hand.
+
+    Returns:
+        See `loopbook.recipes.record.Record.speedup_at`.
+    """
+    return record.speedup_at(lambda measured: _apart_by_loop(measured, trips))
+
+
+def measured_here(record: Record, trips: Trips) -> Measurement | None:
+    """The measurement at the size nearest to the one at hand, of a record for its very nest; None
+    where that cannot be told."""
+    distances = [_apart_by_loop(measured, trips) for measured in record.measurements]
+    known = [distance for distance in distances if distance is not None]
+    if not known or len(known) < len(distances):
+        return None
+    return record.measurements[known.index(min(known))]
+
+
+def _apart_by_loop(measured: Measurement, trips: Trips) -> float | None:
+    if not measured.trips or not trips.keys() >= measured.trips.keys():
+        return None
+    return math.hypot(*(_apart(measured.trips[name], trips[name]) for name in measured.trips))
+
+
+def near_speedup(record: Record, source: Nest, nest: Nest, trips: Trips) -> float:
+    """The speedup that a record had at a size like that of another nest.
+
+    Args:
+        source: the record's nest.
+        trips: of `nest` at the size at hand.
+    """
+    here = iterations(nest, trips)
+
+    def apart(measured: Measurement) -> float | None:
+        there = iterations(source, measured.trips)
+        return None if here is None or there is None else _apart(there, here)
+
+    return record.speedup_at(apart)
+
+
+def _apart(one: int, other: int) -> float:
+    return abs(math.log(max(one, 1)) - math.log(max(other, 1)))
