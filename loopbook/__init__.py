@@ -19,9 +19,10 @@ from loopbook.client.hook import install as _install
 
 if TYPE_CHECKING:
     from loopbook.client.bench import bench
+    from loopbook.client.decision import Plan
     from loopbook.client.native import native
     from loopbook.client.optimize import Report, optimize
-    from loopbook.client.plan import Plan, build_plan, make_plan
+    from loopbook.client.plan import build_plan, make_plan
     from loopbook.client.shelf import Neighbour, Shelf
     from loopbook.client.shelf import open_shelf as open
     from loopbook.errors import LoopbookError
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "LoopbookError": ("errors", "LoopbookError"),
     "Neighbour": ("client.shelf", "Neighbour"),
-    "Plan": ("client.plan", "Plan"),
+    "Plan": ("client.decision", "Plan"),
     "Recipe": ("recipes.recipe", "Recipe"),
     "Report": ("client.optimize", "Report"),
     "Shelf": ("client.shelf", "Shelf"),

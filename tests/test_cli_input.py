@@ -16,7 +16,7 @@ import client_kit as kit
 import pytest
 from cli_kit import PRODUCT, Shell, make_shell, run_program
 
-from loopbook.cli import lookups, source
+from loopbook.cli import query, source
 from loopbook.recipes.book import Book
 from loopbook.sdfg import frontend
 
@@ -137,12 +137,13 @@ def damaged(text: str, chance: random.Random) -> str:
 LOOK_UP = """\
 import json, sys
 from pathlib import Path
-from loopbook.cli import lookups, source
+from loopbook.cli import lookups, query, source
 from loopbook.errors import LoopbookError
 for text in json.loads(Path(sys.argv[1]).read_text())[int(sys.argv[2]):]:
     given = source.Source("given", "given", {}, None, text)
     try:
-        found = lookups._nearest(given, 2, "sequential", Path(sys.argv[3]), [])
+        asked = query.Query("given", given, "sequential", Path(sys.argv[3]), [], json=True)
+        found = lookups._nearest(asked, 2)
     except LoopbookError as error:
         print(f"{type(error).__name__}: {error}", flush=True)
     else:
@@ -224,7 +225,7 @@ def test_workload_files_with_mistakes(untouched, command):
 @pytest.mark.parametrize("where", ["file", "initialize"])
 def test_code_that_never_ends(untouched, monkeypatch, command, where):
     monkeypatch.setattr(source, "SECONDS", 1.0)
-    monkeypatch.setattr(lookups, "SECONDS", 3.0)
+    monkeypatch.setattr(query, "SECONDS", 3.0)
     endless = (
         "while True:\n{0}    try:\n{0}        pass\n{0}    except Exception:\n{0}        pass\n"
     )

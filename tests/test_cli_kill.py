@@ -1,4 +1,5 @@
-"""``kill -9`` while seeding: nothing that was shown as done is lost, and the next run goes on."""
+"""``kill -9`` while seeding: nothing that was shown as done is lost, no process or folder is left
+over, and the next run goes on."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from cli_kit import Answer, surroundings
+from tuner_kit import marked, wait_until
 
 from loopbook.recipes.book import Book
 
@@ -79,6 +81,7 @@ def test_killed_at_ten_random_moments(tmp_path):
     ended = []
     for number in range(KILLS):
         seeding = Seeding(tmp_path)
+        assert marked(str(tmp_path))
         if number % 5 == 4:  # right after a completion is shown, or while the next one begins
             seeding.completed.wait(60)
             time.sleep(chance.uniform(0, 0.05))
@@ -87,7 +90,9 @@ def test_killed_at_ten_random_moments(tmp_path):
         answer = seeding.kill()
         ended.append(answer.code)
         assert answer.err == ""
+        assert wait_until(lambda: not marked(str(tmp_path))), "processes live on"
         check(tmp_path / "own.db", seeding.shown, promised)
+        check_logs(tmp_path)
     assert ended.count(-signal.SIGKILL) >= 7, ended
 
     last = Seeding(tmp_path)
@@ -97,11 +102,24 @@ def test_killed_at_ten_random_moments(tmp_path):
     check(tmp_path / "own.db", last.shown, promised)
     with Book.open(tmp_path / "own.db") as book:
         assert {record.kernel for record in book.records()} == set(KERNELS)
-    for kernel in KERNELS:
-        log = (tmp_path / "own-trials" / f"{kernel}-sequential.jsonl").read_text().splitlines()
-        trials = [json.loads(line) for line in log[1:] if line.endswith("}")]
-        places = [(trial["number"], trial["nest"]) for trial in trials]
-        assert len(set(places)) == len(places), f"{kernel} was measured again"
+    assert check_logs(tmp_path) == len(KERNELS)
+    assert not marked(str(tmp_path))
+    kept = {path.name.split("-")[1] for path in (tmp_path / "tmp").glob("*")}
+    assert kept == {"cxx", "timers", "traces"}, (
+        "these are there for the next process; all else goes"
+    )
+
+
+def check_logs(folder: Path) -> int:
+    """No log has a torn line but the last, or tells of a candidate twice. How many there are."""
+    logs = list((folder / "own-trials").glob("*.jsonl"))
+    for log in logs:
+        lines = log.read_text().split("\n")
+        whole = [json.loads(line) for line in lines[:-1] if line.endswith("}")]
+        assert len(lines) - 1 - len(whole) <= KILLS
+        places = [(trial["number"], trial["nest"]) for trial in whole[1:]]
+        assert len(set(places)) == len(places), f"{log.name}: measured again"
+    return len(logs)
 
 
 def check(path: Path, shown: list[dict], promised: dict[str, str]) -> None:

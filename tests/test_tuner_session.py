@@ -4,41 +4,38 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import client_kit as kit
 import pytest
 from cli_kit import PRODUCT
+from tuner_kit import VECTORISED, subject
 
-from loopbook.errors import BookError, InputError, LoopbookError
+from loopbook.errors import BookError, CompilerError, InputError, LoopbookError
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import read
 from loopbook.recipes.record import Record
 from loopbook.recipes.step import Step
 from loopbook.sdfg import program
-from loopbook.sdfg.build import Built
-from loopbook.sdfg.compiler import find_compiler
-from loopbook.tuner import session as sessions
+from loopbook.sdfg.build import build_once
+from loopbook.tuner import workshop
 from loopbook.tuner.keep import Keeper
+from loopbook.tuner.log import TrialLog
+from loopbook.tuner.search import search
 from loopbook.tuner.seed import Done, Job, jobs, seed, sizes_for
 from loopbook.tuner.session import Session
-from loopbook.tuner.subject import PythonSubject, SdfgSubject
-from loopbook.tuner.tune import Settings, tune
-from loopbook.workloads.workload import load_workload
+from loopbook.tuner.strategies import STRATEGIES, Problem
+from loopbook.tuner.subject import SdfgSubject
+from loopbook.tuner.tune import Settings
 
-VECTORISED = (
-    Step("interchange", ("L0", "L1")),
-    Step("interchange", ("L0", "L2")),
-    Step("vectorize", ("L0",)),
-)
-
-
-def subject(folder: Path, name: str = "mine", text: str = PRODUCT) -> PythonSubject:
-    path = folder / f"{name}.py"
-    path.write_text(text)
-    return PythonSubject(load_workload(path))
+TWICE = """\
+    for row in range(out.shape[0]):
+        for col in range(out.shape[1]):
+            left[row, col] = 2.0 * out[col, row]
+"""
+"""Another nest, for the end of `PRODUCT`."""
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +56,15 @@ def test_a_right_candidate(session):
     outcome = session.measure({0: VECTORISED}, lenient=False)
     assert (outcome.status, outcome.message) == ("ok", "")
     assert outcome.recipes == {0: VECTORISED}
-    assert outcome.nests[0] > 0
+    before, after = outcome.nests[0]
+    assert before > 0 < after
+    assert outcome.nest_speedup(0) == before / after
+    assert outcome.nest_speedup(7) == 0.0
     assert outcome.speedup == outcome.reference_s / outcome.seconds
     again = session.measure({0: VECTORISED})
     assert again.message == "the same code as an earlier candidate"
     assert again.nests == outcome.nests
-    assert list(session.folder.glob("c*")) == []
+    assert list(session.folder.glob("c[0-9]*")) == []
 
 
 def test_steps_that_do_not_fit_are_left_out_or_illegal(session):
@@ -73,40 +73,6 @@ def test_steps_that_do_not_fit_are_left_out_or_illegal(session):
     assert (outcome.status, outcome.speedup, outcome.nests) == ("illegal", 0.0, {})
     assert outcome.message
     assert session.measure({0: steps}).recipes == {0: VECTORISED}
-
-
-SABOTAGE = {
-    "wrong": "C[0] += 1;",
-    "crash": "*(volatile int *)8 = 1;",
-    "hang": "for (volatile long n = 0;; n = n + 1);",
-    "memory": "for (long size = 1l << 40;; size *= 2) *new char[size] = 1;",
-}
-
-
-@pytest.mark.parametrize("status", SABOTAGE)
-def test_what_a_candidate_does_is_its_own_failure(session, monkeypatch, tmp_path, status):
-    """A library that does damage takes the place of the one that was built."""
-    document = json.loads(session.text)
-    names = document["arguments"]
-    arguments = ", ".join(
-        f"double *{'C' if name == 'out' else name}" if not name.startswith("_s") else f"long {name}"
-        for name in names
-    )
-    source, library = tmp_path / "bad.cpp", tmp_path / "bad.so"
-    source.write_text(f'extern "C" void {document["name"]}({arguments}) {{ {SABOTAGE[status]} }}')
-    command = [find_compiler().path, "-shared", "-fPIC", "-O0", source, "-o", library]
-    subprocess.run(command, check=True)
-
-    def sabotaged(*_: object, **__: object) -> Built:
-        return Built(library, status, {}, {0: VECTORISED})
-
-    monkeypatch.setattr(sessions, "build_tuned", sabotaged)
-    monkeypatch.setattr(session, "_seconds_limit", 3.0 if status == "hang" else 60.0)
-    outcome = session.measure({0: VECTORISED})
-    assert outcome.status == status, outcome
-    assert outcome.speedup == 0.0
-    assert outcome.message
-    assert "\n" not in outcome.message
 
 
 def test_a_kernel_that_never_ends_is_noticed(tmp_path):
@@ -140,23 +106,87 @@ def log_of(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()[1:]]
 
 
-def test_a_resumed_search_goes_on_as_if_it_had_not_been_stopped(tmp_path):
-    mine, hardware = subject(tmp_path), read(1)
-    whole, parts = tmp_path / "whole.jsonl", tmp_path / "parts.jsonl"
-    tune(mine, "S", hardware, Settings(trials=5, seed=3), log=whole)
-    tune(mine, "S", hardware, Settings(trials=3, seed=3), log=parts)
-    before = log_of(parts)
-    tuned = tune(mine, "S", hardware, Settings(trials=5, seed=3), log=parts)
-    assert log_of(parts)[: len(before)] == before
-    assert [t["number"] for t in log_of(parts)] == [0, 1, 2, 3, 4]
-    assert [t["recipe"] for t in log_of(parts)] == [t["recipe"] for t in log_of(whole)]
-    (record,) = tuned.records
-    assert (record.kernel, record.provenance.trials) == ("mine", 5)
+class Sizes:
+    """A strategy that tiles by size after size, and notes what it is told."""
 
-    bigger = PythonSubject(mine.workload, {"N": 25})
-    tune(bigger, "S", hardware, Settings(trials=1, seed=3), log=parts)
-    assert [t["number"] for t in log_of(parts)] == [0], "another size is another search"
-    assert len(log_of(tmp_path / "parts.old1.jsonl")) == 5
+    def __init__(self, problem: Problem) -> None:
+        self.asked = 0
+        self.told: list[tuple[tuple[Step, ...], float | None]] = []
+
+    def ask(self) -> tuple[Step, ...]:
+        self.asked += 1
+        return (Step("tile", ("L0", 1 + self.asked)),)
+
+    def tell(self, steps: tuple[Step, ...], score: float | None) -> None:
+        self.told.append((steps, score))
+
+
+@pytest.fixture
+def made(monkeypatch) -> list[Sizes]:
+    """The strategies that searches by "sizes" make."""
+    strategies: list[Sizes] = []
+
+    def make(problem: Problem) -> Sizes:
+        strategies.append(Sizes(problem))
+        return strategies[-1]
+
+    monkeypatch.setitem(STRATEGIES, "sizes", make)
+    return strategies
+
+
+def test_a_resumed_search_goes_on_where_it_stopped(session, made, tmp_path):
+    """Several candidates are under way at a time, and logged as they are done."""
+
+    def run(trials: int) -> list[dict]:
+        log = TrialLog(tmp_path / "log", {})
+        seen: list[tuple[int, int]] = []
+        search(
+            session,
+            read(1),
+            strategy="sizes",
+            seed=3,
+            trials=trials,
+            log=log,
+            progress=lambda done, total, line: seen.append((done, total)),
+        )
+        assert seen == [(n, trials) for n in range(trials - len(seen) + 1, trials + 1)]
+        return log_of(tmp_path / "log")
+
+    before = run(3)
+    after = run(8)
+    assert after[:3] == before
+    assert sorted(trial["number"] for trial in after) == list(range(8))
+    assert len({str(trial["recipe"]) for trial in after}) == 8
+    first, second = made
+    logged = [(trial["recipe"]["steps"], trial["speedup"]) for trial in after]
+    told = [[([[s.op, *s.args] for s in steps], score) for steps, score in s.told] for s in made]
+    assert told == [logged[:3], logged]
+    assert (first.asked, second.asked) == (3, 8)
+
+
+def test_a_candidate_that_fails_is_measured_nest_by_nest(made, tmp_path, monkeypatch):
+    """One bad recipe does not spoil what is known of the other nests."""
+
+    def build(text: str, target: str, recipes: Any, *args: Any) -> Any:
+        if recipes.get(1):
+            raise CompilerError("no such luck")
+        return build_once(text, target, recipes, *args)
+
+    monkeypatch.setattr(workshop, "build_once", build)
+    log = TrialLog(None, {})
+    with Session(subject(tmp_path, text=PRODUCT + TWICE), "M", "sequential") as opened:
+        assert len(opened.nests) == 2
+        opened.shares = dict.fromkeys(opened.shares, 0.5)
+        search(opened, read(1), strategy="sizes", seed=0, trials=2, log=log)
+    assert sorted((t.number, t.nest, t.status) for t in log.trials) == [
+        (0, 0, "ok"),
+        (0, 1, "compiler"),
+        (1, 0, "ok"),
+        (1, 1, "compiler"),
+    ]
+    first, second = made
+    assert all(score for _, score in first.told)
+    assert [score for _, score in second.told] == [None, None]
 
 
 class Shelf:

@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 VENV=${VENV:-.venv}
-EXTRAS=train,plot,dev
+EXTRAS=train,plot,tune,corpus,dev
 OLDEST_CLANG=17
 TORCH=2.13.0
 scratch=$(mktemp -d)
@@ -160,8 +160,17 @@ need_compiler() {
     fi
 }
 
+# LightGBM's wheel loads GNU's OpenMP, which a bare system may lack.
+need_gomp() {
+    if ! /sbin/ldconfig -p | grep -q 'libgomp\.so\.1'; then
+        refresh_apt "GNU's OpenMP"
+        want 'LightGBM needs it' libgomp1
+    fi
+}
+
 need_python
 need_compiler
+need_gomp
 if [ ${#packages[@]} -gt 0 ]; then
     say "installing with apt: ${packages[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive \

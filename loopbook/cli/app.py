@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from loopbook.cli import books, lookups, machine, search
+from loopbook.cli import books, corpus, lookups, machine, search
 from loopbook.errors import LoopbookError
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ for _name, _command in COMMANDS:
     app.command(_name)(_command)
 app.add_typer(search.seed_app, name="seed")
 app.add_typer(books.app, name="book")
+app.add_typer(corpus.app, name="corpus")
 
 
 USAGE_ERROR: type[Exception] = next(
@@ -63,7 +64,8 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return _say("not enough memory; choose a smaller size")
     except ModuleNotFoundError as error:
-        return _say(f"this needs {error.name}; install it with 'pip install loopbook[train,plot]'")
+        extras = "train,plot,corpus"
+        return _say(f"this needs {error.name}; install it with 'pip install loopbook[{extras}]'")
     if code == INTERRUPTED:  # what typer makes of a KeyboardInterrupt
         return _interrupted()
     return code if isinstance(code, int) else 0

@@ -9,35 +9,28 @@ from __future__ import annotations
 import difflib
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loopbook.cli import options
-from loopbook.cli.source import SECONDS, Source, load_source, load_workload, usual_preset
+from loopbook.cli.query import Query, asking
+from loopbook.cli.source import load_workload, usual_preset
 from loopbook.errors import InputError, LoopbookError, SdfgError
 
+if TYPE_CHECKING:
+    from loopbook.client.decision import Plan
 
+
+@asking
 def nearest(
-    file: options.File,
+    query: Query,
     k: Annotated[int, typer.Option("-k", help="how many", min=1, max=1000)] = 5,
-    target: options.Target = "sequential",
-    preset: options.Preset = "",
-    size: options.Size = None,
-    book: options.BookPath = None,
-    exclude: options.Exclude = None,
-    json: options.Json = False,
 ) -> None:
     """Show the nearest records for each nest of a program."""
-    from loopbook.sdfg.sandbox import run_limited
-
-    source = load_source(file, preset, options.read_sizes(size))
-    target = options.check_target(target)
-    found = run_limited(
-        _nearest, source, k, target, book, exclude or [], seconds=SECONDS, what=f"reading {file}"
-    )
-    if json:
-        options.print_json({"program": source.name, "target": target, "nests": found})
+    found = query.run(_nearest, k)
+    if query.json:
+        options.print_json({"program": query.source.name, "target": query.target, "nests": found})
         return
     for nest in found:
         print(f"nest {nest['position']}: {' '.join(nest['loops'])}")
@@ -50,14 +43,12 @@ def nearest(
             print("  nothing in the book")
 
 
-def _nearest(
-    source: Source, k: int, target: str, book: Path | None, exclude: list[str]
-) -> list[dict[str, Any]]:
+def _nearest(query: Query, k: int) -> list[dict[str, Any]]:
     from loopbook.client.shelf import open_shelf
     from loopbook.sdfg import program
 
-    nests = _some(program.prepare_nests(source.text)[1], source.name)
-    with open_shelf(book) as shelf:
+    nests = _some(program.prepare_nests(query.source.text)[1], query.source.name)
+    with open_shelf(query.book) as shelf:
         return [
             {
                 "position": nest.position,
@@ -74,7 +65,7 @@ def _nearest(
                         "hardware": near.record.hardware.cpu or near.record.hardware.isa,
                         "recipe": near.record.recipe.text(),
                     }
-                    for near in shelf.nearest(nest, k, target=target, exclude=exclude)
+                    for near in shelf.nearest(nest, k, target=query.target, exclude=query.exclude)
                 ],
             }
             for nest in nests
@@ -87,26 +78,15 @@ def _some(nests: list[Any], name: str) -> list[Any]:
     return nests
 
 
+@asking
 def explain(
-    file: options.File,
-    target: options.Target = "sequential",
-    preset: options.Preset = "",
-    size: options.Size = None,
-    book: options.BookPath = None,
-    exclude: options.Exclude = None,
+    query: Query,
     code: Annotated[bool, typer.Option(help="show what changes in the generated C++")] = True,
-    json: options.Json = False,
 ) -> None:
     """Show what was found for each nest, how near it is, which steps it takes, and the C++ before
     and after."""
-    from loopbook.sdfg.sandbox import run_limited
-
-    source = load_source(file, preset, options.read_sizes(size))
-    target = options.check_target(target)
-    told = run_limited(
-        _explain, source, target, book, exclude or [], seconds=SECONDS, what=f"reading {file}"
-    )
-    if json:
+    told = query.run(_explain)
+    if query.json:
         options.print_json(told)
         return
     for nest in told["nests"]:
@@ -123,14 +103,11 @@ def explain(
         print("\n".join(changes) or "the generated C++ is docc's own")
 
 
-def _explain(source: Source, target: str, book: Path | None, exclude: list[str]) -> dict[str, Any]:
-    from loopbook.client.plan import make_plan
-    from loopbook.client.shelf import open_shelf
+def _explain(query: Query) -> dict[str, Any]:
     from loopbook.sdfg import build, program
 
-    with open_shelf(book) as shelf:
-        plan = make_plan(source.text, target, shelf, exclude=exclude)
-    _some(list(plan.nests), source.name)
+    source, target = query.source, query.target
+    plan = _plan(query)
     before = program.baseline(source.text, target).to_cpp()
     after = before
     if plan.active:
@@ -148,30 +125,20 @@ def _explain(source: Source, target: str, book: Path | None, exclude: list[str])
     return {"target": target, "nests": nests, "before": before, "after": after}
 
 
+@asking
 def optimize(
-    file: options.File,
+    query: Query,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="where the optimised SDFG goes (JSON)")
     ] = None,
-    target: options.Target = "sequential",
-    preset: options.Preset = "",
-    size: options.Size = None,
-    book: options.BookPath = None,
-    exclude: options.Exclude = None,
-    json: options.Json = False,
 ) -> None:
     """Write a program's SDFG with the recipes of the book applied."""
-    from loopbook.sdfg.sandbox import run_limited
-
-    source = load_source(file, preset, options.read_sizes(size))
-    target = options.check_target(target)
-    text, nests = run_limited(
-        _optimize, source, target, book, exclude or [], seconds=SECONDS, what=f"reading {file}"
-    )
+    text, nests = query.run(_optimize)
     if out is not None:
         _write(out, text)
-    if json:
-        options.print_json({"out": str(out) if out else None, "target": target, "nests": nests})
+    if query.json:
+        told = {"out": str(out) if out else None, "target": query.target, "nests": nests}
+        options.print_json(told)
         return
     for number, nest in enumerate(nests):
         used = f"{nest['neighbour']} at distance {nest['distance']:.3f}" if nest["recipe"] else ""
@@ -180,21 +147,28 @@ def optimize(
         print("nothing was written: name a file with --out", file=sys.stderr)
 
 
-def _optimize(
-    source: Source, target: str, book: Path | None, exclude: list[str]
-) -> tuple[str, list[dict[str, Any]]]:
-    from loopbook.client.plan import make_plan
-    from loopbook.client.shelf import open_shelf
+def _optimize(query: Query) -> tuple[str, list[dict[str, Any]]]:
     from loopbook.sdfg import build, program
 
-    with open_shelf(book) as shelf:
-        plan = make_plan(source.text, target, shelf, exclude=exclude)
-    _some(list(plan.nests), source.name)
+    plan = _plan(query)
     if plan.active:
-        sdfg = build.transform(source.text, target, plan.recipes)[0]
+        sdfg = build.transform(query.source.text, query.target, plan.recipes)[0]
     else:
-        sdfg = program.baseline(source.text, target)
+        sdfg = program.baseline(query.source.text, query.target)
     return sdfg.to_json(), [nest.to_json() for nest in plan.nests]
+
+
+def _plan(query: Query) -> Plan:
+    from loopbook.client.plan import make_plan
+    from loopbook.client.shelf import open_shelf
+
+    source = query.source
+    with open_shelf(query.book) as shelf:
+        plan = make_plan(
+            source.text, query.target, shelf, exclude=query.exclude, sizes=source.symbols
+        )
+    _some(list(plan.nests), source.name)
+    return plan
 
 
 def _write(path: Path, text: str) -> None:

@@ -18,19 +18,32 @@ from loopbook.errors import BookError, InputError, LoopbookError
 if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
     from loopbook.recipes.record import Record
+    from loopbook.tuner.log import Trial
+    from loopbook.tuner.search import Progress
     from loopbook.tuner.seed import Done, Job
-    from loopbook.tuner.tune import Progress, Settings
+    from loopbook.tuner.tune import Settings
 
 seed_app = typer.Typer(help="Fill a book from a suite of kernels.", no_args_is_help=True)
 
 Trials = Annotated[int, typer.Option(help="candidates to measure for each program", min=1)]
-Strategy = Annotated[str, typer.Option(help="random or evolution")]
+Refine = Annotated[
+    int,
+    typer.Option(
+        help="candidates to measure at the largest size, around the best ones found", min=0
+    ),
+]
+Strategy = Annotated[
+    str, typer.Option(help="random, genetic, model or transfer; default the one that wins")
+]
 Seed = Annotated[int, typer.Option(help="of all random choices")]
 Targets = Annotated[
     list[str] | None, typer.Option(help="sequential or openmp; repeatable; default both")
 ]
 Timeout = Annotated[
     float, typer.Option(help="limit for a run of the unoptimised program, seconds", min=0.01)
+]
+Libraries = Annotated[
+    bool, typer.Option(help="let products of matrices become calls of BLAS", show_default=True)
 ]
 OwnBook = Annotated[
     Path | None, typer.Option("--book", help="where records go; default the user's book")
@@ -42,39 +55,56 @@ def tune(
     target: Targets = None,
     preset: options.Preset = "",
     size: options.Size = None,
-    trials: Trials = 60,
-    strategy: Strategy = "evolution",
+    trials: Trials = 100,
+    refine: Refine = 40,
+    strategy: Strategy = "",
     seed: Seed = 0,
     timeout: Timeout = 120.0,
+    libraries: Libraries = True,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="draw the best speedup against the number of candidates: PNG, SVG…"),
+    ] = None,
     book: OwnBook = None,
     json: options.Json = False,
 ) -> int:
     """Search recipes for one program by measuring, and put them into the book."""
+    from loopbook.tuner.plot import plot_searches
     from loopbook.tuner.seed import Job
 
     source = load_source(file, preset, options.read_sizes(size))
     targets = _targets(target)
-    settings = _settings(trials, strategy, seed, timeout)
+    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
     source.check()
     subject = source.subject()
-    return _run([Job(subject, t, source.preset) for t in targets], settings, book, json, again=True)
+    jobs = [Job(subject, target, source.preset) for target in targets]
+    searched: dict[str, Sequence[Trial]] = {}
+    code = _run(jobs, settings, book, json, again=True, searched=searched)
+    if plot is not None:
+        plot_searches(searched, plot)
+    return code
 
 
 @seed_app.command("polybench")
 def polybench(
     target: Targets = None,
     only: Annotated[list[str] | None, typer.Option(help="this kernel; repeatable")] = None,
-    trials: Trials = 40,
+    trials: Trials = 100,
+    refine: Refine = 40,
     preset: Annotated[
-        str, typer.Option(help="search and confirm at this size only; default MEDIUM and LARGE")
+        str, typer.Option(help="search and confirm at this size only; default SMALL to LARGE")
     ] = "",
-    strategy: Strategy = "evolution",
+    strategy: Strategy = "",
     seed: Seed = 0,
     timeout: Timeout = 120.0,
+    libraries: Libraries = False,
     book: OwnBook = None,
     json: options.Json = False,
 ) -> int:
-    """Tune the PolyBench kernels. Stop it any time; the same command goes on."""
+    """Tune the PolyBench kernels. Stop it any time; the same command goes on.
+
+    Recipes call no BLAS unless asked to, so that they are worth the same on every machine.
+    """
     from loopbook.tuner.seed import jobs
     from loopbook.tuner.subject import PythonSubject
     from loopbook.workloads import polybench as suite
@@ -86,7 +116,7 @@ def polybench(
     for workload in workloads if preset else ():
         workload.sizes(preset)  # raises where there is no such preset
     todo = jobs(map(PythonSubject, workloads), _targets(target), preset)
-    settings = _settings(trials, strategy, seed, timeout)
+    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
     return _run(todo, settings, book, json, again=False)
 
 
@@ -94,28 +124,46 @@ def _targets(chosen: list[str] | None) -> Sequence[str]:
     return [options.check_target(target) for target in chosen] if chosen else options.TARGETS
 
 
-def _settings(trials: int, strategy: str, seed: int, timeout: float) -> Settings:
-    from loopbook.tuner.strategies import STRATEGIES
+def _settings(
+    trials: int, refine: int, strategy: str, seed: int, timeout: float, libraries: bool
+) -> Settings:
+    from loopbook.tuner.strategies import DEFAULT, STRATEGIES
     from loopbook.tuner.tune import Settings
 
+    strategy = strategy or DEFAULT
     if strategy not in STRATEGIES:
         raise InputError(f"there is no strategy {strategy!r}; take {' or '.join(STRATEGIES)}")
-    return Settings(trials=trials, strategy=strategy, seed=seed, timeout=timeout)
+    return Settings(
+        trials=trials,
+        refine=refine,
+        strategy=strategy,
+        seed=seed,
+        timeout=timeout,
+        libraries=libraries,
+    )
 
 
 def _run(
-    todo: Sequence[Job], settings: Settings, book: Path | None, json: bool, *, again: bool
+    todo: Sequence[Job],
+    settings: Settings,
+    book: Path | None,
+    json: bool,
+    *,
+    again: bool,
+    searched: dict[str, Sequence[Trial]] | None = None,
 ) -> int:
     """Do jobs and keep what comes out. Exit code 1 if one failed.
 
     Args:
         again: it is one program, to be tuned also if the book knows it; a failure is the end then.
+        searched: takes the trials of each search, by kernel and target.
     """
-    from loopbook.client.shelf import own_path
+    from loopbook.client.shelf import open_shelf, own_path
     from loopbook.embed.inference import Encoder
     from loopbook.recipes.book import Book
     from loopbook.sdfg.compiler import activate
     from loopbook.tuner.keep import Keeper
+    from loopbook.tuner.neighbours import ported_neighbours
     from loopbook.tuner.seed import seed
 
     activate()
@@ -125,7 +173,9 @@ def _run(
     with Book.open(path) as opened, _bars(len(todo), hidden=json) as bars:
         if opened.readonly:  # better said now than after hours of measuring
             raise BookError(f"book {path} is read-only: name another one with --book")
-        keeper = Keeper(opened, Encoder.load())
+        encoder = Encoder.load()
+        keeper = Keeper(opened, encoder)
+        shelf = open_shelf(path, encoder=encoder)
         done = seed(
             todo,
             _profile,
@@ -133,6 +183,7 @@ def _run(
             logs=logs,
             known=keeper.known,
             keep=keeper.keep,
+            neighbours=lambda nest, job: ported_neighbours(shelf, nest, job.target),
             again=again,
             progress=bars.search,
         )
@@ -140,6 +191,9 @@ def _run(
             if result.error and again:
                 raise LoopbookError(f"{result.job.subject.name}: {result.error}")
             failed |= bool(result.error)
+            if searched is not None and result.tuned:
+                name = f"{result.job.subject.name} {result.job.target}"
+                searched[name] = result.tuned.trials
             bars.finish(result, quiet=json)
             if json:
                 options.print_json(_told(result))

@@ -55,6 +55,15 @@ class Source:
 
         return trace(self.workload.kernel, self.arguments)
 
+    @property
+    def symbols(self) -> dict[str, int]:
+        """Values of the SDFG's size symbols, as far as they are known."""
+        if self.workload is None:
+            return dict(self.sizes)
+        from loopbook.sdfg.frontend import size_symbols
+
+        return size_symbols(self.workload.kernel, self.arguments)
+
     def check(self) -> None:
         """Go once through all that comes before the first compile, in a child process.
 

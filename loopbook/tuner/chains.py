@@ -67,6 +67,18 @@ class Chain:
                 (written if access.write else read).add(container.name)
         return sorted(read - written)
 
+    def inputs_along(self, loop: Loop, still: Loop) -> list[str]:
+        """Arrays only read that move with `loop` and stay the same along `still`."""
+        moving, standing = set(), set()
+        for access in self.nest.accesses:
+            if self._inside(access.block) and max(loop.depth, still.depth) < len(access.strides):
+                name = self.nest.containers[access.container].name
+                if access.strides[loop.depth] != Stride.ZERO:
+                    moving.add(name)
+                if access.strides[still.depth] == Stride.ZERO:
+                    standing.add(name)
+        return [name for name in self.inputs() if name in moving & standing]
+
     def _inside(self, block: int) -> bool:
         parent = self.nest.blocks[block].parent
         return any(loop.index == self.loops[-1].index for loop in self.nest.ancestry(parent))

@@ -28,6 +28,9 @@ class Trial:
         speedup: of the nest over docc's own schedule on it; 0 for a failure.
         seconds: of the whole program; 0 for a failure.
         message: why it failed.
+        before_s, after_s: of the nest, under docc's own schedule and with the recipe.
+        code: hash of the generated C++.
+        date: when it was measured, ISO 8601.
     """
 
     number: int
@@ -38,6 +41,14 @@ class Trial:
     speedup: float = 0.0
     seconds: float = 0.0
     message: str = ""
+    before_s: float = 0.0
+    after_s: float = 0.0
+    code: str = ""
+    date: str = ""
+
+
+_MEASURED = ("profile", "date")
+"""Parts of a header that differ from run to run of one and the same search."""
 
 
 @dataclass
@@ -58,7 +69,7 @@ class TrialLog:
         if self.path is None or not self.path.exists():
             return
         lines = list(_lines(self.path))
-        if not lines or lines[0] != self.header:
+        if not lines or _identity(lines[0]) != _identity(self.header):
             self.path.replace(_aside(self.path))
             return
         for line in lines[1:]:
@@ -97,6 +108,10 @@ class TrialLog:
                 os.fsync(file.fileno())
         except OSError as error:
             raise BookError(f"cannot write {self.path}: {error.strerror}") from None
+
+
+def _identity(header: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in header.items() if key not in _MEASURED}
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +13,13 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.recipes.step import Step
+from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
+from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.run import RUN_SECONDS, Schedule
+from loopbook.tuner.search import Progress, Starts
 from loopbook.tuner.subject import Subject
-from loopbook.tuner.tune import Progress, Settings, Tuned, tune
+from loopbook.tuner.tune import Settings, Tuned, tune
 
 LONG_ENOUGH = 0.004
 """A program is searched at the smallest preset at which docc's own schedule takes this long."""
@@ -25,7 +27,7 @@ LONG_ENOUGH = 0.004
 TOO_LONG = 20.0
 """A size at which it takes longer than this is not used to confirm."""
 
-PRESETS = ("MEDIUM", "LARGE")
+PRESETS = ("SMALL", "MEDIUM", "LARGE")
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ def seed(
     logs: Path,
     known: Callable[[Job], Sequence[Record]],
     keep: Callable[[Sequence[Record]], None],
+    neighbours: Callable[[Nest, Job], Sequence[Recipe]] = lambda nest, job: (),
     again: bool = False,
     progress: Callable[[Job], Progress] | None = None,
 ) -> Iterator[Done]:
@@ -83,6 +86,7 @@ def seed(
         logs: folder for the logs of trials.
         known: a job's records that have been kept before.
         keep: stores a job's records, all or none.
+        neighbours: recipes of near neighbours, ported to a nest, nearest first.
         again: do also jobs whose records are known.
         progress: makes the callback for a job's search.
     """
@@ -99,7 +103,7 @@ def seed(
                 hardware(job.target),
                 replace(settings, target=job.target, confirm=confirm),
                 log=logs / f"{job.subject.name}-{job.target}.jsonl",
-                starts=_starts(job, known),
+                starts=_starts(job, known, neighbours),
                 **({"progress": progress(job)} if progress else {}),
             )
         except LoopbookError as error:
@@ -110,47 +114,54 @@ def seed(
 
 
 def sizes_for(job: Job, timeout: float = RUN_SECONDS) -> tuple[str, tuple[str, ...]]:
-    """The preset to search at, and the presets to confirm at."""
+    """The preset to search at, and the presets to confirm at, smallest first."""
     names = [p for p in PRESETS if p in job.subject.parameters]
     if not names:
-        names = list(job.subject.parameters)[:2]
+        names = list(job.subject.parameters)[:3]
     if job.preset:
         return job.preset, (job.preset,)
-    times = {}
+    times: dict[str, float] = {}
     for name in names:
         try:
             times[name] = _baseline_seconds(job, name, timeout)
         except DeadlineError:
             if not times:
                 raise
-            times[name] = math.inf
+            break
         if times[name] > TOO_LONG:
             break
-    search = next((name for name in names if times.get(name, 0.0) >= LONG_ENOUGH), names[-1])
-    if times.get(search, TOO_LONG) > TOO_LONG:
-        search = names[0]
-    return search, tuple(name for name in names if times.get(name, TOO_LONG + 1) <= TOO_LONG)
+    confirm = tuple(name for name in names if times.get(name, math.inf) <= TOO_LONG)
+    search = next(
+        (name for name in confirm if times[name] >= LONG_ENOUGH), (names[0], *confirm)[-1]
+    )
+    return search, confirm
 
 
 def _baseline_seconds(job: Job, preset: str, timeout: float) -> float:
+    """One run of docc's own compile; the fastest of two, where that takes no time."""
     arguments = job.subject.arguments(preset)
-    with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
-        built = build_baseline(job.subject.text(arguments), job.target, Path(folder))
-        schedule = Schedule(repeats=2, seconds=1.0, at_least=1)
+    with scratch.folder() as folder:
+        built = build_baseline(job.subject.text(arguments), job.target, folder)
+        schedule = Schedule(repeats=2, seconds=0.5, at_least=1)
         times = job.subject.binding(arguments).measure([built], schedule, seconds=timeout)
     return min(times[0].seconds)
 
 
-def _starts(job: Job, known: Callable[[Job], Sequence[Record]]) -> dict[str, tuple[Recipe, ...]]:
-    """What was found for one thread, as it is and with threads on each loop it may run them on."""
+def _starts(
+    job: Job,
+    known: Callable[[Job], Sequence[Record]],
+    neighbours: Callable[[Nest, Job], Sequence[Recipe]],
+) -> Starts:
+    """What was found for one thread, as it is and with threads on each loop that may have them;
+    then the recipes of near neighbours."""
     if job.target == "sequential":
-        return {}
-    starts = {}
+        return lambda nest: neighbours(nest, job)
+    own: dict[str, list[Recipe]] = {}
     for record in known(Job(job.subject, "sequential")):
         steps = record.recipe.steps
         tiled = [f"{s.args[0]}.tile" for s in steps if s.op == "tile"]
         outer = list(dict.fromkeys([*tiled, "L0"]))
-        starts[record.fingerprint] = tuple(
+        own.setdefault(record.fingerprint, []).extend(
             Recipe((*steps, Step("parallel", (name,)))) for name in outer[:3]
         )
-    return starts
+    return lambda nest: [*own.get(nest.fingerprint, ()), *neighbours(nest, job)]

@@ -9,10 +9,8 @@ reference; timers inside tell what each nest took.
 from __future__ import annotations
 
 import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from loopbook.errors import (
@@ -25,17 +23,29 @@ from loopbook.errors import (
     WrongResultError,
 )
 from loopbook.recipes.step import Step
-from loopbook.sdfg import program
+from loopbook.sdfg import program, scratch
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
+from loopbook.sdfg.rig import Rig
 from loopbook.sdfg.run import RUN_SECONDS, Schedule, Times
 from loopbook.tuner.subject import Subject
+from loopbook.tuner.workshop import Ticket, Usage, Workshop
 
-SEARCH = Schedule(repeats=9, seconds=0.4, at_least=2, give_up=3.0)
+SEARCH = Schedule(repeats=40, seconds=0.25, at_least=1, give_up=3.0, width=0.03)
 
 SLOW_REFERENCE = 1.5
 """A prepared program this many times slower than docc's own compile is not run again and again."""
 
-Candidate = Mapping[int, tuple[Step, ...]]
+DISTURBED = 1.2
+"""A reference that takes more than this many times longer than it ever did was disturbed: that is
+not put down to the candidate's merits."""
+
+LOST = 0.6
+"""A candidate that cannot be faster than this share of the best one is not measured any further."""
+
+ONE_RUN = 2.0
+"""A trusted program that runs for more seconds than this need not do so twice."""
+
+Candidate = dict[int, tuple[Step, ...]]
 """Nest position to its recipe; nests that are not named get docc's own schedule."""
 
 FAILURES: dict[type[LoopbookError], str] = {
@@ -58,7 +68,7 @@ class Outcome:
         recipes: the steps that docc accepted.
         seconds: the whole program's fastest run.
         reference_s: the reference's fastest run, timed in turn.
-        nests: nest position to its speedup over docc's own schedule.
+        nests: nest position to its seconds without and with its recipe.
         code: hash of the generated C++.
         message: why it failed.
     """
@@ -67,7 +77,7 @@ class Outcome:
     recipes: dict[int, tuple[Step, ...]] = field(default_factory=dict)
     seconds: float = 0.0
     reference_s: float = 0.0
-    nests: dict[int, float] = field(default_factory=dict)
+    nests: dict[int, tuple[float, float]] = field(default_factory=dict)
     code: str = ""
     message: str = ""
 
@@ -76,17 +86,22 @@ class Outcome:
         """Of the whole program over the reference; 0 for a failure."""
         return self.reference_s / self.seconds if self.status == "ok" else 0.0
 
+    def nest_speedup(self, position: int) -> float:
+        """Of one nest over docc's own schedule of it; 0 for a failure or where it is not known."""
+        before, after = self.nests.get(position, (0.0, 0.0))
+        return before / after if after else 0.0
+
 
 class Session:
     """One program, size and target. Use as a context manager: it keeps builds in a folder.
 
     Attributes:
         text: the prepared program's SDFG.
+        symbols: values of its size symbols.
         nests: of the prepared program.
         baseline: docc's own compile, without any of our passes.
         plain: the prepared program without recipes.
-        baseline_s, plain_s: their fastest runs, seconds; 0 in a trusted session.
-        baseline_s, plain_s: their fastest runs, before the search.
+        baseline_s, plain_s: their fastest runs before the search, seconds; 0 in a trusted session.
         shares: nest position to its share of the plain program's time.
         folder: where its builds are.
     """
@@ -100,24 +115,29 @@ class Session:
         schedule: Schedule = SEARCH,
         trusted: bool = False,
         timeout: float = RUN_SECONDS,
+        threads: int = 1,
     ) -> None:
         """
         Args:
+            threads: that a run uses; the runner has so many cores for itself.
             timeout: limit for the run that gives the right numbers, seconds; candidates are limited
                 by what docc's own compile takes.
-            trusted: for confirming at a size where runs take long: docc's own schedule is taken to
+            trusted: for confirming at a size where runs take long: docc's own compile is taken to
                 be right, and `shares` stay empty.
         """
         self.target = target
         self._schedule = schedule
-        self.folder = Path(tempfile.mkdtemp(prefix="loopbook-tune-"))
-        self._count = 0
-        self._seconds_limit = 900.0
+        self.folder = scratch.make()
         self.baseline_s = self.plain_s = 0.0
         self.shares: dict[int, float] = {}
-        self.baseline_s = self.plain_s = 0.0
         self._plain_nests: dict[int, float] = {}
-        self._known: dict[str, Outcome] = {}
+        self._threads = threads
+        self._trusted = trusted
+        self._kept = 0
+        self._workshop: Workshop | None = None
+        self._incumbent: Built | None = None
+        self._incumbent_s = 0.0
+        self._best = 0.0
         try:
             self._begin(subject, subject.arguments(preset), trusted, timeout)
         except BaseException:
@@ -131,34 +151,79 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Delete what was built."""
+        """End builders and runner, and delete what was built."""
+        if self._workshop is not None:
+            self._workshop.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _begin(self, subject: Subject, arguments: list[Any], trusted: bool, timeout: float) -> None:
         traced = subject.text(arguments)
         prepared, self.nests = program.prepare_nests(traced)
         self.text = prepared.to_json()
+        self.symbols = subject.symbols(arguments)
+        self._binding = subject.binding(arguments)
         self.baseline = build_baseline(traced, self.target, self.folder / "baseline", timers=True)
+        self.plain = build_tuned(self.text, self.target, {}, self.folder / "plain", timers=True)
         right = self.baseline
         if not trusted:
             right = build_baseline(traced, "none", self.folder / "none")
-        self._binding = subject.binding(arguments)
-        self.expected = self._binding.results(right.library, seconds=timeout)
-        self.plain = build_tuned(self.text, self.target, {}, self.folder / "plain", timers=True)
+        self.expected, self._first = self._binding.run_once(right, seconds=timeout)
+        self._seconds_limit = 60 + 10 * self._first.seconds[0]
         if not trusted:
             self._look_around()
 
     def _look_around(self) -> None:
         """Time docc's own compile and the prepared program, and see where the time goes."""
         times = self.time([self.baseline, self.plain])
-        self._seconds_limit = 10 + 40 * max(max(t.seconds) for t in times)
+        self._seconds_limit = 4 + 40 * max(max(t.seconds) for t in times)
         self.baseline_s, self.plain_s = (min(t.seconds) for t in times)
         self._plain_nests = _fastest(times[1])
         total = sum(self._plain_nests.values()) or 1.0
         self.shares = {p: self._plain_nests.get(p, 0.0) / total for p in range(len(self.nests))}
 
-    def time(self, builts: Sequence[Built], schedule: Schedule | None = None) -> list[Times]:
+    def build(self, candidate: Candidate) -> Built:
+        """A candidate's library, with timers, which stays until the session is closed.
+
+        Raises:
+            LoopbookError: see `loopbook.sdfg.build.build_tuned`.
+        """
+        self._kept += 1
+        folder = self.folder / f"kept{self._kept}"
+        return build_tuned(self.text, self.target, candidate, folder, timers=True)
+
+    def race(self, builts: Sequence[Built], schedule: Schedule) -> tuple[Times, Times, list[Times]]:
+        """Times of docc's own compile, of the prepared program and of `builts`, taken in turn; the
+        latter are empty for a library with wrong numbers.
+
+        In a trusted session, a run of docc's own compile that took seconds is not repeated.
+
+        Raises:
+            LoopbookError: see `loopbook.sdfg.run.Binding.measure`.
+        """
+        if self._trusted and self._first.seconds[0] > ONE_RUN:
+            plain, *rest = self.time([self.plain, *builts], schedule, tolerant=True)
+            return self._first, plain, rest
+        baseline, plain, *rest = self.time(
+            [self.baseline, self.plain, *builts], schedule, tolerant=True
+        )
+        return baseline, plain, rest
+
+    def check(self, built: Built) -> None:
+        """Run `built` once and check its numbers.
+
+        Raises:
+            LoopbookError: see `loopbook.sdfg.run.Binding.measure`.
+        """
+        once = Schedule(repeats=0, at_least=0)
+        self._binding.measure([built], once, self.expected, seconds=self._seconds_limit)
+
+    def time(
+        self, builts: Sequence[Built], schedule: Schedule | None = None, *, tolerant: bool = False
+    ) -> list[Times]:
         """Check the numbers of `builts` and time them in turn.
+
+        Args:
+            tolerant: those with wrong numbers get no times, instead of an error.
 
         Raises:
             LoopbookError: see `loopbook.sdfg.run.Binding.measure`.
@@ -167,8 +232,35 @@ class Session:
             builts,
             schedule or self._schedule,
             self.expected,
-            seconds=self._seconds_limit,
+            tolerant=tolerant,
+            seconds=self._seconds_limit * len(builts),
         )
+
+    @property
+    def workshop(self) -> Workshop:
+        """Builders and runner; made when first needed."""
+        if self._workshop is None:
+            reference = self._incumbent or (self.baseline if self._slow else self.plain)
+            self._workshop = Workshop(
+                self.text,
+                self.target,
+                Rig(self._binding, reference, self.expected),
+                self.folder,
+                schedule=self._schedule,
+                seconds=self._seconds_limit,
+                threads=self._threads,
+            )
+        return self._workshop
+
+    @property
+    def usage(self) -> Usage:
+        """Where the time has gone so far."""
+        return self._workshop.usage if self._workshop else Usage()
+
+    @property
+    def places(self) -> int:
+        """How many candidates should be under way to keep builders and runner busy."""
+        return self.workshop.places
 
     def measure(self, candidate: Candidate, *, lenient: bool = True) -> Outcome:
         """Build, check and time one candidate. Failures are outcomes, not exceptions.
@@ -176,57 +268,90 @@ class Session:
         Args:
             lenient: leave out steps that docc refuses; else they make the outcome "illegal".
         """
-        self._count += 1
-        folder = self.folder / f"c{self._count}"
-        recipes: dict[int, tuple[Step, ...]] = {}
-        try:
-            built = build_tuned(
-                self.text,
-                self.target,
-                candidate,
-                folder,
-                timers=True,
-                lenient=lenient,
-                known=frozenset(self._known),
-            )
-            recipes = {
-                position: tuple(Step(op, args) for op, args in built.recipes[position])
-                for position in candidate
-            }
-            known = self._known.get(built.code)
-            if known is not None:
-                return Outcome(
-                    known.status,
-                    recipes,
-                    known.seconds,
-                    known.reference_s,
-                    known.nests,
-                    built.code,
-                    known.message or "the same code as an earlier candidate",
-                )
-            outcome = self._timed(built, recipes)
-            self._known[built.code] = outcome
-        except LoopbookError as error:
-            status = next((s for kind, s in FAILURES.items() if isinstance(error, kind)), "error")
-            return Outcome(status, recipes or dict(candidate), message=str(error))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        return outcome
+        number = self.submit(candidate, lenient=lenient)
+        while True:
+            finished, outcome = self.finished()
+            if finished == number:
+                return outcome
 
-    def _timed(self, built: Built, recipes: dict[int, tuple[Step, ...]]) -> Outcome:
-        """Time a build in turn with the prepared program; with docc's own compile where that is
-        much faster, which then only tells how fast the machine is at the moment."""
-        slow = self.plain_s > SLOW_REFERENCE * self.baseline_s
-        reference, tuned = self.time([self.baseline if slow else self.plain, built])
+    def submit(self, candidate: Candidate, *, lenient: bool = True) -> int:
+        """Begin to measure a candidate; its number, by which `finished` gives it back."""
+        lost = LOST * self._best
+        return self.workshop.submit(candidate, lenient=lenient, lost=lost).number
+
+    def finished(self) -> tuple[int, Outcome]:
+        """The next candidate that is done, whatever the order they were submitted in.
+
+        Raises:
+            LookupError: nothing is under way.
+        """
+        ticket = self.workshop.finished()
+        outcome = self._outcome(ticket)
+        self._best = max(self._best, outcome.speedup)
+        return ticket.number, outcome
+
+    def _outcome(self, ticket: Ticket) -> Outcome:
+        recipes = {p: tuple(Step(*step) for step in steps) for p, steps in ticket.plan.items()}
+        code = ""
+        if ticket.built is not None:
+            code = ticket.built.code
+            recipes = {
+                position: tuple(Step(op, args) for op, args in ticket.built.recipes[position])
+                for position in ticket.plan
+            }
+        source = ticket.twin or ticket
+        if source.error is not None:
+            kinds = (s for kind, s in FAILURES.items() if isinstance(source.error, kind))
+            return Outcome(next(kinds, "error"), recipes, code=code, message=str(source.error))
+        assert source.times is not None
+        message = "the same code as an earlier candidate" if ticket.twin else ""
+        return self._compared(*source.times, recipes, code, message)
+
+    def adopt(self, built: Built, seconds: float, plain: Times) -> None:
+        """Measure candidates next to `built` from now on, instead of next to the prepared program,
+        which takes too long: it tells how fast the machine is at the moment. Before the first
+        candidate is submitted.
+
+        Args:
+            built: a program whose numbers are right.
+            seconds: its fastest run, in turn with `plain`.
+            plain: times of the prepared program without recipes.
+        """
+        assert self._workshop is None, "there is a reference already"
+        self._incumbent, self._incumbent_s = built, seconds
+        self.plain_s, self._plain_nests = min(plain.seconds), _fastest(plain)
+        total = sum(self._plain_nests.values()) or 1.0
+        self.shares = {p: self._plain_nests.get(p, 0.0) / total for p in range(len(self.nests))}
+        self._best = self.plain_s / seconds
+        self._seconds_limit = 4 + 60 * seconds
+
+    @property
+    def _slow(self) -> bool:
+        """Whether the prepared program is so slow that docc's own compile is the reference, which
+        then only tells how fast the machine is at the moment."""
+        return self.plain_s > SLOW_REFERENCE * self.baseline_s
+
+    def _compared(
+        self,
+        reference: Times,
+        tuned: Times,
+        recipes: dict[int, tuple[Step, ...]],
+        code: str,
+        message: str,
+    ) -> Outcome:
         reference_s, after = min(reference.seconds), _fastest(tuned)
-        if slow:
-            pace = reference_s / self.baseline_s
+        usual_s = self._incumbent_s or (self.baseline_s if self._slow else 0.0)
+        if usual_s:
+            pace = min(reference_s / usual_s, DISTURBED)
             before = {p: seconds * pace for p, seconds in self._plain_nests.items()}
             reference_s = self.plain_s * pace
         else:
             before = _fastest(reference)
-        nests = {p: before[p] / after[p] for p in before if after.get(p, 0.0) > 0}
-        return Outcome("ok", recipes, min(tuned.seconds), reference_s, nests, built.code)
+            for p, seconds in before.items():
+                best = self._plain_nests[p] = min(seconds, self._plain_nests.get(p, seconds))
+                before[p] = min(seconds, DISTURBED * best)
+        nests = {p: (before[p], after[p]) for p in before if after.get(p, 0.0) > 0}
+        return Outcome("ok", recipes, min(tuned.seconds), reference_s, nests, code, message)
 
 
 def _fastest(times: Times) -> dict[int, float]:

@@ -41,6 +41,10 @@ class Subject(Protocol):
         """The SDFG for these arguments, not prepared."""
         ...
 
+    def symbols(self, arguments: list[Any]) -> dict[str, int]:
+        """Values of the SDFG's size symbols, as far as they are known before it runs."""
+        ...
+
     def binding(self, arguments: list[Any]) -> Binding: ...
 
 
@@ -83,6 +87,9 @@ class PythonSubject:
     def text(self, arguments: list[Any]) -> str:
         return frontend.trace(self.workload.kernel, arguments)
 
+    def symbols(self, arguments: list[Any]) -> dict[str, int]:
+        return frontend.size_symbols(self.workload.kernel, arguments)
+
     def binding(self, arguments: list[Any]) -> Binding:
         return Binding.of_function(self.workload.kernel, arguments, self.workload.results)
 
@@ -112,6 +119,9 @@ class SdfgSubject:
 
     def text(self, arguments: list[Any]) -> str:
         return self._text
+
+    def symbols(self, arguments: list[Any]) -> dict[str, int]:
+        return dict(self.parameters[self.PRESET])
 
     def binding(self, arguments: list[Any]) -> Binding:
         from loopbook.sdfg.arguments import bind_text

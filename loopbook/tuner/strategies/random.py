@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from random import Random
-
 from loopbook.recipes.step import Step
-from loopbook.sdfg.nest import Nest
-from loopbook.tuner.moves import Surroundings, openings, propose
+from loopbook.tuner.moves import openings, propose
+from loopbook.tuner.strategies.base import Problem
 
 
 class RandomSearch:
     """Learns nothing from what it is told."""
 
-    def __init__(self, nest: Nest, random: Random, around: Surroundings) -> None:
-        self._nest, self._random, self._around = nest, random, around
-        self._openings = openings(nest, around)
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._openings = openings(problem.nest, problem.around)
 
     def ask(self) -> tuple[Step, ...]:
         if self._openings:
             return self._openings.pop(0)
-        return propose(self._nest, self._random, self._around)
+        return propose(self._problem.nest, self._problem.random, self._problem.around)
 
     def tell(self, steps: tuple[Step, ...], speedup: float | None) -> None:
         if steps in self._openings:

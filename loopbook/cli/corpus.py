@@ -1,0 +1,156 @@
+"""``loopbook corpus``: look into the corpus of measured candidates, add to it, export from it."""
+
+from __future__ import annotations
+
+import gzip
+import json as jsons
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loopbook.cli import options
+from loopbook.errors import CorpusError
+
+if TYPE_CHECKING:
+    from loopbook.recipes.hardware import HardwareProfile
+    from loopbook.tuner.corpus import Group
+
+app = typer.Typer(
+    help="Look into the corpus of measured candidates, add to it, export it.",
+    no_args_is_help=True,
+)
+
+Corpus = Annotated[
+    Path | None, typer.Option("--corpus", help="the folder; default the one that comes with us")
+]
+Kernel = Annotated[list[str] | None, typer.Option(help="only this kernel; repeatable")]
+Target = Annotated[list[str] | None, typer.Option(help="only this target; repeatable")]
+Hardware = Annotated[list[str] | None, typer.Option(help="only this profile's key; repeatable")]
+Status = Annotated[list[str] | None, typer.Option(help="only ok, wrong, crash…; repeatable")]
+
+
+@app.command()
+def info(
+    corpus: Corpus = None,
+    kernel: Kernel = None,
+    target: Target = None,
+    hardware: Hardware = None,
+    json: options.Json = False,
+) -> None:
+    """Show how many candidates there are of each kernel, how they ended, and the best."""
+    from loopbook.tuner.corpus import CORPUS, load, summary
+
+    folder = corpus or CORPUS
+    groups = summary(load(folder, kernel=kernel, target=target, hardware=hardware))
+    if json:
+        total = sum(group.samples for group in groups)
+        told = {"corpus": str(folder), "samples": total, "statuses": _statuses(groups)}
+        options.print_json({**told, "groups": [group.to_json() for group in groups]})
+        return
+    for (machine, where), part in _parts(groups).items():
+        print(f"{machine}, {where}: {_line(part)}")
+        for group in part:
+            best = f"best {group.best:7.2f}×" if group.best else ""
+            print(
+                f"  {group.kernel:<16} {group.nests:>2} nests {group.samples:>6}"
+                f" {group.recipes:>6} recipes  {best:<13}  {_counts(group.statuses)}"
+            )
+    print(f"all: {_line(groups)}")
+
+
+@app.command()
+def pack(
+    folder: Annotated[Path, typer.Argument(help="the corpus, made if missing")],
+    logs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="logs or folders of logs; default those beside the book"),
+    ] = None,
+    book: Annotated[
+        Path | None, typer.Option("--book", help="what was tuned into; default the user's book")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Add the logs of trials that 'tune' and 'seed' leave beside a book. Trials that are in the
+    corpus already are not added again."""
+    from loopbook.client.shelf import own_path
+    from loopbook.tuner import corpus
+
+    path = book or own_path()
+    found = logs or [path.parent / f"{path.stem}-trials"]
+    packed = corpus.pack(found, folder, profiles=_profiles(path, named=book is not None))
+    if json:
+        options.print_json(asdict(packed))
+        return
+    print(f"{packed.added} candidates added, {packed.known} were there already")
+    if packed.skipped:
+        print(f"{packed.skipped} damaged lines skipped")
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(help="JSON lines; compressed if it ends in .gz")],
+    corpus: Corpus = None,
+    kernel: Kernel = None,
+    target: Target = None,
+    hardware: Hardware = None,
+    status: Status = None,
+    json: options.Json = False,
+) -> None:
+    """Write candidates to a file, one JSON object a line."""
+    from loopbook.tuner.corpus import CORPUS, load, samples
+
+    table = load(corpus or CORPUS, kernel=kernel, target=target, hardware=hardware, status=status)
+    draft = out.with_name(f".{out.name}.new")
+    try:
+        with gzip.open(draft, "wt") if out.suffix == ".gz" else draft.open("w") as file:
+            for sample in samples(table):
+                file.write(jsons.dumps(asdict(sample)) + "\n")
+        draft.replace(out)
+    except OSError as error:
+        raise CorpusError(f"cannot write {out}: {error.strerror or error}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    if json:
+        options.print_json({"exported": table.num_rows})
+    else:
+        print(f"{table.num_rows} candidates exported")
+
+
+def _profiles(path: Path, *, named: bool) -> dict[str, HardwareProfile]:
+    """Key to profile of the machines in a book; logs of former versions tell the key alone."""
+    from loopbook.recipes.book import Book
+
+    if not named and not path.exists():
+        return {}
+    if not path.exists():
+        raise CorpusError(f"there is no book at {path}")
+    with Book.open(path, readonly=True) as book:
+        return {record.hardware.key: record.hardware for record in book.records()}
+
+
+def _parts(groups: Sequence[Group]) -> dict[tuple[str, str], list[Group]]:
+    parts: dict[tuple[str, str], list[Group]] = {}
+    for group in sorted(groups, key=lambda g: (g.hardware, g.target, g.kernel)):
+        parts.setdefault((group.hardware, group.target), []).append(group)
+    return parts
+
+
+def _statuses(groups: Sequence[Group]) -> dict[str, int]:
+    total = Counter[str]()
+    for group in groups:
+        total.update(group.statuses)
+    return dict(total.most_common())
+
+
+def _line(groups: Sequence[Group]) -> str:
+    kernels = len({group.kernel for group in groups})
+    total = sum(group.samples for group in groups)
+    return f"{total} candidates of {kernels} kernels ({_counts(_statuses(groups))})"
+
+
+def _counts(statuses: dict[str, int]) -> str:
+    return ", ".join(f"{count} {status}" for status, count in statuses.items())

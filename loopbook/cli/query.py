@@ -1,0 +1,81 @@
+"""What `nearest`, `explain` and `optimize` are asked: a program, a target, and books to look in."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from loopbook.cli import options
+from loopbook.cli.source import SECONDS, Source, load_source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Query:
+    """A look-up of all nests of a program.
+
+    Attributes:
+        file: what the command line named.
+        book: put over the starter book; None for the user's.
+        exclude: kernels whose records are ignored.
+        json: print JSON.
+    """
+
+    file: str
+    source: Source
+    target: str
+    book: Path | None
+    exclude: list[str]
+    json: bool
+
+    @classmethod
+    def of(
+        cls,
+        file: options.File,
+        target: options.Target = "sequential",
+        preset: options.Preset = "",
+        size: options.Size = None,
+        book: options.BookPath = None,
+        exclude: options.Exclude = None,
+        json: options.Json = False,
+    ) -> Query:
+        """The query that a command line's words make.
+
+        Raises:
+            InputError: if one of them names nothing that there is.
+        """
+        source = load_source(file, preset, options.read_sizes(size))
+        return cls(file, source, options.check_target(target), book, exclude or [], json)
+
+    def run(self, function: Callable[..., T], *args: Any) -> T:
+        """``function(query, *args)`` in a child process, whose crash or hang is an error here."""
+        from loopbook.sdfg.sandbox import run_limited
+
+        return run_limited(function, self, *args, seconds=SECONDS, what=f"reading {self.file}")
+
+
+def asking(command: Callable[..., None]) -> Callable[..., None]:
+    """Make a command line's command of a function of a query: the words that make a query
+    (see `Query.of`) become options beside the function's own."""
+    shared = list(inspect.signature(Query.of, eval_str=True).parameters.values())
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    names = [parameter.name for parameter in shared]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        query = Query.of(**{name: given.pop(name) for name in names})
+        command(query, **given)
+
+    parameters = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in (shared[0], *own, *shared[1:])
+    ]
+    # Typer reads both.
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run

@@ -1,0 +1,267 @@
+"""The corpus: every candidate that was ever measured, in compressed Parquet.
+
+A folder holds one file for each hardware profile and target, ``KEY-TARGET.parquet``, whose rows are
+`Sample` objects. Needs pyarrow, the extra ``corpus``, which is imported at the first use.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loopbook.errors import CorpusError
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.tuner.samples import Sample, read_logs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CORPUS = Path(__file__).resolve().parent.parent / "data" / "corpus"
+"""The corpus in the repository; wheels come without."""
+
+VERSION = b"1"
+"""Of the columns; files of another one are refused."""
+
+_MARK = b"loopbook.corpus"
+_ZSTD_LEVEL = 19
+_TYPES = {"str": "string", "int": "int64", "float | None": "float64"}
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What `pack` did.
+
+    Attributes:
+        added: samples that were new.
+        known: samples that had been there before.
+        skipped: lines of the logs that could not be read.
+    """
+
+    added: int
+    known: int
+    skipped: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """The samples of one kernel for one target on one kind of machine.
+
+    Attributes:
+        statuses: status to how many samples, the most frequent first.
+        nests: how many of the kernel's nests have samples.
+        recipes: how many different recipes were measured with status "ok".
+        best: the greatest speedup of a nest; None if no sample is ok.
+    """
+
+    kernel: str
+    target: str
+    hardware: str
+    statuses: dict[str, int] = field(default_factory=dict)
+    nests: int = 0
+    recipes: int = 0
+    best: float | None = None
+
+    @property
+    def samples(self) -> int:
+        return sum(self.statuses.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "samples": self.samples}
+
+
+@lru_cache(maxsize=1)
+def schema() -> pa.Schema:
+    """One column for each field of `Sample`; ``sizes`` is a map. Only times may be null."""
+    import pyarrow as pa
+
+    columns = [
+        pa.field("sizes", pa.map_(pa.string(), pa.int64()), nullable=False)
+        if one.name == "sizes"
+        else pa.field(one.name, _TYPES[str(one.type)], nullable="None" in str(one.type))
+        for one in fields(Sample)
+    ]
+    return pa.schema(columns, metadata={_MARK: VERSION})
+
+
+def pack(
+    logs: Iterable[Path],
+    folder: Path = CORPUS,
+    *,
+    profiles: Mapping[str, HardwareProfile] | None = None,
+) -> Packed:
+    """Add the trials of logs to a corpus. Trials that it has already are not added again.
+
+    Each file is replaced as a whole, so that a full disk or a kill leaves the old one; several
+    processes may pack into one folder.
+
+    Args:
+        logs: files or folders, see `loopbook.tuner.samples.read_logs`.
+        folder: made if missing.
+        profiles: key to hardware profile, for logs that tell the key alone.
+
+    Raises:
+        CorpusError: a log or file cannot be read, or the folder cannot be written.
+    """
+    harvest = read_logs(logs, profiles or {})
+    groups: dict[str, list[Sample]] = {}
+    for sample in harvest.samples:
+        groups.setdefault(f"{sample.hardware}-{sample.target}.parquet", []).append(sample)
+    added = 0
+    with _locked(folder):
+        for name, fresh in sorted(groups.items()):
+            added += _merge(folder / name, fresh)
+    return Packed(added, len(harvest.samples) - added, harvest.skipped)
+
+
+def load(
+    folder: Path = CORPUS,
+    *,
+    kernel: str | Collection[str] | None = None,
+    target: str | Collection[str] | None = None,
+    hardware: str | Collection[str] | None = None,
+    status: str | Collection[str] | None = None,
+) -> pa.Table:
+    """The corpus, or the part of it that has one of the given values in each of these columns.
+
+    Raises:
+        CorpusError: there is no corpus, or a file in it is damaged or of another make.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    chosen = None
+    wanted = {"kernel": kernel, "target": target, "hardware": hardware, "status": status}
+    for column, values in wanted.items():
+        if values is not None:
+            listed = [values] if isinstance(values, str) else sorted(values)
+            term = pc.field(column).isin(pa.array(listed, pa.string()))
+            chosen = term if chosen is None else chosen & term
+    files = sorted(folder.glob("*.parquet"))
+    if not files:
+        raise CorpusError(f"there is no corpus at {folder}; 'loopbook corpus pack' makes one")
+    return pa.concat_tables([_read(file, chosen) for file in files]).combine_chunks()
+
+
+def samples(table: pa.Table) -> Iterator[Sample]:
+    """The rows of what `load` gave."""
+    for batch in table.to_batches(max_chunksize=4096):
+        for row in batch.to_pylist():
+            yield Sample(**{**row, "sizes": dict(row["sizes"])})
+
+
+def summary(table: pa.Table) -> list[Group]:
+    """Counts and best speedups, by kernel, target and hardware."""
+    keys = ["kernel", "target", "hardware"]
+    groups: dict[tuple[str, ...], dict[str, Any]] = {}
+    by_status = table.group_by([*keys, "status"]).aggregate([([], "count_all"), ("speedup", "max")])
+    for row in sorted(by_status.to_pylist(), key=lambda row: (-row["count_all"], row["status"])):
+        group = groups.setdefault(tuple(row[k] for k in keys), {"statuses": {}})
+        group["statuses"][row["status"]] = row["count_all"]
+        if row["status"] == "ok":
+            group["best"] = row["speedup_max"]
+    for row in table.group_by(keys).aggregate([("nest", "count_distinct")]).to_pylist():
+        groups[tuple(row[k] for k in keys)]["nests"] = row["nest_count_distinct"]
+    for row in table.group_by([*keys, "status", "nest", "steps"]).aggregate([]).to_pylist():
+        if row["status"] == "ok":
+            group = groups[tuple(row[k] for k in keys)]
+            group["recipes"] = group.get("recipes", 0) + 1
+    return [Group(key[0], key[1], key[2], **groups[key]) for key in sorted(groups)]
+
+
+def _merge(path: Path, fresh: Iterable[Sample]) -> int:
+    """Add samples to a file; returns how many are new."""
+    known = {s.key: s for s in samples(_read(path))} if path.exists() else {}
+    before, changed = len(known), False
+    for sample in fresh:
+        old = known.get(sample.key)
+        # The same trial may come back with more told about it, such as the hardware's profile.
+        if old is None or _told(sample) > _told(old):
+            known[sample.key] = sample
+            changed = True
+    if changed:
+        _write(path, sorted(known.values(), key=_order))
+    return len(known) - before
+
+
+def _told(sample: Sample) -> int:
+    """How many fields say something."""
+    return sum(getattr(sample, one.name) not in (None, "") for one in fields(sample))
+
+
+def _order(sample: Sample) -> tuple[Any, ...]:
+    """Like to like, which compresses best; total, so that the same samples give the same file."""
+    size = tuple(sample.sizes.values())
+    search = (sample.kernel, sample.nest, sample.preset, size, sample.strategy, sample.seed)
+    drawn = (sample.date, sample.number, sample.steps, sample.status)
+    return (*search, *drawn, sample.speedup or 0.0, sample.program_s or 0.0)
+
+
+def _write(path: Path, rows: list[Sample]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = [one.name for one in fields(Sample)]
+    arrays = {name: [getattr(row, name) for row in rows] for name in columns}
+    arrays["sizes"] = [list(row.sizes.items()) for row in rows]
+    table = pa.table(arrays, schema=schema())
+    buffer = io.BytesIO()
+    pq.write_table(
+        table,
+        buffer,
+        compression="zstd",
+        compression_level=_ZSTD_LEVEL,
+        use_dictionary=True,
+        write_page_checksum=True,
+    )
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        with draft.open("wb") as file:
+            file.write(buffer.getbuffer())
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise CorpusError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _read(path: Path, chosen: Any = None) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found = pq.read_schema(path)
+        mark = (found.metadata or {}).get(_MARK)
+        if mark is None or (mark == VERSION and not found.equals(schema())):
+            raise CorpusError(f"{path} is no file of a corpus")
+        if mark != VERSION:
+            raise CorpusError(f"{path} was written by another version of loopbook")
+        table = pq.read_table(path, filters=chosen, page_checksum_verification=True)
+        table.validate(full=True)
+        return table
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise CorpusError(f"cannot read {path}: {error.strerror}") from None
+        raise CorpusError(f"{path} is damaged: restore it, or delete it and pack again") from None
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Alone among those that pack into this folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise CorpusError(f"cannot write {folder}: {error.strerror}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,36 @@
+"""Where a search begins: the recipes of near neighbours, ported to the nest at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from loopbook.client.port import port
+from loopbook.client.shelf import Shelf
+from loopbook.recipes.recipe import Recipe
+from loopbook.sdfg.nest import Nest
+
+LOOKED_AT = 16
+"""Records looked at; many of them hold the same recipe, or one that cannot be ported."""
+
+
+def ported_neighbours(
+    shelf: Shelf, nest: Nest, target: str, *, exclude: Collection[str] = (), k: int = 6
+) -> list[Recipe]:
+    """The recipes of at most `k` near neighbours in the words of `nest`, nearest first.
+
+    Args:
+        exclude: kernels whose records are left out.
+
+    Raises:
+        BookError: if a book cannot be read.
+    """
+    embedding = shelf.encoder.encode(nest)
+    recipes: list[Recipe] = []
+    for near in shelf.neighbours(nest, embedding, LOOKED_AT, target, exclude):
+        recipe = near.record.recipe
+        if not len(recipe):
+            continue
+        ported = port(recipe, shelf.source(near.record), near.embedding, nest, embedding)
+        if ported is not None and ported not in recipes:
+            recipes.append(ported)
+    return recipes[:k]

@@ -1,0 +1,210 @@
+"""The outline of a nest after a recipe: its tree of loops, worked out from the steps alone.
+
+Nothing here asks docc, so it is fast (tens of microseconds) and only roughly right: dependences are
+not looked at, a step that cannot be followed is counted and skipped, and the rests that peeling
+leaves behind are not drawn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loopbook.recipes.step import Step
+from loopbook.sdfg.nest import Bound, Loop, Nest
+
+UNKNOWN_TRIP = 512
+"""Iterations of a loop of which nothing is known."""
+
+
+@dataclass(eq=False)
+class Node:
+    """One loop of the outline.
+
+    Attributes:
+        base: index of the nest's own loop that it walks along.
+        trip: how often it runs, on average over the loops around it.
+        size: of the tile that it walks through, 0 if it is none.
+        items: the loops (`Node`) and blocks (index) in it, in program order.
+        marks: operations that were applied to it.
+        staged: containers that are copied to a buffer at its beginning, or back at its end.
+    """
+
+    name: str
+    base: int
+    kind: str
+    trip: float
+    size: int = 0
+    items: list[Node | int] = field(default_factory=list)
+    parent: Node | None = None
+    marks: set[str] = field(default_factory=set)
+    staged: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def loops(self) -> list[Node]:
+        return [item for item in self.items if isinstance(item, Node)]
+
+
+@dataclass
+class Outline:
+    """A tree of loops.
+
+    Attributes:
+        refused: how many steps could not be followed.
+        counts: operation to how often it was applied, refused or not.
+    """
+
+    root: Node
+    nodes: dict[str, Node]
+    refused: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def sites(self) -> Iterator[tuple[list[Node], list[int]]]:
+        """The loops around each place that holds blocks, outermost first, and these blocks."""
+        stack = [[self.root]]
+        while stack:
+            path = stack.pop()
+            blocks = [item for item in path[-1].items if isinstance(item, int)]
+            if blocks:
+                yield path, blocks
+            stack += [[*path, loop] for loop in reversed(path[-1].loops)]
+
+
+def outline(nest: Nest, steps: Iterable[Step], trips: Mapping[str, int] | None = None) -> Outline:
+    """The nest's loops after `steps`.
+
+    Args:
+        trips: loop name to how often it runs, where that is known.
+    """
+    drawn = _plain(nest, trips or {})
+    for step in steps:
+        drawn.counts[step.op] += 1
+        if not _follow(drawn, step.op, step.args):
+            drawn.refused += 1
+    return drawn
+
+
+def _plain(nest: Nest, trips: Mapping[str, int]) -> Outline:
+    nodes: list[Node] = []
+    for loop in nest.loops:
+        parent = nodes[loop.parent] if loop.parent >= 0 else None
+        trip = _trip(loop, parent, trips)
+        nodes.append(Node(loop.name, loop.index, loop.kind, trip, parent=parent))
+    for (outer, parent), (inner, child) in nest.contains:
+        if outer == "loop" and inner == "loop":
+            nodes[parent].items.append(nodes[child])
+        elif inner == "block":
+            nodes[nest.blocks[child].parent].items.append(child)
+    return Outline(nodes[0], {node.name: node for node in nodes})
+
+
+def _trip(loop: Loop, parent: Node | None, trips: Mapping[str, int]) -> float:
+    known = trips.get(loop.name) or loop.trip
+    if known is not None and known > 0:
+        return float(known)
+    if loop.bound == Bound.ENCLOSING and parent is not None:
+        return max(1.0, parent.trip / 2)
+    return float(UNKNOWN_TRIP)
+
+
+def _follow(drawn: Outline, op: str, args: Sequence[str | int]) -> bool:
+    """Apply one step; False where it does not fit."""
+    found = [_find(drawn, str(arg)) for arg in args if str(arg).startswith("L")]
+    if not found or not all(found):
+        return False
+    loops = [nodes[0] for nodes in found]
+    if op == "tile":
+        return _tile(drawn, loops[0], int(args[1]))
+    if op == "interchange" and len(loops) == 2:
+        return _interchange(drawn, loops[0], loops[1])
+    if op == "distribute":
+        return _distribute(drawn, loops[0])
+    if op == "fuse" and len(loops) == 2:
+        return _fuse(drawn, loops[0], loops[1])
+    if op == "stage" and len(args) > 1:
+        loops[0].staged[str(args[1])] = str(args[2]) if len(args) > 2 else "auto"
+        return True
+    for node in found[0]:
+        node.marks.add(op)
+    return True
+
+
+def _find(drawn: Outline, name: str) -> list[Node]:
+    if not name.endswith("*"):
+        return [drawn.nodes[name]] if name in drawn.nodes else []
+    base = name[:-1]
+    copies = (f"{base}.part", f"{base}.rest")
+    return [node for key, node in drawn.nodes.items() if key == base or key.startswith(copies)]
+
+
+def _free(drawn: Outline, name: str) -> str:
+    number, free = 1, name
+    while free in drawn.nodes:
+        number += 1
+        free = f"{name}{number}"
+    return free
+
+
+def _put_in_place(drawn: Outline, node: Node, *fresh: Node) -> None:
+    """Let `fresh` stand where `node` stood."""
+    if node.parent is None:
+        drawn.root = fresh[0]
+    else:
+        place = node.parent.items.index(node)
+        node.parent.items[place : place + 1] = fresh
+    for other in fresh:
+        other.parent = node.parent
+
+
+def _tile(drawn: Outline, node: Node, size: int) -> bool:
+    if size < 1:
+        return False
+    name = _free(drawn, f"{node.name}.tile")
+    outer = Node(name, node.base, node.kind, max(1.0, node.trip / size), node.size)
+    _put_in_place(drawn, node, outer)
+    outer.items = [node]
+    node.parent = outer
+    node.trip, node.size = min(node.trip, float(size)), size
+    drawn.nodes[name] = outer
+    return True
+
+
+def _interchange(drawn: Outline, outer: Node, inner: Node) -> bool:
+    if inner.parent is not outer or len(outer.items) != 1:
+        return False
+    _put_in_place(drawn, outer, inner)
+    outer.parent = inner
+    grand = inner.items
+    inner.items, outer.items = [outer], grand
+    for item in grand:
+        if isinstance(item, Node):
+            item.parent = outer
+    return True
+
+
+def _distribute(drawn: Outline, node: Node) -> bool:
+    if len(node.items) < 2 or node.parent is None:
+        return False
+    parts = [node]
+    for item in node.items[1:]:
+        name = _free(drawn, f"{node.name}.part")
+        part = Node(name, node.base, node.kind, node.trip, node.size, [item])
+        if isinstance(item, Node):
+            item.parent = part
+        drawn.nodes[name] = part
+        parts.append(part)
+    del node.items[1:]
+    _put_in_place(drawn, node, *parts)
+    return True
+
+
+def _fuse(drawn: Outline, first: Node, second: Node) -> bool:
+    if first is second or first.parent is not second.parent or first.parent is None:
+        return False
+    first.parent.items.remove(second)
+    first.items += second.items
+    for loop in second.loops:
+        loop.parent = first
+    del drawn.nodes[second.name]
+    return True

@@ -1,0 +1,83 @@
+"""Small changes to recipes of which only the steps are known, not the decisions behind them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from loopbook.recipes.step import MAX_SIZE, OPERATIONS, Step, base_name
+from loopbook.sdfg.nest import Nest
+from loopbook.tuner.chains import chains
+from loopbook.tuner.moves import ROWS, TILES, random_step
+from loopbook.tuner.outline import outline
+from loopbook.tuner.strategies.base import Problem
+
+MAX_STEPS = 60
+
+TRIES = 8
+"""Random steps drawn to find one that fits."""
+
+SIZES = sorted({*ROWS, *TILES, 12, 24, 48, 96, 192, 384, 1024, 2048})
+"""Usual tile sizes: a changed one is one of the next two up or down."""
+
+Steps = tuple[Step, ...]
+
+
+def edited(problem: Problem, steps: Steps, random: Random) -> Steps:
+    """The recipe with one or two changes: a tile's size, a step left out, one more, one moved."""
+    changed = list(steps)
+    for _ in range(random.choice((1, 1, 2))):
+        sized = [place for place, step in enumerate(changed) if step.op == "tile"]
+        draw = random.random()
+        if sized and draw < 0.55:
+            place = random.choice(sized)
+            changed[place] = resized(changed[place], random)
+        elif changed and draw < 0.75:
+            del changed[random.randrange(len(changed))]
+        elif len(changed) > 1 and draw < 0.8:
+            changed.insert(
+                random.randrange(len(changed)), changed.pop(random.randrange(len(changed)))
+            )
+        elif len(changed) < MAX_STEPS:
+            changed = _with_one_more(problem, changed, random)
+    return tuple(changed)
+
+
+def _with_one_more(problem: Problem, steps: list[Step], random: Random) -> list[Step]:
+    """`steps` with a random one somewhere; as they are if none is found that seems to fit."""
+    fits = outline(problem.nest, steps).refused
+    for _ in range(TRIES):
+        fresh = random_step(problem.nest, random, problem.around)
+        place = random.randint(0, len(steps))
+        longer = [*steps[:place], fresh, *steps[place:]]
+        if fresh not in steps and outline(problem.nest, longer).refused <= fits:
+            return longer
+    return steps
+
+
+def resized(tile: Step, random: Random) -> Step:
+    """The tile with a size near its own."""
+    size = int(tile.args[1])
+    near = [s for s in SIZES if s < size][-2:] + [s for s in SIZES if s > size][:2]
+    return Step(tile.op, (tile.args[0], min(random.choice(near), MAX_SIZE), *tile.args[2:]))
+
+
+def grafted(nest: Nest, first: Steps, second: Steps, random: Random) -> Steps:
+    """For each chain of loops the steps of one of the parents; steps that touch several chains
+    come from `first`."""
+    home = {loop.name: number for number, chain in enumerate(chains(nest)) for loop in chain.loops}
+    taken = {number for number in set(home.values()) if random.random() < 0.5}
+    from_second = [step for step in second if _only_in(step, home, taken)]
+    kept = [step for step in first if not _only_in(step, home, taken)]
+    own = [step for step in kept if step.op != "parallel"]
+    return (*own, *from_second, *(step for step in kept if step.op == "parallel"))[:MAX_STEPS]
+
+
+def _only_in(step: Step, home: dict[str, int], chosen: set[int]) -> bool:
+    """Whether all loops that a step names are in chosen chains."""
+    arguments = OPERATIONS.get(step.op, ())
+    loops = [
+        base_name(str(value))
+        for argument, value in zip(arguments, step.args, strict=False)
+        if argument.kind == "loop"
+    ]
+    return bool(loops) and all(home.get(loop) in chosen for loop in loops)
