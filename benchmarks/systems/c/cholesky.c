@@ -1,0 +1,15 @@
+/* A = L L^T, L in A's lower half. */
+#include <math.h>
+
+void kernel(double A[N][N]) {
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++)
+                A[i][j] -= A[i][k] * A[j][k];
+            A[i][j] /= A[j][j];
+        }
+        for (int k = 0; k < i; k++)
+            A[i][i] -= A[i][k] * A[i][k];
+        A[i][i] = sqrt(A[i][i]);
+    }
+}

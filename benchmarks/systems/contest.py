@@ -1,0 +1,302 @@
+"""The parent's side of the comparison: one worker for each system, run in turn."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from benchmarks.systems.registry import REFERENCE, Entry
+from benchmarks.systems.worker import Job
+from loopbook.errors import WrongResultError
+from loopbook.sdfg.run import compare
+
+ROOT = Path(__file__).resolve().parents[2]
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+COMPILE_SECONDS = 1200.0
+"""Limit for getting ready: loopbook measures there, Numba and DaCe compile."""
+
+LONG_RUN = 1.0
+"""First runs of more seconds than this count as measured: warming up cannot matter."""
+
+
+class Failed(Exception):
+    """A system is out of this kernel's contest.
+
+    Attributes:
+        kind: ``unsupported``, ``failed``, ``crashed``, ``timeout``, ``wrong`` or ``missing``.
+        reason: one line.
+    """
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all systems of one contest share.
+
+    Attributes:
+        cores: what workers may use, as many as threads.
+        rounds: how often each system gets its turn.
+        budget: seconds of measuring after which a system gets no more turns, once it has two runs.
+        limit: seconds that one run may take.
+    """
+
+    kernel: str
+    preset: str
+    threads: int
+    cores: tuple[int, ...]
+    rounds: int = 7
+    budget: float = 20.0
+    limit: float = 120.0
+
+
+class Contestant:
+    """A system in its worker, checked by its first run. A context manager: leaving ends it.
+
+    The worker is stopped while it is not its turn: threads of its own that wait actively, as those
+    of OpenMP do, would slow the others down.
+    """
+
+    def __init__(self, entry: Entry, setting: Setting, folder: Path) -> None:
+        self.entry = entry
+        self.times: list[float] = []
+        self.busy: list[float] = []
+        self.compile_s = 0.0
+        self.results: list[np.ndarray] = []
+        self._setting = setting
+        self._folder = folder / entry.name
+        self._folder.mkdir()
+        self._pending = b""
+        self._worker: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        if self._worker is None:
+            return
+        self._worker.kill()
+        self._worker.wait()
+        for stream in (self._worker.stdin, self._worker.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def prepare(self) -> None:
+        """Start, compile and run once; `results` are there afterwards.
+
+        Raises:
+            Failed: if any of that fails.
+        """
+        file = self._start()
+        self.compile_s = self._answer(COMPILE_SECONDS, "compiling")["seconds"]
+        first = self._answer(self._setting.limit, "its first run")["seconds"]
+        self._pause()
+        if first > LONG_RUN:
+            self.times.append(first)
+        with np.load(file) as stored:
+            self.results = [stored[name] for name in stored.files]
+
+    def turn(self) -> None:
+        """Run and add to `times`; nothing if they are enough.
+
+        Raises:
+            Failed: if a run fails or takes too long.
+        """
+        if len(self.times) >= 2 and sum(self.times) > self._setting.budget:
+            return
+        worker = self._worker
+        assert worker is not None
+        assert worker.stdin is not None
+        worker.send_signal(signal.SIGCONT)
+        with contextlib.suppress(BrokenPipeError):
+            worker.stdin.write(b"run\n")
+            worker.stdin.flush()
+        answer = self._answer(self._setting.limit, "a run")
+        self.times += answer["seconds"]
+        self.busy.append(answer["processor"])
+        self._pause()
+
+    def _start(self) -> Path:
+        setting, file = self._setting, self._folder / "results.npz"
+        python = self.entry.python()
+        if python is None:
+            raise Failed("missing", f"{self.entry.requires} is not installed")
+        job = Job(
+            module=self.entry.module,
+            attribute=self.entry.attribute,
+            kernel=setting.kernel,
+            preset=setting.preset,
+            threads=setting.threads,
+            results=str(file),
+            cores=setting.cores,
+        )
+        count = str(setting.threads)
+        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        with (self._folder / "stderr").open("wb") as stderr:
+            self._worker = subprocess.Popen(
+                [python, "-m", "benchmarks.systems.worker", job.text()],
+                cwd=self._folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=os.environ
+                | dict.fromkeys(THREAD_VARIABLES, count)
+                | {"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(self._folder)},
+            )
+        return file
+
+    def _pause(self) -> None:
+        if self._worker is not None:
+            self._worker.send_signal(signal.SIGSTOP)
+
+    def _answer(self, seconds: float, doing: str) -> dict[str, Any]:
+        assert self._worker is not None
+        assert self._worker.stdout is not None
+        end = time.monotonic() + seconds
+        while b"\n" not in self._pending:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self._worker.stdout], [], [], left)[0]:
+                self._worker.kill()
+                raise Failed("timeout", f"{doing} took more than {seconds:g} s")
+            part = os.read(self._worker.stdout.fileno(), 1 << 16)
+            if not part:
+                raise Failed("crashed", f"{doing}: {self._last_words()}")
+            self._pending += part
+        line, _, self._pending = self._pending.partition(b"\n")
+        answer = json.loads(line)
+        if answer["event"] == "failed":
+            raise Failed(answer["kind"], answer["reason"])
+        return answer
+
+    def _last_words(self) -> str:
+        assert self._worker is not None
+        code = self._worker.wait()
+        said = (self._folder / "stderr").read_text(errors="replace").strip().splitlines()
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f"{how}{': ' + said[-1][:200] if said else ''}"
+
+
+@dataclass
+class Outcome:
+    """What became of one system at one kernel.
+
+    Attributes:
+        status: ``ok``, or a `Failed.kind`.
+        reason: why, if not ``ok``.
+        busy: how many cores each turn kept busy.
+    """
+
+    status: str = "ok"
+    reason: str = ""
+    times: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
+    compile_s: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        if self.status != "ok":
+            return {"status": self.status, "reason": self.reason}
+        return {
+            "status": "ok",
+            "min_s": min(self.times),
+            "median_s": statistics.median(self.times),
+            "runs": len(self.times),
+            "busy": statistics.median(self.busy) if self.busy else None,
+            "compile_s": self.compile_s,
+        }
+
+
+def contest(entries: Sequence[Entry], setting: Setting) -> dict[str, Outcome]:
+    """Compile with all systems, check all their numbers, time those that are right in turn.
+
+    Raises:
+        Failed: if the reference itself fails.
+    """
+    outcomes = {entry.name: Outcome() for entry in entries}
+    with (
+        tempfile.TemporaryDirectory(prefix="loopbook-") as folder,
+        contextlib.ExitStack() as stack,
+    ):
+        expected = reference(setting, Path(folder))
+        running = []
+        for entry in entries:
+            contestant = stack.enter_context(Contestant(entry, setting, Path(folder)))
+            with _noting(outcomes[entry.name]):
+                contestant.prepare()
+                _check(contestant, expected)
+                running.append(contestant)
+        for _ in range(setting.rounds):
+            for contestant in running:
+                outcome = outcomes[contestant.entry.name]
+                if outcome.status == "ok":
+                    with _noting(outcome):
+                        contestant.turn()
+        for contestant in running:
+            outcome = outcomes[contestant.entry.name]
+            outcome.times, outcome.busy = contestant.times, contestant.busy
+            outcome.compile_s = contestant.compile_s
+    return outcomes
+
+
+def reference(setting: Setting, folder: Path) -> list[np.ndarray]:
+    """The right results.
+
+    Raises:
+        Failed: if docc cannot compute them.
+    """
+    with Contestant(REFERENCE, setting, folder) as contestant:
+        contestant.prepare()
+        return contestant.results
+
+
+def first_run(entry: Entry, setting: Setting) -> float:
+    """Seconds of a system's first run.
+
+    Raises:
+        Failed: if it fails, or takes too long.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="loopbook-") as folder,
+        Contestant(entry, setting, Path(folder)) as contestant,
+    ):
+        contestant.prepare()
+        return min(contestant.times, default=0.0)
+
+
+def _check(contestant: Contestant, expected: list[np.ndarray]) -> None:
+    try:
+        compare(contestant.results, expected)
+    except WrongResultError as error:
+        raise Failed("wrong", str(error)) from None
+    contestant.results = []
+
+
+@contextlib.contextmanager
+def _noting(outcome: Outcome) -> Iterator[None]:
+    try:
+        yield
+    except Failed as failed:
+        outcome.status, outcome.reason = failed.kind, failed.reason

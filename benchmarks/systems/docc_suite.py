@@ -1,0 +1,73 @@
+"""docc's own schedules, and what loopbook makes of them with its book."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.systems.base import Runner
+from loopbook.client.plan import build_plan, make_plan
+from loopbook.client.shelf import open_shelf
+from loopbook.sdfg import frontend
+from loopbook.sdfg.build import build_baseline
+from loopbook.workloads.workload import Workload
+
+
+def target(threads: int) -> str:
+    """docc's CPU target for so many threads."""
+    return "openmp" if threads > 1 else "sequential"
+
+
+class Docc:
+    """docc as ``@native(target=…)`` compiles.
+
+    Args:
+        fixed: the target for any number of threads; default the one for it.
+    """
+
+    def __init__(self, name: str, fixed: str | None = None) -> None:
+        self.name = name
+        self._fixed = fixed
+
+    def compile(
+        self, kernel: str, workload: Workload, arguments: list[Any], threads: int
+    ) -> Runner:
+        text = frontend.trace(workload.kernel, arguments)
+        folder = Path(tempfile.mkdtemp(prefix="loopbook-"))
+        built = build_baseline(text, self._fixed or target(threads), folder)
+        return _runner(workload, arguments, built.library)
+
+
+class Loopbook:
+    """What ``@loopbook.native`` serves: what the book says for these sizes, with nothing measured.
+
+    The user's book is the one that ``LOOPBOOK_BOOK`` names, over the starter book.
+    """
+
+    name = "loopbook"
+
+    def compile(
+        self, kernel: str, workload: Workload, arguments: list[Any], threads: int
+    ) -> Runner:
+        text = frontend.trace(workload.kernel, arguments)
+        folder = Path(tempfile.mkdtemp(prefix="loopbook-"))
+        sizes = frontend.size_symbols(workload.kernel, arguments)
+        with open_shelf() as shelf:
+            plan = make_plan(text, target(threads), shelf, sizes=sizes)
+        return _runner(workload, arguments, build_plan(text, plan, folder).library)
+
+
+def _runner(workload: Workload, arguments: list[Any], library: Path) -> Runner:
+    program = frontend.bind(workload.kernel, arguments, library)
+
+    def run(values: list[Any]) -> Any:
+        returned = program(*values)
+        return returned if program.output_args else None  # an undefined number otherwise
+
+    return run
+
+
+DOCC = Docc("docc")
+REFERENCE = Docc("reference", "none")
+LOOPBOOK = Loopbook()
