@@ -77,12 +77,14 @@ class Plan:
         choices: nest position to the recipes that can be used, best first.
         prepared: compile the prepared program even if no nest has a recipe: measuring has shown
             that this alone is faster.
+        normalised: JSON text of the prepared program; docc may take seconds to make it again.
     """
 
     target: str
     nests: tuple[NestReport, ...]
     choices: Mapping[int, tuple[Choice, ...]] = field(default_factory=dict)
     prepared: bool = False
+    normalised: str | None = field(default=None, repr=False, compare=False)
 
     @property
     def recipes(self) -> dict[int, Recipe]:

@@ -129,7 +129,7 @@ def plan_nests(
         if usable:
             found[nest.position] = usable
         times.append(planner.measured(nest, usable, trips))
-    plan = Plan(target, tuple(reports), found)
+    plan = Plan(target, tuple(reports), found, normalised=normalised)
     if choices == 1 and lose_together(times):
         return plan.without_recipes("docc's own compile, which fuses nests, is faster as a whole")
     return plan
@@ -152,7 +152,7 @@ def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> 
     """
     if not plan.active:
         return build_baseline(text, plan.target, folder, timers=timers)
-    return build_tuned(text, plan.target, plan.recipes, folder, timers=timers)
+    return build_tuned(plan.normalised or text, plan.target, plan.recipes, folder, timers=timers)
 
 
 def predicted(speedup: float, distance: float) -> float:

@@ -124,7 +124,8 @@ class Verifier:
         rejected: list[str] = []
         reason = "measured: slower than docc's own schedule"
         try:
-            plain = build_tuned(self.text, self.target, {}, self._fresh(), timers=True)
+            text = plan.normalised or self.text
+            plain = build_tuned(text, self.target, {}, self._fresh(), timers=True)
             picks = self._pick(plan, plain, schedule, tries, rejected)
             kept = plan.only(picks, reason)
             for candidate in (kept, replace(kept.without_recipes(reason), prepared=True)):

@@ -15,6 +15,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import compiler, program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg.settle import settle
 from loopbook.sdfg.threads import improve_threads
 
 BUILD_SECONDS = 60.0
@@ -136,7 +137,7 @@ def transform(text: str, target: str, recipes: Recipes, *, lenient: bool = False
         sdfg = bench.sdfg
         owners |= dict.fromkeys(bench.names.values(), nest.position)
     before = [owners.get(element) for element in _outermost(sdfg)]
-    sdfg = improve_threads(program.finish(sdfg, target))
+    sdfg = settle(improve_threads(program.finish(sdfg, target)))
     after = _outermost(sdfg)
     if len(before) != len(after):
         return sdfg, {}, applied
