@@ -64,7 +64,7 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return _say("not enough memory; choose a smaller size")
     except ModuleNotFoundError as error:
-        extras = "train,plot,corpus"
+        extras = "train,tune,plot,corpus"
         return _say(f"this needs {error.name}; install it with 'pip install loopbook[{extras}]'")
     if code == INTERRUPTED:  # what typer makes of a KeyboardInterrupt
         return _interrupted()

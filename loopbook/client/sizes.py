@@ -36,11 +36,7 @@ def exact_speedup(record: Record, trips: Trips) -> float:
 def measured_here(record: Record, trips: Trips) -> Measurement | None:
     """The measurement at the size nearest to the one at hand, of a record for its very nest; None
     where that cannot be told."""
-    distances = [_apart_by_loop(measured, trips) for measured in record.measurements]
-    known = [distance for distance in distances if distance is not None]
-    if not known or len(known) < len(distances):
-        return None
-    return record.measurements[known.index(min(known))]
+    return record.measurement_at(lambda measured: _apart_by_loop(measured, trips))
 
 
 def _apart_by_loop(measured: Measurement, trips: Trips) -> float | None:

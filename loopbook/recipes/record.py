@@ -34,8 +34,8 @@ class Measurement:
     """One nest at one size, timed in turn with and without the recipe.
 
     Attributes:
-        baseline_s: seconds of docc's own schedule, median.
-        tuned_s: seconds with the recipe, median.
+        baseline_s: seconds of docc's own schedule, fastest run.
+        tuned_s: seconds with the recipe, fastest run.
         spread: relative spread of the ratio of the two (interquartile range over median).
         runs: how many pairs were timed.
         sizes: the sizes measured at, such as ``{"NI": 1000}``, in the program's words.
@@ -208,6 +208,18 @@ class Record:
         """The greatest speedup over the sizes measured; 1 if none was."""
         return max((one.speedup for one in self.measurements), default=1.0)
 
+    def measurement_at(self, apart: Callable[[Measurement], float | None]) -> Measurement | None:
+        """The measurement at the size nearest to some size; None if it cannot be told which.
+
+        Args:
+            apart: how far a measurement's size is from that size; None if that cannot be told.
+        """
+        distances = [apart(one) for one in self.measurements]
+        known = [distance for distance in distances if distance is not None]
+        if not known or len(known) < len(distances):
+            return None
+        return self.measurements[known.index(min(known))]
+
     def speedup_at(self, apart: Callable[[Measurement], float | None]) -> float:
         """What to expect of the recipe at some size: its speedup at the nearest size measured.
 
@@ -215,12 +227,11 @@ class Record:
         the geometric mean if it does, and the least speedup if it loses at one.
 
         Args:
-            apart: how far a measurement's size is from that size; None if that cannot be told.
+            apart: see `measurement_at`.
         """
-        distances = [apart(one) for one in self.measurements]
-        known = [distance for distance in distances if distance is not None]
-        if known and len(known) == len(distances):
-            return self.measurements[known.index(min(known))].speedup
+        nearest = self.measurement_at(apart)
+        if nearest is not None:
+            return nearest.speedup
         return self.worst if self.worst < LOSES else self.speedup
 
     def to_json(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ def skew(chain: Chain, random: Random, around: Surroundings) -> Steps:
         return []
     place = random.randrange(len(chain.loops) - 1)
     outer, inner = chain.names[place], chain.names[place + 1]
-    steps = [step("skew", outer, inner, random.choice((1, 1, 2)))]
+    steps = [step("skew", outer, inner, 1)]
     if random.random() < 0.7:
         steps.append(step("interchange", outer, inner))
     return steps
