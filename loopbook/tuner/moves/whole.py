@@ -16,7 +16,9 @@ from loopbook.tuner.moves.orders import leave, permute, stride_one
 from loopbook.tuner.moves.packing import pack
 from loopbook.tuner.moves.reductions import accumulate
 from loopbook.tuner.moves.registers import packed_tiles, register_tiles
+from loopbook.tuner.moves.separation import fitted_separations, separate
 from loopbook.tuner.moves.skewing import skew
+from loopbook.tuner.moves.staircase import staircase, staircase_tiles
 from loopbook.tuner.moves.strips import fitted_strips, strips
 from loopbook.tuner.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.tuner.moves.timetiling import fitted_time_tiles, time_tiles
@@ -31,6 +33,7 @@ MOVES: dict[Move, float] = {
     register_tiles: 3.0,
     packed_tiles: 2.5,
     triangular_tiles: 1.5,
+    staircase_tiles: 1.0,
     unroll_and_jam: 1.5,
     pack: 0.7,
     skew: 0.7,
@@ -47,6 +50,7 @@ NEST_MOVES: dict[NestMove, float] = {
     wavefront: 1.0,
     strips: 1.5,
     right_looking: 1.0,
+    separate: 1.0,
 }
 """The moves on a whole nest and how often each is drawn; those that do not fit give no steps."""
 
@@ -93,7 +97,8 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
         if recipe not in recipes:
             recipes.append(recipe)
     whole = (
-        fitted_time_tiles(nest, around)
+        fitted_separations(nest, around)
+        + fitted_time_tiles(nest, around)
         + fitted_strips(nest, around)
         + fitted_wavefronts(nest, around)
         + fitted_factorisations(nest)
@@ -103,6 +108,9 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
     if any(triangle(chain) for chain in chains(nest)):
         for _ in range(2):
             recipes.insert(1, combine(nest, lambda: triangular_tiles, random, around))
+    if any(staircase(chain) for chain in chains(nest)):
+        for _ in range(2):
+            recipes.insert(1, combine(nest, lambda: staircase_tiles, random, around))
     if called := library_call(nest, random, around):
         recipes.insert(1, tuple(called))
     return recipes
