@@ -18,7 +18,7 @@ from loopbook.tuner.moves.reductions import accumulate
 from loopbook.tuner.moves.registers import packed_tiles, register_tiles
 from loopbook.tuner.moves.separation import fitted_separations, separate
 from loopbook.tuner.moves.skewing import skew
-from loopbook.tuner.moves.staircase import staircase, staircase_tiles
+from loopbook.tuner.moves.staircase import staircase
 from loopbook.tuner.moves.strips import fitted_strips, strips
 from loopbook.tuner.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.tuner.moves.timetiling import fitted_time_tiles, time_tiles
@@ -33,7 +33,6 @@ MOVES: dict[Move, float] = {
     register_tiles: 3.0,
     packed_tiles: 2.5,
     triangular_tiles: 1.5,
-    staircase_tiles: 1.0,
     unroll_and_jam: 1.5,
     pack: 0.7,
     skew: 0.7,
@@ -105,12 +104,9 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
     )
     for steps in reversed(whole):
         recipes.insert(1, tuple(steps))
-    if any(triangle(chain) for chain in chains(nest)):
+    if any(triangle(chain) or staircase(chain) for chain in chains(nest)):
         for _ in range(2):
             recipes.insert(1, combine(nest, lambda: triangular_tiles, random, around))
-    if any(staircase(chain) for chain in chains(nest)):
-        for _ in range(2):
-            recipes.insert(1, combine(nest, lambda: staircase_tiles, random, around))
     if called := library_call(nest, random, around):
         recipes.insert(1, tuple(called))
     return recipes
