@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 from sdfg_kit import bench_of, check_recipe, matmul, nests_of, random, rows, steps
 
 from loopbook.errors import IllegalStepError
-from loopbook.tuner.chains import chains
-from loopbook.tuner.moves import Surroundings, openings
+from loopbook.tuner.moves import Surroundings, combine, openings
 from loopbook.tuner.moves.separation import fitted_separations, separate
 from loopbook.tuner.moves.staircase import staircase_tiles
 
@@ -143,20 +143,24 @@ def _small(made, rows=4, columns=8, depth=16):
     return pairs
 
 
-def _staircase(kernel, seed=0):
-    (chain,) = chains(nests_of(kernel, next(_cases(kernel)))[0])
-    return [(s.op, s.args) for s in staircase_tiles(chain, Random(seed), AROUND)]
+def _staircase(kernel, seed=0, target="sequential"):
+    around = replace(AROUND, target=target)
+    nest = nests_of(kernel, next(_cases(kernel)))[0]
+    made = combine(nest, lambda: staircase_tiles, Random(seed), around)
+    return [(s.op, s.args) for s in made]
 
 
 def _of_rows(made, count):
     return all(args[2] == count for op, args in made if op == "block")
 
 
+@pytest.mark.parametrize("target", ["sequential", "openmp"])
 @pytest.mark.parametrize("kernel", [in_place, gathered, pushed])
-def test_products_with_triangles_are_right_for_every_size(kernel, tmp_path):
-    made = next(m for seed in range(20) if _of_rows(m := _staircase(kernel, seed), 4))
+def test_products_with_triangles_are_right_for_every_size(kernel, target, tmp_path):
+    made = next(m for seed in range(20) if _of_rows(m := _staircase(kernel, seed, target), 4))
     assert any(op == "block" for op, _ in made)
-    check_recipe(kernel, list(_cases(kernel)), _small(made), tmp_path)
+    assert (made[-1][0] == "parallel") == (target == "openmp")
+    check_recipe(kernel, list(_cases(kernel)), _small(made), tmp_path, target)
 
 
 @pytest.mark.parametrize("kernel", [in_place, gathered, pushed])
@@ -167,13 +171,15 @@ def test_the_move_on_a_triangular_operand_is_never_refused(kernel):
             bench.apply(op, args)
 
 
+@pytest.mark.parametrize("target", ["sequential", "openmp"])
 @pytest.mark.parametrize("kernel", [symmetric, dotted, cubes])
-def test_separated_products_are_right_for_every_size(kernel, tmp_path):
+def test_separated_products_are_right_for_every_size(kernel, target, tmp_path):
     cases = list(_cases(kernel))
-    made = fitted_separations(nests_of(kernel, cases[0])[0], AROUND)[0]
+    around = replace(AROUND, target=target)
+    made = fitted_separations(nests_of(kernel, cases[0])[0], around)[0]
     pairs = [(s.op, s.args) for s in made]
     assert pairs[0][0] == "expand"
-    check_recipe(kernel, cases, _small(pairs), tmp_path)
+    check_recipe(kernel, cases, _small(pairs), tmp_path, target)
 
 
 @pytest.mark.parametrize("kernel", [symmetric, dotted, cubes])

@@ -140,8 +140,9 @@ def _check_within(path: Sequence[LoopNode], name: str, extent: str) -> None:
         for touch in statement.touches:
             if touch.container != name:
                 continue
-            (text,) = touch.subset or ("",)
-            index = affine.linear(text, variables)
+            if len(touch.subset) != 1:
+                raise IllegalStepError(f"{name} is not indexed as one block of memory")
+            index = affine.linear(touch.subset[0], variables)
             below = affine.minus({"": -1}, index)
             if not (
                 affine.empty([], [*rows, below])

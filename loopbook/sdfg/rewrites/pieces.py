@@ -28,7 +28,10 @@ def pieces(draft: Draft, statement: Statement, variable: str) -> list[Statement]
     written = {touch.container for block in blocks for touch in touches(block) if touch.write}
     groups: list[tuple[set[str], list[int]]] = []
     for number, block in enumerate(blocks):
-        names = {touch.container for touch in touches(block)} & written
+        names = {touch.container for touch in touches(block)}
+        for edge in block["dataflow"]["edges"]:
+            names.update(expr.symbols(" ".join(edge.get("subset", ()))))
+        names &= written
         members = [number]
         for group in [g for g in groups if not g[0].isdisjoint(names)]:
             names |= group[0]

@@ -21,31 +21,34 @@ def separate(nest: Nest, random: Random, around: Surroundings) -> Steps:
     """Expand what holds the nest's products together, distribute, and tile each product."""
     rows, vectors = random.choice(MICRO_TILES)
     columns = vectors * around.lanes
-    return _separated(nest, (rows, columns, depth(around, columns, random)))
+    return _separated(nest, (rows, columns, depth(around, columns, random)), around)
 
 
 def fitted_separations(nest: Nest, around: Surroundings) -> list[Steps]:
     """Two sizes to begin with; none where nothing is to be separated."""
     found: list[Steps] = []
     for rows, vectors, summands in ((4, 4, 256), (8, 3, 256)):
-        if steps := _separated(nest, (rows, vectors * around.lanes, summands)):
+        if steps := _separated(nest, (rows, vectors * around.lanes, summands), around):
             found.append(steps)
     return found
 
 
-def _separated(nest: Nest, sizes: tuple[int, int, int]) -> Steps:
+def _separated(nest: Nest, sizes: tuple[int, int, int], around: Surroundings) -> Steps:
+    threads = around.target == "openmp"
     for outer, inner in carried(nest):
         if outer.parent >= 0 and nest.children(outer.index) == (inner,):
             top = nest.loops[outer.parent]
             if nest.children(top.index) == (outer,) and not nest.children(inner.index):
-                return _from_scalar(nest, (top, outer, inner), sizes)
+                return _from_scalar(nest, (top, outer, inner), sizes, threads)
     for loop in nest.loops:
         if _sets_first(nest, loop):
-            return _from_row(nest, loop, sizes)
+            return _from_row(nest, loop, sizes, threads)
     return []
 
 
-def _from_scalar(nest: Nest, loops: tuple[Loop, Loop, Loop], sizes: tuple[int, int, int]) -> Steps:
+def _from_scalar(
+    nest: Nest, loops: tuple[Loop, Loop, Loop], sizes: tuple[int, int, int], threads: bool
+) -> Steps:
     """The scalar's sum apart from what comes before and after, and from what is pushed on by it."""
     top, outer, inner = loops
     steps = [step("expand", top.name, outer.name)]
@@ -65,11 +68,11 @@ def _from_scalar(nest: Nest, loops: tuple[Loop, Loop, Loop], sizes: tuple[int, i
     column = min((top, outer), key=chain.innermost_cost)
     row = outer if column is top else top
     names = {loop.name: f"{loop.name}.part1" for loop in (top, outer)} | {inner.name: inner.name}
-    steps += _tiled(chain.names, names, (row, column, inner), sizes)
+    steps += _tiled(chain.names, names, (row, column, inner), sizes, threads)
     if pushes:
         names = {loop.name: f"{loop.name}.part3" for loop in (top, outer)}
         names[inner.name] = f"{inner.name}.part1"
-        steps += _tiled(chain.names, names, (inner, column, row), sizes)
+        steps += _tiled(chain.names, names, (inner, column, row), sizes, threads)
     return steps
 
 
@@ -88,7 +91,7 @@ def _sets_first(nest: Nest, loop: Loop) -> bool:
     )
 
 
-def _from_row(nest: Nest, loop: Loop, sizes: tuple[int, int, int]) -> Steps:
+def _from_row(nest: Nest, loop: Loop, sizes: tuple[int, int, int], threads: bool) -> Steps:
     """A product for all of the loop's iterations in the place of one for each."""
     steps = [step("expand", loop.name), step("distribute", loop.name)]
     for number, child in enumerate(nest.children(loop.index)):
@@ -109,7 +112,7 @@ def _from_row(nest: Nest, loop: Loop, sizes: tuple[int, int, int]) -> Steps:
             steps.append(step("serial", reduction.name))
         names = {name: name for name in chain.names}
         names[loop.name] = f"{loop.name}.part{number}" if number else loop.name
-        steps += _tiled(chain.names, names, (loop, column, reduction), sizes)
+        steps += _tiled(chain.names, names, (loop, column, reduction), sizes, threads)
     return steps
 
 
@@ -118,6 +121,7 @@ def _tiled(
     names: dict[str, str],
     roles: tuple[Loop, Loop, Loop],
     sizes: tuple[int, int, int],
+    threads: bool,
 ) -> Steps:
     """Register tiles for the product of the loops `roles`: row, column, reduction.
 
@@ -127,8 +131,9 @@ def _tiled(
     """
     rows, columns, summands = sizes
     found = related(order, *roles)
+    shared = [step("parallel", f"{names[roles[1].name]}.tile")] if threads else []
     if found is not None:
-        return tiles(found.renamed(names), rows, columns, summands)
+        return tiles(found.renamed(names), rows, columns, summands, threads=threads) + shared
     row, column, reduction = (names[loop.name] for loop in roles)
     order = tuple(names[name] for name in order)
     lengths = {row: rows, column: columns, reduction: summands}
@@ -137,6 +142,7 @@ def _tiled(
     return [
         *tile_all({name: lengths[name] for name in tiled}),
         *reorder(with_tiles(order, tiled), final),
+        *([step("prove", f"{column}.tile")] if threads else []),
         step("buffer", f"{row}.tile", reduction, column),
         step("prove", row),
         step("prove", column),
@@ -145,4 +151,5 @@ def _tiled(
         step("peel", row),
         step("vectorize", f"{column}*"),
         step("unroll", f"{row}*"),
+        *shared,
     ]

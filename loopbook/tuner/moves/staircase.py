@@ -54,7 +54,8 @@ def staircase_tiles(chain: Chain, random: Random, around: Surroundings) -> Steps
     rows, vectors = random.choice(MICRO_TILES)
     columns = vectors * around.lanes
     serial = [step("serial", loop.name) for loop in chain.loops if loop.kind == "reduce"]
-    return serial + tiles(found, rows, columns, depth(around, columns, random))
+    threads = around.target == "openmp"
+    return serial + tiles(found, rows, columns, depth(around, columns, random), threads=threads)
 
 
 def staircase(chain: Chain) -> Staircase | None:
@@ -94,8 +95,14 @@ def related(order: tuple[str, ...], row: Loop, column: Loop, reduction: Loop) ->
     return None
 
 
-def tiles(found: Staircase, rows: int, columns: int, summands: int) -> Steps:
-    """Register tiles of `rows` by `columns`, packed panels of `summands` by `columns`."""
+def tiles(
+    found: Staircase, rows: int, columns: int, summands: int, *, threads: bool = False
+) -> Steps:
+    """Register tiles of `rows` by `columns`, packed panels of `summands` by `columns`.
+
+    Args:
+        threads: the loop over panels is to be run by several.
+    """
     row, column, reduction = found.row, found.column, found.reduction
     rest = [name for name in found.order if name not in (row, column, reduction)]
     steps = [step("skew", row, reduction, 1)] if found.skewed else []
@@ -103,6 +110,7 @@ def tiles(found: Staircase, rows: int, columns: int, summands: int) -> Steps:
     steps += [
         step("tile", column, columns),
         *reorder(with_tiles(found.order, [column]), final),
+        *([step("prove", f"{column}.tile")] if threads else []),
         step("block", row, reduction, rows, summands),
     ]
     at = f"{row}.tile"
