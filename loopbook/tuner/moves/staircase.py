@@ -54,8 +54,10 @@ def staircase_tiles(chain: Chain, random: Random, around: Surroundings) -> Steps
     rows, vectors = random.choice(MICRO_TILES)
     columns = vectors * around.lanes
     serial = [step("serial", loop.name) for loop in chain.loops if loop.kind == "reduce"]
+    # The triangular operand, walked across its rows, wants room in the cache, too.
+    summands = min(depth(around, columns, random), random.choice((128, 256, 256, 512)))
     threads = around.target == "openmp"
-    return serial + tiles(found, rows, columns, depth(around, columns, random), threads=threads)
+    return serial + tiles(found, rows, columns, summands, threads=threads)
 
 
 def staircase(chain: Chain) -> Staircase | None:
