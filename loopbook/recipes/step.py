@@ -109,6 +109,8 @@ OPERATIONS: dict[str, tuple[Argument, ...]] = {
     "wavefront": (_loop("time loop"), Argument("integer", "steps", 2, MAX_SIZE)),
     "push": (_loop("outer loop"), _loop("inner loop")),
     "demote": (_loop(),),
+    "delay": (_loop(),),
+    "expand": (_loop("outer loop"), Argument("loop", "inner loop", optional=True)),
     "join": (_loop("first loop"), _loop("second loop")),
     "cut": (
         _loop(),

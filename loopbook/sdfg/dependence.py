@@ -104,6 +104,43 @@ def carries_nothing(loop: LoopNode, around: Sequence[LoopNode]) -> bool:
     return True
 
 
+def read_before_written(
+    loop: LoopNode, around: Sequence[LoopNode], container: str, subset: Sequence[str]
+) -> bool:
+    """Whether nothing inside of `loop` writes an element before it is read by this subset.
+
+    Args:
+        subset: of the reads, in its normal form.
+    """
+    places = dict(_places([loop], {}))
+    domains = {s: domain([*around, *path]) for s, path in statements(loop)}
+    inner = {o.variable for _, path in statements(loop) for o in path}
+    index = _Indexing(frozenset(inner | {o.variable for o in around}), domains)
+
+    def one(form: Linear) -> dict[str, int]:
+        return {f"{n}'1" if n in inner else n: factor for n, factor in form.items()}
+
+    def two(form: Linear) -> dict[str, int]:
+        return {f"{n}'2" if n in inner else n: factor for n, factor in form.items()}
+
+    for writer, reader in product(places, places):
+        earlier = _earlier(_mapped(places[writer], one), _mapped(places[reader], two))
+        inside = [one(f) for f in domains[writer]] + [two(f) for f in domains[reader]]
+        for x, y in product(writer.touches, reader.touches):
+            here = [expr.normal_form(text) for text in y.subset] == list(subset)
+            if not (x.write and x.container == container == y.container and here):
+                continue
+            same = index.meeting(writer, x, reader, y)
+            if writer is reader and not affine.empty(
+                [affine.minus(a, b) for a, b in same], domains[reader]
+            ):
+                return False
+            equations = [affine.minus(one(a), two(b)) for a, b in same]
+            if not all(affine.empty(equations + equal, inside + less) for equal, less in earlier):
+                return False
+    return True
+
+
 def never_meet(
     statement: Statement, loops: Sequence[LoopNode], first: Touch, second: Touch
 ) -> bool:

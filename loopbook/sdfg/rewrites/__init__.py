@@ -10,9 +10,11 @@ from __future__ import annotations
 from loopbook.sdfg.rewrites.blocking import block
 from loopbook.sdfg.rewrites.buffering import buffer
 from loopbook.sdfg.rewrites.cut import cut
+from loopbook.sdfg.rewrites.delay import delay
 from loopbook.sdfg.rewrites.demotion import demote
 from loopbook.sdfg.rewrites.distribute import distribute
 from loopbook.sdfg.rewrites.document import Draft, Rewriting
+from loopbook.sdfg.rewrites.expansion import expand
 from loopbook.sdfg.rewrites.fusion import fuse
 from loopbook.sdfg.rewrites.interchange import interchange
 from loopbook.sdfg.rewrites.join import join
@@ -31,7 +33,9 @@ REWRITES: dict[str, Rewriting] = {
     "block": block,
     "buffer": buffer,
     "cut": cut,
+    "delay": delay,
     "demote": demote,
+    "expand": expand,
     "join": join,
     "library": library,
     "pad": pad,

@@ -14,21 +14,22 @@ from collections.abc import Iterable, Sequence
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine
 from loopbook.sdfg.affine import Linear
+from loopbook.sdfg.dependence import check_order
 from loopbook.sdfg.looptree import LoopNode
 from loopbook.sdfg.rewrites.document import Draft
 from loopbook.sdfg.rewrites.interchange import turned
-from loopbook.sdfg.rewrites.region import Region
+from loopbook.sdfg.rewrites.region import Region, serialise
 
 
 def block(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``block L0 L1 4 32``: tiles of 4 iterations of ``L0`` by 32 of ``L1``.
 
     The loops are ``L1.tile``, ``L0.tile``, ``L0``, ``L1`` then, outermost first. Legal for two
-    maps: no iteration of either needs another one.
+    maps, of which no iteration needs another one; otherwise the dependences must allow the order.
 
     Raises:
-        IllegalStepError: the loops are no perfectly nested maps, or a bound has a variable with a
-            factor.
+        IllegalStepError: the loops are not perfectly nested, a dependence forbids it, or a bound
+            has a variable with a factor.
     """
     (outer_id, inner_id), (rows, columns) = loops, numbers
     if min(rows, columns) < 1:
@@ -42,10 +43,17 @@ def block(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
         or inner.element["element_id"] != inner_id
     ):
         raise IllegalStepError("the second loop is not all that the first one holds")
-    if any(loop.element.get("sub_type") != "map" or loop.step != 1 for loop in (outer, inner)):
-        raise IllegalStepError("the loops are no maps that advance by one")
+    if any(loop.step != 1 for loop in (outer, inner)):
+        raise IllegalStepError("the loops do not advance by one")
+    maps = [loop.element.get("sub_type") == "map" for loop in (inner, outer)]
     column, row = turned(outer, inner)
-    tiles = _tiles(draft, inner, columns), _tiles(draft, outer, rows)
+    tiles = _tiles(draft, inner, columns, maps[0]), _tiles(draft, outer, rows, maps[1])
+    if not all(maps):
+        _check(region, outer, inner, tiles)
+        # A map's iterations do not need each other; those of the inner one only within one
+        # iteration of the outer one, unless that is a map itself.
+        if not maps[1]:
+            serialise(tiles[0], tiles[1], outer)
     start = {tiles[0].variable: 1}
     end = affine.shifted(start, columns - 1)
     tiles[0].lows, tiles[0].highs = column.lows, column.highs
@@ -59,12 +67,42 @@ def block(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     region.put(region.place(outer_id), 1, [tiles[0]])
 
 
-def _tiles(draft: Draft, loop: LoopNode, size: int) -> LoopNode:
-    """A parallel loop over the tiles of a loop, without bounds yet."""
+def _check(
+    region: Region, outer: LoopNode, inner: LoopNode, tiles: tuple[LoopNode, LoopNode]
+) -> None:
+    """Refuse unless the dependences allow to run the loops tile by tile.
+
+    Each iteration lies in just one tile: so loops over the tiles that an iteration lies in, inside
+    of all others, change nothing, and say how tiles and iterations belong together.
+    """
+    column, row = (
+        LoopNode(
+            tile.element,
+            tile.variable,
+            [affine.shifted({loop.variable: 1}, 1 - tile.step)],
+            [affine.shifted({loop.variable: 1}, 1)],
+            tile.step,
+            [],
+        )
+        for tile, loop in zip(tiles, (inner, outer), strict=True)
+    )
+    row.children, column.children = inner.children, [row]
+    before = _holding(outer, _holding(inner, column))
+    points = _holding(outer, inner)
+    check_order([before], [_holding(tiles[0], _holding(tiles[1], points))], {}, region.around)
+
+
+def _holding(loop: LoopNode, child: LoopNode) -> LoopNode:
+    return LoopNode(loop.element, loop.variable, loop.lows, loop.highs, loop.step, [child])
+
+
+def _tiles(draft: Draft, loop: LoopNode, size: int, parallel: bool) -> LoopNode:
+    """A loop over the tiles of a loop, without bounds yet."""
     variable = draft.fresh_variable(f"{loop.variable}_tile", loop.variable)
     name = draft.names.get(loop.element["element_id"], loop.variable)
     element = draft.loop(f"{name}.tile", variable, ("0", "0"), [], by=size)
-    element["type"] = element["sub_type"] = "map"
+    if parallel:
+        element["type"] = element["sub_type"] = "map"
     return LoopNode(element, variable, [], [], size, [])
 
 

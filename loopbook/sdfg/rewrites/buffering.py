@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.sdfg import affine, expr
 from loopbook.sdfg.affine import Linear
-from loopbook.sdfg.dependence import domain
+from loopbook.sdfg.dependence import domain, read_before_written
 from loopbook.sdfg.looptree import Json, LoopNode, touches, write_loop
 from loopbook.sdfg.rewrites.document import Draft, elements
 from loopbook.sdfg.rewrites.region import Region
@@ -45,7 +45,7 @@ def buffer(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
         raise IllegalStepError("the loops are not nested in the scope")
     pair = (inside[first_id], inside[second_id])
     tiles = tuple(_tile(loop, path) for loop in pair)
-    held = list(_held(scope, pair))
+    held = list(_held(scope, pair, region.around))
     if not held:
         raise IllegalStepError("nothing runs along just these loops")
     place = region.place(scope_id)
@@ -65,7 +65,8 @@ def buffer(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
         array = (part.container, part.subset)
         buffered = (local, local_subset)
         _redirect(draft, scope.element, array, buffered)
-        copying = _Copying(draft, region, pair, _bounds(path, pair, written=part.written))
+        bounds = _bounds(path, pair, tiles[0], written=part.written)
+        copying = _Copying(draft, region, pair, bounds)
         before.append(copying.nest(f"{name}.load", array, buffered))
         if part.written:
             after.append(copying.nest(f"{name}.store", buffered, array))
@@ -109,8 +110,11 @@ def _tile(loop: LoopNode, path: Sequence[LoopNode]) -> _Tile:
     raise IllegalStepError(f"the loop over {loop.variable} runs through no tile of the scope")
 
 
-def _held(scope: LoopNode, pair: Sequence[LoopNode]) -> Iterator[_Held]:
+def _held(scope: LoopNode, pair: Sequence[LoopNode], around: Sequence[LoopNode]) -> Iterator[_Held]:
     """The accesses that run along the pair of loops and nothing else in the scope.
+
+    Of an array that is written elsewhere in the scope, what is only read before that is as good
+    in a copy.
 
     Raises:
         IllegalStepError: one is written that other accesses may touch too.
@@ -119,6 +123,7 @@ def _held(scope: LoopNode, pair: Sequence[LoopNode]) -> Iterator[_Held]:
     wanted = {loop.variable for loop in pair}
     found: dict[str, set[Subset]] = {}
     written: set[str] = set()
+    stored: set[tuple[str, Subset]] = set()
     for leaf in elements(scope.element):
         if leaf.get("type") not in ("block", "assignment_block"):
             continue
@@ -127,10 +132,17 @@ def _held(scope: LoopNode, pair: Sequence[LoopNode]) -> Iterator[_Held]:
             if touch.subset:
                 subset = tuple(expr.normal_form(text) for text in touch.subset)
                 found.setdefault(touch.container, set()).add(subset)
+                if touch.write:
+                    stored.add((touch.container, subset))
     for container, subsets in found.items():
         for subset in sorted(subsets):
             used = {symbol for text in subset for symbol in expr.symbols(text)}
             if used & counted != wanted or used & written:
+                continue
+            if container in written and (container, subset) not in stored:
+                if not read_before_written(scope, around, container, subset):
+                    raise IllegalStepError(f"{container} is written before it is read")
+                yield _Held(container, subset, False)
                 continue
             if container in written:
                 if len(subsets) > 1:
@@ -149,9 +161,15 @@ def _element_type(draft: Draft, container: str) -> Json:
 
 
 def _bounds(
-    path: Sequence[LoopNode], pair: Sequence[LoopNode], *, written: bool
+    path: Sequence[LoopNode], pair: Sequence[LoopNode], tile: _Tile, *, written: bool
 ) -> list[tuple[list[Linear], list[Linear]]]:
     """Lower and upper bounds of the pair's loops, in order, that hold for all loops between.
+
+    Where a loop between does not run at all, neither must the copying: what that depends on
+    becomes a bound, too.
+
+    Args:
+        tile: that the first of the loops runs through.
 
     Raises:
         IllegalStepError: they would be not exact.
@@ -170,7 +188,13 @@ def _bounds(
         for loop in reversed(between):
             rows = affine.projected(rows, loop.variable)
         inner = _solved(rows, names[1])
-        return [_solved(affine.projected(rows, names[1]), names[0]), inner]
+        rows = affine.projected(rows, names[1])
+        lows, highs = _solved(rows, names[0])
+        for row in affine.projected(rows, names[0]):
+            if set(row) - {""}:
+                guard = affine.shifted({name: tile.size * f for name, f in row.items()}, tile.size)
+                highs.append(affine.plus(tile.start, guard))
+        return [(lows, highs), inner]
     except SdfgError as error:
         raise IllegalStepError(str(error)) from None
 

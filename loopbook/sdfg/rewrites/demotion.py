@@ -56,7 +56,7 @@ def demote(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     if any(_mentions(child, scalar) for child in children[:first]) or not _ends(body, scalar, home):
         raise IllegalStepError(f"{scalar} is not loaded first and stored last")
     used = {*draft.document["arguments"], *draft.document.get("externals", ())}
-    if scalar in used or not _renewed(draft.document["root"]["children"], scalar, loops[0]):
+    if scalar in used or not renewed(draft.document["root"]["children"], scalar, loops[0]):
         raise IllegalStepError(f"the program uses what the loop leaves in {scalar}")
     _check_alone(region, tree, home, body)
 
@@ -130,7 +130,7 @@ def _mentions(element: Json, name: str) -> bool:
     return name in expr.symbols(str(own))
 
 
-def _renewed(children: Sequence[Json], name: str, without: int) -> bool:
+def renewed(children: Sequence[Json], name: str, without: int = -1) -> bool:
     """Whether a scalar is written before it is read wherever it is used outside of one loop."""
     fresh = False
     for child in children:
@@ -147,7 +147,7 @@ def _renewed(children: Sequence[Json], name: str, without: int) -> bool:
             own = {key: value for key, value in child.items() if key != "root"}
             if _mentions(own, name) or "root" not in child:
                 return False
-            if not _renewed(child["root"]["children"], name, without):
+            if not renewed(child["root"]["children"], name, without):
                 return False
             fresh = False
     return True

@@ -11,15 +11,17 @@ from collections.abc import Sequence
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg.dependence import Tree, check_order
-from loopbook.sdfg.looptree import LoopNode
+from loopbook.sdfg.looptree import LoopNode, Statement
 from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.pieces import pieces
 from loopbook.sdfg.rewrites.region import Region, put_for, serialise
 
 
 def distribute(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``for i: S; T`` becomes ``for i: S; for i: T``, as often as dependences allow.
 
-    The first loop keeps its name; the others are called ``.part``.
+    Of a body that is one run of statements, pieces without common results are the elements. The
+    first loop keeps its name; the others are called ``.part``.
 
     Raises:
         IllegalStepError: there is nothing to distribute, or dependences forbid all of it.
@@ -29,6 +31,8 @@ def distribute(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> No
     whole = region.tree(loop_id)
     parts: list[LoopNode] = []
     waiting: list[Tree] = list(whole.children)
+    if len(waiting) == 1 and isinstance(waiting[0], Statement):
+        waiting = [*pieces(draft, waiting[0], whole.variable)]
     while waiting:
         for count in range(1, len(waiting) + 1):
             head, tail = _with(whole, waiting[:count]), _with(whole, waiting[count:])

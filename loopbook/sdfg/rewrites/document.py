@@ -97,10 +97,52 @@ class Draft:
         self.document["containers"][name] = kind
         return name
 
+    def fresh_heap(self, prefix: str, element: Json, extents: Sequence[str]) -> tuple[str, Json]:
+        """A new array on the heap for the whole program, and the type that memlets to it have.
+
+        docc frees memory that it manages at the program's end, but what it writes to allocate it is
+        no C++ (seen with 0.8.1): that is done by a block of the program.
+
+        Args:
+            element: type of its elements.
+            extents: sizes known when the program begins; the array is the product of them long.
+        """
+        name = self._free(prefix)
+        size = _BYTES[DTYPES[int(element["primitive_type"])]]
+        plain = copy.deepcopy(element["storage_type"])
+        pointer: Json = {"type": "pointer", "alignment": 0, "initializer": ""}
+        pointer["pointee_type"] = copy.deepcopy(element)
+        managed = plain | {"value": "CPU_Heap", "deallocation": 1}
+        self.document["containers"][name] = copy.deepcopy(pointer) | {"storage_type": managed}
+        kind = pointer | {"storage_type": plain}
+        call, target = self.fresh_id(), self.fresh_id()
+        nodes: list[Json] = [
+            {
+                "type": "library_node",
+                "element_id": call,
+                "code": "Malloc",
+                "implementation_type": "",
+                "size": "*".join([str(size), *extents]),
+            },
+            {"type": "access_node", "element_id": target, "data": name},
+        ]
+        edge = {"src": call, "src_conn": "_ret", "dst": target, "dst_conn": "void"}
+        block = self._block(nodes, [edge | {"subset": [], "base_type": copy.deepcopy(kind)}])
+        self.document["root"]["children"].insert(0, block)
+        return name, kind
+
     def copy_block(
-        self, source: tuple[str, Sequence[str]], target: tuple[str, Sequence[str]]
+        self,
+        source: tuple[str, Sequence[str]],
+        target: tuple[str, Sequence[str]],
+        *,
+        source_kind: Json | None = None,
     ) -> Json:
-        """``target = source``, each a container and a subset of it."""
+        """``target = source``, each a container and a subset of it.
+
+        Args:
+            source_kind: what memlets from the source have as type, if not the container's own.
+        """
         place: dict[str, int] = {}
         nodes: list[Json] = []
         for end, (data, _) in (("from", source), ("to", target)):
@@ -113,8 +155,9 @@ class Draft:
             {"src": place["from"], "src_conn": "void", "dst": task_id, "dst_conn": "_in"},
             {"src": task_id, "src_conn": "_out", "dst": place["to"], "dst_conn": "void"},
         ]
-        for edge, (data, subset) in zip(edges, (source, target), strict=True):
-            kind = copy.deepcopy(self.document["containers"][data])
+        kinds = (source_kind, None)
+        for edge, (data, subset), kind in zip(edges, (source, target), kinds, strict=True):
+            kind = copy.deepcopy(kind or self.document["containers"][data])
             edge |= {"subset": list(subset), "base_type": kind}
         return self._block(nodes, edges)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import expr
+from loopbook.sdfg.looptree import private_scalars
 from loopbook.sdfg.names import rename
 from loopbook.sdfg.nest import Access, Loop, Nest
 from loopbook.sdfg.rewrites.document import Draft, lower_bounds, render, upper_bounds
@@ -61,7 +62,7 @@ def pad(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
         if home(nest, accesses) not in inside:
             raise IllegalStepError(f"{data} may carry a value between iterations")
     element = draft.element(loops[0])
-    check_unused_outside(draft.document, element, set(scalars))
+    check_unused_outside(draft.document, element, set(scalars) - private_scalars(draft.document))
     if any(nest.containers[a.container].data == loop.indvar for a in nest.accesses):
         element["init"], element["condition"] = start, f"({loop.indvar} < {bound})"
         return

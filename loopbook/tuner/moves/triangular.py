@@ -9,11 +9,14 @@ from loopbook.sdfg.nest import Loop
 from loopbook.sdfg.rewrites.document import upper_bounds
 from loopbook.tuner.chains import Chain
 from loopbook.tuner.moves.base import Steps, Surroundings, reorder, step
-from loopbook.tuner.moves.registers import MICRO_TILES, depth, packed_tiles, serial
+from loopbook.tuner.moves.registers import MICRO_TILES, depth, serial
+from loopbook.tuner.moves.staircase import staircase_tiles
 
 
 def triangular_tiles(chain: Chain, random: Random, around: Surroundings) -> Steps:
     """`packed_tiles` for a triangle of the result, such as of a symmetric product.
+
+    Where an operand is the triangle, not the result, `staircase_tiles`.
 
     Tiles are rectangles in fixed columns, and only those that meet the triangle are visited. Those
     on the diagonal are computed in full, on buffers, of which the triangle alone is copied back:
@@ -22,7 +25,7 @@ def triangular_tiles(chain: Chain, random: Random, around: Surroundings) -> Step
     """
     pair = triangle(chain)
     if pair is None:
-        return packed_tiles(chain, random, around)
+        return staircase_tiles(chain, random, around)
     row, column = (loop.name for loop in pair)
     reduction = random.choice(_reductions(chain)).name
     rows, vectors = random.choice(MICRO_TILES)

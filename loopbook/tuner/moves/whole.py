@@ -16,7 +16,9 @@ from loopbook.tuner.moves.orders import leave, permute, stride_one
 from loopbook.tuner.moves.packing import pack
 from loopbook.tuner.moves.reductions import accumulate
 from loopbook.tuner.moves.registers import packed_tiles, register_tiles
+from loopbook.tuner.moves.separation import fitted_separations, separate
 from loopbook.tuner.moves.skewing import skew
+from loopbook.tuner.moves.staircase import staircase
 from loopbook.tuner.moves.strips import fitted_strips, strips
 from loopbook.tuner.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.tuner.moves.timetiling import fitted_time_tiles, time_tiles
@@ -47,6 +49,7 @@ NEST_MOVES: dict[NestMove, float] = {
     wavefront: 1.0,
     strips: 1.5,
     right_looking: 1.0,
+    separate: 1.0,
 }
 """The moves on a whole nest and how often each is drawn; those that do not fit give no steps."""
 
@@ -93,14 +96,15 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
         if recipe not in recipes:
             recipes.append(recipe)
     whole = (
-        fitted_time_tiles(nest, around)
+        fitted_separations(nest, around)
+        + fitted_time_tiles(nest, around)
         + fitted_strips(nest, around)
         + fitted_wavefronts(nest, around)
         + fitted_factorisations(nest)
     )
     for steps in reversed(whole):
         recipes.insert(1, tuple(steps))
-    if any(triangle(chain) for chain in chains(nest)):
+    if any(triangle(chain) or staircase(chain) for chain in chains(nest)):
         for _ in range(2):
             recipes.insert(1, combine(nest, lambda: triangular_tiles, random, around))
     if called := library_call(nest, random, around):
