@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.sdfg import affine, expr
 from loopbook.sdfg.affine import Linear
-from loopbook.sdfg.dependence import domain
+from loopbook.sdfg.dependence import Subset, domain, keep_apart
 from loopbook.sdfg.looptree import Json, LoopNode, touches, write_loop
 from loopbook.sdfg.rewrites.document import Draft, elements
 from loopbook.sdfg.rewrites.region import Region
-
-Subset = tuple[str, ...]
 
 MAX_BYTES = 1 << 20
 """Of a buffer: it lies on the stack."""
@@ -45,7 +43,7 @@ def buffer(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
         raise IllegalStepError("the loops are not nested in the scope")
     pair = (inside[first_id], inside[second_id])
     tiles = tuple(_tile(loop, path) for loop in pair)
-    held = list(_held(scope, pair))
+    held = list(_held(scope, pair, region.around))
     if not held:
         raise IllegalStepError("nothing runs along just these loops")
     place = region.place(scope_id)
@@ -109,35 +107,38 @@ def _tile(loop: LoopNode, path: Sequence[LoopNode]) -> _Tile:
     raise IllegalStepError(f"the loop over {loop.variable} runs through no tile of the scope")
 
 
-def _held(scope: LoopNode, pair: Sequence[LoopNode]) -> Iterator[_Held]:
+def _held(scope: LoopNode, pair: Sequence[LoopNode], around: Sequence[LoopNode]) -> Iterator[_Held]:
     """The accesses that run along the pair of loops and nothing else in the scope.
 
     Raises:
-        IllegalStepError: one is written that other accesses may touch too.
+        IllegalStepError: other accesses may touch the same elements, one of them writing.
     """
     counted = {e["indvar"] for e in elements(scope.element) if "indvar" in e}
     wanted = {loop.variable for loop in pair}
-    found: dict[str, set[Subset]] = {}
-    written: set[str] = set()
+    found: dict[str, dict[Subset, bool]] = {}  # container to subsets, and whether they are written
     for leaf in elements(scope.element):
         if leaf.get("type") not in ("block", "assignment_block"):
             continue
         for touch in touches(leaf):
-            written |= {touch.container} if touch.write else set()
-            if touch.subset:
-                subset = tuple(expr.normal_form(text) for text in touch.subset)
-                found.setdefault(touch.container, set()).add(subset)
+            subset = tuple(expr.normal_form(text) for text in touch.subset)
+            subsets = found.setdefault(touch.container, {})
+            subsets[subset] = subsets.get(subset, False) or touch.write
+    written = {container for container, subsets in found.items() if any(subsets.values())}
     for container, subsets in found.items():
-        for subset in sorted(subsets):
+        for subset in sorted(filter(None, subsets)):
             used = {symbol for text in subset for symbol in expr.symbols(text)}
             if used & counted != wanted or used & written:
                 continue
-            if container in written:
-                if len(subsets) > 1:
+            for other, writes in subsets.items():
+                if (
+                    other != subset
+                    and (writes or subsets[subset])
+                    and not (other and keep_apart(scope, around, container, subset, other))
+                ):
                     raise IllegalStepError(f"{container} is used in more than one place")
-                if any(loop.element.get("sub_type") != "map" for loop in pair):
-                    raise IllegalStepError("iterations may write the same element")
-            yield _Held(container, subset, container in written)
+            if subsets[subset] and any(loop.element.get("sub_type") != "map" for loop in pair):
+                raise IllegalStepError("iterations may write the same element")
+            yield _Held(container, subset, subsets[subset])
 
 
 def _element_type(draft: Draft, container: str) -> Json:

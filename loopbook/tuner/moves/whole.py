@@ -9,6 +9,7 @@ from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest
 from loopbook.tuner.chains import Chain, chains
 from loopbook.tuner.moves.base import ROWS, TILES, Move, Steps, Surroundings, step
+from loopbook.tuner.moves.factor import factor_tiles, fitted_factors
 from loopbook.tuner.moves.fission import fitted_factorisations, right_looking
 from loopbook.tuner.moves.jamming import jam
 from loopbook.tuner.moves.library import library_call
@@ -47,6 +48,7 @@ NEST_MOVES: dict[NestMove, float] = {
     wavefront: 1.0,
     strips: 1.5,
     right_looking: 1.0,
+    factor_tiles: 1.0,
 }
 """The moves on a whole nest and how often each is drawn; those that do not fit give no steps."""
 
@@ -96,6 +98,7 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
         fitted_time_tiles(nest, around)
         + fitted_strips(nest, around)
         + fitted_wavefronts(nest, around)
+        + fitted_factors(nest, around)
         + fitted_factorisations(nest)
     )
     for steps in reversed(whole):
