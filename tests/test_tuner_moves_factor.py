@@ -144,6 +144,16 @@ def test_what_the_product_changes_is_not_held(kernel, step):
     REWRITES["buffer"](draft, [allowed.names[name] for name in names], [])
 
 
+def test_tiles_are_not_moved_against_a_dependence():
+    # docc's own test allows this one: a row's later columns read what its earlier ones become.
+    bench = bench_of(squared, [filled(17, 17), filled(4)])
+    for op, args in steps("tile L1 8\ntile L2 4"):
+        bench.apply(op, args)
+    assert not bench.can_apply("interchange", ("L1", "L2.tile"))
+    with pytest.raises(IllegalStepError, match="dependence"):
+        bench.apply("interchange", ("L1", "L2.tile"))
+
+
 def _in_order(bench: Workbench, names: list[str]) -> Draft:
     """The nest with its loops in another order, all maps, whether that is legal or not."""
     document = json.loads(bench.sdfg.to_json())
