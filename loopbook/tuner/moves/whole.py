@@ -15,6 +15,7 @@ from loopbook.tuner.moves.jamming import jam
 from loopbook.tuner.moves.library import library_call
 from loopbook.tuner.moves.orders import leave, permute, stride_one
 from loopbook.tuner.moves.packing import pack
+from loopbook.tuner.moves.pivots import fitted_pivot_cuts, pivot_cuts
 from loopbook.tuner.moves.reductions import accumulate
 from loopbook.tuner.moves.registers import packed_tiles, register_tiles
 from loopbook.tuner.moves.skewing import skew
@@ -49,6 +50,7 @@ NEST_MOVES: dict[NestMove, float] = {
     strips: 1.5,
     right_looking: 1.0,
     factor_tiles: 1.0,
+    pivot_cuts: 0.5,
 }
 """The moves on a whole nest and how often each is drawn; those that do not fit give no steps."""
 
@@ -99,6 +101,7 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
         + fitted_strips(nest, around)
         + fitted_wavefronts(nest, around)
         + fitted_factors(nest, around)
+        + fitted_pivot_cuts(nest, around)
         + fitted_factorisations(nest)
     )
     for steps in reversed(whole):
