@@ -19,7 +19,7 @@ def strips(nest: Nest, random: Random, around: Surroundings) -> Steps:
 def fitted_strips(nest: Nest, around: Surroundings) -> list[Steps]:
     """For openings: short strips for strided rows, longer ones for contiguous columns.
 
-    The rows of a strip of one vector stay in the first-level cache where those of two do not.
+    The longer the rows, the fewer of them should share the caches.
     """
     found = [
         _sunk(_recurrences(nest, _candidates(nest, depth)), vectors * around.lanes, around)
