@@ -10,6 +10,8 @@ from sdfg_kit import bench_of, check_recipe, nests_of, random, steps, sweep, wav
 
 from loopbook.errors import IllegalStepError
 from loopbook.tuner.moves import Surroundings, openings
+from loopbook.tuner.moves.strips import fitted_strips
+from loopbook.workloads.polybench import adi
 
 
 def heat(STEPS, A, B):
@@ -168,3 +170,16 @@ def test_time_tiles_fit_the_cache():
         assert tiles
         for _, count, width in tiles:
             assert (int(width) + 2 * int(count)) * 1298 * 8 * 2 <= 2 * l2_bytes
+
+
+def test_sweeps_are_sunk_in_strips_of_any_width(tmp_path):
+    cases = [list(adi.initialize(n).values()) for n in (9, 10, 21, 27)]
+    cases = [[2, len(grids[0]), *grids] for grids in cases]
+    nest = nests_of(adi.kernel, cases[0])[0]
+    around = Surroundings("sequential", 8)
+    found = [recipe for recipe in fitted_strips(nest, around) if len(recipe) > 1]
+    assert {single.args[1] for recipe in found for single in recipe} == {8, 16, 64}
+    for number, recipe in enumerate(found):
+        assert tuple(recipe) in openings(nest, around)
+        folder = tmp_path / str(number)
+        check_recipe(adi.kernel, cases, [(s.op, s.args) for s in recipe], folder)

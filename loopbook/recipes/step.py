@@ -118,6 +118,8 @@ OPERATIONS: dict[str, tuple[Argument, ...]] = {
         Argument("integer", "distance", 1, MAX_SIZE, optional=True),
     ),
     "prove": (_loop(),),
+    "straighten": (_loop(),),
+    "hoist": (_loop(),),
     "library": (_loop(),),
     "vectorize": (_loop(),),
     "unroll": (_loop(),),

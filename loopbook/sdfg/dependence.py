@@ -23,6 +23,7 @@ from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.looptree import LoopNode, Statement, Touch, statements
 
 Tree = LoopNode | Statement
+Subset = tuple[str, ...]
 Place = list[tuple[Linear, int]]
 """When an instance runs: positions among siblings (constants) and loop variables in turn, each with
 the least by which two different ones differ."""
@@ -153,6 +154,48 @@ def never_meet(
     index = _Indexing(frozenset(loop.variable for loop in loops), {statement: rows})
     pairs = index.meeting(statement, first, statement, second)
     return affine.empty([affine.minus(a, b) for a, b in pairs], rows)
+
+
+def keep_apart(
+    scope: LoopNode, around: Sequence[LoopNode], container: str, one: Subset, two: Subset
+) -> bool:
+    """Whether two ways to index an array name different elements, within one run of a loop.
+
+    Whichever iterations of the loop they are used in: the same one or two different ones.
+
+    Args:
+        around: the loops around `scope`.
+        one, two: subsets in normal form; see `loopbook.sdfg.expr`.
+    """
+    outer = {loop.variable for loop in around}
+    found = [(s, path) for s, path in statements(scope)]
+    domains = {s: domain([*around, *path]) for s, path in found}
+    variables = outer.union(*({loop.variable for loop in path} for _, path in found))
+    index = _Indexing(frozenset(variables), domains)
+
+    def uses(subset: Subset) -> Iterator[tuple[Statement, Touch]]:
+        for statement, _ in found:
+            for touch in dict.fromkeys(statement.touches):
+                if touch.container == container and _normal(touch.subset) == subset:
+                    yield statement, touch
+
+    def renamed(form: Linear, mark: str) -> dict[str, int]:
+        return {f"{n}{mark}" if n in variables - outer else n: f for n, f in form.items()}
+
+    for (first, x), (second, y) in product(uses(one), uses(two)):
+        same = [
+            affine.minus(renamed(a, "'1"), renamed(b, "'2"))
+            for a, b in index.meeting(first, x, second, y)
+        ]
+        inside = [renamed(f, "'1") for f in domains[first]]
+        inside += [renamed(f, "'2") for f in domains[second]]
+        if not affine.empty(same, inside):
+            return False
+    return True
+
+
+def _normal(subset: Subset) -> Subset:
+    return tuple(expr.normal_form(text) for text in subset)
 
 
 def domain(loops: Iterable[LoopNode]) -> list[Linear]:

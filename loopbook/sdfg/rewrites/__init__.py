@@ -16,6 +16,7 @@ from loopbook.sdfg.rewrites.distribute import distribute
 from loopbook.sdfg.rewrites.document import Draft, Rewriting
 from loopbook.sdfg.rewrites.expansion import expand
 from loopbook.sdfg.rewrites.fusion import fuse
+from loopbook.sdfg.rewrites.hoist import hoist
 from loopbook.sdfg.rewrites.interchange import interchange
 from loopbook.sdfg.rewrites.join import join
 from loopbook.sdfg.rewrites.library import library
@@ -24,6 +25,7 @@ from loopbook.sdfg.rewrites.prove import prove
 from loopbook.sdfg.rewrites.push import push
 from loopbook.sdfg.rewrites.serial import serial
 from loopbook.sdfg.rewrites.skewing import skew
+from loopbook.sdfg.rewrites.straighten import straighten
 from loopbook.sdfg.rewrites.strips import sink
 from loopbook.sdfg.rewrites.timetiling import time_tile
 from loopbook.sdfg.rewrites.wavefront import wavefront
@@ -36,6 +38,7 @@ REWRITES: dict[str, Rewriting] = {
     "delay": delay,
     "demote": demote,
     "expand": expand,
+    "hoist": hoist,
     "join": join,
     "library": library,
     "pad": pad,
@@ -43,6 +46,7 @@ REWRITES: dict[str, Rewriting] = {
     "push": push,
     "serial": serial,
     "sink": sink,
+    "straighten": straighten,
     "time_tile": time_tile,
     "wavefront": wavefront,
     "widen": widen,

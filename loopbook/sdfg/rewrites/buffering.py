@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.sdfg import affine, expr
 from loopbook.sdfg.affine import Linear
-from loopbook.sdfg.dependence import domain, read_before_written
+from loopbook.sdfg.dependence import Subset, domain, keep_apart, read_before_written
 from loopbook.sdfg.looptree import Json, LoopNode, touches, write_loop
 from loopbook.sdfg.rewrites.document import Draft, elements
 from loopbook.sdfg.rewrites.region import Region
-
-Subset = tuple[str, ...]
 
 MAX_BYTES = 1 << 20
 """Of a buffer: it lies on the stack."""
@@ -113,43 +111,37 @@ def _tile(loop: LoopNode, path: Sequence[LoopNode]) -> _Tile:
 def _held(scope: LoopNode, pair: Sequence[LoopNode], around: Sequence[LoopNode]) -> Iterator[_Held]:
     """The accesses that run along the pair of loops and nothing else in the scope.
 
-    Of an array that is written elsewhere in the scope, what is only read before that is as good
-    in a copy.
+    What is only read, and before anything writes it, is as good in a copy.
 
     Raises:
-        IllegalStepError: one is written that other accesses may touch too.
+        IllegalStepError: other accesses may touch the same elements, one of them writing.
     """
     counted = {e["indvar"] for e in elements(scope.element) if "indvar" in e}
     wanted = {loop.variable for loop in pair}
-    found: dict[str, set[Subset]] = {}
-    written: set[str] = set()
-    stored: set[tuple[str, Subset]] = set()
+    found: dict[str, dict[Subset, bool]] = {}  # container to subsets, and whether they are written
     for leaf in elements(scope.element):
         if leaf.get("type") not in ("block", "assignment_block"):
             continue
         for touch in touches(leaf):
-            written |= {touch.container} if touch.write else set()
-            if touch.subset:
-                subset = tuple(expr.normal_form(text) for text in touch.subset)
-                found.setdefault(touch.container, set()).add(subset)
-                if touch.write:
-                    stored.add((touch.container, subset))
+            subset = tuple(expr.normal_form(text) for text in touch.subset)
+            subsets = found.setdefault(touch.container, {})
+            subsets[subset] = subsets.get(subset, False) or touch.write
+    written = {container for container, subsets in found.items() if any(subsets.values())}
     for container, subsets in found.items():
-        for subset in sorted(subsets):
+        for subset in sorted(filter(None, subsets)):
             used = {symbol for text in subset for symbol in expr.symbols(text)}
             if used & counted != wanted or used & written:
                 continue
-            if container in written and (container, subset) not in stored:
+            stored = subsets[subset]
+            others = [o for o, writes in subsets.items() if o != subset and (writes or stored)]
+            if not all(o and keep_apart(scope, around, container, subset, o) for o in others):
+                if stored or not all(others):
+                    raise IllegalStepError(f"{container} is used in more than one place")
                 if not read_before_written(scope, around, container, subset):
                     raise IllegalStepError(f"{container} is written before it is read")
-                yield _Held(container, subset, False)
-                continue
-            if container in written:
-                if len(subsets) > 1:
-                    raise IllegalStepError(f"{container} is used in more than one place")
-                if any(loop.element.get("sub_type") != "map" for loop in pair):
-                    raise IllegalStepError("iterations may write the same element")
-            yield _Held(container, subset, container in written)
+            if stored and any(loop.element.get("sub_type") != "map" for loop in pair):
+                raise IllegalStepError("iterations may write the same element")
+            yield _Held(container, subset, stored)
 
 
 def _element_type(draft: Draft, container: str) -> Json:

@@ -6,6 +6,7 @@ from typing import Any
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import expr
+from loopbook.sdfg.looptree import private_scalars
 from loopbook.sdfg.nest import Access, Loop, Nest
 from loopbook.sdfg.reader import read_nests
 
@@ -43,11 +44,13 @@ def home(nest: Nest, accesses: list[Access]) -> Loop | None:
 def check_unused_outside(document: dict[str, Any], body: dict[str, Any], names: set[str]) -> None:
     """Refuse if the program may use what the loop `body` leaves in one of the scalars `names`.
 
-    Other nests may use the same scalars if each of their iterations writes them before it reads.
+    Other nests may use the same scalars if each of their iterations writes them before it reads;
+    so may all statements, if each of them does.
 
     Raises:
         IllegalStepError: if so.
     """
+    names = names - private_scalars(document)
     ignored = [body["element_id"]]
     used = set(document["arguments"]) | set(document["externals"])
     for nest in read_nests(document):

@@ -53,7 +53,7 @@ def right_looking(nest: Nest, random: Random, around: Surroundings) -> Steps:
     one contiguous loop inside, and of most of the work a product of blocks (Golub and Van Loan,
     Matrix Computations, sections 3.2.9 and 3.2.11).
     """
-    steps, pushed = _pushed(nest)
+    steps, pushed = pushed_on(nest)
     for loops, joined in pushed:
         if random.random() < 0.2:
             continue
@@ -66,7 +66,7 @@ def right_looking(nest: Nest, random: Random, around: Surroundings) -> Steps:
 
 def fitted_factorisations(nest: Nest) -> list[Steps]:
     """Each form that `right_looking` can give, to begin with; none where nothing is gathered."""
-    steps, pushed = _pushed(nest)
+    steps, pushed = pushed_on(nest)
     found = [steps] if steps else []
     if pushed:
         loops, _ = pushed[0]
@@ -75,7 +75,7 @@ def fitted_factorisations(nest: Nest) -> list[Steps]:
     return found
 
 
-def _pushed(nest: Nest) -> tuple[Steps, list[tuple[tuple[str, str, str], bool]]]:
+def pushed_on(nest: Nest) -> tuple[Steps, list[tuple[tuple[str, str, str], bool]]]:
     """Steps that push what is gathered.
 
     Returns:

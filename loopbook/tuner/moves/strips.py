@@ -17,11 +17,14 @@ def strips(nest: Nest, random: Random, around: Surroundings) -> Steps:
 
 
 def fitted_strips(nest: Nest, around: Surroundings) -> list[Steps]:
-    """For openings: short strips for strided rows, longer ones for contiguous columns."""
+    """For openings: short strips for strided rows, longer ones for contiguous columns.
+
+    The longer the rows, the fewer of them should share the caches.
+    """
     found = [
         _sunk(_recurrences(nest, _candidates(nest, depth)), vectors * around.lanes, around)
         for depth in (0, 1)
-        for vectors in (2, 8)
+        for vectors in (1, 2, 8)
     ]
     return [steps for steps in found if steps]
 

@@ -9,11 +9,13 @@ from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest
 from loopbook.tuner.chains import Chain, chains
 from loopbook.tuner.moves.base import ROWS, TILES, Move, Steps, Surroundings, step
+from loopbook.tuner.moves.factor import factor_tiles, fitted_factors
 from loopbook.tuner.moves.fission import fitted_factorisations, right_looking
 from loopbook.tuner.moves.jamming import jam
 from loopbook.tuner.moves.library import library_call
 from loopbook.tuner.moves.orders import leave, permute, stride_one
 from loopbook.tuner.moves.packing import pack
+from loopbook.tuner.moves.pivots import fitted_pivot_cuts, pivot_cuts
 from loopbook.tuner.moves.reductions import accumulate
 from loopbook.tuner.moves.registers import packed_tiles, register_tiles
 from loopbook.tuner.moves.separation import fitted_separations, separate
@@ -50,6 +52,8 @@ NEST_MOVES: dict[NestMove, float] = {
     strips: 1.5,
     right_looking: 1.0,
     separate: 1.0,
+    factor_tiles: 1.0,
+    pivot_cuts: 0.5,
 }
 """The moves on a whole nest and how often each is drawn; those that do not fit give no steps."""
 
@@ -100,6 +104,8 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
         + fitted_time_tiles(nest, around)
         + fitted_strips(nest, around)
         + fitted_wavefronts(nest, around)
+        + fitted_factors(nest, around)
+        + fitted_pivot_cuts(nest, around)
         + fitted_factorisations(nest)
     )
     for steps in reversed(whole):
