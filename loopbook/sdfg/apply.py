@@ -15,6 +15,7 @@ survivors keep their names, hands the names of moved loops on, and names what th
 ``sink L0 8``     ``L0.tile`` over strips, ``L0``, ``L0.part``… the strips, ``L0.rest`` the rest
 ``wavefront``    ``L0.tile`` over time, ``L0.space`` over rows
 ``time_tile``    ``L0.tile`` over time, ``L0.space``, ``L0.space2`` over space, ``L1.point``
+``time_waves``   ``L0.wave``, ``L0.tile`` that threads can run, ``L0.time``, ``L0.space``… as above
 =============== ==========================================================================
 
 A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` copies.

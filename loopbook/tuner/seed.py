@@ -12,11 +12,11 @@ from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
-from loopbook.recipes.step import Step
 from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.run import RUN_SECONDS, Schedule
+from loopbook.tuner.moves.threads import threaded
 from loopbook.tuner.search import Progress, Starts
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.tune import Settings, Tuned, tune
@@ -97,13 +97,14 @@ def seed(
         started = time.monotonic()
         try:
             preset, confirm = sizes_for(job, settings.timeout)
+            machine = hardware(job.target)
             tuned = tune(
                 job.subject,
                 preset,
-                hardware(job.target),
+                machine,
                 replace(settings, target=job.target, confirm=confirm),
                 log=logs / f"{job.subject.name}-{job.target}.jsonl",
-                starts=_starts(job, known, neighbours),
+                starts=_starts(job, machine.threads, known, neighbours),
                 **({"progress": progress(job)} if progress else {}),
             )
         except LoopbookError as error:
@@ -149,19 +150,17 @@ def _baseline_seconds(job: Job, preset: str, timeout: float) -> float:
 
 def _starts(
     job: Job,
+    threads: int,
     known: Callable[[Job], Sequence[Record]],
     neighbours: Callable[[Nest, Job], Sequence[Recipe]],
 ) -> Starts:
-    """What was found for one thread, as it is and with threads on each loop that may have them;
-    then the recipes of near neighbours."""
+    """What was found for one thread, with threads in several ways; then the recipes of near
+    neighbours."""
     if job.target == "sequential":
         return lambda nest: neighbours(nest, job)
     own: dict[str, list[Recipe]] = {}
     for record in known(Job(job.subject, "sequential")):
-        steps = record.recipe.steps
-        tiled = [f"{s.args[0]}.tile" for s in steps if s.op == "tile"]
-        outer = list(dict.fromkeys([*tiled, "L0"]))
         own.setdefault(record.fingerprint, []).extend(
-            Recipe((*steps, Step("parallel", (name,)))) for name in outer[:3]
+            Recipe(tuple(steps)) for steps in threaded(record.recipe.steps, threads)
         )
     return lambda nest: [*own.get(nest.fingerprint, ()), *neighbours(nest, job)]

@@ -27,7 +27,7 @@ from loopbook.sdfg.rewrites.serial import serial
 from loopbook.sdfg.rewrites.skewing import skew
 from loopbook.sdfg.rewrites.straighten import straighten
 from loopbook.sdfg.rewrites.strips import sink
-from loopbook.sdfg.rewrites.timetiling import time_tile
+from loopbook.sdfg.rewrites.timetiling import time_tile, time_waves
 from loopbook.sdfg.rewrites.wavefront import wavefront
 from loopbook.sdfg.rewrites.widening import widen
 
@@ -48,6 +48,7 @@ REWRITES: dict[str, Rewriting] = {
     "sink": sink,
     "straighten": straighten,
     "time_tile": time_tile,
+    "time_waves": time_waves,
     "wavefront": wavefront,
     "widen": widen,
 }

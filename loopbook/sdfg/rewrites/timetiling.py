@@ -35,6 +35,7 @@ from loopbook.sdfg.rewrites.document import (
     smallest,
     upper_bounds,
 )
+from loopbook.sdfg.rewrites.waves import Tiles, in_waves
 
 MAX_FACTOR = 8
 
@@ -84,8 +85,25 @@ def time_tile(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
     Raises:
         IllegalStepError: if dependences do not allow it or are not known exactly.
     """
-    nest, time = draft.nest_with(loops[0])
-    steps, *widths = sizes
+    _tile(draft, loops[0], 0, sizes[0], sizes[1:])
+
+
+def time_waves(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
+    """Tile as `time_tile` does, for several tiles to run at the same time.
+
+    Args:
+        loops: the time loop.
+        sizes: how many tiles run at a time, then as for `time_tile`.
+
+    Raises:
+        IllegalStepError: as `time_tile`.
+    """
+    _tile(draft, loops[0], sizes[0], sizes[1], sizes[2:])
+
+
+def _tile(draft: Draft, loop: int, count: int, steps: int, widths: Sequence[int]) -> None:
+    """Tile; in waves of up to `count` time tiles, if that is not 0."""
+    nest, time = draft.nest_with(loop)
     check_plain(nest, time)
     end = plain_end(nest, time)
     statements = _statements(nest, time, len(widths))
@@ -104,15 +122,21 @@ def time_tile(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
     body["init"] = tile
     body["condition"] = f"({time.indvar} < {smallest([time_end, f'{steps} + {tile}'])})"
     inner = dict(body)
-    for level in reversed(range(len(widths))):
+    extents = [_extent(statements, ends, skew, level, steps) for level, skew in enumerate(skews)]
+    for level in reversed(range(1 if count else 0, len(widths))):
         inner = draft.loop(
             f"{name}.space{level + 1 if level else ''}",
             spaces[level],
-            _extent(statements, ends, skews[level], level, steps),
+            extents[level],
             [inner],
             by=widths[level],
         )
-    outer = draft.loop(f"{name}.tile", tile, (start, time_end), [inner], by=steps)
+    if count:
+        by, factor = widths[0], skews[0].factor
+        tiles = Tiles(name, tile, spaces[0], start, time_end, *extents[0], steps, by, factor)
+        outer = in_waves(draft, tiles, count, by, time.indvar, [inner])
+    else:
+        outer = draft.loop(f"{name}.tile", tile, (start, time_end), [inner], by=steps)
     replace(draft.document, body, [outer])
 
 

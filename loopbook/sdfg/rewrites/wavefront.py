@@ -24,6 +24,10 @@ from loopbook.sdfg.rewrites.distances import Indexing, Meeting, check_plain, dis
 from loopbook.sdfg.rewrites.document import Draft, render, replace, smallest
 from loopbook.sdfg.rewrites.strips import rename
 from loopbook.sdfg.rewrites.timetiling import MAX_FACTOR, chain, plain_end
+from loopbook.sdfg.rewrites.waves import Tiles, in_waves
+
+ROWS = 8
+"""Rows that a tile does at a time where a recipe does not say."""
 
 
 def wavefront(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
@@ -31,13 +35,14 @@ def wavefront(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
 
     Args:
         loops: the time loop.
-        sizes: how many time steps run at the same time.
+        sizes: how many time steps run at the same time; for tiles of so many steps to run in
+            parallel threads, also how many of them, and rows that each of them does at a time.
 
     Raises:
         IllegalStepError: the loops are not perfectly nested, or dependences are not known exactly.
     """
     nest, time = draft.nest_with(loops[0])
-    (steps,) = sizes
+    steps, *threads = sizes
     check_plain(nest, time)
     nested = chain(nest, time)
     if len(nested) != 3 or len(nested) != sum(time in nest.ancestry(x.index) for x in nest.loops):
@@ -62,8 +67,13 @@ def wavefront(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
     body["condition"] = f"({time.indvar} < {last})"
     body["type"] = body["sub_type"] = "map"
     top = f"{ends[1]} + {factor * (steps - 1)}"
-    placed = draft.loop(f"{name}.space", space, (row.init, top), [inner])
-    outer = draft.loop(f"{name}.tile", tile, (start, ends[0]), [placed], by=steps)
+    if threads:
+        count, rows = (*threads, ROWS)[:2]
+        tiles = Tiles(name, tile, space, start, ends[0], row.init, top, steps, 1, factor)
+        outer = in_waves(draft, tiles, count, rows, time.indvar, [inner])
+    else:
+        placed = draft.loop(f"{name}.space", space, (row.init, top), [inner])
+        outer = draft.loop(f"{name}.tile", tile, (start, ends[0]), [placed], by=steps)
     replace(draft.document["root"], body, [outer])
     body["root"]["children"] = inner["root"]["children"]
     inner["root"]["children"] = [body]

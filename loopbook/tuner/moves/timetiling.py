@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Loop, Nest
 from loopbook.tuner.moves.base import Steps, Surroundings, step
+from loopbook.tuner.moves.threads import waves
 
 STEPS = (4, 8, 8, 16, 16, 32)
 WIDTHS = (4, 8, 8, 16, 16, 32, 64)
@@ -52,12 +52,12 @@ def fitted_time_tiles(nest: Nest, around: Surroundings) -> list[Steps]:
 
 
 def _tiled(nest: Nest, steps: int, widths: list[int], around: Surroundings) -> Steps:
-    tiled: list[Step] = [step("time_tile", "L0", steps, *widths)]
+    """Time tiles; with OpenMP in waves, one row of tiles for each thread."""
     if around.target == "openmp":
-        tiled += [
-            step("parallel", loop.name) for loop in nest.children(0) if nest.children(loop.index)
-        ]
-    return tiled
+        times = around.trips.get("L0", UNKNOWN_TRIP)
+        steps = max(2, min(steps, -(-times // max(2, around.threads))))
+        return waves(step("time_tile", "L0", steps, *widths), around.threads)
+    return [step("time_tile", "L0", steps, *widths)]
 
 
 def _depth(nest: Nest) -> int:

@@ -12,6 +12,7 @@ from random import Random
 
 from loopbook.sdfg.nest import Nest
 from loopbook.tuner.moves.base import Steps, Surroundings, step
+from loopbook.tuner.moves.threads import waves
 
 HEIGHTS = (4, 8, 8, 16, 32)
 
@@ -30,4 +31,5 @@ def fitted_wavefronts(nest: Nest, around: Surroundings) -> list[Steps]:
 def _wavefront(nest: Nest, height: int, around: Surroundings) -> Steps:
     if len(nest.loops) != 3 or nest.loops[2].depth != 2:
         return []
-    return [step("wavefront", "L0", height)]
+    alone = step("wavefront", "L0", height)
+    return waves(alone, around.threads) if around.target == "openmp" else [alone]

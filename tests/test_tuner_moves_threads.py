@@ -1,0 +1,57 @@
+"""Threads for recipes of one thread: in waves where tiles need each other, else on tile loops."""
+
+from __future__ import annotations
+
+import pytest
+from sdfg_kit import bench_of, nests_of, random
+from test_tuner_moves_stencil import FIELDS, GRIDS, SQUARES, driven, heat, seidel
+
+from loopbook.recipes.recipe import Recipe
+from loopbook.tuner.moves import Surroundings, openings
+from loopbook.tuner.moves.threads import threaded
+
+AROUND = Surroundings("openmp", 8, l2_bytes=1 << 20, threads=2)
+
+
+@pytest.mark.parametrize(
+    ("alone", "texts"),
+    [
+        ("time_tile L0 32 16 8", ["time_waves L0 2 32 16 8\nparallel L0.tile"]),
+        ("wavefront L0 8\nvectorize L0", ["wavefront L0 8 2 32\nvectorize L0\nparallel L0.tile"]),
+        (
+            "tile L1 24\nsink L0 8",
+            [f"tile L1 24\nsink L0 8\nparallel {x}" for x in ("L1.tile", "L0.tile", "L0")],
+        ),
+        ("peel L0", ["peel L0\nparallel L0"]),
+    ],
+)
+def test_recipes_of_one_thread_get_threads(alone: str, texts: list[str]):
+    found = threaded(Recipe.parse(alone).steps, 2)
+    assert [Recipe(tuple(steps)) for steps in found] == [Recipe.parse(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args", "op"),
+    [
+        (heat, GRIDS[0], "time_waves"),
+        (driven, FIELDS[0], "time_waves"),
+        (seidel, SQUARES[0], "wavefront"),
+    ],
+)
+def test_openings_run_waves_in_threads(kernel, args, op: str):
+    (nest,) = nests_of(kernel, args)
+    recipes = [recipe for recipe in openings(nest, AROUND) if any(s.op == op for s in recipe)]
+    assert recipes
+    bench = bench_of(kernel, args)
+    for step in recipes[0]:
+        bench.apply(*step)
+    assert recipes[0][-1].text() == "parallel L0.tile"
+
+
+def test_there_are_time_tiles_for_every_thread():
+    """Also where the time loop is short."""
+    (nest,) = nests_of(heat, [6, random(1300, 130), random(1300, 130)])
+    around = Surroundings("openmp", 8, l2_bytes=1 << 20, threads=3, trips={"L0": 6, "L1": 1298})
+    tiles = [r[0].args for r in openings(nest, around) if r and r[0].op == "time_waves"]
+    assert tiles
+    assert all(args[1:3] == (3, 2) for args in tiles)
