@@ -135,7 +135,7 @@ def test_what_the_product_changes_is_not_held(kernel, step):
         bench.apply(op, args)
     draft = _in_order(bench, ORDERED)
     op, *names = step.split()
-    with pytest.raises(IllegalStepError, match="more than one place|written before it is read"):
+    with pytest.raises(IllegalStepError, match=r"more than one place|written before it is read"):
         REWRITES[op](draft, [bench.names[name] for name in names], [])
     allowed = bench_of(behind, [filled(17, 17), filled(4)])
     for op, args in steps("tile L0 4\ntile L1 8\ntile L2 4"):
