@@ -246,7 +246,7 @@ def test_a_programs_records_are_kept_all_or_none(tmp_path):
     other = kit.record(kit.stencil, "", 1.0)
     job = Job(SdfgSubject("product", "", {}), "sequential")
     with Book.open(tmp_path / "own.db") as book:
-        keeper = Keeper(book, kit.encoder())
+        keeper = Keeper(book, kit.encoder(), lambda _: good.hardware)
         assert keeper.known(job) == []
         bad = dataclasses.replace(good, nest_json="{}")
         with pytest.raises(InputError):
@@ -255,5 +255,7 @@ def test_a_programs_records_are_kept_all_or_none(tmp_path):
         keeper.keep([good, other])
         assert [record.id for record in keeper.known(job)] == [good.id]
         assert set(book.info()["encoders"].values()) == {2}
+        elsewhere = dataclasses.replace(good.hardware, l2_bytes=good.hardware.l2_bytes * 2)
+        assert Keeper(book, kit.encoder(), lambda _: elsewhere).known(job) == []
     with Book.open(tmp_path / "own.db", readonly=True) as book, pytest.raises(BookError):
-        Keeper(book, kit.encoder()).keep([good])
+        Keeper(book, kit.encoder(), lambda _: good.hardware).keep([good])

@@ -174,7 +174,7 @@ def _run(
         if opened.readonly:  # better said now than after hours of measuring
             raise BookError(f"book {path} is read-only: name another one with --book")
         encoder = Encoder.load()
-        keeper = Keeper(opened, encoder)
+        keeper = Keeper(opened, encoder, _profile)
         shelf = open_shelf(path, encoder=encoder)
         done = seed(
             todo,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loopbook.embed.inference import Encoder
 from loopbook.recipes.book import Book
+from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
 from loopbook.sdfg.program import load_json
 from loopbook.sdfg.reader import read_nests
@@ -13,15 +14,24 @@ from loopbook.tuner.seed import Job
 
 
 class Keeper:
-    """A book and the encoder that makes its nests comparable."""
+    """A book and the encoder that makes its nests comparable.
 
-    def __init__(self, book: Book, encoder: Encoder) -> None:
+    Args:
+        hardware: target to the profile that is tuned for.
+    """
+
+    def __init__(
+        self, book: Book, encoder: Encoder, hardware: Callable[[str], HardwareProfile]
+    ) -> None:
         self._book = book
         self._encoder = encoder
+        self._hardware = hardware
 
     def known(self, job: Job) -> list[Record]:
-        """The records that the book holds for a job."""
-        return list(self._book.records(target=job.target, kernel=job.subject.name))
+        """The records that the book holds for a job, of this hardware."""
+        key = self._hardware(job.target).key
+        records = self._book.records(target=job.target, kernel=job.subject.name)
+        return [record for record in records if record.hardware.key == key]
 
     def keep(self, records: Sequence[Record]) -> None:
         """Add a program's records with their embeddings in one transaction, all or none.
