@@ -327,7 +327,9 @@ def test_a_truncated_file_is_one_line_and_is_not_overwritten(tmp_path, good):
 
 
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(place=st.floats(0, 1, exclude_max=True), bits=st.integers(1, 255))
 def test_a_flipped_bit_is_found_or_harmless(tmp_path, good, place, bits):
