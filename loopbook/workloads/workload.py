@@ -159,7 +159,21 @@ def load_workload(path: str | Path, func: str | None = None) -> Workload:
     if func is None and not path.exists() and ".py:" in path.name:
         stem, _, func = path.name.rpartition(":")
         path = path.with_name(stem)
-    source = _read(path)
+    return read_workload(_read(path), path, func)
+
+
+def read_workload(source: str, path: Path, func: str | None = None) -> Workload:
+    """The workload whose file would have the text `source`; **runs it**, as `load_workload` does.
+
+    Args:
+        path: the file, or what stands for one where the text comes from elsewhere. docc reads a
+            kernel's source back through `inspect`, so whoever has no file must put the text into
+            `linecache` under this path.
+        func: as for `load_workload`.
+
+    Raises:
+        WorkloadError: if the text does not run, or lacks one of its parts.
+    """
     module = _execute(path, source)
     kernel = _kernel(module, path, func)
     initialize = getattr(module, "initialize", None)
