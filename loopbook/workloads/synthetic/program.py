@@ -27,6 +27,9 @@ _SPREAD = {
     "flat": (0.4, 0.8, 2.5, 3.0),
 }
 
+_APART = 3
+"""Extents of different letters differ by so much, so that ``i + 2`` is no other letter's either."""
+
 _LETTER = re.compile(r"\b[a-z]\b")
 _INDENT = "    "
 
@@ -122,11 +125,15 @@ def sizes(program: Program, spread: str, iterations: float) -> dict[str, int]:
         depth += letter in factor
     base = (iterations / known) ** (1 / max(depth, 1))
     found = dict(program.fixed)
+    taken = {int(axis) for axes in program.arrays.values() for axis in axes if axis.isdigit()}
+    taken |= set(program.fixed.values())
     for letter in growing:
-        extent = max(8, round(base * factor[letter]))
-        while spread != "same" and extent in found.values():
-            extent += 1
-        found[letter] = extent
+        size = max(8, round(base * factor[letter]))
+        while any(abs(size - other) < _APART for other in taken):
+            size += 1
+        found[letter] = size
+        if spread != "same":
+            taken.add(size)
     return found
 
 

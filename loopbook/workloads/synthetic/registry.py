@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from loopbook.errors import WorkloadError
 from loopbook.workloads.synthetic.families import (
     contraction,
+    convolution,
+    elementwise,
+    guarded,
+    imperfect,
+    indirect,
+    recurrence,
     reduction,
     stencil,
     sweep,
     transpose,
+    triangular,
 )
 from loopbook.workloads.synthetic.family import Family
 
-FAMILIES = MappingProxyType(
-    {
-        module.FAMILY.name: module.FAMILY
-        for module in (contraction, stencil, reduction, transpose, sweep)
-    }
+_MODULES = (
+    contraction,
+    stencil,
+    triangular,
+    elementwise,
+    imperfect,
+    reduction,
+    recurrence,
+    convolution,
+    transpose,
+    indirect,
+    sweep,
+    guarded,
 )
-"""All families by name."""
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {module.FAMILY.name: module.FAMILY for module in _MODULES}
+)
+"""All families by name, in the order in which they take turns."""
 
 
 def source(name: str) -> str:

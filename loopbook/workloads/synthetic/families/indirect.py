@@ -13,8 +13,8 @@ ANY = "rng.integers(0, {0}, SHAPE)"
 """Indices of rows, any of them."""
 EACH = "rng.permutation({0})"
 """All indices, each once."""
-ROWS = "np.minimum(np.arange({0} + 1) * 8, {1})"
-"""Where the rows of a sparse matrix begin: eight elements each, as far as they go."""
+ROWS = "np.sort(rng.integers(0, 8 * {0} + 1, SHAPE))"
+"""Where the rows of a sparse matrix begin: eight elements each on average."""
 
 
 class Pattern(NamedTuple):
@@ -75,15 +75,15 @@ PATTERNS: Mapping[str, Pattern] = {
     ),
     "histogram": Pattern("i", {"C": "i"}, {"P": "ANY i"}, "C[P[i]] = C[P[i]] + VALUE", ("1.0", "0.5")),
     "csr": Pattern(
-        "iv", {"D": "v", "x": "i", "y": "i"}, {"R": "ROWS i", "Q": "ANY i"},
+        "iv", {"D": ("8 * i",), "x": "i", "y": "i"}, {"R": "ROWS i", "Q": "ANY i"},
         "y[i] = y[i] + VALUE", ("D[v] * x[Q[v]]", "x[Q[v]]", "D[v] * D[v]", "0.5 * D[v] * x[Q[v]]"),
     ),
     "csrback": Pattern(
-        "iv", {"D": "v", "x": "i", "y": "i"}, {"R": "ROWS i", "Q": "ANY i"},
+        "iv", {"D": ("8 * i",), "x": "i", "y": "i"}, {"R": "ROWS i", "Q": "ANY i"},
         "y[Q[v]] = y[Q[v]] + VALUE", ("D[v] * x[i]", "x[i]", "0.5 * D[v] * x[i]"),
     ),
     "csrmany": Pattern(
-        "ivj", {"D": "v", "X": "ij", "Y": "ij"}, {"R": "ROWS i", "Q": "ANY i"},
+        "ivj", {"D": ("8 * i",), "X": "ij", "Y": "ij"}, {"R": "ROWS i", "Q": "ANY i"},
         "Y[i, j] = Y[i, j] + VALUE", ("D[v] * X[Q[v], j]", "X[Q[v], j]", "0.5 * D[v] * X[Q[v], j]"),
     ),
     "ell": Pattern(
@@ -105,9 +105,9 @@ SLOTS = 8
 """Elements of each row of the matrices in ELLPACK form."""
 
 _SHAPES = {
-    "csr": {"R": ("i + 1",), "Q": ("v",)},
-    "csrback": {"R": ("i + 1",), "Q": ("v",)},
-    "csrmany": {"R": ("i + 1",), "Q": ("v",)},
+    "csr": {"R": ("i + 1",), "Q": ("8 * i",)},
+    "csrback": {"R": ("i + 1",), "Q": ("8 * i",)},
+    "csrmany": {"R": ("i + 1",), "Q": ("8 * i",)},
     "ell": {"Q": ("i", "s")},
     "ellturned": {"Q": ("s", "i")},
 }
@@ -135,19 +135,18 @@ def write(choice: Choice) -> Program:
         if name in used:
             kind, bound = made.split()
             arrays[name] = shapes.get(name, (bound,) if choice["pattern"] != "bag" else ("i",))
-            data[name] = {"ANY": ANY, "EACH": EACH, "ROWS": ROWS}[kind].format(bound, "v")
+            data[name] = {"ANY": ANY, "EACH": EACH, "ROWS": ROWS}[kind].format(bound)
     if choice["integers"] == "i4":
         data = {name: f"{text}.astype(np.int32)" for name, text in data.items()}
     code = Code()
     for index in choice["order"]:
         code.loop(index, "R[i], R[i + 1]" if index == "v" else _extent(index, arrays))
     code.add(statement)
-    sparse = "v" in pattern.loops
     return Program(
         arrays=arrays,
         body=code.lines,
-        loops=[index for index in pattern.loops if index != "i"] if sparse else pattern.loops,
-        cost=4.0 if choice["function"] == "root" else 2.0,
+        loops=pattern.loops.replace("v", ""),
+        cost=(4.0 if choice["function"] == "root" else 2.0) * (8 if "v" in pattern.loops else 1),
         fixed={"s": SLOTS} if "s" in pattern.loops else {},
         data=data,
     )

@@ -112,9 +112,10 @@ def write(choice: Choice) -> Program:
     if "w" in arrays:
         arrays["w"] = ("k",)
     loops, code = choice["order"], Code()
-    for kind in loops:
-        index = _BOUNDED[kind][0] if kind in _BOUNDED else kind
-        size = extent("k" if kind == "k" else "b" if kind == "b" else "i", arrays)
+    free = "bk" if any("k" in axes for axes in arrays.values()) else "b"
+    letters = [kind if kind in free else "i" for kind in loops]
+    for kind, letter in zip(loops, letters, strict=True):
+        index, size = _BOUNDED.get(kind, (kind, ""))[0], extent(letter, arrays)
         code.loop(index, _bounds(kind, choice, size) if kind in _BOUNDED else size)
     code.add(statement)
     if choice["end"] == "scaled":
@@ -124,7 +125,7 @@ def write(choice: Choice) -> Program:
     return Program(
         arrays=arrays,
         body=code.lines,
-        loops=["k" if kind == "k" else "b" if kind == "b" else "i" for kind in loops],
+        loops=letters,
         fixed={"b": BATCH} if "b" in loops else {},
         cost=0.6,
     )
