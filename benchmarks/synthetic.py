@@ -20,12 +20,11 @@ from loopbook.workloads import synthetic
 from loopbook.workloads.state import TARGETS, check
 
 
-def drawn(count: int, seed: int, families: Sequence[str]) -> dict[str, dict[str, set[str]]]:
+def drawn(count: int, seed: int, families: Sequence[str]) -> dict[str, dict[str, frozenset[str]]]:
     """Family to its programs to their fingerprints."""
-    found: dict[str, dict[str, set[str]]] = {family: {} for family in families}
-    for workload in synthetic.generate(count, seed, families):
-        family = workload.name.partition(".")[0]
-        found[family][workload.name] = set(synthetic.fingerprints(workload))
+    found: dict[str, dict[str, frozenset[str]]] = {family: {} for family in families}
+    for workload, fingerprints in synthetic.draw(count, seed, families):
+        found[workload.name.partition(".")[0]][workload.name] = fingerprints
     return found
 
 
@@ -49,7 +48,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2400, help="programs to draw")
     parser.add_argument("--seed", type=int, default=0, help="of all random choices")
     parser.add_argument("--check", type=int, default=4, help="programs to run of each family")
-    parser.add_argument("--target", action="append", choices=TARGETS, help="default: both with a schedule")
+    parser.add_argument(
+        "--target", action="append", choices=TARGETS, help="default: both with a schedule"
+    )
     parser.add_argument("--family", action="append", choices=tuple(synthetic.FAMILIES))
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
@@ -61,7 +62,7 @@ def main() -> int:
     everything: set[str] = set()
     wrong = False
     for family, programs in found.items():
-        own = set().union(*programs.values())
+        own: set[str] = set().union(*programs.values())
         fresh = own - everything
         everything |= own
         sample = spread(list(programs), given.check)

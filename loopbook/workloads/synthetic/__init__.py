@@ -8,22 +8,34 @@ from __future__ import annotations
 
 import linecache
 import random
-from collections.abc import Collection, Iterator
+from collections import deque
+from collections.abc import Collection, Iterator, Set
 from dataclasses import replace
-from itertools import cycle
 from pathlib import Path
+from typing import NamedTuple
 
-from loopbook.errors import LoopbookError, WorkloadError
+from loopbook.errors import SdfgError, WorkloadError
+from loopbook.workloads.synthetic.family import Family
 from loopbook.workloads.synthetic.registry import FAMILIES, source
 from loopbook.workloads.workload import Workload, read_workload
 
-__all__ = ["FAMILIES", "PRESETS", "fingerprints", "generate", "load", "names", "source"]
+__all__ = [
+    "FAMILIES",
+    "PRESETS",
+    "Drawn",
+    "draw",
+    "fingerprints",
+    "generate",
+    "load",
+    "names",
+    "source",
+]
 
 PRESETS = ("S", "M", "L")
 """Sizes: runs take about 0.1, 1 and 10 milliseconds."""
 
 _PATIENCE = 200
-"""A family that has drawn so many programs in a row without a new one is left out."""
+"""A family that has drawn so many programs in a row without a new nest is done."""
 
 
 def load(name: str) -> Workload:
@@ -39,9 +51,14 @@ def load(name: str) -> Workload:
     return replace(read_workload(text, path), name=name)
 
 
-def generate(
-    count: int, seed: int = 0, families: Collection[str] = tuple(FAMILIES)
-) -> Iterator[Workload]:
+class Drawn(NamedTuple):
+    """A program, and the fingerprints of its nests."""
+
+    workload: Workload
+    fingerprints: frozenset[str]
+
+
+def draw(count: int, seed: int = 0, families: Collection[str] = tuple(FAMILIES)) -> Iterator[Drawn]:
     """Up to `count` programs, each with a nest that none before it has.
 
     Families take turns. Programs with a loop that docc wrongly takes for parallel are left out: its
@@ -55,33 +72,43 @@ def generate(
     rng = random.Random(seed)
     drawn: set[str] = set()
     seen: set[str] = set()
-    idle = dict.fromkeys(families, 0)
-    for name in cycle(families):
-        if count <= 0 or all(turns >= _PATIENCE for turns in idle.values()):
-            return
-        family = FAMILIES[name]
-        while idle[name] < _PATIENCE:
-            idle[name] += 1
-            program = family.name_of(family.draw(rng))
-            if program in drawn:
-                continue
-            drawn.add(program)
-            workload = load(program)
-            found = set(fingerprints(workload))
+    waiting = deque(families)
+    while waiting and count > 0:
+        found = _next(FAMILIES[waiting[0]], rng, drawn, seen)
+        if found is None:
+            waiting.popleft()
+            continue
+        seen |= found.fingerprints
+        waiting.rotate(-1)
+        count -= 1
+        yield found
+
+
+def _next(family: Family, rng: random.Random, drawn: set[str], seen: Set[str]) -> Drawn | None:
+    """A program of this family with a nest not seen before; None if there seem to be no more."""
+    for _ in range(_PATIENCE):
+        name = family.name_of(family.draw(rng))
+        if name not in drawn:
+            drawn.add(name)
+            workload = load(name)
+            found = frozenset(fingerprints(workload))
             if found - seen:
-                seen |= found
-                idle[name] = 0
-                count -= 1
-                yield workload
-                break
+                return Drawn(workload, found)
+    return None
 
 
-def names(
+def generate(
     count: int, seed: int = 0, families: Collection[str] = tuple(FAMILIES)
-) -> Iterator[str]:
-    """The names of what `generate` makes."""
-    for workload in generate(count, seed, families):
-        yield workload.name
+) -> Iterator[Workload]:
+    """The workloads of `draw`."""
+    for drawn in draw(count, seed, families):
+        yield drawn.workload
+
+
+def names(count: int, seed: int = 0, families: Collection[str] = tuple(FAMILIES)) -> Iterator[str]:
+    """The names of the programs of `draw`."""
+    for drawn in draw(count, seed, families):
+        yield drawn.workload.name
 
 
 def fingerprints(workload: Workload) -> list[str]:
@@ -94,6 +121,6 @@ def fingerprints(workload: Workload) -> list[str]:
 
     try:
         sdfg, nests = prepare_nests(trace(workload.kernel, workload.arguments(PRESETS[0])))
-    except LoopbookError:
+    except SdfgError:
         return []
     return [] if ordered(sdfg) else [nest.fingerprint for nest in nests]

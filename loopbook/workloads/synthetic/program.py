@@ -23,9 +23,12 @@ from the first to the last letter, rising."""
 _SPREAD = {
     "same": (1.0,),
     "apart": (1.0, 1.13, 0.89, 1.06),
-    "tall": (4.0, 1.0, 0.5, 0.4),
-    "flat": (0.4, 0.8, 2.5, 3.0),
+    "tall": (3.0, 1.0, 0.6, 0.5),
+    "flat": (0.5, 0.8, 2.0, 2.5),
 }
+
+_LEAST = 12
+"""Smallest extent: stencils of radius four leave their borders out."""
 
 _APART = 3
 """Extents of different letters differ by so much, so that ``i + 2`` is no other letter's either."""
@@ -128,7 +131,7 @@ def sizes(program: Program, spread: str, iterations: float) -> dict[str, int]:
     taken = {int(axis) for axes in program.arrays.values() for axis in axes if axis.isdigit()}
     taken |= set(program.fixed.values())
     for letter in growing:
-        size = max(8, round(base * factor[letter]))
+        size = max(_LEAST, round(base * factor[letter]))
         while any(abs(size - other) < _APART for other in taken):
             size += 1
         found[letter] = size

@@ -20,8 +20,9 @@ FORMS = {
     "pool": ("ij", "ij", "_pq"),
     "poolchannels": ("cij", "cij", "_pq"),
 }
-"""Indices of image, result and filter; ``_`` for none, where only the window's largest or mean value
-counts. Where the result has ``i``, the image is read at ``i`` and an offset ``p``."""
+"""Indices of image, result and filter; with ``_`` there is no filter, and only the window's largest
+value or its sum counts. Where the result has ``i``, the image is read at ``i`` and an offset ``p``.
+"""
 
 FIXED = {"b": 5, "c": 8, "d": 6}
 OFFSETS = {"p": "i", "q": "j"}

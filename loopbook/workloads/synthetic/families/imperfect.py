@@ -9,60 +9,130 @@ from itertools import product
 from loopbook.workloads.synthetic.family import Choice, Family
 from loopbook.workloads.synthetic.program import Code, Program, extent
 
-Statements = Sequence[tuple[str, str]]
-
-PATTERNS: Mapping[str, Statements] = {
-    "matvectwice": (("i", "z[i] = 0.0"), ("ij", "z[i] += A[i, j] * x[j]"), ("ij", "B[i, j] = A[i, j] * z[i]")),
-    "twomatvecs": (("i", "y[i] = 0.0"), ("ij", "y[i] += A[i, j] * x[j]"), ("ij", "z[i] += B[i, j] * x[j]")),
-    "normalise": (("i", "z[i] = 1.0"), ("ij", "z[i] += A[i, j] * A[i, j]"), ("ij", "A[i, j] = A[i, j] / z[i]")),
-    "centre": (("i", "z[i] = 0.0"), ("ij", "z[i] += A[i, j]"), ("ij", "A[i, j] -= 0.01 * z[i]")),
+PATTERNS: Mapping[str, Sequence[str]] = {
+    "matvectwice": (
+        "i: z[i] = 0.0",
+        "ij: z[i] += A[i, j] * x[j]",
+        "ij: B[i, j] = A[i, j] * z[i]",
+    ),
+    "twomatvecs": (
+        "i: y[i] = 0.0",
+        "ij: y[i] += A[i, j] * x[j]",
+        "ij: z[i] += B[i, j] * x[j]",
+    ),
+    "normalise": (
+        "i: z[i] = 1.0",
+        "ij: z[i] += A[i, j] * A[i, j]",
+        "ij: A[i, j] = A[i, j] / z[i]",
+    ),
+    "centre": (
+        "i: z[i] = 0.0",
+        "ij: z[i] += A[i, j]",
+        "ij: A[i, j] -= 0.01 * z[i]",
+    ),
     "softmax": (
-        ("i", "z[i] = 0.0"), ("ij", "B[i, j] = np.exp(-A[i, j])"), ("ij", "z[i] += B[i, j]"),
-        ("ij", "B[i, j] = B[i, j] / z[i]"),
+        "i: z[i] = 0.0",
+        "ij: B[i, j] = np.exp(-A[i, j])",
+        "ij: z[i] += B[i, j]",
+        "ij: B[i, j] = B[i, j] / z[i]",
     ),
     "largest": (
-        ("i", "z[i] = 0.0"), ("ij", "z[i] = max(z[i], A[i, j])"), ("ij", "B[i, j] = A[i, j] - z[i]"),
+        "i: z[i] = 0.0",
+        "ij: z[i] = max(z[i], A[i, j])",
+        "ij: B[i, j] = A[i, j] - z[i]",
     ),
-    "scaleproduct": (("ij", "C[i, j] *= 0.75"), ("ikj", "C[i, j] += A[i, k] * B[k, j]")),
-    "clearproduct": (("ij", "C[i, j] = 0.0"), ("ijk", "C[i, j] += A[i, k] * B[k, j]")),
-    "endproduct": (("ijk", "C[i, j] += A[i, k] * B[k, j]"), ("ij", "C[i, j] = C[i, j] * x[j] + z[i]")),
-    "activate": (("ikj", "C[i, j] += A[i, k] * B[k, j]"), ("ij", "C[i, j] = max(C[i, j], 40.0)")),
-    "products": (("ijk", "C[i, j] += A[i, k] * B[k, j]"), ("ijk", "D[i, j] += B[k, j] * A[i, k]")),
-    "chain": (("ik", "G[i, k] = A[i, k] * w[k]"), ("ijk", "C[i, j] += G[i, k] * B[k, j]")),
-    "rank": (("ik", "z[i] += A[i, k] * w[k]"), ("ij", "C[i, j] += z[i] * x[j]")),
-    "rotate": (("ij", "D[i, j] = C[i, j] + x[j]"), ("ij", "C[i, j] = D[i, j] * z[i]")),
-    "copies": (("ij", "D[i, j] = 0.5 * C[i, j]"), ("ij", "F[i, j] = C[i, j] + D[i, j]")),
-    "moments": (("i", "y[i] = 0.0"), ("i", "z[i] = 0.0"), ("ij", "y[i] += A[i, j]"), ("ij", "z[i] += A[i, j] * A[i, j]")),
-    "moments2": (("ij", "y[i] += A[i, j]"), ("i", "y[i] = 0.01 * y[i]"), ("ij", "z[i] += A[i, j] * y[i]")),
+    "scaleproduct": (
+        "ij: C[i, j] *= 0.75",
+        "ikj: C[i, j] += A[i, k] * B[k, j]",
+    ),
+    "clearproduct": (
+        "ij: C[i, j] = 0.0",
+        "ijk: C[i, j] += A[i, k] * B[k, j]",
+    ),
+    "endproduct": (
+        "ijk: C[i, j] += A[i, k] * B[k, j]",
+        "ij: C[i, j] = C[i, j] * x[j] + z[i]",
+    ),
+    "activate": (
+        "ikj: C[i, j] += A[i, k] * B[k, j]",
+        "ij: C[i, j] = max(C[i, j], 40.0)",
+    ),
+    "products": (
+        "ijk: C[i, j] += A[i, k] * B[k, j]",
+        "ijk: D[i, j] += B[k, j] * A[i, k]",
+    ),
+    "chain": (
+        "ik: G[i, k] = A[i, k] * w[k]",
+        "ijk: C[i, j] += G[i, k] * B[k, j]",
+    ),
+    "rank": (
+        "ik: z[i] += A[i, k] * w[k]",
+        "ij: C[i, j] += z[i] * x[j]",
+    ),
+    "rotate": (
+        "ij: D[i, j] = C[i, j] + x[j]",
+        "ij: C[i, j] = D[i, j] * z[i]",
+    ),
+    "copies": (
+        "ij: D[i, j] = 0.5 * C[i, j]",
+        "ij: F[i, j] = C[i, j] + D[i, j]",
+    ),
+    "moments": (
+        "i: y[i] = 0.0",
+        "i: z[i] = 0.0",
+        "ij: y[i] += A[i, j]",
+        "ij: z[i] += A[i, j] * A[i, j]",
+    ),
+    "moments2": (
+        "ij: y[i] += A[i, j]",
+        "i: y[i] = 0.01 * y[i]",
+        "ij: z[i] += A[i, j] * y[i]",
+    ),
     "deep": (
-        ("ij", "C[i, j] = 0.0"), ("ijk", "C[i, j] += A[i, k] * B[k, j]"), ("ij", "C[i, j] += x[j]"),
+        "ij: C[i, j] = 0.0",
+        "ijk: C[i, j] += A[i, k] * B[k, j]",
+        "ij: C[i, j] += x[j]",
     ),
     "deepsum": (
-        ("i", "z[i] = 0.0"), ("ij", "y[i] = 0.0"), ("ijk", "y[i] += A[i, k] * B[k, j]"),
-        ("ij", "z[i] += y[i] * y[i]"),
+        "i: z[i] = 0.0",
+        "ij: y[i] = 0.0",
+        "ijk: y[i] += A[i, k] * B[k, j]",
+        "ij: z[i] += y[i] * y[i]",
     ),
-    "powers": (("ij", "D[i, j] = C[i, j] * C[i, j]"), ("i", "z[i] = 0.0"), ("ij", "z[i] += D[i, j]")),
+    "powers": (
+        "ij: D[i, j] = C[i, j] * C[i, j]",
+        "i: z[i] = 0.0",
+        "ij: z[i] += D[i, j]",
+    ),
     "distance": (
-        ("ij", "C[i, j] = 0.0"), ("ijk", "C[i, j] += (A[i, k] - B[k, j]) * (A[i, k] - B[k, j])"),
-        ("ij", "C[i, j] = np.sqrt(C[i, j])"),
+        "ij: C[i, j] = 0.0",
+        "ijk: C[i, j] += (A[i, k] - B[k, j]) * (A[i, k] - B[k, j])",
+        "ij: C[i, j] = np.sqrt(C[i, j])",
     ),
-    "paths": (("kij", "M[i, j] = min(M[i, j], M[i, k] + M[k, j])"),),
+    "paths": ("kij: M[i, j] = min(M[i, j], M[i, k] + M[k, j])",),
     "forces": (
-        ("i", "z[i] = 0.0"), ("ij", "z[i] += (x[j] - y[i]) / (0.1 + (x[j] - y[i]) * (x[j] - y[i]))"),
-        ("i", "y[i] += 0.001 * z[i]"),
+        "i: z[i] = 0.0",
+        "ij: z[i] += (x[j] - y[i]) / (0.1 + (x[j] - y[i]) * (x[j] - y[i]))",
+        "i: y[i] += 0.001 * z[i]",
     ),
-}  # fmt: skip
-"""Loops, outermost first, and a statement inside them. Neighbours share their first loop, and more
-where their loops are the same one (see `_shared`)."""
+}
+"""Statements, each behind its loops, outermost first. All share the first loop, and perhaps more of
+those that all have in common (see `_joints`)."""
 
 _OPERATIONS = {"plain": "{}", "scaled": "0.5 * ({})", "shifted": "0.25 + ({})"}
 MATRICES = "ABCDFGM"
 
 
+def _statements(pattern: str) -> list[tuple[str, str]]:
+    """The loops and the text of each statement."""
+    parts = [line.partition(": ") for line in PATTERNS[pattern]]
+    return [(loops, statement) for loops, _, statement in parts]
+
+
 def _axes(pattern: str) -> dict[str, tuple[str, ...]]:
     """Arrays of the pattern to their indices where they are first used."""
     found: dict[str, tuple[str, ...]] = {}
-    for _, statement in PATTERNS[pattern]:
+    for _, statement in _statements(pattern):
         for name, indices in re.findall(r"(\w+)\[([^]]*)\]", statement):
             found.setdefault(name, tuple(indices.split(", ")))
     return found
@@ -78,9 +148,8 @@ def _turned(choice: Choice) -> tuple[str, ...]:
 
 
 def _joints(choice: Choice) -> tuple[str, ...]:
-    """How many loops the statements share, at least one; and whether the outer two change places
-    where all statements are in both."""
-    loops = [loops for loops, _ in PATTERNS[choice["pattern"]]]
+    """How many loops the statements share: from one to all that they have in common."""
+    loops = [loops for loops, _ in _statements(choice["pattern"])]
     depth = min(map(len, loops))
     shared = 1
     while shared < depth and len({each[: shared + 1] for each in loops}) == 1:
@@ -89,15 +158,15 @@ def _joints(choice: Choice) -> tuple[str, ...]:
 
 
 def _inner(choice: Choice) -> tuple[str, ...]:
-    """Whether the loops of one statement that it shares with no other are turned round."""
+    """Whether the loops that a statement has to itself are turned round."""
     joint = int(choice["joint"])
-    deep = any(len(loops) - joint > 1 for loops, _ in PATTERNS[choice["pattern"]])
+    deep = any(len(loops) - joint > 1 for loops, _ in _statements(choice["pattern"]))
     return ("given", "turned") if deep and choice["pattern"] != "paths" else ("given",)
 
 
 def write(choice: Choice) -> Program:
     pattern, joint = choice["pattern"], int(choice["joint"])
-    statements = PATTERNS[pattern]
+    statements = _statements(pattern)
     arrays: dict[str, Sequence[str]] = dict(_axes(pattern))
     if pattern == "paths":
         arrays = {"M": ("i", "i")}

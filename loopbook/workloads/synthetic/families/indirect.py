@@ -63,7 +63,9 @@ PATTERNS: Mapping[str, Pattern] = {
         "ij", {"A": "ij", "B": "ij", "w": "i", "C": "i"}, {"P": "ANY j"},
         "C[i] = C[i] + VALUE", _COLUMN,
     ),
-    "scatter": Pattern("i", {"A": "i", "B": "i", "C": "i"}, {"P": "EACH i"}, "C[P[i]] = VALUE", _SENT),
+    "scatter": Pattern(
+        "i", {"A": "i", "B": "i", "C": "i"}, {"P": "EACH i"}, "C[P[i]] = VALUE", _SENT
+    ),
     "scatteradd": Pattern(
         "i", {"A": "i", "B": "i", "C": "i"}, {"P": "ANY i"}, "C[P[i]] = C[P[i]] + VALUE", _SENT
     ),
@@ -73,7 +75,9 @@ PATTERNS: Mapping[str, Pattern] = {
     "scatterrowsadd": Pattern(
         "ij", {**_ROWS2, "C": "ij"}, {"P": "ANY i"}, "C[P[i], j] = C[P[i], j] + VALUE", _SENT_ROW
     ),
-    "histogram": Pattern("i", {"C": "i"}, {"P": "ANY i"}, "C[P[i]] = C[P[i]] + VALUE", ("1.0", "0.5")),
+    "histogram": Pattern(
+        "i", {"C": "i"}, {"P": "ANY i"}, "C[P[i]] = C[P[i]] + VALUE", ("1.0", "0.5")
+    ),
     "csr": Pattern(
         "iv", {"D": ("8 * i",), "x": "i", "y": "i"}, {"R": "ROWS i", "Q": "ANY i"},
         "y[i] = y[i] + VALUE", ("D[v] * x[Q[v]]", "x[Q[v]]", "D[v] * D[v]", "0.5 * D[v] * x[Q[v]]"),

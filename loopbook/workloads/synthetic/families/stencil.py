@@ -90,9 +90,7 @@ def write(choice: Choice) -> Program:
     outermost = code.depth
     for index in choice["order"]:
         size = extent(index, arrays)
-        code.loop(
-            index, f"{size} - {2 * radius}" if base else f"{radius}, {size} - {radius}"
-        )
+        code.loop(index, f"{size} - {2 * radius}" if base else f"{radius}, {size} - {radius}")
     target = element("B", [plus(index, base) for index in indices])
     value = weighted(points, indices, base, weights)
     code.add(f"{target} = {f'{target} + {value}' if choice['kind'] == 'add' else value}")
@@ -110,7 +108,9 @@ def write(choice: Choice) -> Program:
         reference=_reference(choice, points, radius),
         fixed={"n": STEPS} if timed else {},
         counts=("n",) if timed else (),
-        data={"W": f"np.linspace(0.2, 0.4, {len(points)}).astype(TYPE)"} if weights == "array" else {},
+        data={"W": f"np.linspace(0.2, 0.4, {len(points)}).astype(TYPE)"}
+        if weights == "array"
+        else {},
     )
 
 

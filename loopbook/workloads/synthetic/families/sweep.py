@@ -27,12 +27,15 @@ def write(choice: Choice) -> Program:
     if choice["source"] != "none":
         arrays["W"] = indices
     code = Code()
-    timed = choice["sweeps"] == "several"
+    timed = choice["sweeps"] == "periodic"
     if timed:
         code.loop("t", "n")
     for index in choice["order"]:
         code.loop(index, _bounds(choice["way"], extent(index, arrays), radius))
     code.add(f"{element('A', indices)} = {_value(choice, points, indices)}")
+    if timed:
+        code.depth = 1
+        _wrap(code, indices, radius)
     return Program(
         arrays=arrays,
         body=code.lines,
@@ -41,6 +44,19 @@ def write(choice: Choice) -> Program:
         fixed={"n": STEPS} if timed else {},
         counts=("n",) if timed else (),
     )
+
+
+def _wrap(code: Code, indices: str, radius: int) -> None:
+    """Make the first axis periodic: its end is what lies before its beginning.
+
+    It also keeps the time loop outside: without a second statement in it, docc 0.8 moves it inwards
+    although sweeps depend on one another.
+    """
+    rest = [f"{index}2" for index in indices[1:]]
+    for axis, index in enumerate(rest, 1):
+        code.loop(index, f"A.shape[{axis}]")
+    last = f"A.shape[0] - {2 * radius}"
+    code.add(f"{element('A', ['0', *rest])} = {element('A', [last, *rest])}")
 
 
 def _bounds(way: str, size: str, radius: int) -> str:
@@ -70,7 +86,7 @@ FAMILY = Family(
         "shape": lambda choice: SHAPES[choice["dims"]],
         "radius": lambda choice: ("1",) if choice["shape"] == "box" else ("1", "1", "2", "3"),
         "source": ("none", "added", "factor"),
-        "sweeps": ("single", "several"),
+        "sweeps": ("single", "periodic"),
         "way": ("up", "up", "down"),
     },
     writing={

@@ -101,10 +101,8 @@ def write(choice: Choice) -> Program:
     arrays: dict[str, Sequence[str]] = {}
     for name, indices in _arrays(pattern).items():
         arrays[name] = tuple("b" if index == "b" else "i" for index in indices)
-    arrays |= {name: ("i", "k") for name in _panels(pattern)}
     for name in _panels(pattern):
-        if pattern == "batch":
-            arrays[name] = ("b", *arrays[name])
+        arrays[name] = ("b", "i", "k") if pattern == "batch" else ("i", "k")
     for name in turned.strip("0"):
         statement = _flipped(statement, name)
         *batch, row, column = arrays[name]
@@ -120,8 +118,8 @@ def write(choice: Choice) -> Program:
     code.add(statement)
     if choice["end"] == "scaled":
         code.depth = loops.index(_row(loops)) + 1
-        target = "x[i]" if "x[i]" in statement else _diagonal(statement, turned)
-        code.add(f"{target} = 0.5 * {target}")
+        own = _own(statement)
+        code.add(f"{own} = 0.5 * {own}")
     return Program(
         arrays=arrays,
         body=code.lines,
@@ -131,14 +129,9 @@ def write(choice: Choice) -> Program:
     )
 
 
-def _panels(pattern: str) -> tuple[str, ...]:
+def _panels(pattern: str) -> str:
     """The matrices that need not be square."""
-    return {
-        "syrk": ("A",),
-        "weighted": ("A",),
-        "syr2k": ("A", "B"),
-        "batch": ("A",),
-    }.get(pattern, ())
+    return {"syrk": "A", "weighted": "A", "syr2k": "AB", "batch": "A"}.get(pattern, "")
 
 
 def _flipped(statement: str, name: str) -> str:
@@ -150,11 +143,10 @@ def _row(loops: str) -> str:
     return "S" if "S" in loops else "i"
 
 
-def _diagonal(statement: str, turned: str) -> str:
-    """The result's element on the diagonal, or in the first column."""
-    target = statement.split(" ")[0].partition("[")[0]
-    batch = "b, " if f"{target}[b" in statement else ""
-    return f"y[{batch}i]" if target == "y" else f"{target}[{batch}i, i]"
+def _own(statement: str) -> str:
+    """The element of the result that belongs to row i: the diagonal's, of a matrix."""
+    target = re.split(r" \S?= ", statement)[0]
+    return re.sub(r"\bj\b", "i", target)
 
 
 def _ends(choice: Choice) -> tuple[str, ...]:
