@@ -44,7 +44,7 @@ def faults(names: Sequence[str], targets: Sequence[str]) -> Iterator[dict[str, s
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--count", type=int, default=2400, help="programs to draw")
     parser.add_argument("--seed", type=int, default=0, help="of all random choices")
     parser.add_argument("--check", type=int, default=4, help="programs to run of each family")

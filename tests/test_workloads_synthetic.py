@@ -17,6 +17,7 @@ from loopbook.tuner.subject import PythonSubject
 from loopbook.workloads import synthetic
 from loopbook.workloads.state import agree, check, reference_results, tolerance
 from loopbook.workloads.synthetic import registry
+from loopbook.workloads.synthetic.__main__ import main
 from loopbook.workloads.synthetic.program import PRESETS, SIZES, Program, sizes
 from loopbook.workloads.workload import load_workload
 
@@ -125,11 +126,10 @@ def test_the_same_work_can_be_written_in_several_ways() -> None:
     assert len({family.source(other) for other in others}) > 1
 
 
-def test_programs_are_files_for_the_tuner_as_well(tmp_path) -> None:
-    name = next(synthetic.names(1, seed=2))
-    path = tmp_path / f"{name}.py"
-    path.write_text(synthetic.source(name))
-    there, here = load_workload(path), synthetic.load(name)
+def test_programs_are_files_for_the_tuner_as_well(tmp_path, capsys) -> None:
+    main(["--count", "1", "--family", "contraction", "--seed", "2", "--out", str(tmp_path)])
+    name = capsys.readouterr().out.strip()
+    there, here = load_workload(tmp_path / f"{name}.py"), synthetic.load(name)
     assert inspect.getsource(there.kernel) == inspect.getsource(here.kernel)
     assert there.parameters == here.parameters
     subject = PythonSubject(here)

@@ -28,6 +28,7 @@ import contextlib
 import hashlib
 import importlib.util
 import inspect
+import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -166,14 +167,16 @@ def read_workload(source: str, path: Path, func: str | None = None) -> Workload:
     """The workload whose file would have the text `source`; **runs it**, as `load_workload` does.
 
     Args:
-        path: the file, or what stands for one where the text comes from elsewhere. docc reads a
-            kernel's source back through `inspect`, so whoever has no file must put the text into
-            `linecache` under this path.
+        path: the file, or what is to stand for it where there is none.
         func: as for `load_workload`.
 
     Raises:
         WorkloadError: if the text does not run, or lacks one of its parts.
     """
+    if not path.exists():
+        # docc asks `inspect` for the source of a kernel, which looks here for text without a file.
+        lines = source.splitlines(keepends=True)
+        linecache.cache[str(path.resolve())] = (len(source), None, lines, str(path))
     module = _execute(path, source)
     kernel = _kernel(module, path, func)
     initialize = getattr(module, "initialize", None)

@@ -6,7 +6,6 @@ nothing needs to be kept but names.
 
 from __future__ import annotations
 
-import linecache
 import random
 from collections import deque
 from collections.abc import Collection, Iterator, Set
@@ -44,11 +43,8 @@ def load(name: str) -> Workload:
     Raises:
         WorkloadError: if no family writes a program of this name.
     """
-    text = source(name)
-    path = Path(__file__).with_name(f"{name}.py")
-    # There is no such file: docc finds the kernel's source here instead.
-    linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
-    return replace(read_workload(text, path), name=name)
+    path = Path(__file__).with_name(f"{name}.py")  # there is no such file
+    return replace(read_workload(source(name), path), name=name)
 
 
 class Drawn(NamedTuple):

@@ -20,7 +20,7 @@ def neighbours(dims: int, shape: str, radius: int) -> list[Point]:
         shape: "star" (along the axes), "box", "diagonal", "ahead" or "behind" (one side only),
             "line" (along the last axis), "column" (along the first).
     """
-    centre = (0,) * dims
+    centre: Point = (0,) * dims
     reach = [step for step in range(-radius, radius + 1) if step]
     if shape == "box":
         return list(product(range(-radius, radius + 1), repeat=dims))
@@ -29,7 +29,7 @@ def neighbours(dims: int, shape: str, radius: int) -> list[Point]:
     axes = {"line": [dims - 1], "column": [0]}.get(shape, list(range(dims)))
     if shape in ("ahead", "behind"):
         reach = [step for step in reach if (step > 0) == (shape == "ahead")]
-    found = [centre]
+    found: list[Point] = [centre]
     for axis in axes:
         found += [(*centre[:axis], step, *centre[axis + 1 :]) for step in reach]
     return found
