@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from loopbook.errors import SdfgError, WorkloadError
+from loopbook.workloads.synthetic import program
 from loopbook.workloads.synthetic.family import Family
 from loopbook.workloads.synthetic.registry import FAMILIES, source
 from loopbook.workloads.workload import Workload, read_workload
@@ -30,8 +31,8 @@ __all__ = [
     "source",
 ]
 
-PRESETS = ("S", "M", "L")
-"""Sizes: runs take about 0.1, 1 and 10 milliseconds."""
+PRESETS = tuple(program.PRESETS)
+"""Names of the sizes: "S", "M" and "L"."""
 
 _PATIENCE = 200
 """A family that has drawn so many programs in a row without a new nest is done."""

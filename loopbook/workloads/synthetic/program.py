@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-PRESETS = {"S": 5e4, "M": 6e5, "L": 6e6}
-"""Preset to iterations of the innermost statement: about 0.1, 1 and 10 milliseconds."""
+PRESETS = {"S": 1e5, "M": 1e6, "L": 6e6}
+"""Preset to additions or so: about 0.1, 1 and 10 milliseconds."""
 
 DTYPES = {"f8": "np.float64", "f4": "np.float32"}
 
