@@ -19,7 +19,7 @@ from loopbook.workloads.state import agree, check, reference_results, tolerance
 from loopbook.workloads.synthetic import registry
 from loopbook.workloads.synthetic.__main__ import main
 from loopbook.workloads.synthetic.program import PRESETS, SIZES, Program, sizes
-from loopbook.workloads.workload import load_workload
+from loopbook.workloads.workload import Workload, load_workload
 
 
 def _has_compiler() -> bool:
@@ -44,6 +44,13 @@ def programs(draw: st.DrawFn) -> str:
         values = options(choice) if callable(options) else options
         choice[field] = draw(st.sampled_from(list(values)))
     return family.name_of(choice)
+
+
+def equal_extents(workload: Workload, preset: str) -> list[int]:
+    """For each extent of the arrays, the first one that it equals."""
+    arrays = [a for a in workload.arguments(preset) if isinstance(a, np.ndarray)]
+    extents = [extent for array in arrays for extent in array.shape]
+    return [extents.index(extent) for extent in extents]
 
 
 def test_a_seed_gives_the_same_programs_again() -> None:
@@ -100,6 +107,15 @@ def test_sizes_keep_the_work_alike_and_letters_apart(spread: str, preset: str, d
     assert len(set(found.values())) == (1 if spread == "same" else depth)
     work = np.prod([float(found[letter]) for letter in letters])
     assert PRESETS[preset] / 3 < work < 3 * PRESETS[preset]
+
+
+@given(programs())
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+def test_a_nest_is_the_same_at_all_sizes(name: str) -> None:
+    """docc has one symbol for extents that are equal: which are may not depend on the size."""
+    workload = synthetic.load(name)
+    small, medium = (equal_extents(workload, preset) for preset in ("S", "M"))
+    assert small == medium
 
 
 @pytest.mark.parametrize(

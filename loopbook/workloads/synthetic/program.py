@@ -30,10 +30,8 @@ _SPREAD = {
 _LEAST = 12
 """Smallest extent: stencils of radius four leave their borders out."""
 
-_APART = 3
-"""Extents of different letters differ by so much, so that ``i + 2`` is no other letter's either."""
-
 _LETTER = re.compile(r"\b[a-z]\b")
+_MADE = re.compile(r"(?:(?P<factor>\d+) \* )?(?P<letter>[a-z])(?: \+ (?P<more>\d+))?")
 _INDENT = "    "
 
 
@@ -42,7 +40,8 @@ class Program:
     """A kernel without the numbers.
 
     Attributes:
-        arrays: name to the extent of each axis, such as ``("i", "k + 2")``.
+        arrays: name to the extent of each axis: a number, a letter, or something like
+            ``2 * i + 4``.
         body: lines of the kernel.
         loops: extents whose product is the number of iterations of the innermost statement.
         cost: work in one iteration, in additions or so.
@@ -132,11 +131,25 @@ def sizes(program: Program, spread: str, iterations: float) -> dict[str, int]:
     taken |= set(program.fixed.values())
     for letter in growing:
         size = max(_LEAST, round(base * factor[letter]))
-        while any(abs(size - other) < _APART for other in taken):
+        while taken & (own := _extents(program, letter, size)):
             size += 1
         found[letter] = size
         if spread != "same":
-            taken.add(size)
+            taken |= own
+    return found
+
+
+def _extents(program: Program, letter: str, size: int) -> set[int]:
+    """All extents that follow from the size of one letter.
+
+    docc gives extents that are equal one symbol. Where that is not meant it must not happen, or the
+    nest would be another one at other sizes.
+    """
+    found = {size}
+    for axis in (axis for axes in program.arrays.values() for axis in axes):
+        made = _MADE.fullmatch(axis)
+        if made and made["letter"] == letter:
+            found.add(int(made["factor"] or 1) * size + int(made["more"] or 0))
     return found
 
 
