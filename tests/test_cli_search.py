@@ -115,6 +115,25 @@ def test_seed_skips_what_the_book_knows(shell):
     }
 
 
+def test_seed_takes_synthetic_programs(shell):
+    words = ["seed", "synthetic", "--count", "1", "--family", "transpose", "--preset", "S"]
+    words += ["--trials", "2", "--refine", "0", "--target", "sequential"]
+    (told,) = shell(*words, "--json").good().documents
+    assert told["kernel"].startswith("transpose.")
+    assert list(told["speedups"]) == ["S"]
+    assert shell(*words).good().out.split(maxsplit=2)[2].strip() == "in the book already"
+    message = shell("seed", "synthetic", "--family", "poetry").refusal()
+    assert message.startswith("there is no family poetry; there are contraction, ")
+    message = shell("seed", "synthetic", "--preset", "XL").refusal()
+    assert message == "there is no preset 'XL'; take S, M, L"
+
+
+def test_a_synthetic_program_is_found_by_its_name(shell):
+    name = "transpose.2.ji.scale.ij.f8.apart"
+    (told,) = shell("bench", name, "--preset", "S", "--json").good().documents
+    assert (told["kernel"], told["correct"]) == (name, True)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

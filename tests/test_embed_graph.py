@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from embed_kit import kernel_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,9 +28,7 @@ from loopbook.embed.variants import renamed
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.reader import read_nests
 
-PRODUCT = Kernel(
-    "product",
-    "product",
+PRODUCT = kernel_of(
     "def kernel(A, B, C):\n"
     "    for i in range(A.shape[0]):\n"
     "        for j in range(B.shape[1]):\n"
@@ -88,7 +87,7 @@ def test_longer_strides_of_an_array_differ_from_shorter_ones() -> None:
         "            for k in range(A.shape[2]):\n"
         "                B[i, j, k] = A[i, j, k] + 1.0\n"
     )
-    (nest,) = nests_of(Kernel("", "", source, ((5, 6, 7), (5, 6, 7))))
+    (nest,) = nests_of(kernel_of(source, ((5, 6, 7), (5, 6, 7))))
     graph = nest_graph(nest)
     start = int(np.flatnonzero(graph.kind == KINDS.index("access"))[0])
     read = next(a for a in nest.accesses if a.subset and not a.write)
@@ -103,7 +102,7 @@ def test_bounds_lead_from_the_loop_that_decides_them() -> None:
         "        for j in range(i):\n"
         "            A[i, j] = A[i, j] * 2.0\n"
     )
-    (nest,) = nests_of(Kernel("", "", source, ((11, 11),)))
+    (nest,) = nests_of(kernel_of(source, ((11, 11),)))
     graph = nest_graph(nest)
     assert "bounds" in relation_names(graph, 0, 1)
     assert "bounded by" in relation_names(graph, 1, 0)
@@ -116,7 +115,7 @@ def test_a_stencil_shows_its_neighbourhood() -> None:
         "        for j in range(1, A.shape[1] - 1):\n"
         "            B[i, j] = A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i - 1, j]\n"
     )
-    (nest,) = nests_of(Kernel("", "", source, ((11, 13), (11, 13))))
+    (nest,) = nests_of(kernel_of(source, ((11, 13), (11, 13))))
     graph = nest_graph(nest)
     node = dict(zip((a.data for a in nest.arrays), graph.containers, strict=True))["A"]
     row = graph.features[node]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from embed_kit import kernel_of
 from scipy.optimize import linear_sum_assignment
 
 from loopbook.embed import variants, weights
@@ -32,7 +33,7 @@ def product(order: str = "ijk", b: str = "k, j", names: str = "ABC") -> Kernel:
     lines.append("    " * 4 + f"{result}[i, j] += {first}[i, k] * {second}[{b}]")
     shape_b = (17, 13) if b == "k, j" else (13, 17)
     source = "\n".join(lines) + "\n"
-    return Kernel("product", source, source, ((11, 17), shape_b, (11, 13)))
+    return kernel_of(source, ((11, 17), shape_b, (11, 13)), source)
 
 
 def document_of(kernel: Kernel) -> dict:
@@ -52,7 +53,7 @@ def encoder() -> Encoder:
 @pytest.fixture(scope="module")
 def others() -> list[Nest]:
     """Nests that are no plain matrix product, of all families."""
-    made = [k for k in kernels(seed=11, classes=30, variants=1) if ",kj->ij" not in k.family]
+    made = [k for k in kernels(seed=11, classes=30, variants=1) if "_kj_ij" not in k.family]
     return [n for d in trace_kernels(made) for n in read_nests(json.loads(d.text))]
 
 

@@ -120,6 +120,42 @@ def polybench(
     return _run(todo, settings, book, json, again=False)
 
 
+@seed_app.command("synthetic")
+def synthetic(
+    count: Annotated[int, typer.Option(help="programs to make", min=1)] = 100,
+    family: Annotated[list[str] | None, typer.Option(help="this family; repeatable")] = None,
+    target: Targets = None,
+    trials: Trials = 100,
+    refine: Refine = 40,
+    preset: Annotated[
+        str, typer.Option(help="search and confirm at this size only; default S, M and L")
+    ] = "",
+    strategy: Strategy = "",
+    seed: Seed = 0,
+    timeout: Timeout = 120.0,
+    libraries: Libraries = False,
+    book: OwnBook = None,
+    json: options.Json = False,
+) -> int:
+    """Tune synthetic programs, each with a nest of its own. Stop it any time; the same command goes
+    on."""
+    from loopbook.tuner.seed import jobs
+    from loopbook.tuner.subject import PythonSubject
+    from loopbook.workloads import synthetic as suite
+
+    unknown = set(family or ()) - set(suite.FAMILIES)
+    if unknown:
+        known = ", ".join(suite.FAMILIES)
+        raise InputError(f"there is no family {', '.join(sorted(unknown))}; there are {known}")
+    targets = _targets(target)
+    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
+    if preset not in ("", *suite.PRESETS):
+        raise InputError(f"there is no preset {preset!r}; take {', '.join(suite.PRESETS)}")
+    workloads = suite.generate(count, seed, family or tuple(suite.FAMILIES))
+    todo = jobs(map(PythonSubject, workloads), targets, preset)
+    return _run(todo, settings, book, json, again=False)
+
+
 def _targets(chosen: list[str] | None) -> Sequence[str]:
     return [options.check_target(target) for target in chosen] if chosen else options.TARGETS
 

@@ -108,15 +108,17 @@ def load_source(given: str, preset: str, sizes: Mapping[str, int]) -> Source:
 
 
 def load_workload(given: str) -> Workload:
-    """A workload by file (``FILE.py[:FUNC]``) or PolyBench name.
+    """A workload by file (``FILE.py[:FUNC]``), PolyBench name or synthetic program's name.
 
     Its ``initialize`` is stopped after `SECONDS`.
     """
-    from loopbook.workloads import polybench
+    from loopbook.workloads import polybench, synthetic
     from loopbook.workloads.workload import load_workload as load
 
     if given in polybench.names():
         return polybench.load(given)
+    if given.partition(".")[0] in synthetic.FAMILIES and not Path(given).exists():
+        return synthetic.load(given)
     path, _, func = given.partition(":")
     if path.endswith(".json"):
         raise InputError(f"{given} is an SDFG without data; give a workload file")

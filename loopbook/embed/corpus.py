@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib.util
 import json
 import random
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from loopbook.embed.graph import NestGraph, nest_graph
 from loopbook.embed.kernels import Kernel, kernels
@@ -86,23 +81,19 @@ def trace_kernels(
     """Prepared SDFGs of `found`; what docc cannot parse is left out."""
     from loopbook.sdfg.frontend import trace
     from loopbook.sdfg.program import prepare
+    from loopbook.workloads.workload import read_workload
 
-    with tempfile.TemporaryDirectory(prefix="loopbook-kernels-") as folder:
-        for number, kernel in enumerate(found):
-            path = Path(folder) / f"kernel_{number}.py"
-            path.write_text("import numpy as np\n\n\n" + kernel.source)
-            arguments: list[Any] = [
-                np.zeros(shape, kernel.dtype) if shape else 1.5 for shape in kernel.arguments
-            ]
-            try:
-                text = prepare(trace(_function(path), arguments)).to_json()
-            except SdfgError:
-                continue
-            finally:
-                path.unlink()
-                if progress is not None:
-                    progress(number + 1)
-            yield Document(kernel.family, kernel.label, text)
+    for number, kernel in enumerate(found, 1):
+        workload = read_workload(kernel.source, Path(__file__).with_name("a_synthetic_kernel.py"))
+        arguments = workload.arguments(next(iter(workload.parameters)))
+        try:
+            text = prepare(trace(workload.kernel, arguments)).to_json()
+        except SdfgError:
+            continue
+        finally:
+            if progress is not None:
+                progress(number)
+        yield Document(kernel.family, kernel.label, text)
 
 
 def polybench_documents(pattern: str = "[!_]*") -> Iterator[Document]:
@@ -245,13 +236,3 @@ def _class_name(document: Document, nest: Nest) -> str:
     loops = sorted(_LOOP_COPY.sub("", loop.indvar) for loop in nest.loops)
     written = sorted({_COPY.sub("", c.data) for c in nest.containers if c.is_array and c.written})
     return f"{document.label} [{' '.join(loops)} -> {' '.join(written)}]"
-
-
-def _function(path: Path) -> Callable[..., Any]:
-    """The function ``kernel`` of the file; docc reads a function's source, so it needs one."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.kernel

@@ -1,36 +1,34 @@
-"""Synthetic kernels to train on, written as Python functions.
+"""Synthetic kernels to train on, several for each class.
 
 Each `Kernel` belongs to a *class*: kernels of one class do the same work with the same memory
-layouts, and differ by loop order, the order of operands and statements, element type and way of
-writing it. Classes with related work form a *family*. Loop variables and arrays have the same names
-throughout a family where they play the same part, which is how training knows what corresponds.
+layouts, and differ by loop order, the order of operands, element type, sizes and way of writing it.
+Classes with related work form a *family*. Loop variables and arrays have the same names throughout
+a family where they play the same part, which is how training knows what corresponds.
 """
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from loopbook.embed.kernel_text import Kernel, Writer
-from loopbook.embed.kernels_dense import contraction, elementwise, reduction, transpose
-from loopbook.embed.kernels_shaped import imperfect, recurrence, stencil, triangular
+from loopbook.workloads.synthetic import FAMILIES
 
-__all__ = ["Kernel", "kernels"]
 
-_FAMILIES: tuple[Callable[[random.Random], Writer], ...] = (
-    contraction,
-    stencil,
-    elementwise,
-    contraction,
-    triangular,
-    reduction,
-    stencil,
-    contraction,
-    transpose,
-    recurrence,
-    imperfect,
-)
+@dataclass(frozen=True)
+class Kernel:
+    """One program to trace.
+
+    Attributes:
+        family: what kind of work, such as "contraction.ik_kj_ij".
+        label: the class within the family.
+        source: text of a workload file.
+    """
+
+    family: str
+    label: str
+    source: str
 
 
 def kernels(seed: int, classes: int, variants: int) -> Iterator[Kernel]:
@@ -39,18 +37,23 @@ def kernels(seed: int, classes: int, variants: int) -> Iterator[Kernel]:
     The families take turns, so that a small number of classes has all of them.
     """
     rng = random.Random(seed)
-    turns = itertools.cycle(_FAMILIES)
-    done: dict[str, set[str]] = {}
+    turns = itertools.cycle(FAMILIES.values())
+    done: set[str] = set()
     for _ in range(20 * classes):
         if len(done) >= classes:
             return
-        write = next(turns)(rng)
-        label = write(random.Random(0)).label
+        made = next(turns)
+        first = made.draw(rng)
+        label = made.label(first)
         if label in done:
             continue
-        done[label] = set()
+        done.add(label)
+        work = {field: first[field] for field in made.work}
+        family = f"{made.name}.{next(iter(work.values()))}"
+        written: set[str] = set()
         for _ in range(2 * variants):
-            kernel = write(rng)
-            if kernel.source not in done[label] and len(done[label]) < variants:
-                done[label].add(kernel.source)
-                yield kernel
+            choice = made.draw(rng, work)
+            name = made.name_of(choice)
+            if name not in written and len(written) < variants:
+                written.add(name)
+                yield Kernel(family, label, made.source(choice))

@@ -1,1 +1,2 @@
-"""Programs to tune and to measure: workload files, PolyBench, and what docc makes of it."""
+"""Programs to tune and to measure: workload files, PolyBench, synthetic ones, and what docc makes
+of them."""

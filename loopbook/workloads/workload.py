@@ -28,6 +28,7 @@ import contextlib
 import hashlib
 import importlib.util
 import inspect
+import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -159,7 +160,23 @@ def load_workload(path: str | Path, func: str | None = None) -> Workload:
     if func is None and not path.exists() and ".py:" in path.name:
         stem, _, func = path.name.rpartition(":")
         path = path.with_name(stem)
-    source = _read(path)
+    return read_workload(_read(path), path, func)
+
+
+def read_workload(source: str, path: Path, func: str | None = None) -> Workload:
+    """The workload whose file would have the text `source`; **runs it**, as `load_workload` does.
+
+    Args:
+        path: the file, or what is to stand for it where there is none.
+        func: as for `load_workload`.
+
+    Raises:
+        WorkloadError: if the text does not run, or lacks one of its parts.
+    """
+    if not path.exists():
+        # docc asks `inspect` for the source of a kernel, which looks here for text without a file.
+        lines = source.splitlines(keepends=True)
+        linecache.cache[str(path.resolve())] = (len(source), None, lines, str(path))
     module = _execute(path, source)
     kernel = _kernel(module, path, func)
     initialize = getattr(module, "initialize", None)

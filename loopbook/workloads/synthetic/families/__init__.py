@@ -1,0 +1,1 @@
+"""One module for each family; every one defines `FAMILY`."""
