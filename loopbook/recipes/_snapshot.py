@@ -46,7 +46,8 @@ class Snapshot:
         for nest in nests:
             by_nest.pop(nest, None)
         by_nest.update(_by_nest(entries, hardware))
-        return Snapshot(changes.stamp, by_nest, hardware, list(store.encoders()))
+        encoders = store.encoders_now(self.encoders, sorted(changes.embedded))
+        return Snapshot(changes.stamp, by_nest, hardware, encoders)
 
 
 def _by_nest(

@@ -294,6 +294,23 @@ class Store:
         names = _words(self.name, (row[0] for row in rows))
         return {name: row[1] for name, row in zip(names, rows, strict=True)}
 
+    def encoders_now(self, before: list[str], changed: Sequence[str]) -> list[str]:
+        """The encoders after embeddings of some nests have changed, without counting them all."""
+        encoder = EMBEDDINGS.c.encoder
+        found: set[str] = set()
+        with self._database.reading() as connection:
+            for batch in _batches(changed):
+                nests = EMBEDDINGS.c.fingerprint.in_(batch)
+                rows = connection.execute(sa.select(encoder).distinct().where(nests)).all()
+                found.update(_words(self.name, (row[0] for row in rows)))
+            kept = [
+                one
+                for one in before
+                if one in found
+                or connection.execute(sa.select(encoder).where(encoder == one).limit(1)).first()
+            ]
+        return kept + sorted(found.difference(before))
+
     def misses(self) -> list[Miss]:
         """All misses, the most asked for first."""
         columns = [MISSES.c[name] for name in Miss._fields]

@@ -19,6 +19,7 @@ from loopbook.recipes.indexes.kind import Blocks, Mask
 
 _POINTS_PER_CELL = 40
 _ROUNDS = 8
+_MOST_CELLS = 8192
 _EXACT = 1024
 """Up to so many rows that pass a mask are all compared: as fast as probing, and loses none."""
 _BATCH = 1000
@@ -50,10 +51,11 @@ class Ivf:
         """Train on a sample, then add all.
 
         There are ``4 √count`` cells, so that finding the nearest cells and looking into them
-        grow alike. How many cells to probe is measured on the vectors themselves: the fewest
-        that find :data:`_RECALL` of the ten nearest.
+        grow alike; but no more than :data:`_MOST_CELLS`, for the time to build. How many cells to
+        probe is measured on the vectors themselves: the fewest that find :data:`_RECALL` of the
+        ten nearest.
         """
-        cells = max(1, min(round(4 * math.sqrt(count)), count // 8))
+        cells = max(1, min(round(4 * math.sqrt(count)), count // 8, _MOST_CELLS))
         index = _empty(_sample(blocks, count, cells * _POINTS_PER_CELL, seed), cells)
         for block in blocks():
             index.add(np.ascontiguousarray(block, np.float32))
@@ -89,25 +91,40 @@ class Ivf:
     def _search_masked(
         self, query: np.ndarray, k: int, mask: Mask
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Looks into cells until it has compared as many rows as a search without a mask would.
+        """Looks into the nearest cells that hold rows let through.
 
-        Where the mask lets few through, that takes more cells; where it empties whole cells,
-        because a machine has tuned some kinds of nests only, they are passed over.
+        It stops where the geometric mean of the rows let through and of all rows, in the cells so
+        far, is as many as a search without a mask compares. Measured on a million vectors: where
+        one row in a hundred passes, drawn evenly, that loses no recall against all cells at a
+        tenth of the time that it takes to compare as many rows; where a mask empties some cells
+        and leaves others whole, it compares as many, which recall needs there.
         """
         if k == 0:
             return np.zeros(0, np.float32), np.zeros(0, np.int64)
         if mask.count <= max(_EXACT, 4 * k):
             return nearest(self._vectors(mask.numbers), mask.numbers, query, k)
-        held = mask.memo.get(id(self))
-        if held is None:
-            cell_of_row = _faiss().vector_to_array(self._index.direct_map.array) >> 32
-            held = np.bincount(cell_of_row[mask.rows], minlength=self.cells)
-            mask.memo[id(self)] = held
-        cells = np.flatnonzero(held)
-        cells = cells[np.argsort(self._lengths[cells] - 2 * (self._centres[cells] @ query))]
-        wanted = max(4 * k, self._probes_for(k) * len(self) / self.cells)
-        enough = 1 + int(np.searchsorted(np.cumsum(held[cells]), wanted))
+        passing, held = self._counts(mask)
+        cells = np.flatnonzero(passing)
+        far = self._lengths - 2 * (self._centres @ query)
+        cells = cells[np.argsort(far[cells])]
+        passed, seen = np.cumsum(passing[cells]), np.cumsum(held[cells])
+        compared = self._probes_for(k) * len(self) / self.cells
+        enough = 1 + max(
+            int(np.searchsorted(np.sqrt(passed * seen), compared)),
+            int(np.searchsorted(passed, 4 * k)),
+        )
         return self._look_into(cells[:enough], query, k, mask)
+
+    def _counts(self, mask: Mask) -> tuple[np.ndarray, np.ndarray]:
+        """How many rows of each cell a mask lets through, and how many there are."""
+        counts = mask.memo.get(id(self))
+        if counts is None:
+            cell_of_row = _faiss().vector_to_array(self._index.direct_map.array) >> 32
+            counts = np.zeros((2, self.cells))
+            counts[0] = np.bincount(cell_of_row[mask.rows], minlength=self.cells)
+            counts[1] = np.bincount(cell_of_row, minlength=self.cells)
+            mask.memo[id(self)] = counts
+        return counts[0], counts[1]
 
     def _probes_for(self, k: int) -> int:
         return math.ceil(self.probes * max(1.0, k / _ASKED) ** 0.5)

@@ -10,6 +10,8 @@ from loopbook.recipes.indexes.column import Column
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
+_FEW = 16
+"""Up to so many names are compared one by one: faster than to search a sorted list for each row."""
 
 
 class Names:
@@ -49,8 +51,11 @@ class Names:
         if len(hashes) == 0:
             return np.zeros(0, np.int64)
         ours = self._hashes.values
-        place = np.searchsorted(hashes, ours).clip(max=len(hashes) - 1)
-        rows = np.flatnonzero(hashes[place] == ours)
+        if len(hashes) <= _FEW:
+            rows = np.flatnonzero(np.logical_or.reduce([ours == one for one in set(hashes)]))
+        else:
+            place = np.searchsorted(hashes, ours).clip(max=len(hashes) - 1)
+            rows = np.flatnonzero(hashes[place] == ours)
         # Two names may share a hash.
         wanted = set(packed.tolist())
         same = [name in wanted for name in self._names.values[rows].tolist()]
