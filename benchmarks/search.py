@@ -27,6 +27,7 @@ import multiprocessing
 import os
 import resource
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +35,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from benchmarks.clustered import Families  # noqa: E402
 
 K = 10
 SEED = 1
@@ -58,7 +65,7 @@ _COLUMNS = {
 }
 
 
-def rows_of(families: Any) -> Callable[[], Iterator[tuple[list[str], np.ndarray, list[Any]]]]:
+def rows_of(families: Families) -> Callable[[], Iterator[tuple[list[str], np.ndarray, list[Any]]]]:
     """Names, vectors and tags, as a book's store gives them."""
 
     def rows() -> Iterator[tuple[list[str], np.ndarray, list[Any]]]:
@@ -88,8 +95,6 @@ def exact(size: int, count: int, cores: int) -> list[list[list[str]]]:
     _use(cores)
     import faiss
 
-    from benchmarks.clustered import Families
-
     families = Families(size, SEED)
     queries = families.queries(count)
     heaps = [faiss.ResultHeap(len(queries), K) for _ in range(2)]
@@ -109,7 +114,6 @@ def exact(size: int, count: int, cores: int) -> list[list[list[str]]]:
 def build(size: int, path: str, cores: int) -> dict[str, Any]:
     """Build and save; runs in a process of its own."""
     _use(cores)
-    from benchmarks.clustered import Families
     from loopbook.recipes.index import VectorIndex
 
     families = Families(size, SEED)
@@ -128,7 +132,6 @@ def build(size: int, path: str, cores: int) -> dict[str, Any]:
 def search(size: int, path: str, answers: list[list[list[str]]]) -> dict[str, Any]:
     """Load and search; runs in a process of its own."""
     _use(1)
-    from benchmarks.clustered import Families
     from loopbook.recipes.index import VectorIndex
     from loopbook.recipes.indexes import ivf
 
@@ -170,11 +173,10 @@ def peer(name: str, size: int, answers: list[list[str]], cores: int) -> dict[str
     _use(cores)
     import faiss
 
-    from benchmarks.clustered import Families
-
     families = Families(size, SEED)
     queries, d, cells = families.queries(len(answers)), families.dimension, round(4 * size**0.5)
     vectors = np.concatenate(list(families.blocks()))
+    index: Any
     efforts = [0]
     before, begun = _resident_mb(), time.perf_counter()
     if name.startswith("HNSW"):
@@ -208,10 +210,7 @@ def peer(name: str, size: int, answers: list[list[str]], cores: int) -> dict[str
 
 
 def _use(cores: int) -> None:
-    usable = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, usable[-cores:])
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[name] = str(min(cores, len(usable)))
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
 
 
 def _resident_mb() -> float:
@@ -221,8 +220,10 @@ def _resident_mb() -> float:
     raise OSError("the system doesn't say how much memory is resident")
 
 
-def _alone(task: Callable[..., Any], *given: object) -> Any:
-    """A function's result, from a fresh process."""
+def _alone(cores: int, task: Callable[..., Any], *given: object) -> Any:
+    """A function's result, from a fresh process on so many cores."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = str(min(cores, len(os.sched_getaffinity(0))))
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(task, given)
 
@@ -240,12 +241,12 @@ def main() -> None:
     for size in map(int, options.sizes):
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             path = str(Path(folder) / "index.faiss")
-            answers = _alone(exact, size, options.queries, options.cores)
-            row = {"vectors": size} | _alone(build, size, path, options.cores)
-            rows.append(row | _alone(search, size, path, answers))
+            answers = _alone(options.cores, exact, size, options.queries, options.cores)
+            row = {"vectors": size} | _alone(options.cores, build, size, path, options.cores)
+            rows.append(row | _alone(1, search, size, path, answers))
         if options.peers and size <= _PEERS_UP_TO:
             for name in _PEERS:
-                rows.append(_alone(peer, name, size, answers[0], options.cores))
+                rows.append(_alone(options.cores, peer, name, size, answers[0], options.cores))
     if options.json:
         print(json.dumps(rows))
         return
