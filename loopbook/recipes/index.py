@@ -224,7 +224,15 @@ class VectorIndex:
                 built=about["built"],
                 stamp=about["stamp"],
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError):
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            ImportError,
+            RuntimeError,
+        ):
             return None
 
     def _mask(self, wanted: frozenset[Tag] | None) -> Mask | None:
