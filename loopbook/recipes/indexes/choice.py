@@ -16,6 +16,7 @@ vectors   kind                    recall  median      build
 10^6      inverted lists          0.998   0.25 ms     40 to 70 s
 10^6      HNSW, 32 links          0.997   0.15 ms     390 s
 10^6      lists of 8-bit vectors  0.96    0.16 ms     45 s
+10^7      inverted lists          0.999   1.3 ms      15 min
 ========  ======================  ======  ==========  ========
 
 Up to ten thousand vectors a full comparison takes less than a look-up takes elsewhere, is exact,
@@ -23,7 +24,7 @@ and loads no library. Beyond, HNSW graphs (Malkov and Yashunin, TPAMI 2020) are 
 than inverted lists, but take six to ten times longer to build and twice the memory (78 against
 36 MB for a hundred thousand), and under a filter they walk through nodes that don't count. 8-bit
 vectors, also relative to their cell's centre, lose three neighbours in a hundred, whatever the
-effort; half-precision ones two in a thousand.
+effort; half-precision ones two in a thousand. Ten million take 3.1 GB, names and tags included.
 """
 
 from __future__ import annotations

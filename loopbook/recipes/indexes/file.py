@@ -61,7 +61,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         ValueError: it is damaged, or is something else.
     """
     # An empty file can't be mapped, which NumPy says with a ValueError.
-    data = np.memmap(path, np.uint8, mode="r")
+    data = np.memmap(path, np.uint8, mode="r").view(np.ndarray)
     start = len(_MAGIC) + _LENGTH.size
     end = len(data) - _SUM.size
     if end < start or data[: len(_MAGIC)].tobytes() != _MAGIC:

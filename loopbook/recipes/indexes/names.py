@@ -15,11 +15,14 @@ _FEW = 16
 
 
 class Names:
-    """UTF-8 names of equal width, with a 64-bit hash each to find them by."""
+    """UTF-8 names of equal width, with a 64-bit hash each to find them by.
+
+    A search only reads names by row: hashes are made when a name is first looked for.
+    """
 
     def __init__(self, names: np.ndarray) -> None:
         self._names = Column(names)
-        self._hashes = Column(_hashes(names))
+        self._hashes: Column | None = None
 
     @classmethod
     def of(cls, names: Sequence[str]) -> Names:
@@ -42,7 +45,8 @@ class Names:
             self._names = Column(here.astype(packed.dtype))
         packed = packed.astype(self._names.values.dtype, copy=False)
         self._names.append(packed)
-        self._hashes.append(_hashes(packed))
+        if self._hashes is not None:
+            self._hashes.append(_hashes(packed))
 
     def rows_of(self, names: Sequence[str]) -> np.ndarray:
         """All rows that carry one of these names, in no particular order."""
@@ -50,6 +54,8 @@ class Names:
         hashes = np.sort(_hashes(packed))
         if len(hashes) == 0:
             return np.zeros(0, np.int64)
+        if self._hashes is None:
+            self._hashes = Column(_hashes(self._names.values))
         ours = self._hashes.values
         if len(hashes) <= _FEW:
             rows = np.flatnonzero(np.logical_or.reduce([ours == one for one in set(hashes)]))
