@@ -156,6 +156,18 @@ def test_a_vector_that_fits_no_encoder_is_refused(book):
     assert len(book.nearest(vector(1), encoder="second")) == 1
 
 
+def test_encoders_that_come_and_go_are_noticed(book):
+    book.add(record(1), embedding(1))
+    assert len(book.nearest(vector(1))) == 1
+    book.add(record(2), embedding(2, "second"))
+    with pytest.raises(InputError, match="first, second: name the encoder"):
+        book.nearest(vector(1))
+    book.delete(record(1).id)
+    assert [one.record for one in book.nearest(vector(2))] == [record(2)]
+    book.delete(record(2).id)
+    assert book.nearest(vector(2)) == []
+
+
 def test_nests_to_embed_anew_are_listed(book):
     book.add(record(1), embedding(1))
     book.add(record(2))

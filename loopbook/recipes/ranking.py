@@ -10,6 +10,7 @@ import numpy as np
 from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.index import VectorIndex
+from loopbook.recipes.indexes.tags import Tag
 from loopbook.recipes.store import Entry
 
 HARDWARE_WEIGHT = 0.1
@@ -18,6 +19,9 @@ HARDWARE_WEIGHT = 0.1
 The unit vectors of nests of one kind lie within some tenths of each other; AVX2 and AVX-512 are 1
 apart. A recipe for the same kind of nest from the other machine should still come before one for
 another kind of nest from this machine. Chosen, not learnt."""
+
+_GROUPS = 8
+"""Machines are searched in so many groups at most: each takes a search of its own."""
 
 Kernels = Callable[[str], bool] | Collection[str] | None
 
@@ -47,8 +51,9 @@ def rank(
     """The ``k`` best of all records that pass the filters; see
     :meth:`loopbook.recipes.book.Book.nearest` for the arguments.
 
-    No record is lost to the filters: more and more nests are asked of the index, until ``k``
-    records are found and none further out could come before them, or the index is exhausted.
+    No record is lost to the filters. Machines are taken in turn, the nearest first: of the nests
+    tuned for the target on such a machine the nearest are asked of the index, more and more, until
+    ``k`` records are found and none further out could come before them, or there are no more.
     """
     apart = {
         key: profile.distance(hardware) if hardware else 0.0
@@ -56,29 +61,63 @@ def rank(
     }
     excluded = _test_of(exclude)
     found: list[Ranked] = []
-    seen, asked = 0, 4 * k
-    while True:
-        fingerprints, distances = index.search(vector, asked)
-        for fingerprint, distance in zip(fingerprints[seen:], distances[seen:], strict=True):
-            fitting = [
-                Ranked(
-                    distance + HARDWARE_WEIGHT * apart[entry.hardware_id],
-                    -entry.speedup,
-                    entry.id,
-                    distance,
-                    apart[entry.hardware_id],
-                    entry,
-                )
-                for entry in snapshot.by_nest.get(fingerprint, ())
-                if (target is None or entry.target == target) and not excluded(entry.kernel)
-            ]
-            found += _distinct(sorted(fitting), per_nest)
-        found.sort()
-        # Whatever the index has yet to show is at least as far as the last nest that it showed.
-        complete = len(found) >= k and found[k - 1].score <= distances[-1]
-        if complete or len(fingerprints) == len(index):
-            return found[:k]
-        seen, asked = len(fingerprints), 4 * asked
+    seen: set[str] = set()
+
+    def look_at(fingerprint: str, distance: float) -> None:
+        fitting = [
+            Ranked(
+                distance + HARDWARE_WEIGHT * apart[entry.hardware_id],
+                -entry.speedup,
+                entry.id,
+                distance,
+                apart[entry.hardware_id],
+                entry,
+            )
+            for entry in snapshot.by_nest.get(fingerprint, ())
+            if (target is None or entry.target == target) and not excluded(entry.kernel)
+        ]
+        found.extend(_distinct(sorted(fitting), per_nest))
+
+    for least, tags in _groups(index.tags, apart, target):
+        asked = 2 * k
+        while not _complete(found, k, HARDWARE_WEIGHT * least):
+            fingerprints, distances = index.search(vector, asked, tags)
+            for fingerprint, distance in zip(fingerprints, distances, strict=True):
+                if fingerprint not in seen:
+                    seen.add(fingerprint)
+                    look_at(fingerprint, distance)
+            found.sort()
+            # What this group has yet to show is at least as far as the last nest that it showed.
+            if len(fingerprints) < asked:
+                break
+            if _complete(found, k, distances[-1] + HARDWARE_WEIGHT * least):
+                break
+            asked *= 4
+    return found[:k]
+
+
+def _groups(
+    tags: frozenset[Tag], apart: dict[str, float], target: str | None
+) -> list[tuple[float, frozenset[Tag] | None]]:
+    """How far the nearest machine of each group is, and the group's tags; the nearest group first.
+
+    None stands for all tags: the index then needs no filter.
+    """
+    fitting = [tag for tag in tags if target in (None, tag[0]) and tag[1] in apart]
+    far = sorted({apart[machine] for _, machine in fitting})
+    if len(far) == 1 and len(fitting) == len(tags):
+        return [(far[0], None)]
+    groups = []
+    for some in np.array_split(np.array(far), min(len(far), _GROUPS) or 1):
+        if len(some):
+            within = (tag for tag in fitting if some[0] <= apart[tag[1]] <= some[-1])
+            groups.append((float(some[0]), frozenset(within)))
+    return groups
+
+
+def _complete(found: list[Ranked], k: int, least: float) -> bool:
+    """Whether nothing that scores ``least`` or more could come among the first ``k``."""
+    return len(found) >= k and found[k - 1].score <= least
 
 
 def _distinct(ranked: list[Ranked], limit: int) -> list[Ranked]:

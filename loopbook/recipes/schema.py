@@ -83,6 +83,20 @@ MISSES = sa.Table(
 )
 """Nests that were asked for and not found: what to tune next."""
 
+CHANGES = sa.Table(
+    "changes",
+    TABLES,
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("before", sa.String(32), nullable=False, index=True),
+    sa.Column("stamp", sa.String(32), nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
+    sa.Column("nests", sa.Text, nullable=False),
+)
+"""The latest changes: stamps before and after, and JSON ``[fingerprints whose embeddings changed,
+fingerprints whose records changed]``. Not part of the layout's version: a book may come without,
+gets it when it is next written to, and a loopbook that doesn't know it does no harm; see
+:mod:`loopbook.recipes._log`."""
+
 
 def _add_speedup_and_misses(connection: sa.Connection) -> None:
     """Version 1 kept the speedup only inside the measurements, and no misses."""
@@ -130,6 +144,7 @@ def upgrade(connection: sa.Connection) -> None:
     """Bring an older book to :data:`VERSION`, inside the transaction that the caller opened."""
     for migrate in MIGRATIONS[version(connection) - 1 :]:
         migrate(connection)
+    CHANGES.create(connection, checkfirst=True)
     write_meta(connection, "schema", str(VERSION))
     write_meta(connection, "stamp", new_stamp())
 

@@ -144,6 +144,7 @@ def pack(engine: sa.Engine, target: Path) -> None:
             try:
                 copy.execute("PRAGMA journal_mode=DELETE")
                 copy.execute("DELETE FROM misses")
+                copy.execute("DROP TABLE IF EXISTS changes")
                 copy.execute("VACUUM")
             finally:
                 copy.close()

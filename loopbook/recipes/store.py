@@ -6,7 +6,9 @@ method that changes something is one transaction.
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +18,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from loopbook.errors import BookError, InputError
-from loopbook.recipes import schema
+from loopbook.recipes import _log, schema
+from loopbook.recipes._log import Changes
 from loopbook.recipes._rows import embedding_of, insert_record, put_embedding, readable, record_of
 from loopbook.recipes.connect import Database, open_database
 from loopbook.recipes.embedding import Embedding, from_bytes
@@ -27,6 +30,10 @@ from loopbook.recipes.sqlite_file import pack
 
 # SQLite takes 999 variables in one statement in its oldest form still around.
 _BATCH = 500
+_PAGE = 8192
+
+Rows = tuple[list[str], np.ndarray, list[frozenset[tuple[str, str]]]]
+"""Fingerprints, their vectors, and what their records are for: targets, ids of hardware."""
 
 
 class Entry(NamedTuple):
@@ -114,22 +121,30 @@ class Store:
         Returns:
             How many records are new.
         """
-        new = changed = 0
+        new = 0
+        embedded: set[str] = set()
+        recorded: set[str] = set()
         with self._database.writing() as connection:
             for record, embeddings in items:
-                new += insert_record(connection, record)
+                if insert_record(connection, record):
+                    new += 1
+                    recorded.add(record.fingerprint)
                 for embedding in embeddings:
-                    changed += put_embedding(connection, record.fingerprint, embedding)
-            if new or changed:
-                schema.write_meta(connection, "stamp", schema.new_stamp())
+                    if put_embedding(connection, record.fingerprint, embedding):
+                        embedded.add(record.fingerprint)
+            if recorded or embedded:
+                _log.note(connection, embedded, recorded)
         return new
 
     def add_embeddings(self, items: Iterable[tuple[str, Embedding]]) -> None:
         """Add or replace embeddings by fingerprint: all or, on any error, none."""
+        embedded = set()
         with self._database.writing() as connection:
             for fingerprint, embedding in items:
-                put_embedding(connection, fingerprint, embedding)
-            schema.write_meta(connection, "stamp", schema.new_stamp())
+                if put_embedding(connection, fingerprint, embedding):
+                    embedded.add(fingerprint)
+            if embedded:
+                _log.note(connection, embedded, ())
 
     def delete(self, record_id: str) -> bool:
         """Remove a record and what only it used; False if there is none of that id."""
@@ -147,7 +162,8 @@ class Store:
                 value = row._mapping[column.name]
                 if not connection.execute(sa.select(column).where(column == value).limit(1)).all():
                     connection.execute(sa.delete(own.table).where(own == value))
-            schema.write_meta(connection, "stamp", schema.new_stamp())
+            fingerprint = row._mapping["fingerprint"]
+            _log.note(connection, [fingerprint], [fingerprint])
         return True
 
     def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
@@ -166,11 +182,23 @@ class Store:
 
     # Reading
 
-    def entries(self) -> list[Entry]:
-        """All records, shortly, in order of id."""
-        columns = [RECORDS.c[name] for name in Entry._fields]
+    def changes_since(self, stamp: str) -> Changes | None:
+        """What changed since the book had this stamp; None if that is no longer known."""
+        with self._database.reading() as connection, readable(self.name):
+            return _log.since(connection, stamp)
+
+    def entries(self, fingerprints: Sequence[str] | None = None) -> list[Entry]:
+        """All records, or those of some nests, shortly, in order of id."""
+        query = sa.select(*(RECORDS.c[name] for name in Entry._fields))
         with self._database.reading() as connection:
-            rows = connection.execute(sa.select(*columns).order_by(RECORDS.c.id)).all()
+            if fingerprints is None:
+                rows = connection.execute(query.order_by(RECORDS.c.id)).all()
+            else:
+                found = (
+                    connection.execute(query.where(RECORDS.c.fingerprint.in_(batch))).all()
+                    for batch in _batches(fingerprints)
+                )
+                rows = sorted((row for part in found for row in part), key=lambda row: str(row[0]))
         entries = [Entry(*row) for row in rows]
         with readable(self.name):
             for entry in entries:
@@ -213,26 +241,49 @@ class Store:
                     found[row.fingerprint] = embedding_of(self.name, row)
         return found
 
-    def vectors(self, encoder: str) -> tuple[str, list[str], np.ndarray]:
-        """All nest vectors of one encoder.
+    def vectors(self, encoder: str, fingerprints: Sequence[str] | None = None) -> Iterator[Rows]:
+        """The nest vectors of one encoder, or those of some nests; some thousands at a time.
 
-        Returns:
-            The stamp of the state read, the fingerprints, and their vectors, shape ``(n, d)``.
+        Yields:
+            Fingerprints, their vectors, shape ``(n, d)``, and for each what its records are for.
+            Each batch is read by itself: changes in between may or may not show.
         """
-        query = (
-            sa.select(EMBEDDINGS.c.fingerprint, EMBEDDINGS.c.dimension, EMBEDDINGS.c.nest)
-            .where(EMBEDDINGS.c.encoder == encoder)
-            .order_by(EMBEDDINGS.c.fingerprint)
-        )
+        columns = (EMBEDDINGS.c.fingerprint, EMBEDDINGS.c.dimension, EMBEDDINGS.c.nest)
+        query = sa.select(*columns).where(EMBEDDINGS.c.encoder == encoder)
+        if fingerprints is not None:
+            wheres = [EMBEDDINGS.c.fingerprint.in_(batch) for batch in _batches(fingerprints)]
+            batches = (query.where(where) for where in wheres)
+        else:
+            batches = itertools.repeat(query.order_by(EMBEDDINGS.c.fingerprint).limit(_PAGE))
+        last: str | None = None
+        for batch in batches:
+            if last is not None and fingerprints is None:
+                batch = batch.where(EMBEDDINGS.c.fingerprint > last)
+            with self._database.reading() as connection:
+                rows = connection.execute(batch).all()
+                if not rows:
+                    if fingerprints is None:
+                        return
+                    continue
+                names = _words(self.name, (row.fingerprint for row in rows))
+                tags = _tags(connection, names)
+            with readable(self.name):
+                data = b"".join(row.nest for row in rows)
+                vectors = from_bytes(data, len(rows), rows[0].dimension)
+            yield names, vectors, [tags.get(name, frozenset()) for name in names]
+            last = names[-1]
+
+    def tags(self, fingerprints: Sequence[str]) -> dict[str, frozenset[tuple[str, str]]]:
+        """For each nest with records, what they are for: target and id of the hardware."""
         with self._database.reading() as connection:
-            stamp = schema.read_meta(connection, "stamp") or ""
+            return _tags(connection, fingerprints)
+
+    def embedded(self, encoder: str) -> set[str]:
+        """The nests that an encoder has embedded."""
+        query = sa.select(EMBEDDINGS.c.fingerprint).where(EMBEDDINGS.c.encoder == encoder)
+        with self._database.reading() as connection:
             rows = connection.execute(query).all()
-        if not rows:
-            return stamp, [], np.zeros((0, 0), np.float32)
-        fingerprints = _words(self.name, (row.fingerprint for row in rows))
-        with readable(self.name):
-            data = b"".join(row.nest for row in rows)
-            return stamp, fingerprints, from_bytes(data, len(rows), rows[0].dimension)
+        return set(_words(self.name, (row.fingerprint for row in rows)))
 
     def encoders(self) -> dict[str, int]:
         """How many nests each encoder has embedded, most first."""
@@ -242,6 +293,23 @@ class Store:
             rows = connection.execute(query.order_by(count.desc(), EMBEDDINGS.c.encoder)).all()
         names = _words(self.name, (row[0] for row in rows))
         return {name: row[1] for name, row in zip(names, rows, strict=True)}
+
+    def encoders_now(self, before: list[str], changed: Sequence[str]) -> list[str]:
+        """The encoders after embeddings of some nests have changed, without counting them all."""
+        encoder = EMBEDDINGS.c.encoder
+        found: set[str] = set()
+        with self._database.reading() as connection:
+            for batch in _batches(changed):
+                nests = EMBEDDINGS.c.fingerprint.in_(batch)
+                rows = connection.execute(sa.select(encoder).distinct().where(nests)).all()
+                found.update(_words(self.name, (row[0] for row in rows)))
+            kept = [
+                one
+                for one in before
+                if one in found
+                or connection.execute(sa.select(encoder).where(encoder == one).limit(1)).first()
+            ]
+        return kept + sorted(found.difference(before))
 
     def misses(self) -> list[Miss]:
         """All misses, the most asked for first."""
@@ -270,6 +338,18 @@ class Store:
         if self.path is None:
             raise BookError(f"book {self.name} is no file: export it, import that into a file")
         pack(self._database.engine, Path(target))
+
+
+def _tags(
+    connection: sa.Connection, fingerprints: Sequence[str]
+) -> dict[str, frozenset[tuple[str, str]]]:
+    found: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    columns = (RECORDS.c.fingerprint, RECORDS.c.target, RECORDS.c.hardware_id)
+    for batch in _batches(fingerprints):
+        query = sa.select(*columns).distinct().where(RECORDS.c.fingerprint.in_(batch))
+        for fingerprint, target, hardware_id in connection.execute(query):
+            found[fingerprint].add((target, hardware_id))
+    return {fingerprint: frozenset(tags) for fingerprint, tags in found.items()}
 
 
 def _words(book: str, values: Iterable[Any]) -> list[str]:
