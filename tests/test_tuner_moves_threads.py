@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from sdfg_kit import bench_of, nests_of, random
+from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
 from test_tuner_moves_stencil import FIELDS, GRIDS, SQUARES, driven, heat, seidel
 
 from loopbook.recipes.recipe import Recipe
 from loopbook.tuner.moves import Surroundings, openings
-from loopbook.tuner.moves.threads import threaded
+from loopbook.tuner.moves.threads import buffered, threaded
 
 AROUND = Surroundings("openmp", 8, l2_bytes=1 << 20, threads=2)
 
@@ -55,3 +55,37 @@ def test_there_are_time_tiles_for_every_thread():
     tiles = [r[0].args for r in openings(nest, around) if r and r[0].op == "time_waves"]
     assert tiles
     assert all(args[1:3] == (3, 2) for args in tiles)
+
+
+PACKED = """\
+tile L0 4
+tile L1 16
+tile L2 64
+interchange L0 L1.tile
+interchange L1 L2.tile
+interchange L1 L2
+interchange L0.tile L1.tile
+interchange L0 L2.tile
+interchange L0 L2
+interchange L0.tile L2.tile
+stage L0.tile A1 in
+stage L2 A2 out
+pad L1
+peel L0
+vectorize L1*
+unroll L0*"""
+
+
+def test_packed_tiles_are_buffered_for_threads(tmp_path):
+    """docc refuses threads around what it has staged; what is buffered runs in them."""
+    recipes = [Recipe(tuple(steps)) for steps in threaded(Recipe.parse(PACKED).steps, 2)]
+    wanted = PACKED.replace("stage L0.tile A1 in", "buffer L0.tile L2 L1")
+    wanted = wanted.replace("stage L2 A2 out", "buffer L2 L0 L1") + "\nparallel L1.tile"
+    assert Recipe.parse(wanted) in recipes
+    assert Recipe.parse(PACKED + "\nparallel L1.tile") in recipes
+    sizes = [matmul_args(9, 37, 70), matmul_args(4, 16, 64), matmul_args(5, 17, 3)]
+    check_recipe(matmul, sizes, steps(wanted), tmp_path, "openmp")
+
+
+def test_other_recipes_are_not_buffered():
+    assert buffered(Recipe.parse("tile L0 4\nstage L2 A2 out\nvectorize L1\nunroll L0").steps) == []

@@ -37,4 +37,25 @@ def threaded(steps: Sequence[Step], threads: int) -> list[Steps]:
     tiled = [f"{s.args[0]}.tile" for s in steps if s.op in ("tile", "sink")]
     blocked = [f"{name}.tile" for s in steps if s.op == "block" for name in s.args[1::-1]]
     outer = list(dict.fromkeys([*tiled, *blocked, "L0"]))
-    return [[*steps, step("parallel", name)] for name in outer[:MOST]]
+    return [
+        [*variant, step("parallel", name)]
+        for variant in (*buffered(steps), steps)
+        for name in outer[:MOST]
+    ]
+
+
+def buffered(steps: Sequence[Step]) -> list[Steps]:
+    """The packed tiles of a matrix product, staged in a way that clang keeps in registers also in
+    the body of an OpenMP loop: see `loopbook.tuner.moves.registers`. Empty for other recipes."""
+    packed = [s for s in steps if s.op == "stage" and s.args[2:] == ("in",)]
+    summed = [s for s in steps if s.op == "stage" and s.args[2:] == ("out",)]
+    inner = {s.op: str(s.args[0]).rstrip("*") for s in steps if s.op in ("vectorize", "unroll")}
+    if len(packed) != 1 or len(summed) != 1 or len(inner) != 2:
+        return []
+    reduction = str(summed[0].args[0])
+    tiles, row, column = str(packed[0].args[0]), inner["unroll"], inner["vectorize"]
+    made = {
+        packed[0]: step("buffer", tiles, reduction, column),
+        summed[0]: step("buffer", reduction, row, column),
+    }
+    return [[made.get(s, s) for s in steps]]
