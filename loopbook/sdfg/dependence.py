@@ -14,7 +14,7 @@ that no index reaches into the next row; where they do not, the accesses count a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 
 from loopbook.errors import DependenceError, IllegalStepError, SdfgError
@@ -70,10 +70,10 @@ def check_order(
     index = _Indexing(frozenset(variables), domains)
 
     def one(form: Linear) -> dict[str, int]:
-        return {f"{n}'1" if n in inner else n: factor for n, factor in form.items()}
+        return _marked(form, inner, "'1")
 
     def two(form: Linear) -> dict[str, int]:
-        return {f"{n}'2" if n in inner else n: factor for n, factor in form.items()}
+        return _marked(form, inner, "'2")
 
     for first, second in product(old, old):
         was = _earlier(_mapped(old[first], one), _mapped(old[second], two))
@@ -119,16 +119,16 @@ def read_before_written(
     index = _Indexing(frozenset(inner | {o.variable for o in around}), domains)
 
     def one(form: Linear) -> dict[str, int]:
-        return {f"{n}'1" if n in inner else n: factor for n, factor in form.items()}
+        return _marked(form, inner, "'1")
 
     def two(form: Linear) -> dict[str, int]:
-        return {f"{n}'2" if n in inner else n: factor for n, factor in form.items()}
+        return _marked(form, inner, "'2")
 
     for writer, reader in product(places, places):
         earlier = _earlier(_mapped(places[writer], one), _mapped(places[reader], two))
         inside = [one(f) for f in domains[writer]] + [two(f) for f in domains[reader]]
         for x, y in product(writer.touches, reader.touches):
-            here = [expr.normal_form(text) for text in y.subset] == list(subset)
+            here = expr.normal_forms(y.subset) == tuple(subset)
             if not (x.write and x.container == container == y.container and here):
                 continue
             same = index.meeting(writer, x, reader, y)
@@ -172,15 +172,16 @@ def keep_apart(
     domains = {s: domain([*around, *path]) for s, path in found}
     variables = outer.union(*({loop.variable for loop in path} for _, path in found))
     index = _Indexing(frozenset(variables), domains)
+    inner = variables - outer
 
     def uses(subset: Subset) -> Iterator[tuple[Statement, Touch]]:
         for statement, _ in found:
             for touch in dict.fromkeys(statement.touches):
-                if touch.container == container and _normal(touch.subset) == subset:
+                if touch.container == container and expr.normal_forms(touch.subset) == subset:
                     yield statement, touch
 
     def renamed(form: Linear, mark: str) -> dict[str, int]:
-        return {f"{n}{mark}" if n in variables - outer else n: f for n, f in form.items()}
+        return _marked(form, inner, mark)
 
     for (first, x), (second, y) in product(uses(one), uses(two)):
         same = [
@@ -194,8 +195,9 @@ def keep_apart(
     return True
 
 
-def _normal(subset: Subset) -> Subset:
-    return tuple(expr.normal_form(text) for text in subset)
+def _marked(form: Linear, names: Collection[str], mark: str) -> dict[str, int]:
+    """The form with a mark on these variables, to tell two runs of a statement apart."""
+    return {f"{n}{mark}" if n in names else n: factor for n, factor in form.items()}
 
 
 def domain(loops: Iterable[LoopNode]) -> list[Linear]:

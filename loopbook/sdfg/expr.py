@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from loopbook.errors import SdfgError
@@ -133,6 +133,11 @@ def normal_form(text: str, rename: Callable[[str], str] = str) -> str:
         return _render(parse(text), rename)
     except RecursionError:
         raise SdfgError(f"the index expression {text[:60]!r} is nested too deeply") from None
+
+
+def normal_forms(texts: Iterable[str]) -> tuple[str, ...]:
+    """The `normal_form` of each, such as of the indices of a subset."""
+    return tuple(normal_form(text) for text in texts)
 
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {

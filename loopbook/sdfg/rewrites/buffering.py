@@ -123,7 +123,7 @@ def _held(scope: LoopNode, pair: Sequence[LoopNode], around: Sequence[LoopNode])
         if leaf.get("type") not in ("block", "assignment_block"):
             continue
         for touch in touches(leaf):
-            subset = tuple(expr.normal_form(text) for text in touch.subset)
+            subset = expr.normal_forms(touch.subset)
             subsets = found.setdefault(touch.container, {})
             subsets[subset] = subsets.get(subset, False) or touch.write
     written = {container for container, subsets in found.items() if any(subsets.values())}
@@ -278,7 +278,7 @@ def _redirect(draft: Draft, root: Json, array: Reference, local: Reference) -> N
         for edge in flow["edges"]:
             for end in ("src", "dst"):
                 node = nodes[edge[end]]
-                subset = tuple(expr.normal_form(text) for text in edge["subset"])
+                subset = expr.normal_forms(edge["subset"])
                 if node.get("data") != array[0] or subset != array[1]:
                     continue
                 if edge[end] not in moved:

@@ -35,7 +35,7 @@ def hoist(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     found: dict[tuple[str, Subset], list[tuple[Json, Json]]] = {}
     for flow, edge in _loads(loop.element):
         source = next(n for n in flow["nodes"] if n["element_id"] == edge["src"])
-        subset = tuple(expr.normal_form(text) for text in edge["subset"])
+        subset = expr.normal_forms(edge["subset"])
         if changing.isdisjoint(s for text in subset for s in expr.symbols(text)):
             found.setdefault((source["data"], subset), []).append((flow, edge))
     place = region.place(loops[0])
@@ -85,7 +85,7 @@ def _loads(root: Json) -> Iterator[tuple[Json, Json]]:
 def _kept(loop: LoopNode, around: Sequence[LoopNode], array: str, subset: Subset) -> bool:
     """Whether the loop writes to no element that it reads there."""
     written = {
-        tuple(expr.normal_form(text) for text in touch.subset)
+        expr.normal_forms(touch.subset)
         for statement, _ in statements(loop)
         for touch in statement.touches
         if touch.write and touch.container == array
