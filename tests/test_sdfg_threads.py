@@ -10,8 +10,10 @@ import pytest
 from sdfg_kit import check_recipe, matmul, matmul_args, random, steps
 
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.build import transform
+from loopbook.sdfg.build import build_baseline, build_tuned, transform
+from loopbook.sdfg.run import Binding
 from loopbook.sdfg.threads import improve_threads
+from loopbook.workloads import polybench
 
 
 def triangle(A, C, scale):
@@ -118,3 +120,15 @@ def test_a_single_thread_leaves_what_a_step_gave_threads():
 def test_numbers_are_right_with_a_single_thread(recipe, tmp_path):
     sizes = [[random(n, m), np.zeros((n, n))] for n, m in ((9, 7), (4, 12), (13, 3))]
     check_recipe(halves, sizes, steps(recipe), tmp_path, "openmp")
+
+
+def test_what_functions_are_given_keeps_its_value(tmp_path):
+    """Two of its loops take the root of the same scalar."""
+    workload = polybench.load("correlation")
+    args = workload.arguments("SMALL")
+    text = frontend.trace(workload.kernel, args)
+    binding = Binding.of_function(workload.kernel, args, workload.results)
+    alone = binding.results(build_baseline(text, "sequential", tmp_path / "alone").library)
+    shared = build_tuned(text, "openmp", {5: steps("parallel L0")}, tmp_path / "shared")
+    for wanted, got in zip(alone, binding.results(shared.library), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)

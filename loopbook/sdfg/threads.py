@@ -89,7 +89,7 @@ def _separate(draft: Draft, loop: Json) -> None:
     """
     body, root = loop["root"], draft.document["root"]
     containers = draft.document["containers"]
-    scalars = {n for n in _changed(body, containers) if containers[n]["type"] == "scalar"}
+    scalars = {n for n in _set(body) if containers[n]["type"] == "scalar"}
     loop["root"] = {"children": []}
     shared = mentioned(root, scalars)
     loop["root"] = body
@@ -124,20 +124,26 @@ def _capture(draft: Draft, loop: Json) -> None:
     body["children"][:0] = copies
 
 
-def _changed(body: Json, containers: Json) -> set[str]:
-    """Scalars and pointers that the body itself sets, and all that its library nodes are given."""
+def _set(body: Json) -> set[str]:
+    """What the body itself gives values to: variables of loops, symbols, and ends of edges."""
     found: set[str] = set()
     for element in elements(body):
         if "indvar" in element:
             found.add(element["indvar"])
         found.update(a["symbol"] for a in element.get("assignments", ()))
+        found.update(target["data"] for _, _, target in _edges(element) if "data" in target)
+    return found
+
+
+def _changed(body: Json, containers: Json) -> set[str]:
+    """Scalars and pointers that the body itself sets, and all that its library nodes are given."""
+    found = {name for name in _set(body) if containers[name]["type"] == "scalar"}
+    for element in elements(body):
         for edge, source, target in _edges(element):
             ends = {end["data"] for end in (source, target) if "data" in end}
             if "library_node" in (source["type"], target["type"]):
                 found |= ends
-            elif "data" in target and (
-                edge["dst_conn"] == "ref" or containers[target["data"]]["type"] == "scalar"
-            ):
+            elif "data" in target and edge["dst_conn"] == "ref":
                 found.add(target["data"])
     return found
 
