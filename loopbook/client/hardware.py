@@ -32,9 +32,7 @@ def threads_of(target: str) -> int:
         return os.cpu_count() or 1
 
 
-def local_profile(
-    threads: int = 1, *, measured: bool = True, march: str = ""
-) -> HardwareProfile:
+def local_profile(threads: int = 1, *, measured: bool = True, march: str = "") -> HardwareProfile:
     """This machine, used with `threads` threads.
 
     Peak GFLOP/s and bandwidth are measured at the first call (about a second) and kept in the

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 from loopbook.client.fit import OPTIONAL
-from loopbook.errors import LoopbookError
-from loopbook.recipes.step import Step
+from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.sdfg import batch, program, scratch
 from loopbook.sdfg.batch import Source
-from loopbook.sdfg.build import BUILD_BYTES, Built
+from loopbook.sdfg.build import BUILD_BYTES, Built, Recipes
 from loopbook.sdfg.compiler import activate
 from loopbook.sdfg.run import RUN_SECONDS
 from loopbook.sdfg.trips import trip_counts
 from loopbook.sdfg.turns import Reading, Rounds, Turns
 from loopbook.sdfg.worker import Worker
 from loopbook.tuner.subject import Subject
+
+Result = TypeVar("Result")
 
 APPLY_SECONDS = 6.0
 """A recipe whose legality takes longer to decide is given up."""
@@ -37,6 +38,15 @@ ROUNDS = Rounds(most=9, seconds=0.12)
 
 TIMES_SLOWER = 40.0
 """A candidate that takes so many times longer than docc's own schedule is ended."""
+
+
+def patiently(function: Callable[[], Result]) -> Result:
+    """``function()``, once more if its time is up: that may be the fault of whatever else the
+    machine does."""
+    try:
+        return function()
+    except DeadlineError:
+        return function()
 
 
 class Bench:
@@ -52,7 +62,9 @@ class Bench:
         trips: nest position to how often its loops run.
     """
 
-    def __init__(self, subject: Subject, presets: Sequence[str], least_s: float, target: str) -> None:
+    def __init__(
+        self, subject: Subject, presets: Sequence[str], least_s: float, target: str
+    ) -> None:
         """
         Args:
             presets: smallest first; the first one at which docc's own schedule takes `least_s`
@@ -64,7 +76,7 @@ class Bench:
         self.target = target
         self._folder = scratch.make()
         self._numbers = count()
-        self.usage = Counter[str]()
+        self.usage: dict[str, float] = {}
         activate()
         silent = batch.silent_compiler(self._folder / "silent")
         self._silent = silent
@@ -116,11 +128,13 @@ class Bench:
         self._turns = turns
         fastest = {place: min(runs) for place, runs in reading.times.nests.items()}
         total = sum(fastest.values()) or 1.0
-        self.shares = {nest.position: fastest.get(nest.position, 0.0) / total for nest in self.nests}
+        self.shares = {
+            nest.position: fastest.get(nest.position, 0.0) / total for nest in self.nests
+        }
         symbols = subject.symbols(arguments)
         self.trips = {nest.position: trip_counts(nest, symbols) for nest in self.nests}
 
-    def write(self, recipes: dict[int, tuple[Step, ...]]) -> Source:
+    def write(self, recipes: Recipes) -> Source:
         """Apply recipes and write the sources. Steps in `loopbook.client.fit.OPTIONAL` that do not
         fit are left out.
 
@@ -129,16 +143,20 @@ class Bench:
             RunError: docc crashed or hung.
         """
         with self._counted("applying"):
-            self._writer.send(
-                self._silent,
-                self.text,
-                self.target,
-                recipes,
-                self._new_folder(),
-                OPTIONAL,
-                seconds=APPLY_SECONDS,
-            )
-            return self._writer.receive()
+            return patiently(lambda: self._write(recipes))
+
+    def _write(self, recipes: Recipes) -> Source:
+        folder = self._new_folder()
+        self._writer.send(
+            self._silent,
+            self.text,
+            self.target,
+            recipes,
+            folder,
+            OPTIONAL,
+            seconds=APPLY_SECONDS,
+        )
+        return self._writer.receive()
 
     def measure(self, sources: Sequence[Source], march: str) -> list[Reading]:
         """Compile and measure, each in turn with the program without recipes.
@@ -155,7 +173,7 @@ class Bench:
         group = [self._plain, *sources]
         try:
             with self._counted("compiling"):
-                library = self._compile(group, march)
+                library = patiently(lambda: self._compile(group, march))
         except LoopbookError as error:
             if len(sources) == 1:
                 return [Reading(error=error)]
@@ -176,7 +194,7 @@ class Bench:
         try:
             yield
         finally:
-            self.usage[what] += time.monotonic() - begun
+            self.usage[what] = self.usage.get(what, 0.0) + time.monotonic() - begun
 
     def _new_folder(self) -> Path:
         return self._folder / f"f{next(self._numbers)}"

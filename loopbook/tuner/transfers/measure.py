@@ -134,9 +134,7 @@ class Attempt:
         share, trips = self.bench.shares[position], self.bench.trips[position]
         return Place(position, self.nest.fingerprint, round(share, 4), trips)
 
-    def drawn(
-        self, donors: Donors, name: str, count: int, seed: int
-    ) -> list[tuple[str, Donor]]:
+    def drawn(self, donors: Donors, name: str, count: int, seed: int) -> list[tuple[str, Donor]]:
         """Records of the very nest, then others; each with why it was drawn."""
         random = Random(f"{seed} {self.nest.fingerprint}")
         others = donors.draw(
@@ -162,7 +160,9 @@ class Attempt:
         """The sources with a recipe, or why there are none."""
         if recipe not in self._written:
             try:
-                self._written[recipe] = self.bench.write({self.nest.position: recipe.steps})
+                self._written[recipe] = self.bench.write(
+                    {self.nest.position: tuple((step.op, step.args) for step in recipe)}
+                )
             except LoopbookError as error:
                 self._written[recipe] = error
         return self._written[recipe]
@@ -303,5 +303,3 @@ def _short(error: LoopbookError) -> str:
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-

@@ -132,3 +132,58 @@ def port_version() -> str:
     for module in (port, match, fit):
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best that is known of a nest on one kind of machine, at the size measured.
+
+    Attributes:
+        baseline_s: seconds by docc's own schedule, the median over all pairs.
+        best: the greatest speedup over it that was measured; 1 is docc's own schedule.
+        best_steps: the recipe; empty for docc's own schedule.
+        best_from: "pair", "own" or "docc".
+    """
+
+    hardware: str
+    baseline_s: float | None
+    best: float
+    best_steps: str
+    best_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class DonorRow:
+    """A record that recipes came from.
+
+    Attributes:
+        speedup: of the recipe on its own nest, where it was tuned.
+        trips: loop to how often it runs, at the largest size measured.
+    """
+
+    record: str
+    donor: str
+    fingerprint: str
+    kernel: str
+    target: str
+    hardware: str
+    recipe: str
+    speedup: float
+    trips: dict[str, int]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class NestRow:
+    """A nest, of a target program or of a donor, as SDFG JSON text of its own."""
+
+    fingerprint: str
+    nest_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow:
+    """A machine: the JSON text of its `loopbook.recipes.hardware.HardwareProfile`."""
+
+    hardware: str
+    profile: str
