@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -114,12 +115,13 @@ class Bench:
             with self._other:
                 right = self._other.receive()
             binding = subject.binding(arguments)
-            library = self._compile([right, self._plain], "native")
+            group = [right, self._plain]
+            library = patiently(partial(self._compile, group, "native"))
             unoptimised = Built(library, right.code, right.owners, {})
             expected, first = binding.run_once(unoptimised, seconds=RUN_SECONDS)
             turns = Turns(binding, library, expected)
             limit = 5.0 + TIMES_SLOWER * first.seconds[0]
-            (reading,) = turns.measure(library, [right, self._plain], rounds=ROUNDS, seconds=limit)
+            (reading,) = turns.measure(library, group, rounds=ROUNDS, seconds=limit)
             if reading.error is not None:
                 raise reading.error
             self.plain_s = min(reading.times.seconds)
@@ -143,7 +145,7 @@ class Bench:
             RunError: docc crashed or hung.
         """
         with self._counted("applying"):
-            return patiently(lambda: self._write(recipes))
+            return patiently(partial(self._write, recipes))
 
     def _write(self, recipes: Recipes) -> Source:
         folder = self._new_folder()
@@ -173,7 +175,7 @@ class Bench:
         group = [self._plain, *sources]
         try:
             with self._counted("compiling"):
-                library = patiently(lambda: self._compile(group, march))
+                library = patiently(partial(self._compile, group, march))
         except LoopbookError as error:
             if len(sources) == 1:
                 return [Reading(error=error)]
