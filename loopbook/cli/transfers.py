@@ -65,17 +65,18 @@ def measure(
     from loopbook.workloads import polybench
 
     options.check_target(target)
-    if core:
-        if not set(core) <= os.sched_getaffinity(0):
-            raise InputError(f"this process may not use core {', '.join(map(str, core))}")
-        os.sched_setaffinity(0, core)
+    if core and not set(core) <= os.sched_getaffinity(0):
+        raise InputError(f"this process may not use core {', '.join(map(str, core))}")
     activate()
+    profiles = _profiles(target, march or MARCHES)
+    if core:  # the profiles are still of the whole machine
+        os.sched_setaffinity(0, core)
     encoder = Encoder.load()
     donors = Donors.load(book or _starter(), target, encoder)
     done = run(
         jobs(programs, seed, kernel),
         target,
-        _profiles(target, march or MARCHES),
+        profiles,
         donors,
         encoder,
         logs,

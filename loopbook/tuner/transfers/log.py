@@ -67,7 +67,9 @@ class TransferLog:
 
     def profile(self, key: str, profile: dict[str, Any]) -> None:
         """Keep a hardware profile; the last one of a key counts."""
-        self._write([{PROFILE: {"hardware": key, "profile": profile}}])
+        told = PROFILE, {"hardware": key, "profile": profile}
+        if told not in self._lines:
+            self._write([dict([told])])
 
     def _write(self, entries: list[dict[str, Any]]) -> None:
         """Append lines, on disk before this returns.

@@ -248,7 +248,7 @@ def _outcome(
     pair = replace(
         pair,
         ported=Recipe(applied).text(),
-        dropped=Recipe(tuple(_left_out(recipe.steps, applied))).text(),
+        dropped=Recipe(tuple(left_out(recipe.steps, applied))).text(),
         code=source.code,
         shared=source.code in seen,
     )
@@ -272,7 +272,7 @@ def _outcome(
     )
 
 
-def _left_out(steps: Iterable[Step], applied: Sequence[Step]) -> Iterator[Step]:
+def left_out(steps: Iterable[Step], applied: Sequence[Step]) -> Iterator[Step]:
     """What of `steps` is missing in `applied`, which has the rest in the same order."""
     waiting = list(applied)
     for step in steps:
