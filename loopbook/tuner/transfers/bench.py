@@ -35,7 +35,7 @@ APPLY_SECONDS = 6.0
 TOGETHER = 12
 """Programs compiled and measured together; a failure among them costs each a compile of its own."""
 
-ROUNDS = Rounds(most=9, seconds=0.12)
+ROUNDS = Rounds(most=7, seconds=0.08)
 
 TIMES_SLOWER = 40.0
 """A candidate that takes so many times longer than docc's own schedule is ended."""

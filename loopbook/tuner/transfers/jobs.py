@@ -10,7 +10,7 @@ from loopbook.workloads import polybench, synthetic
 from loopbook.workloads.workload import Workload
 
 SYNTHETIC_SIZES, SYNTHETIC_LEAST = ("M", "L"), 1.5e-4
-POLYBENCH_SIZES, POLYBENCH_LEAST = ("SMALL", "MEDIUM"), 1e-3
+POLYBENCH_SIZES, POLYBENCH_LEAST = ("SMALL", "MEDIUM"), 4e-4
 """The smallest of these sizes at which a run takes so many seconds: short runs are many pairs."""
 
 
