@@ -52,9 +52,11 @@ def broken(source: Source, folder: Path, body: str) -> Source:
 
 
 def test_many_are_measured_against_one_reference(bench, tuned):
-    readings = bench.measure(tuned, "native")
-    assert [reading.error for reading in readings] == [None, None]
-    for reading in readings:
+    measured = bench.measure(tuned, "native")
+    assert [size.preset for size in bench.sizes] == ["S", "M"]
+    assert [len(readings) for readings in measured] == [2, 2]
+    for reading in (reading for readings in measured for reading in readings):
+        assert reading.error is None
         assert 1 <= len(reading.times.seconds) == len(reading.reference.seconds)
         assert set(reading.times.nests) == set(reading.reference.nests) == {0}
 
@@ -83,7 +85,7 @@ def test_a_bad_one_fails_alone(bench, tuned, tmp_path, body, kind):
     bad = broken(tuned[1], tmp_path / "bad", body)
     group = [bench._plain, tuned[0], bad, tuned[1]]
     library = compile_together(group, tmp_path / "together.so")
-    readings = bench._turns.measure(library, group, rounds=QUICK, seconds=1.0)
+    readings = bench.sizes[0].turns.measure(library, group, rounds=QUICK, seconds=1.0)
     assert readings[0].error is readings[2].error is None
     assert isinstance(readings[1].error, kind)
 
@@ -96,9 +98,9 @@ def _result(text: str) -> str:
 
 def test_what_does_not_compile_fails_alone(bench, tuned, tmp_path):
     bad = broken(tuned[1], tmp_path / "bad", "this is no C++;")
-    readings = bench.measure([tuned[0], bad], "native")
-    assert readings[0].error is None
-    assert isinstance(readings[1].error, CompilerError)
+    good, failed = bench.measure([tuned[0], bad], "native")
+    assert [reading.error for reading in good] == [None, None]
+    assert [type(reading.error) for reading in failed] == [CompilerError] * 2
     with pytest.raises(CompilerError, match="does not compile"):
         compile_together([bad], tmp_path / "bad.so")
 

@@ -10,10 +10,11 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from loopbook.client.fit import OPTIONAL
 from loopbook.errors import DeadlineError, LoopbookError
@@ -32,10 +33,14 @@ Result = TypeVar("Result")
 APPLY_SECONDS = 6.0
 """A recipe whose legality takes longer to decide is given up."""
 
+LONGEST = 0.01
+"""Seconds that the program may take at the second size."""
+
 TOGETHER = 12
 """Programs compiled and measured together; a failure among them costs each a compile of its own."""
 
-ROUNDS = Rounds(most=7, seconds=0.08)
+ROUNDS = (Rounds(most=7, seconds=0.08), Rounds(most=5, seconds=0.03))
+"""At the first size and at the second one."""
 
 TIMES_SLOWER = 40.0
 """A candidate that takes so many times longer than docc's own schedule is ended."""
@@ -50,17 +55,32 @@ def patiently(function: Callable[[], Result]) -> Result:
         return function()
 
 
+@dataclass(frozen=True)
+class Size:
+    """The program at one size.
+
+    Attributes:
+        turns: what measures there.
+        plain_s: seconds of the prepared program without recipes.
+        shares: nest position to its share of these.
+        trips: nest position to how often its loops run.
+    """
+
+    preset: str
+    turns: Turns
+    plain_s: float
+    shares: dict[int, float]
+    trips: dict[int, dict[str, int]]
+
+
 class Bench:
     """One program for one target. Use as a context manager: it keeps builds in a folder.
 
     Attributes:
         text: the prepared program's SDFG.
         nests: of the prepared program.
-        preset: the size that was chosen.
+        sizes: at which it is measured; what is compiled serves all of them.
         usage: seconds spent on "beginning", "applying", "compiling" and "running".
-        plain_s: seconds of the prepared program without recipes.
-        shares: nest position to its share of these.
-        trips: nest position to how often its loops run.
     """
 
     def __init__(
@@ -68,8 +88,9 @@ class Bench:
     ) -> None:
         """
         Args:
-            presets: smallest first; the first one at which docc's own schedule takes `least_s`
-                seconds is chosen, else the last.
+            presets: smallest first. The first one at which docc's own schedule takes `least_s`
+                seconds is chosen, else the last; also the one after, if that takes no longer than
+                `LONGEST`.
 
         Raises:
             LoopbookError: if the program cannot be traced, compiled or run at all.
@@ -78,11 +99,12 @@ class Bench:
         self._folder = scratch.make()
         self._numbers = count()
         self.usage: dict[str, float] = {}
+        self.text = ""
+        self._interface: tuple[str, ...] = ()
+        self.sizes: list[Size] = []
         activate()
-        silent = batch.silent_compiler(self._folder / "silent")
-        self._silent = silent
+        self._silent = batch.silent_compiler(self._folder / "silent")
         self._writer = Worker(batch.write_tuned, memory=BUILD_BYTES, what="docc")
-        self._other = Worker(batch.write_baseline, memory=BUILD_BYTES, what="docc")
         try:
             with self._counted("beginning"):
                 self._begin(subject, presets, least_s)
@@ -99,42 +121,65 @@ class Bench:
     def close(self) -> None:
         """End the builder, and delete what was built."""
         self._writer.close()
-        self._other.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _begin(self, subject: Subject, presets: Sequence[str], least_s: float) -> None:
-        for self.preset in presets:
-            arguments = subject.arguments(self.preset)
+        for preset in presets:
+            arguments = subject.arguments(preset)
             traced = subject.text(arguments)
-            prepared, self.nests = program.prepare_nests(traced)
-            self.text = prepared.to_json()
-            self._plain = self.write({})
-            self._other.send(
-                self._silent, traced, "none", self._new_folder(), seconds=APPLY_SECONDS
-            )
-            with self._other:
-                right = self._other.receive()
-            binding = subject.binding(arguments)
-            group = [right, self._plain]
-            library = patiently(partial(self._compile, group, "native"))
-            unoptimised = Built(library, right.code, right.owners, {})
-            expected, first = binding.run_once(unoptimised, seconds=RUN_SECONDS)
-            turns = Turns(binding, library, expected)
-            limit = 5.0 + TIMES_SLOWER * first.seconds[0]
-            (reading,) = turns.measure(library, group, rounds=ROUNDS, seconds=limit)
-            if reading.error is not None:
-                raise reading.error
-            self.plain_s = min(reading.times.seconds)
-            if self.plain_s >= least_s:
+            prepared, nests = program.prepare_nests(traced)
+            interface = (*prepared.arguments, *(nest.fingerprint for nest in nests))
+            if self.sizes and interface != self._interface:
+                break  # docc has another program at that size
+            if not self.text:
+                self.text, self.nests, self._interface = prepared.to_json(), nests, interface
+                self._plain = self.write({})
+                right = self._unoptimised(traced)
+                group = [right, self._plain]
+                library = patiently(partial(self._compile, group, "native"))
+            size = self._size(subject, preset, arguments, library, group)
+            if self.sizes and size.plain_s > LONGEST:
                 break
-        self._turns = turns
+            self.sizes.append(size)
+            if len(self.sizes) == len(ROUNDS):
+                break
+            if size.plain_s < least_s and preset != presets[-1]:
+                self.sizes, self.text = [], ""
+
+    def _unoptimised(self, traced: str) -> Source:
+        """What gives the right numbers."""
+        with Worker(batch.write_baseline, memory=BUILD_BYTES, what="docc") as writer:
+            folder = self._new_folder()
+            writer.send(self._silent, traced, "none", folder, seconds=APPLY_SECONDS)
+            return writer.receive()
+
+    def _size(
+        self,
+        subject: Subject,
+        preset: str,
+        arguments: list[Any],
+        library: Path,
+        group: Sequence[Source],
+    ) -> Size:
+        binding = subject.binding(arguments)
+        unoptimised = Built(library, group[0].code, group[0].owners, {})
+        expected, first = binding.run_once(unoptimised, seconds=RUN_SECONDS)
+        turns = Turns(binding, library, expected)
+        limit = 5.0 + TIMES_SLOWER * first.seconds[0]
+        (reading,) = turns.measure(library, group, rounds=ROUNDS[0], seconds=limit)
+        if reading.error is not None:
+            raise reading.error
         fastest = {place: min(runs) for place, runs in reading.times.nests.items()}
         total = sum(fastest.values()) or 1.0
-        self.shares = {
-            nest.position: fastest.get(nest.position, 0.0) / total for nest in self.nests
-        }
+        positions = [nest.position for nest in self.nests]
         symbols = subject.symbols(arguments)
-        self.trips = {nest.position: trip_counts(nest, symbols) for nest in self.nests}
+        return Size(
+            preset,
+            turns,
+            min(reading.times.seconds),
+            {position: fastest.get(position, 0.0) / total for position in positions},
+            {nest.position: trip_counts(nest, symbols) for nest in self.nests},
+        )
 
     def write(self, recipes: Recipes) -> Source:
         """Apply recipes and write the sources. Steps in `loopbook.client.fit.OPTIONAL` that do not
@@ -160,30 +205,38 @@ class Bench:
         )
         return self._writer.receive()
 
-    def measure(self, sources: Sequence[Source], march: str) -> list[Reading]:
+    def measure(self, sources: Sequence[Source], march: str) -> list[list[Reading]]:
         """Compile and measure, each in turn with the program without recipes.
 
         Args:
             march: instruction set, in the compiler's words.
+
+        Returns:
+            For each source a reading at each size.
         """
-        readings: list[Reading] = []
+        readings: list[list[Reading]] = []
         for begun in range(0, len(sources), TOGETHER):
             readings += self._together(sources[begun : begun + TOGETHER], march)
         return readings
 
-    def _together(self, sources: Sequence[Source], march: str) -> list[Reading]:
+    def _together(self, sources: Sequence[Source], march: str) -> list[list[Reading]]:
         group = [self._plain, *sources]
         try:
             with self._counted("compiling"):
                 library = patiently(partial(self._compile, group, march))
         except LoopbookError as error:
             if len(sources) == 1:
-                return [Reading(error=error)]
-            return [reading for one in sources for reading in self._together([one], march)]
+                return [[Reading(error=error) for _ in self.sizes]]
+            return [readings for one in sources for readings in self._together([one], march)]
         try:
-            limit = 2.0 + TIMES_SLOWER * self.plain_s
             with self._counted("running"):
-                return self._turns.measure(library, group, rounds=ROUNDS, seconds=limit)
+                columns = [
+                    size.turns.measure(
+                        library, group, rounds=rounds, seconds=2.0 + TIMES_SLOWER * size.plain_s
+                    )
+                    for size, rounds in zip(self.sizes, ROUNDS, strict=False)
+                ]
+            return [list(row) for row in zip(*columns, strict=True)]
         finally:
             shutil.rmtree(library.parent, ignore_errors=True)
 

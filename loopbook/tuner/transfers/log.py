@@ -1,7 +1,8 @@
-"""The log of one program's transfers: JSON lines, each with one key that says what it is.
+"""The log of one program's transfers at one size.
 
-It begins with the `Unit`; then come nests and pairs; a last line says that all is done. A process
-that is killed leaves at most one torn line, which reading skips.
+JSON lines, each with one key that says what it is: first the `Unit`, then nests and pairs; a last
+line says that all is done. A process that is killed leaves at most one torn line, which reading
+skips.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class TransferLog:
 
     def pairs(self, pairs: Iterable[Pair]) -> None:
         """Keep the pairs of one nest on one kind of machine, all or none."""
-        self._write([{PAIR: asdict(pair)} for pair in pairs])
+        fresh = list(pairs)
+        self._measured |= {(pair.nest, pair.hardware) for pair in fresh}
+        self._write([{PAIR: asdict(pair)} for pair in fresh])
 
     def finish(self, hardware: Iterable[str]) -> None:
         self._write([{DONE: sorted(hardware)}])

@@ -85,6 +85,8 @@ def measure(
 ) -> Iterator[Done]:
     """Try `count` donors on each nest that matters, on all profiles before the next nest.
 
+    Each program has a log for each of its sizes.
+
     Args:
         logs: folder for the logs; what they hold is not measured again.
     """
@@ -95,24 +97,27 @@ def measure(
         common.profile(profile.key, profile.to_json())
     for job in jobs:
         begun = time.monotonic()
-        log = TransferLog(logs / f"{job.subject.name}-{target}-{threads}t.jsonl")
-        if log.done(keys):
+        name = f"{job.subject.name}-{target}-{threads}t"
+        if any(TransferLog(path).done(keys) for path in logs.glob(f"{name}-*.jsonl")):
             yield Done(job, skipped=True)
             continue
         try:
             with Bench(job.subject, job.presets, job.least_s, target) as bench:
-                if log.empty:
-                    log.begin(_unit(job, bench, seed))
+                kept = [TransferLog(logs / f"{name}-{size.preset}.jsonl") for size in bench.sizes]
+                for log, size in zip(kept, bench.sizes, strict=True):
+                    if log.empty:
+                        log.begin(_unit(job, target, size.preset, seed))
                 pairs: list[Pair] = []
                 for nest in bench.nests:
-                    if bench.shares[nest.position] >= WORTH_TUNING:
+                    if max(s.shares[nest.position] for s in bench.sizes) >= WORTH_TUNING:
                         attempt = Attempt(bench, nest, encoder)
                         drawn = attempt.drawn(donors, job.subject.name, count, seed)
-                        pairs += _tried(attempt, drawn, profiles, log, common)
+                        pairs += _tried(attempt, drawn, profiles, kept, common)
         except LoopbookError as error:
             yield Done(job, error=str(error), seconds=time.monotonic() - begun)
             continue
-        log.finish(keys)
+        for log in reversed(kept):  # the first one says that the program is done
+            log.finish(keys)
         yield Done(job, pairs, seconds=time.monotonic() - begun, usage=bench.usage)
 
 
@@ -128,11 +133,13 @@ class Attempt:
         self._ported: dict[str, Recipe | None] = {}
         self._written: dict[Recipe, Source | LoopbookError] = {}
 
-    @property
-    def place(self) -> Place:
-        position = self.nest.position
-        share, trips = self.bench.shares[position], self.bench.trips[position]
-        return Place(position, self.nest.fingerprint, round(share, 4), trips)
+    def places(self) -> list[Place]:
+        """The nest at each size."""
+        position, fingerprint = self.nest.position, self.nest.fingerprint
+        return [
+            Place(position, fingerprint, round(size.shares[position], 4), size.trips[position])
+            for size in self.bench.sizes
+        ]
 
     def drawn(self, donors: Donors, name: str, count: int, seed: int) -> list[tuple[str, Donor]]:
         """Records of the very nest, then others; each with why it was drawn."""
@@ -167,43 +174,54 @@ class Attempt:
                 self._written[recipe] = error
         return self._written[recipe]
 
-    def readings(self, recipes: Iterable[Recipe], march: str) -> dict[str, Reading]:
-        """Hash of the code to what was measured of it."""
+    def readings(self, recipes: Iterable[Recipe], march: str) -> list[dict[str, Reading]]:
+        """For each size, hash of the code to what was measured of it."""
         sources = [self.written(recipe) for recipe in recipes]
         fresh = {source.code: source for source in sources if isinstance(source, Source)}
         measured = self.bench.measure(list(fresh.values()), march)
-        return dict(zip(fresh, measured, strict=True))
+        return [
+            {code: readings[place] for code, readings in zip(fresh, measured, strict=True)}
+            for place in range(len(self.bench.sizes))
+        ]
 
 
 def _tried(
     attempt: Attempt,
     drawn: Sequence[tuple[str, Donor]],
     profiles: Profiles,
-    log: TransferLog,
+    logs: Sequence[TransferLog],
     common: TransferLog,
 ) -> list[Pair]:
-    """Try the donors' recipes on all profiles that the log has nothing of."""
+    """Try the donors' recipes on all profiles that the logs, one for each size, lack."""
     position = attempt.nest.position
-    todo = {m: p for m, p in profiles.items() if not log.measured(position, p.key)}
+    todo = {
+        march: profile
+        for march, profile in profiles.items()
+        if not all(log.measured(position, profile.key) for log in logs)
+    }
     if not todo or not drawn:
         return []
     common.records(donor.record for _, donor in drawn)
-    log.place(attempt.place, program.cut(program.parse(attempt.bench.text), attempt.nest))
+    nest_json = program.cut(program.parse(attempt.bench.text), attempt.nest)
+    for log, place in zip(logs, attempt.places(), strict=True):
+        log.place(place, nest_json)
+    ported = [attempt.ported(donor) for _, donor in drawn]
     done: list[Pair] = []
     for march, profile in todo.items():
-        ported = [attempt.ported(donor) for _, donor in drawn]
-        readings = attempt.readings([one for one in ported if one is not None], march)
-        seen: set[str] = set()
-        pairs = []
-        for (why, donor), recipe in zip(drawn, ported, strict=True):
-            pair = replace(
-                _outcome(attempt, _blank(attempt, why, donor, profile), recipe, readings, seen),
-                date=_now(),
-            )
-            pairs.append(pair)
-            seen.add(pair.code)
-        log.pairs(pairs)
-        done += pairs
+        found = attempt.readings([one for one in ported if one is not None], march)
+        for number, (log, readings) in enumerate(zip(logs, found, strict=True)):
+            seen: set[str] = set()
+            pairs = []
+            for (why, donor), recipe in zip(drawn, ported, strict=True):
+                blank = _blank(attempt, why, donor, profile)
+                pair = _outcome(attempt, blank, recipe, readings, seen)
+                seen.add(pair.code)
+                # What is not built at one size is not at any: the first one's row is enough.
+                if pair.code or not number:
+                    pairs.append(replace(pair, date=_now()))
+            if not log.measured(position, profile.key):
+                log.pairs(pairs)
+                done += pairs
     return done
 
 
@@ -282,15 +300,15 @@ def left_out(steps: Iterable[Step], applied: Sequence[Step]) -> Iterator[Step]:
             yield step
 
 
-def _unit(job: Job, bench: Bench, seed: int) -> Unit:
+def _unit(job: Job, target: str, preset: str, seed: int) -> Unit:
     name = job.subject.name
     return Unit(
         program=name,
         suite=job.suite,
         family=family_of(name),
-        preset=bench.preset,
-        sizes=dict(job.subject.parameters[bench.preset]),
-        target=bench.target,
+        preset=preset,
+        sizes=dict(job.subject.parameters[preset]),
+        target=target,
         seed=seed,
         port_version=port_version(),
         **versions(),
