@@ -23,7 +23,7 @@ from loopbook.tuner.parquet import rows_of
 from loopbook.tuner.transfers import corpus
 from loopbook.tuner.transfers.donors import MISFITS, SHARES, Donor, Donors, family_of
 from loopbook.tuner.transfers.log import TransferLog
-from loopbook.tuner.transfers.measure import Done, Job, left_out, measure
+from loopbook.tuner.transfers.measure import Done, Job, Plan, claimed, left_out, measure
 from loopbook.tuner.transfers.rows import OWN, Pair, Place, Unit, failure_of, outcome_of
 
 UNIT = Unit("gemm", "polybench", "gemm", "SMALL", {"N": 9}, "sequential", 0, "p1", "d", "c", "l")
@@ -252,8 +252,8 @@ def measured(job, givers, tmp_path_factory) -> tuple[Path, Done]:
 
 def run(job: Job, givers: Donors, logs: Path) -> list[Done]:
     machines = {"native": MACHINE, "x86-64-v2": replace(MACHINE, isa="sse2", vector_bits=128)}
-    found = measure([job], "sequential", machines, givers, kit.encoder(), logs, count=5, seed=0)
-    return list(found)
+    plan = Plan("sequential", machines, givers, kit.encoder(), logs, 5, 0)
+    return list(measure([job], plan))
 
 
 def test_pairs_are_measured_on_all_machines(measured):
@@ -288,6 +288,15 @@ def test_a_stopped_program_goes_on(measured, job, givers, tmp_path):
         (tmp_path / path.name).write_text("\n".join(kept))
     (again,) = run(job, givers, tmp_path)
     assert {one.hardware for one in again.pairs} == {one.hardware for one in done.pairs} - {first}
+
+
+def test_what_another_process_works_on_is_left_to_it(job, givers, tmp_path):
+    with claimed(tmp_path / ".mine-sequential-1t.lock") as mine:
+        assert mine
+        (done,) = run(job, givers, tmp_path)
+    assert done.skipped
+    assert [*tmp_path.glob("mine*")] == []
+    assert not run(job, givers, tmp_path)[0].skipped
 
 
 def test_logs_are_all_that_packing_needs(measured, tmp_path):

@@ -61,6 +61,7 @@ def measure(
     from loopbook.sdfg.compiler import activate
     from loopbook.tuner.transfers.donors import Donors
     from loopbook.tuner.transfers.jobs import jobs
+    from loopbook.tuner.transfers.measure import Plan
     from loopbook.tuner.transfers.measure import measure as run
     from loopbook.workloads import polybench
 
@@ -73,19 +74,10 @@ def measure(
         os.sched_setaffinity(0, core)
     encoder = Encoder.load()
     donors = Donors.load(book or _starter(), target, encoder)
-    done = run(
-        jobs(programs, seed, kernel),
-        target,
-        profiles,
-        donors,
-        encoder,
-        logs,
-        count=per_nest,
-        seed=seed,
-    )
+    plan = Plan(target, profiles, donors, encoder, logs, per_nest, seed)
     failed = False
     with _bar(programs + len(kernel or polybench.names()), hidden=json) as tell:
-        for one in done:
+        for one in run(jobs(programs, seed, kernel), plan):
             failed |= bool(one.error)
             options.print_json(_told(one)) if json else tell(one)
     return 1 if failed else 0

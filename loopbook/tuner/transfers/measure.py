@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import fcntl
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 from loopbook.client.port import port
 from loopbook.embed.inference import Encoder
-from loopbook.errors import LoopbookError
+from loopbook.errors import CorpusError, LoopbookError
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
@@ -72,53 +75,98 @@ class Done:
     usage: Mapping[str, float] = field(default_factory=dict)
 
 
-def measure(
-    jobs: Iterable[Job],
-    target: str,
-    profiles: Profiles,
-    donors: Donors,
-    encoder: Encoder,
-    logs: Path,
-    *,
-    count: int,
-    seed: int,
-) -> Iterator[Done]:
-    """Try `count` donors on each nest that matters, on all profiles before the next nest.
+@dataclass(frozen=True)
+class Plan:
+    """What to try on every program.
 
-    Each program has a log for each of its sizes.
-
-    Args:
+    Attributes:
         logs: folder for the logs; what they hold is not measured again.
+        count: recipes of other nests to try on each nest that matters.
+        seed: of the draw.
     """
-    keys = {profile.key for profile in profiles.values()}
-    threads = max(profile.threads for profile in profiles.values())
-    common = TransferLog(logs / "common.jsonl")
-    for profile in profiles.values():
+
+    target: str
+    profiles: Profiles
+    donors: Donors
+    encoder: Encoder
+    logs: Path
+    count: int
+    seed: int
+
+    @property
+    def keys(self) -> set[str]:
+        """Of the profiles."""
+        return {profile.key for profile in self.profiles.values()}
+
+    def name(self, job: Job) -> str:
+        """What the logs of a job begin with."""
+        threads = max(profile.threads for profile in self.profiles.values())
+        return f"{job.subject.name}-{self.target}-{threads}t"
+
+
+def measure(jobs: Iterable[Job], plan: Plan) -> Iterator[Done]:
+    """Try recipes on the nests of programs, on all profiles before the next nest.
+
+    Several processes may do so with the same logs: what one works on, the others skip.
+    """
+    common = TransferLog(plan.logs / "common.jsonl")
+    for profile in plan.profiles.values():
         common.profile(profile.key, profile.to_json())
     for job in jobs:
         begun = time.monotonic()
-        name = f"{job.subject.name}-{target}-{threads}t"
-        if any(TransferLog(path).done(keys) for path in logs.glob(f"{name}-*.jsonl")):
-            yield Done(job, skipped=True)
-            continue
-        try:
-            with Bench(job.subject, job.presets, job.least_s, target) as bench:
-                kept = [TransferLog(logs / f"{name}-{size.preset}.jsonl") for size in bench.sizes]
-                for log, size in zip(kept, bench.sizes, strict=True):
-                    if log.empty:
-                        log.begin(_unit(job, target, size.preset, seed))
-                pairs: list[Pair] = []
-                for nest in bench.nests:
-                    if max(s.shares[nest.position] for s in bench.sizes) >= WORTH_TUNING:
-                        attempt = Attempt(bench, nest, encoder)
-                        drawn = attempt.drawn(donors, job.subject.name, count, seed)
-                        pairs += _tried(attempt, drawn, profiles, kept, common)
-        except LoopbookError as error:
-            yield Done(job, error=str(error), seconds=time.monotonic() - begun)
-            continue
-        for log in reversed(kept):  # the first one says that the program is done
-            log.finish(keys)
-        yield Done(job, pairs, seconds=time.monotonic() - begun, usage=bench.usage)
+        name = plan.name(job)
+        with claimed(plan.logs / f".{name}.lock") as mine:
+            if not mine or any(
+                TransferLog(path).done(plan.keys) for path in plan.logs.glob(f"{name}-*.jsonl")
+            ):
+                yield Done(job, skipped=True)
+                continue
+            try:
+                pairs, usage = _measured(job, plan, common)
+                done = Done(job, pairs, usage=usage)
+            except LoopbookError as error:
+                done = Done(job, error=str(error))
+        yield replace(done, seconds=time.monotonic() - begun)
+
+
+@contextmanager
+def claimed(path: Path) -> Iterator[bool]:
+    """Whether nobody else holds this file; nobody else does then until the end of the block.
+
+    Raises:
+        CorpusError: the file cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    except OSError as error:
+        raise CorpusError(f"cannot write {path}: {error.strerror}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(handle)
+
+
+def _measured(job: Job, plan: Plan, common: TransferLog) -> tuple[list[Pair], dict[str, float]]:
+    """The pairs of one program, and where the time went."""
+    name, pairs = plan.name(job), []
+    with Bench(job.subject, job.presets, job.least_s, plan.target) as bench:
+        logs = [TransferLog(plan.logs / f"{name}-{size.preset}.jsonl") for size in bench.sizes]
+        for log, size in zip(logs, bench.sizes, strict=True):
+            if log.empty:
+                log.begin(_unit(job, plan, size.preset))
+        for nest in bench.nests:
+            if max(size.shares[nest.position] for size in bench.sizes) >= WORTH_TUNING:
+                attempt = Attempt(bench, nest, plan.encoder)
+                drawn = attempt.drawn(plan.donors, job.subject.name, plan.count, plan.seed)
+                pairs += _tried(attempt, drawn, plan.profiles, logs, common)
+    for log in reversed(logs):  # the first one says that the program is done
+        log.finish(plan.keys)
+    return pairs, bench.usage
 
 
 class Attempt:
@@ -300,7 +348,7 @@ def left_out(steps: Iterable[Step], applied: Sequence[Step]) -> Iterator[Step]:
             yield step
 
 
-def _unit(job: Job, target: str, preset: str, seed: int) -> Unit:
+def _unit(job: Job, plan: Plan, preset: str) -> Unit:
     name = job.subject.name
     return Unit(
         program=name,
@@ -308,8 +356,8 @@ def _unit(job: Job, target: str, preset: str, seed: int) -> Unit:
         family=family_of(name),
         preset=preset,
         sizes=dict(job.subject.parameters[preset]),
-        target=target,
-        seed=seed,
+        target=plan.target,
+        seed=plan.seed,
         port_version=port_version(),
         **versions(),
     )
