@@ -61,6 +61,13 @@ def test_many_are_measured_against_one_reference(bench, tuned):
         assert set(reading.times.nests) == set(reading.reference.nests) == {0}
 
 
+def test_programs_with_threads_are_measured_too(tmp_path):
+    with Bench(subject(tmp_path), ["S"], 0.0, "openmp") as threaded:
+        source = threaded.write({0: (("parallel", ("L0",)),)})
+        ((reading,),) = threaded.measure([source], "native")
+    assert reading.error is None
+
+
 def test_recipes_are_applied_and_what_may_be_missing_is_left_out(bench):
     refused = ("unroll", ("L0",))  # its trip count is no constant
     source = bench.write({0: (*STEPS, refused)})

@@ -222,6 +222,23 @@ def test_mistakes_are_one_line(tmp_path):
         corpus.load(tmp_path / "out")
 
 
+def test_the_transfers_in_the_repository_are_whole():
+    table = corpus.load()
+    groups = corpus.summary(table)
+    assert {group.hardware.partition("-")[0] for group in groups} == {"sse2", "avx2", "avx512"}
+    places = {(r["program"], r["nest"]) for r in rows_of(corpus.side("places"))}
+    nests = {row["fingerprint"] for row in rows_of(corpus.side("nests"))}
+    donors = {row["record"] for row in rows_of(corpus.side("donors"))}
+    for row in rows_of(table):
+        assert (row["program"], row["nest"]) in places
+        assert {row["fingerprint"], row["donor_fingerprint"]} <= nests
+        assert row["fingerprint"] != row["donor_fingerprint"]
+        assert row["record"] in donors
+        assert (row["speedup"] is None) == (row["outcome"] not in ("faster", "same", "slower"))
+    size = sum(path.stat().st_size for path in corpus.FOLDER.parent.rglob("*.parquet"))
+    assert size < 40e6
+
+
 # Measuring
 
 

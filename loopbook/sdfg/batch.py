@@ -88,9 +88,10 @@ def write_tuned(
     return _written(silent, sdfg, target, folder, owners, applied, timers=True)
 
 
-def write_baseline(silent: Path, text: str, target: str, folder: Path) -> Source:
-    """As `write_tuned`: what docc itself would compile for a target ("none" does not optimise)."""
-    sdfg = program.baseline(text, target)
+def write_unoptimised(silent: Path, text: str, target: str, folder: Path) -> Source:
+    """As `write_tuned`: what docc makes of an SDFG without optimising it, to be compiled together
+    with programs for `target`."""
+    sdfg = program.baseline(text, "none")
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     return _written(silent, sdfg, target, folder, owners, {}, timers=False)
 
@@ -180,19 +181,17 @@ def _words(sources: Sequence[Source]) -> tuple[list[str], list[str]]:
         CompilerError: not all would be compiled with the same words.
     """
     compiling = {_noted(source, COMPILE_WORDS)[:-3] for source in sources}
-    linking = {_noted(source, LINK_WORDS)[:-2] for source in sources}
-    libraries = {words[_object(words) + 1 :] for words in linking}
-    if len(compiling) != 1 or len(libraries) != 1:
+    linking = {
+        tuple(word for word in _noted(source, LINK_WORDS)[:-2] if not word.endswith(".o"))
+        for source in sources
+    }
+    if len(compiling) != 1 or len(linking) != 1:
         raise CompilerError("these programs are not compiled with the same options")
-    return [*compiling.pop()], [*libraries.pop()]
+    return [*compiling.pop()], [*linking.pop()]
 
 
 def _noted(source: Source, name: str) -> tuple[str, ...]:
     return tuple(source.path.with_name(name).read_text().splitlines())
-
-
-def _object(words: Sequence[str]) -> int:
-    return next(place for place, word in enumerate(words) if word.endswith(".o"))
 
 
 def load_together(first: CompiledSDFG, library: Path, names: Sequence[str]) -> list[CompiledSDFG]:

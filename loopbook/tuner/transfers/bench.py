@@ -148,9 +148,9 @@ class Bench:
 
     def _unoptimised(self, traced: str) -> Source:
         """What gives the right numbers."""
-        with Worker(batch.write_baseline, memory=BUILD_BYTES, what="docc") as writer:
+        with Worker(batch.write_unoptimised, memory=BUILD_BYTES, what="docc") as writer:
             folder = self._new_folder()
-            writer.send(self._silent, traced, "none", folder, seconds=APPLY_SECONDS)
+            writer.send(self._silent, traced, self.target, folder, seconds=APPLY_SECONDS)
             return writer.receive()
 
     def _size(
