@@ -75,8 +75,8 @@ class Verifier:
     def __post_init__(self) -> None:
         self.text = self.text or frontend.trace(self.func, self.args)
         plain = build_baseline(self.text, "none", self.folder / "none")
-        self._binding = Binding.of_function(self.func, self.args, self.results)
-        self.expected = self._binding.results(plain.library, seconds=self.seconds)
+        self.binding = Binding.of_function(self.func, self.args, self.results)
+        self.expected = self.binding.results(plain.library, seconds=self.seconds)
         self.baseline = build_baseline(self.text, self.target, self.folder / "baseline")
         self._count = 0
 
@@ -97,7 +97,7 @@ class Verifier:
             RunError: it crashed, hung or took too much memory.
         """
         once = Schedule(repeats=0, at_least=0)
-        self._binding.measure([built], once, self.expected, seconds=self.seconds)
+        self.binding.measure([built], once, self.expected, seconds=self.seconds)
 
     def time(self, built: Built, schedule: Schedule) -> tuple[float, float]:
         """Seconds of docc's own compile and of `built`, run in turn: the fastest run of each.
@@ -107,10 +107,10 @@ class Verifier:
         own compile, it is timed once and both are that.
         """
         if built is self.baseline:
-            times = self._binding.measure([built], schedule, seconds=self.seconds)
+            times = self.binding.measure([built], schedule, seconds=self.seconds)
             fastest = min(times[0].seconds)
             return fastest, fastest
-        times = self._binding.measure([self.baseline, built], schedule, seconds=self.seconds)
+        times = self.binding.measure([self.baseline, built], schedule, seconds=self.seconds)
         return min(times[0].seconds), min(times[1].seconds)
 
     def choose(self, plan: Plan, schedule: Schedule = QUICK, *, tries: int = TRIES) -> Verdict:
@@ -172,7 +172,7 @@ class Verifier:
         try:
             built = build_plan(self.text, plan.only(picks, ""), self._fresh(), timers=True)
             self.check(built)
-            times = self._binding.measure([plain, built], schedule, seconds=self.seconds)
+            times = self.binding.measure([plain, built], schedule, seconds=self.seconds)
         except (IllegalStepError, CompilerError, RunError) as error:
             if len(picks) == 1:
                 names = ", ".join(choice.record.nest for choice in picks.values())

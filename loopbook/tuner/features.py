@@ -24,7 +24,7 @@ import numpy as np
 
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
-from loopbook.tuner.moves import Surroundings
+from loopbook.moves import Surroundings
 from loopbook.tuner.outline import Node, Outline, outline
 
 VERSION = 1

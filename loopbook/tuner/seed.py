@@ -16,7 +16,7 @@ from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.run import RUN_SECONDS, Schedule
-from loopbook.tuner.moves.threads import threaded
+from loopbook.moves.threads import threaded
 from loopbook.tuner.search import Progress, Starts
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.tune import Settings, Tuned, tune

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest
-from loopbook.tuner.moves import Surroundings
+from loopbook.moves import Surroundings
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.tuner.chains import Chain
-from loopbook.tuner.moves.base import Steps, Surroundings, step
-from loopbook.tuner.moves.tiling import cache_tiles
+from loopbook.moves.chains import Chain
+from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.moves.tiling import cache_tiles
 
 
 def pack(chain: Chain, random: Random, around: Surroundings) -> Steps:

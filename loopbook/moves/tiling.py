@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.tuner.chains import Chain
-from loopbook.tuner.moves.base import (
+from loopbook.moves.chains import Chain
+from loopbook.moves.base import (
     TILES,
     Steps,
     Surroundings,

@@ -7,25 +7,25 @@ from random import Random
 
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest
-from loopbook.tuner.chains import Chain, chains
-from loopbook.tuner.moves.base import ROWS, TILES, Move, Steps, Surroundings, step
-from loopbook.tuner.moves.factor import factor_tiles, fitted_factors
-from loopbook.tuner.moves.fission import fitted_factorisations, right_looking
-from loopbook.tuner.moves.jamming import jam
-from loopbook.tuner.moves.library import library_call
-from loopbook.tuner.moves.orders import leave, permute, stride_one
-from loopbook.tuner.moves.packing import pack
-from loopbook.tuner.moves.pivots import fitted_pivot_cuts, pivot_cuts
-from loopbook.tuner.moves.reductions import accumulate
-from loopbook.tuner.moves.registers import packed_tiles, register_tiles
-from loopbook.tuner.moves.separation import fitted_separations, separate
-from loopbook.tuner.moves.skewing import skew
-from loopbook.tuner.moves.staircase import staircase
-from loopbook.tuner.moves.strips import fitted_strips, strips
-from loopbook.tuner.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
-from loopbook.tuner.moves.timetiling import fitted_time_tiles, time_tiles
-from loopbook.tuner.moves.triangular import triangle, triangular_tiles
-from loopbook.tuner.moves.wavefront import fitted_wavefronts, wavefront
+from loopbook.moves.chains import Chain, chains
+from loopbook.moves.base import ROWS, TILES, Move, Steps, Surroundings, step
+from loopbook.moves.factor import factor_tiles, fitted_factors
+from loopbook.moves.fission import fitted_factorisations, right_looking
+from loopbook.moves.jamming import jam
+from loopbook.moves.library import library_call
+from loopbook.moves.orders import leave, permute, stride_one
+from loopbook.moves.packing import pack
+from loopbook.moves.pivots import fitted_pivot_cuts, pivot_cuts
+from loopbook.moves.reductions import accumulate
+from loopbook.moves.registers import packed_tiles, register_tiles
+from loopbook.moves.separation import fitted_separations, separate
+from loopbook.moves.skewing import skew
+from loopbook.moves.staircase import staircase
+from loopbook.moves.strips import fitted_strips, strips
+from loopbook.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
+from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
+from loopbook.moves.triangular import triangle, triangular_tiles
+from loopbook.moves.wavefront import fitted_wavefronts, wavefront
 
 MOVES: dict[Move, float] = {
     leave: 1.0,

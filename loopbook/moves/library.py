@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from loopbook.sdfg.nest import Nest
-from loopbook.tuner.chains import chains
-from loopbook.tuner.moves.base import Steps, Surroundings, step
+from loopbook.moves.chains import chains
+from loopbook.moves.base import Steps, Surroundings, step
 
 
 def library_call(nest: Nest, random: Random, around: Surroundings) -> Steps:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from random import Random
 
 from loopbook.sdfg.nest import Nest
-from loopbook.tuner.moves.base import Steps, Surroundings, step
-from loopbook.tuner.moves.threads import waves
+from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.moves.threads import waves
 
 HEIGHTS = (4, 8, 8, 16, 32)
 

@@ -9,8 +9,8 @@ import pytest
 from sdfg_kit import bench_of, check_recipe, nests_of, random, steps, sweep, waves
 
 from loopbook.errors import IllegalStepError
-from loopbook.tuner.moves import Surroundings, openings
-from loopbook.tuner.moves.strips import fitted_strips
+from loopbook.moves import Surroundings, openings
+from loopbook.moves.strips import fitted_strips
 from loopbook.workloads.polybench import adi
 
 

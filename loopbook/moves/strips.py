@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from loopbook.sdfg.nest import Loop, Nest
-from loopbook.tuner.moves.base import Steps, Surroundings, step
+from loopbook.moves.base import Steps, Surroundings, step
 
 
 def strips(nest: Nest, random: Random, around: Surroundings) -> Steps:

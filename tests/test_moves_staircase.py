@@ -9,9 +9,9 @@ import pytest
 from sdfg_kit import bench_of, check_recipe, matmul, nests_of, random, rows, steps
 
 from loopbook.errors import IllegalStepError
-from loopbook.tuner.moves import Surroundings, combine, openings
-from loopbook.tuner.moves.separation import fitted_separations, separate
-from loopbook.tuner.moves.staircase import staircase_tiles
+from loopbook.moves import Surroundings, combine, openings
+from loopbook.moves.separation import fitted_separations, separate
+from loopbook.moves.staircase import staircase_tiles
 
 AROUND = Surroundings("sequential", 8, l2_bytes=1 << 20)
 SIZES = ((9, 11), (17, 24), (33, 50), (8, 8), (2, 3), (2, 2), (41, 17))

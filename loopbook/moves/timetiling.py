@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from loopbook.sdfg.nest import Loop, Nest
-from loopbook.tuner.moves.base import Steps, Surroundings, step
-from loopbook.tuner.moves.threads import waves
+from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.moves.threads import waves
 
 STEPS = (4, 8, 8, 16, 16, 32)
 WIDTHS = (4, 8, 8, 16, 16, 32, 64)

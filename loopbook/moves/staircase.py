@@ -15,9 +15,9 @@ from random import Random
 
 from loopbook.sdfg.nest import Loop
 from loopbook.sdfg.rewrites.document import lower_bounds, upper_bounds
-from loopbook.tuner.chains import Chain
-from loopbook.tuner.moves.base import Steps, Surroundings, reorder, step, with_tiles
-from loopbook.tuner.moves.registers import MICRO_TILES, depth, packed_tiles
+from loopbook.moves.chains import Chain
+from loopbook.moves.base import Steps, Surroundings, reorder, step, with_tiles
+from loopbook.moves.registers import MICRO_TILES, depth, packed_tiles
 
 
 @dataclass(frozen=True)

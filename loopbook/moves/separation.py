@@ -10,11 +10,11 @@ from __future__ import annotations
 from random import Random
 
 from loopbook.sdfg.nest import Loop, Nest
-from loopbook.tuner.chains import Chain
-from loopbook.tuner.moves.base import Steps, Surroundings, reorder, step, tile_all, with_tiles
-from loopbook.tuner.moves.fission import carried
-from loopbook.tuner.moves.registers import MICRO_TILES, depth
-from loopbook.tuner.moves.staircase import related, tiles
+from loopbook.moves.chains import Chain
+from loopbook.moves.base import Steps, Surroundings, reorder, step, tile_all, with_tiles
+from loopbook.moves.fission import carried
+from loopbook.moves.registers import MICRO_TILES, depth
+from loopbook.moves.staircase import related, tiles
 
 
 def separate(nest: Nest, random: Random, around: Surroundings) -> Steps:

@@ -16,9 +16,9 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.rewrites import REWRITES, Draft
 from loopbook.sdfg.rewrites.document import elements
-from loopbook.tuner.moves import Surroundings, openings
-from loopbook.tuner.moves.factor import blocked, factor_tiles, fitted_factors
-from loopbook.tuner.moves.fission import pushed_on
+from loopbook.moves import Surroundings, openings
+from loopbook.moves.factor import blocked, factor_tiles, fitted_factors
+from loopbook.moves.fission import pushed_on
 from loopbook.workloads.polybench import cholesky, lu, ludcmp
 
 AROUND = Surroundings("sequential", 8)

@@ -8,9 +8,9 @@ import pytest
 from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
 
 from loopbook.errors import IllegalStepError
-from loopbook.tuner.chains import chains
-from loopbook.tuner.moves import Surroundings
-from loopbook.tuner.moves.triangular import triangular_tiles
+from loopbook.moves.chains import chains
+from loopbook.moves import Surroundings
+from loopbook.moves.triangular import triangular_tiles
 
 AROUND = Surroundings("sequential", 8, l2_bytes=1 << 20)
 SIZES = ((9, 5), (33, 18), (3, 7), (2, 2), (50, 33))

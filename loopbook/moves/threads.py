@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loopbook.recipes.step import Step
-from loopbook.tuner.moves.base import Steps, step
+from loopbook.moves.base import Steps, step
 
 ROWS = 32
 """Rows of a wavefront that a thread does before it waits for the others."""
@@ -46,7 +46,7 @@ def threaded(steps: Sequence[Step], threads: int) -> list[Steps]:
 
 def buffered(steps: Sequence[Step]) -> list[Steps]:
     """The packed tiles of a matrix product, staged in a way that clang keeps in registers also in
-    the body of an OpenMP loop: see `loopbook.tuner.moves.registers`. Empty for other recipes."""
+    the body of an OpenMP loop: see `loopbook.moves.registers`. Empty for other recipes."""
     packed = [s for s in steps if s.op == "stage" and s.args[2:] == ("in",)]
     summed = [s for s in steps if s.op == "stage" and s.args[2:] == ("out",)]
     inner = {s.op: str(s.args[0]).rstrip("*") for s in steps if s.op in ("vectorize", "unroll")}

@@ -10,8 +10,8 @@ from sdfg_kit import bench_of, check_recipe, matmul, nests_of, steps
 from sdfg_kit import random as filled
 
 from loopbook.errors import IllegalStepError
-from loopbook.tuner.moves import Surroundings, openings
-from loopbook.tuner.moves.pivots import pivot_cuts
+from loopbook.moves import Surroundings, openings
+from loopbook.moves.pivots import pivot_cuts
 from loopbook.workloads.polybench import floyd_warshall
 
 AROUND = Surroundings("sequential", 8)

@@ -6,8 +6,8 @@ and `openings` put whole recipes together from them.
 
 from __future__ import annotations
 
-from loopbook.tuner.moves.base import ROWS, TILES, Move, Steps, Surroundings, reorder, with_tiles
-from loopbook.tuner.moves.whole import MOVES, combine, openings, propose, random_step
+from loopbook.moves.base import ROWS, TILES, Move, Steps, Surroundings, reorder, with_tiles
+from loopbook.moves.whole import MOVES, combine, openings, propose, random_step
 
 __all__ = [
     "MOVES",

@@ -8,9 +8,9 @@ import pytest
 from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
 
 from loopbook.errors import IllegalStepError
-from loopbook.tuner.chains import chains
-from loopbook.tuner.moves import Surroundings
-from loopbook.tuner.moves.registers import MICRO_TILES, packed_tiles
+from loopbook.moves.chains import chains
+from loopbook.moves import Surroundings
+from loopbook.moves.registers import MICRO_TILES, packed_tiles
 
 ORDER = """
 interchange L0 L1.tile

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg.nest import Nest
-from loopbook.tuner.chains import Chain, chains
-from loopbook.tuner.moves import (
+from loopbook.moves.chains import Chain, chains
+from loopbook.moves import (
     MOVES,
     Surroundings,
     openings,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.tuner.chains import Chain
-from loopbook.tuner.moves.base import (
+from loopbook.moves.chains import Chain
+from loopbook.moves.base import (
     ROWS,
     TILES,
     Steps,
@@ -15,7 +15,7 @@ from loopbook.tuner.moves.base import (
     tile_all,
     with_tiles,
 )
-from loopbook.tuner.moves.orders import stride_one
+from loopbook.moves.orders import stride_one
 
 MICRO_TILES = ((4, 4), (4, 4), (8, 3), (6, 4), (8, 2), (6, 2), (4, 3))
 """Rows by vectors of a register tile: enough sums in flight to keep two multiply-add units busy,
