@@ -10,9 +10,6 @@ from client_kit import nests_of, product, product_permuted, stencil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.nest import Nest
-from loopbook.moves.chains import Chain, chains
 from loopbook.moves import (
     MOVES,
     Surroundings,
@@ -22,6 +19,9 @@ from loopbook.moves import (
     reorder,
     with_tiles,
 )
+from loopbook.moves.chains import Chain, chains
+from loopbook.recipes.recipe import Recipe
+from loopbook.sdfg.nest import Nest
 
 TARGETS = ("sequential", "openmp")
 KERNELS = (product, product_permuted, stencil, chained)

@@ -12,13 +12,13 @@ from sdfg_kit import bench_of, check_recipe, matmul, nests_of, steps
 from sdfg_kit import random as filled
 
 from loopbook.errors import IllegalStepError
+from loopbook.moves import Surroundings, openings
+from loopbook.moves.factor import blocked, factor_tiles, fitted_factors
+from loopbook.moves.fission import pushed_on
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.rewrites import REWRITES, Draft
 from loopbook.sdfg.rewrites.document import elements
-from loopbook.moves import Surroundings, openings
-from loopbook.moves.factor import blocked, factor_tiles, fitted_factors
-from loopbook.moves.fission import pushed_on
 from loopbook.workloads.polybench import cholesky, lu, ludcmp
 
 AROUND = Surroundings("sequential", 8)

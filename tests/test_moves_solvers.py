@@ -13,13 +13,13 @@ from sdfg_kit import bench_of, check_recipe, matmul, nests_of, steps, sweep
 from sdfg_kit import random as filled
 
 from loopbook.errors import IllegalStepError
-from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg import affine
-from loopbook.moves.chains import chains
 from loopbook.moves import Surroundings, openings
+from loopbook.moves.chains import chains
 from loopbook.moves.fission import gathers, right_looking
 from loopbook.moves.jamming import jam
 from loopbook.moves.reductions import accumulate, held
+from loopbook.recipes.recipe import Recipe
+from loopbook.sdfg import affine
 from loopbook.workloads.polybench import nussinov
 
 RIGHT_LOOKING = "push L1 L2\ninterchange L3 L4\nfuse L1 L4\njoin L2 L3\n"

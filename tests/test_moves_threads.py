@@ -6,9 +6,9 @@ import pytest
 from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
 from test_moves_stencil import FIELDS, GRIDS, SQUARES, driven, heat, seidel
 
-from loopbook.recipes.recipe import Recipe
 from loopbook.moves import Surroundings, openings
 from loopbook.moves.threads import buffered, threaded
+from loopbook.recipes.recipe import Recipe
 
 AROUND = Surroundings("openmp", 8, l2_bytes=1 << 20, threads=2)
 

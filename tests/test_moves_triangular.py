@@ -8,8 +8,8 @@ import pytest
 from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
 
 from loopbook.errors import IllegalStepError
-from loopbook.moves.chains import chains
 from loopbook.moves import Surroundings
+from loopbook.moves.chains import chains
 from loopbook.moves.triangular import triangular_tiles
 
 AROUND = Surroundings("sequential", 8, l2_bytes=1 << 20)

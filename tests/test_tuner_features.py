@@ -18,10 +18,10 @@ from client_kit import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.moves import Surroundings, propose, random_step
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
 from loopbook.tuner.features import NAMES, Features
-from loopbook.moves import Surroundings, propose, random_step
 from loopbook.tuner.outline import UNKNOWN_TRIP, Outline, outline
 
 TRIPS = {"L0": 1000, "L1": 1000, "L2": 1000}

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from loopbook.moves.chains import Chain
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.step import Step
-from loopbook.moves.chains import Chain
 
 TILES = (8, 16, 32, 64, 128, 256, 512)
 ROWS = (2, 3, 4, 6, 8)

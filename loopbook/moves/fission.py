@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
+from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.moves.chains import chains
 from loopbook.sdfg import expr
 from loopbook.sdfg.nest import Loop, Nest
-from loopbook.moves.chains import chains
-from loopbook.moves.base import Steps, Surroundings, step
 
 BLOCKS = ((8, 4), (16, 4), (16, 8), (32, 4), (32, 8), (64, 8))
 """Rows of a block and pivots taken at a time."""

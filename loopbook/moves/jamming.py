@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.moves.chains import Chain
 from loopbook.moves.base import Steps, Surroundings, reorder, step, with_tiles
+from loopbook.moves.chains import Chain
 
 JAMMED = (4, 8, 8, 16)
 """Rows at a time: each spares the vector a load and a store, and each wants a stream of its own."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.sdfg.nest import Nest
-from loopbook.moves.chains import chains
 from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.moves.chains import chains
+from loopbook.sdfg.nest import Nest
 
 
 def library_call(nest: Nest, random: Random, around: Surroundings) -> Steps:

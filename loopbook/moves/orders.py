@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.moves.chains import Chain
 from loopbook.moves.base import Steps, Surroundings, reorder, some_order
+from loopbook.moves.chains import Chain
 
 
 def leave(chain: Chain, random: Random, around: Surroundings) -> Steps:

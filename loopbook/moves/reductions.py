@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.sdfg.nest import Loop, Nest, Stride
-from loopbook.moves.chains import Chain
 from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.moves.chains import Chain
+from loopbook.sdfg.nest import Loop, Nest, Stride
 
 
 def accumulate(chain: Chain, random: Random, around: Surroundings) -> Steps:

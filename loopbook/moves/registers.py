@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.moves.chains import Chain
 from loopbook.moves.base import (
     ROWS,
     TILES,
@@ -15,6 +14,7 @@ from loopbook.moves.base import (
     tile_all,
     with_tiles,
 )
+from loopbook.moves.chains import Chain
 from loopbook.moves.orders import stride_one
 
 MICRO_TILES = ((4, 4), (4, 4), (8, 3), (6, 4), (8, 2), (6, 2), (4, 3))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.sdfg.nest import Loop, Nest
-from loopbook.moves.chains import Chain
 from loopbook.moves.base import Steps, Surroundings, reorder, step, tile_all, with_tiles
+from loopbook.moves.chains import Chain
 from loopbook.moves.fission import carried
 from loopbook.moves.registers import MICRO_TILES, depth
 from loopbook.moves.staircase import related, tiles
+from loopbook.sdfg.nest import Loop, Nest
 
 
 def separate(nest: Nest, random: Random, around: Surroundings) -> Steps:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.moves.chains import Chain
 from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.moves.chains import Chain
 
 
 def skew(chain: Chain, random: Random, around: Surroundings) -> Steps:

@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
+from loopbook.moves.base import Steps, Surroundings, reorder, step, with_tiles
+from loopbook.moves.chains import Chain
+from loopbook.moves.registers import MICRO_TILES, depth, packed_tiles
 from loopbook.sdfg.nest import Loop
 from loopbook.sdfg.rewrites.document import lower_bounds, upper_bounds
-from loopbook.moves.chains import Chain
-from loopbook.moves.base import Steps, Surroundings, reorder, step, with_tiles
-from loopbook.moves.registers import MICRO_TILES, depth, packed_tiles
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.sdfg.nest import Loop, Nest
 from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.sdfg.nest import Loop, Nest
 
 
 def strips(nest: Nest, random: Random, around: Surroundings) -> Steps:

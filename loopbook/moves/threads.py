@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loopbook.recipes.step import Step
 from loopbook.moves.base import Steps, step
+from loopbook.recipes.step import Step
 
 ROWS = 32
 """Rows of a wavefront that a thread does before it waits for the others."""

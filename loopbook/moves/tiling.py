@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.moves.chains import Chain
 from loopbook.moves.base import (
     TILES,
     Steps,
@@ -15,6 +14,7 @@ from loopbook.moves.base import (
     tile_all,
     with_tiles,
 )
+from loopbook.moves.chains import Chain
 
 
 def cache_tiles(chain: Chain, random: Random, around: Surroundings) -> Steps:

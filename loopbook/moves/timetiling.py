@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.sdfg.nest import Loop, Nest
 from loopbook.moves.base import Steps, Surroundings, step
 from loopbook.moves.threads import waves
+from loopbook.sdfg.nest import Loop, Nest
 
 STEPS = (4, 8, 8, 16, 16, 32)
 WIDTHS = (4, 8, 8, 16, 16, 32, 64)

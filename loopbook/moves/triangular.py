@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
+from loopbook.moves.base import Steps, Surroundings, reorder, step
+from loopbook.moves.chains import Chain
+from loopbook.moves.registers import MICRO_TILES, depth, serial
+from loopbook.moves.staircase import staircase_tiles
 from loopbook.sdfg import expr
 from loopbook.sdfg.nest import Loop
 from loopbook.sdfg.rewrites.document import upper_bounds
-from loopbook.moves.chains import Chain
-from loopbook.moves.base import Steps, Surroundings, reorder, step
-from loopbook.moves.registers import MICRO_TILES, depth, serial
-from loopbook.moves.staircase import staircase_tiles
 
 
 def triangular_tiles(chain: Chain, random: Random, around: Surroundings) -> Steps:

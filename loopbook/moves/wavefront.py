@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.sdfg.nest import Nest
 from loopbook.moves.base import Steps, Surroundings, step
 from loopbook.moves.threads import waves
+from loopbook.sdfg.nest import Nest
 
 HEIGHTS = (4, 8, 8, 16, 32)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from loopbook.recipes.step import Step
-from loopbook.sdfg.nest import Nest
-from loopbook.moves.chains import Chain, chains
 from loopbook.moves.base import ROWS, TILES, Move, Steps, Surroundings, step
+from loopbook.moves.chains import Chain, chains
 from loopbook.moves.factor import factor_tiles, fitted_factors
 from loopbook.moves.fission import fitted_factorisations, right_looking
 from loopbook.moves.jamming import jam
@@ -26,6 +24,8 @@ from loopbook.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
 from loopbook.moves.triangular import triangle, triangular_tiles
 from loopbook.moves.wavefront import fitted_wavefronts, wavefront
+from loopbook.recipes.step import Step
+from loopbook.sdfg.nest import Nest
 
 MOVES: dict[Move, float] = {
     leave: 1.0,

@@ -22,9 +22,9 @@ from zlib import crc32
 
 import numpy as np
 
+from loopbook.moves import Surroundings
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
-from loopbook.moves import Surroundings
 from loopbook.tuner.outline import Node, Outline, outline
 
 VERSION = 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
+from loopbook.moves import ROWS, TILES, random_step
+from loopbook.moves.chains import chains
 from loopbook.recipes.step import MAX_SIZE, OPERATIONS, Step, base_name
 from loopbook.sdfg.nest import Nest
-from loopbook.moves.chains import chains
-from loopbook.moves import ROWS, TILES, random_step
 from loopbook.tuner.outline import outline
 from loopbook.tuner.strategies.base import Problem
 
