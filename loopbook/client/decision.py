@@ -19,7 +19,7 @@ class Choice:
         tier: "exact" for a record of this very nest, "near" for a neighbour's.
         recipe: in the nest's own words, legal there.
         dropped: how many of the recipe's steps docc refuses here.
-        predicted_speedup: over docc's own schedule (see `loopbook.client.plan.predicted`).
+        predicted_speedup: over docc's own schedule (see `loopbook.client.ports`).
     """
 
     tier: str

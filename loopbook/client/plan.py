@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
 from loopbook.client.fit import Fit, IsolatedTrial, Trial
-from loopbook.client.port import port
+from loopbook.client.ports import Evidence, Port, Ports
 from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
+from loopbook.moves import Surroundings
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
@@ -21,10 +24,10 @@ from loopbook.sdfg.nest import Nest, Stride
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.trips import trip_counts
 
-MAX_DISTANCE = 1.0
-"""Neighbours farther than this are not used. Vectors have length 1, so this is an angle of 60
-degrees. Against a matrix product, other loop orders, layouts and types are at 0.2 to 0.9; stencils,
-copies, triangular updates and matrix-vector products at 1.2 to 1.5."""
+MAX_DISTANCE = 1.4
+"""Nests of which the nearest neighbour is farther than this are left to docc. Vectors have length
+1, so at 1.41 they have nothing in common. What a neighbour promises shrinks long before that, see
+`loopbook.client.ports`."""
 
 WORTH_PORTING = 1.1
 """A neighbour that gained less than this is not worth the risk that its recipe does not suit."""
@@ -33,17 +36,17 @@ WORTH_USING = 1.02
 """A record of the very nest is used from this speedup on: below, it is noise."""
 
 STRIDED = 0.5
-"""Recipes often gain by making strided accesses contiguous. Without measuring, a neighbour counts
-only if the nest strides through memory at least this much as often as the neighbour's does."""
+"""Recipes that only reorder loops gain by making strided accesses contiguous. A neighbour speaks
+for them only if the nest strides through memory at least this much as often as its own does."""
 
-LOOKED_AT = 8
-"""Neighbours that are tried before a nest is given up."""
+LOOKED_AT = 24
+"""Neighbours whose recipes are thought about."""
+
+TRIED = 8
+"""Ports that docc is asked about for each choice wanted."""
 
 TEXT_SECONDS = 30.0
 """How long docc may work on an untrusted text."""
-
-DROP_PENALTY = 0.05
-"""How much farther away each step that docc refuses makes a neighbour."""
 
 
 def make_plan(
@@ -155,12 +158,6 @@ def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> 
     return build_tuned(plan.normalised or text, plan.target, plan.recipes, folder, timers=timers)
 
 
-def predicted(speedup: float, distance: float) -> float:
-    """The speedup to expect from a record's recipe: its own at the size at hand for the very nest,
-    and the less of it (as a power) the farther away its nest is."""
-    return speedup ** (1.0 - min(distance, 2.0) / 2.0)
-
-
 def strided(nest: Nest) -> float:
     """Share of the accesses in innermost loops that jump through memory from one iteration to the
     next."""
@@ -232,45 +229,59 @@ class _Planner:
             if _pays(record, speedup, WORTH_USING):
                 fit = self._fit(nest, record.recipe)
                 if isinstance(fit, Fit):
-                    choices.append(_choice("exact", record, 0.0, fit, speedup))
+                    dropped = len(fit.dropped)
+                    choices.append(Choice("exact", record, 0.0, fit.recipe, dropped, speedup))
         return _distinct(choices)
 
     def _near(
         self, nest: Nest, embedding: Embedding, trips: Trips, neighbours: list[Neighbour]
     ) -> tuple[tuple[Choice, ...], str]:
-        """Usable choices, best first; and why the nearest neighbour is none where it is not."""
+        """Usable choices, best first; and why there are none where there are none."""
+        nearest = neighbours[0]
+        if nearest.distance > self._max_distance:
+            far = f"too far away: {nearest.distance:.2f}, over {self._max_distance:.2f}"
+            return (), far
+        evidence = [self._evidence(near, nest, trips) for near in neighbours]
+        if not any(one.gain for one in evidence):
+            best = near_speedup(nearest.record, evidence[0].source, nest, trips)
+            return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
+        around = Surroundings.of(self._shelf.hardware(self._target), self._target, trips)
+        ports = Ports(nest, embedding, evidence, around)
+        waiting = [(-one.expected, place, one, 0) for place, one in enumerate(ports.best())]
+        heapify(waiting)
         choices: list[Choice] = []
         reasons: list[str] = []
-        for near in neighbours:
-            record = near.record
-            if near.distance > self._max_distance:
-                reasons.append(f"too far away: {near.distance:.2f}, over {self._max_distance:.2f}")
+        tried: set[Recipe] = set()
+        while waiting and len(choices) < self._count and len(tried) < TRIED * self._count:
+            expected, place, best, dropped = heappop(waiting)
+            if -expected < math.log(WORTH_PORTING):
+                reasons.append(f"little to expect of what {best.evidence.near.record.nest} has")
                 break
-            if not _pays(record, record.best, WORTH_PORTING):
-                reasons.append(f"{record.nest} gained too little: {record.speedup:.2f}×")
+            if best.recipe in tried:
+                choices.append(_ported(best, dropped))
                 continue
-            source = self._shelf.source(record)
-            speedup = near_speedup(record, source, nest, trips)
-            if not _pays(record, speedup, WORTH_PORTING):
-                reasons.append(f"{record.nest} gained too little at this size: {speedup:.2f}×")
-                continue
-            if self._count == 1 and strided(nest) < STRIDED * strided(source):
-                reasons.append(f"its accesses are contiguous where those of {record.nest} are not")
-                continue
-            ported = port(record.recipe, source, near.embedding, nest, embedding)
-            if ported is None:
-                reasons.append(f"the loops do not match those of {record.nest}")
-                continue
-            fit = self._fit(nest, ported)
+            tried.add(best.recipe)
+            fit = self._fit(nest, best.recipe)
             if isinstance(fit, str):
-                reasons.append(f"the recipe of {record.nest} is illegal here: {fit}")
+                reasons.append(f"the recipe of {best.evidence.near.record.nest} is illegal: {fit}")
                 continue
-            choices.append(_choice("near", record, near.distance, fit, speedup))
-            whole = [choice for choice in choices if not choice.dropped]
-            if len(whole) >= self._count:
-                break
-        choices.sort(key=lambda c: c.distance + DROP_PENALTY * c.dropped)
-        return _distinct(choices)[: self._count], reasons[0] if reasons else ""
+            tried.add(fit.recipe)
+            kept = ports.changed(best, fit.recipe) if fit.dropped else best
+            heappush(waiting, (-kept.expected, place, kept, len(fit.dropped)))
+        return _distinct(choices), reasons[0] if reasons else ""
+
+    def _evidence(self, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
+        """What a neighbour's record says about this nest at this size."""
+        source = self._shelf.source(near.record)
+        speedup = near_speedup(near.record, source, nest, trips)
+        pays = _pays(near.record, speedup, WORTH_PORTING)
+        return Evidence(
+            near,
+            source,
+            math.log(speedup) if pays else 0.0,
+            self._shelf.kinds(near.record),
+            strided(nest) >= STRIDED * strided(source),
+        )
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | str:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
@@ -300,9 +311,10 @@ def _no_gain(record: Record, speedup: float) -> str:
     return "docc's own schedule was the fastest here"
 
 
-def _choice(tier: str, record: Record, distance: float, fit: Fit, speedup: float) -> Choice:
-    expected = predicted(speedup, distance)
-    return Choice(tier, record, distance, fit.recipe, len(fit.dropped), expected)
+def _ported(best: Port, dropped: int) -> Choice:
+    near = best.evidence.near
+    expected = math.exp(best.expected)
+    return Choice("near", near.record, near.distance, best.recipe, dropped, expected)
 
 
 def _distinct(choices: list[Choice]) -> tuple[Choice, ...]:
