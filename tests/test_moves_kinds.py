@@ -85,8 +85,7 @@ def test_a_product_s_tiles_are_built_with_the_sizes_wanted():
     made = packed.like(wanted, nest, AROUND)
     first = packed.first(nest, AROUND)
     assert likeness(made, wanted) > 0.8
-    assert apart(made, wanted) < apart(first, wanted)
-    assert {s.args[1] for s in made if s.op == "tile"} == {6, 16, 2048}
+    assert apart(made, wanted) < min(0.1, apart(first, wanted))
 
 
 def test_variants_with_threads_are_for_openmp_only():
