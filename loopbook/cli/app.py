@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from loopbook.cli import books, corpus, lookups, machine, search
+from loopbook.cli import books, corpus, learning, lookups, machine, search
 from loopbook.errors import LoopbookError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("bench", lookups.bench),
     ("tune", search.tune),
     ("train", search.train),
+    ("evaluate", learning.evaluate),
     ("hardware", machine.hardware),
     ("workloads", machine.workloads),
 ]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from loopbook.client.appraisal import Appraisal, Offer
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
 from loopbook.client.fit import Fit, IsolatedTrial, Trial
 from loopbook.client.port import port
 from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
+from loopbook.predict.head import Head
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
@@ -36,7 +39,7 @@ STRIDED = 0.5
 """Recipes often gain by making strided accesses contiguous. Without measuring, a neighbour counts
 only if the nest strides through memory at least this much as often as the neighbour's does."""
 
-LOOKED_AT = 8
+LOOKED_AT = 24
 """Neighbours that are tried before a nest is given up."""
 
 TEXT_SECONDS = 30.0
@@ -52,7 +55,7 @@ def make_plan(
     shelf: Shelf,
     *,
     exclude: Collection[str] = (),
-    max_distance: float = MAX_DISTANCE,
+    max_distance: float | None = None,
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
     untrusted: bool = False,
@@ -63,6 +66,8 @@ def make_plan(
         text: the program's SDFG as JSON text, as docc's frontend makes it or later.
         target: "sequential" or "openmp".
         exclude: kernels whose records are ignored.
+        max_distance: neighbours farther away are not used. By default a head decides, which knows
+            what distance means; without one it is `MAX_DISTANCE`.
         choices: recipes to find for each nest; with more than one they are taken to be tried out,
             and riskier ones are among them.
         sizes: values of the program's size symbols, as far as they are known: each nest gets what
@@ -105,7 +110,7 @@ def plan_nests(
     shelf: Shelf,
     *,
     exclude: Collection[str] = (),
-    max_distance: float = MAX_DISTANCE,
+    max_distance: float | None = None,
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
     untrusted: bool = False,
@@ -178,13 +183,15 @@ class _Planner:
         shelf: Shelf,
         target: str,
         exclude: Collection[str],
-        max_distance: float,
+        max_distance: float | None,
         choices: int,
         trial: Trial,
     ) -> None:
         self._shelf = shelf
         self._target = target
         self._exclude = exclude
+        if max_distance is None:
+            max_distance = MAX_DISTANCE if shelf.head is None else math.inf
         self._max_distance = max_distance
         self._count = choices
         self._trial = trial
@@ -239,6 +246,8 @@ class _Planner:
         self, nest: Nest, embedding: Embedding, trips: Trips, neighbours: list[Neighbour]
     ) -> tuple[tuple[Choice, ...], str]:
         """Usable choices, best first; and why the nearest neighbour is none where it is not."""
+        if self._shelf.head is not None:
+            return self._appraised(self._shelf.head, nest, embedding, trips, neighbours)
         choices: list[Choice] = []
         reasons: list[str] = []
         for near in neighbours:
@@ -271,6 +280,63 @@ class _Planner:
                 break
         choices.sort(key=lambda c: c.distance + DROP_PENALTY * c.dropped)
         return _distinct(choices)[: self._count], reasons[0] if reasons else ""
+
+    def _appraised(
+        self,
+        head: Head,
+        nest: Nest,
+        embedding: Embedding,
+        trips: Trips,
+        neighbours: list[Neighbour],
+    ) -> tuple[tuple[Choice, ...], str]:
+        """Usable choices, the most promising first; and why there are none where there are none."""
+        appraise = Appraisal(head, self._shelf, nest, self._target, trips)
+        offers = []
+        for near in neighbours:
+            if not len(near.record.recipe) or near.distance > self._max_distance:
+                continue
+            source = self._shelf.source(near.record)
+            ported = port(near.record.recipe, source, near.embedding, nest, embedding)
+            if ported is not None:
+                offers.append(Offer(near, ported))
+        order = sorted(zip(appraise(offers), offers), key=lambda pair: -pair[0].speedup)
+        choices: list[Choice] = []
+        reasons: list[str] = []
+        for expected, offer in order:
+            record = offer.near.record
+            if expected.speedup < WORTH_PORTING:
+                reasons.append(
+                    f"{expected.speedup:.2f}× is all that the recipe of {record.nest} promises"
+                )
+                break
+            fit = self._fit(nest, offer.recipe)
+            if isinstance(fit, str):
+                reasons.append(f"the recipe of {record.nest} is illegal here: {fit}")
+                continue
+            if fit.dropped:
+                expected = appraise([Offer(offer.near, fit.recipe, len(fit.dropped))])[0]
+            if self._count == 1 and expected.lower < 1:
+                reasons.append(
+                    f"the recipe of {record.nest} may make it slower: {expected.lower:.2f} to {expected.speedup:.2f}×"
+                )
+                continue
+            choices.append(
+                Choice(
+                    "near",
+                    record,
+                    offer.near.distance,
+                    fit.recipe,
+                    len(fit.dropped),
+                    expected.speedup,
+                    expected.lower,
+                )
+            )
+            if len(_distinct(choices)) >= self._count:
+                break
+        choices.sort(key=lambda choice: -choice.predicted_speedup)
+        return _distinct(choices)[: self._count], reasons[
+            0
+        ] if reasons else "no recipe of a neighbour fits"
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | str:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""

@@ -19,8 +19,12 @@ from loopbook.recipes.record import Record
 if TYPE_CHECKING:
     from loopbook.client.sizes import Trips
     from loopbook.embed.inference import Encoder
+    from loopbook.predict.head import Head
     from loopbook.recipes.book import Book
     from loopbook.sdfg.nest import Nest
+
+Bodies = tuple[np.ndarray, np.ndarray]
+"""Features of a nest before and after its recipe, see `loopbook.predict.rows.Donor`."""
 
 STARTER = Path(__file__).resolve().parent.parent / "data" / "starter.book"
 """The book that comes with loopbook."""
@@ -80,11 +84,24 @@ class Shelf:
     Args:
         books: what is looked up in, the user's own first.
         encoder: default the one that comes with loopbook.
+        head: what predicts speedups; default the one that comes with loopbook where the encoder is
+            its own, else none.
+        without: fingerprints of nests whose records are left out, as if nobody had tuned them.
     """
 
-    def __init__(self, books: Sequence[Book], encoder: Encoder | None = None) -> None:
+    def __init__(
+        self,
+        books: Sequence[Book],
+        encoder: Encoder | None = None,
+        *,
+        head: Head | None = None,
+        without: Collection[str] = (),
+    ) -> None:
         self.books = tuple(books)
         self._encoder = encoder
+        self._head = head
+        self.without = frozenset(without)
+        self.donors: dict[str, Bodies] = {}
         self._nests: dict[str, Nest] = {}
         self._anew: dict[str, dict[str, Embedding]] = {}
         self.fits: dict[tuple[str, str, bool], Any] = {}
@@ -102,6 +119,15 @@ class Shelf:
     @property
     def encoder(self) -> Encoder:
         return self._encoder or _packaged_encoder()
+
+    @property
+    def head(self) -> Head | None:
+        """What predicts speedups of recipes ported from neighbours; None where none was trained
+        with this shelf's encoder."""
+        if self._head is not None or self._encoder is not None:
+            return self._head
+        head = _packaged_head()
+        return head if head is not None and head.encoder == self.encoder.version else None
 
     def hardware(self, target: str) -> HardwareProfile:
         """This machine as programs for `target` use it (without measuring it)."""
@@ -160,6 +186,8 @@ class Shelf:
         """
         from loopbook.client.sizes import exact_speedup
 
+        if nest.fingerprint in self.without:
+            return []
         hardware = self.hardware(target)
         ranked: list[tuple[float, int, float, Record]] = []
         for layer, book in enumerate(self.books):
@@ -200,10 +228,18 @@ class Shelf:
         hardware = self.hardware(target)
         excluded = set(exclude)
         for near in book.nearest(
-            embedding, k, target=target, hardware=hardware, exclude=excluded, per_nest=PER_NEST
+            embedding,
+            k,
+            target=target,
+            hardware=hardware,
+            exclude=excluded,
+            without=self.without,
+            per_nest=PER_NEST,
         ):
             yield near.record, near.embedding
         for fingerprint, vectors in self._embedded_anew(book).items():
+            if fingerprint in self.without:
+                continue
             records = [r for r in book.exact(fingerprint, target) if r.kernel not in excluded]
             yield from ((record, vectors) for record in records[:PER_NEST])
 
@@ -242,13 +278,19 @@ class Shelf:
 
 
 def open_shelf(
-    path: str | Path | None = None, *, starter: bool = True, encoder: Encoder | None = None
+    path: str | Path | None = None,
+    *,
+    starter: bool = True,
+    encoder: Encoder | None = None,
+    head: Head | None = None,
+    without: Collection[str] = (),
 ) -> Shelf:
     """The user's book over the starter book.
 
     Args:
         path: the user's book, a file or database URL; default `own_path`, which need not exist.
         starter: False leaves the starter book out.
+        encoder, head, without: see `Shelf`.
 
     Raises:
         BookError: if `path` is given and there is no such book, or a book cannot be opened.
@@ -265,7 +307,7 @@ def open_shelf(
     shipped = starter_path() if starter else None
     if shipped is not None and shipped.exists():
         books.append(Book.open(shipped, readonly=True))
-    return Shelf(books, encoder)
+    return Shelf(books, encoder, head=head, without=without)
 
 
 def _nest(text: str, where: str) -> Nest:
@@ -283,6 +325,14 @@ def _packaged_encoder() -> Encoder:
     from loopbook.embed.inference import Encoder
 
     return Encoder.load()
+
+
+@lru_cache(maxsize=1)
+def _packaged_head() -> Head | None:
+    """None where there is no file: without it, the nearest neighbour is served."""
+    from loopbook.predict.head import DEFAULT_PATH, Head
+
+    return Head.load() if DEFAULT_PATH.exists() else None
 
 
 def as_text(sdfg: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,7 @@ class Book:
         target: str | None = None,
         hardware: HardwareProfile | None = None,
         exclude: Kernels = None,
+        without: Collection[str] = (),
         per_nest: int = 2,
         encoder: str | None = None,
     ) -> list[Neighbour]:
@@ -150,6 +151,7 @@ class Book:
             target: only records for this target.
             hardware: the machine that the recipe is for; None means that any is as good.
             exclude: kernels to leave out: their names, or a test of a name.
+            without: fingerprints of nests to leave out.
             per_nest: at most so many records, of different recipes, of one nest.
             encoder: of a plain vector; where the book has one encoder only, it is that.
 
@@ -175,6 +177,7 @@ class Book:
             target=target,
             hardware=hardware,
             exclude=exclude,
+            without=without,
             per_nest=per_nest,
         )
         return self._neighbours(ranked, encoder)
