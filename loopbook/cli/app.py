@@ -25,7 +25,7 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("optimize", lookups.optimize),
     ("bench", lookups.bench),
     ("tune", search.tune),
-    ("train", search.train),
+    ("train", learning.train),
     ("evaluate", learning.evaluate),
     ("hardware", machine.hardware),
     ("workloads", machine.workloads),

@@ -299,7 +299,8 @@ class _Planner:
             ported = port(near.record.recipe, source, near.embedding, nest, embedding)
             if ported is not None:
                 offers.append(Offer(near, ported))
-        order = sorted(zip(appraise(offers), offers), key=lambda pair: -pair[0].speedup)
+        expectations = zip(appraise(offers), offers, strict=True)
+        order = sorted(expectations, key=lambda pair: -pair[0].speedup)
         choices: list[Choice] = []
         reasons: list[str] = []
         for expected, offer in order:
@@ -316,9 +317,8 @@ class _Planner:
             if fit.dropped:
                 expected = appraise([Offer(offer.near, fit.recipe, len(fit.dropped))])[0]
             if self._count == 1 and expected.lower < 1:
-                reasons.append(
-                    f"the recipe of {record.nest} may make it slower: {expected.lower:.2f} to {expected.speedup:.2f}×"
-                )
+                span = f"{expected.lower:.2f} to {expected.speedup:.2f}×"
+                reasons.append(f"the recipe of {record.nest} may make it slower: {span}")
                 continue
             choices.append(
                 Choice(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -227,6 +228,7 @@ class Shelf:
         """The nearest records of one book, and all those of nests that another encoder embedded."""
         hardware = self.hardware(target)
         excluded = set(exclude)
+        anew = self._embedded_anew(book)
         for near in book.nearest(
             embedding,
             k,
@@ -237,7 +239,7 @@ class Shelf:
             per_nest=PER_NEST,
         ):
             yield near.record, near.embedding
-        for fingerprint, vectors in self._embedded_anew(book).items():
+        for fingerprint, vectors in anew.items():
             if fingerprint in self.without:
                 continue
             records = [r for r in book.exact(fingerprint, target) if r.kernel not in excluded]
@@ -246,9 +248,15 @@ class Shelf:
     def _embedded_anew(self, book: Book) -> dict[str, Embedding]:
         """Fingerprint to embedding of the nests that this shelf's encoder has not embedded, because
         the book was made with another version of it."""
+        from loopbook.client.reembed import nest_of, reembed
+
         if book.name not in self._anew:
+            # A book of one's own follows the encoder in use; others' vectors are made in memory.
+            if self._encoder is None and not book.readonly:
+                with suppress(BookError):  # it cannot be written: in memory, then
+                    reembed(book, self.encoder)
             missing = list(book.without_embedding(self.encoder.version))
-            nests = [_nest(text, f"book {book.name}") for _, text in missing]
+            nests = [nest_of(text, f"book {book.name}") for _, text in missing]
             embeddings = self.encoder.encode_many(nests)
             pairs = zip(missing, embeddings, strict=True)
             self._anew[book.name] = {fingerprint: vectors for (fingerprint, _), vectors in pairs}
@@ -260,8 +268,10 @@ class Shelf:
         Raises:
             BookError: if the record's nest cannot be read.
         """
+        from loopbook.client.reembed import nest_of
+
         if record.id not in self._nests:
-            self._nests[record.id] = _nest(record.nest_json, f"record {record.id}")
+            self._nests[record.id] = nest_of(record.nest_json, f"record {record.id}")
         return self._nests[record.id]
 
     def note_misses(self, fingerprints: Iterable[str], target: str) -> None:
@@ -308,16 +318,6 @@ def open_shelf(
     if shipped is not None and shipped.exists():
         books.append(Book.open(shipped, readonly=True))
     return Shelf(books, encoder, head=head, without=without)
-
-
-def _nest(text: str, where: str) -> Nest:
-    from loopbook.sdfg.program import load_json
-    from loopbook.sdfg.reader import read_nests
-
-    try:
-        return read_nests(load_json(text))[0]
-    except (SdfgError, IndexError) as error:
-        raise BookError(f"the nest in {where} is damaged: {error}") from None
 
 
 @lru_cache(maxsize=1)

@@ -111,7 +111,7 @@ def _parted(folds: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 def _weights(nests: Sequence[str]) -> np.ndarray:
     """A nest with many rows counts more than one with few, but not as much more."""
-    names, place, counts = np.unique(nests, return_inverse=True, return_counts=True)
+    _, place, counts = np.unique(nests, return_inverse=True, return_counts=True)
     weights = (counts**-0.5)[place]
     return weights * len(weights) / weights.sum()
 

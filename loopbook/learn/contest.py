@@ -1,4 +1,4 @@
-"""One kernel: docc's own schedule, the tuner's recipes and what each method serves, timed in turn."""
+"""One kernel: docc's own schedule, the tuner's recipes and what methods serve, timed in turn."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Evaluates what the book serves kernels that it does not know: compiled, run, numbers checked.
 
-Every kernel is held out in turn (`loopbook.learn.holdout`); what each method (`methods`) then serves
-is timed in turn with docc's own compile and with the tuner's recipes of that very kernel
+Every kernel is held out in turn (`loopbook.learn.holdout`); what each method (`methods`) then
+serves is timed in turn with docc's own compile and with the tuner's recipes of that very kernel
 (`contest`). Each kernel's times are written to a log as soon as they are known, and not measured
 again by a later call.
 """

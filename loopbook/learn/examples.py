@@ -31,6 +31,9 @@ class Example:
         steps: the recipe's text in the nest's own words.
         dropped: how many of the donor's steps were left out.
         gain: base-2 logarithm of the speedup over docc's own schedule.
+        best: base-2 logarithm of the best speedup known of the nest there, at least 0.
+        fits: False if the recipe cannot be ported to the nest or is illegal there. Who serves
+            recipes knows that before asking what to expect of them.
         baseline_s: seconds of the nest by docc's own schedule; 0 where that is not known.
         donor: record that the recipe was ported from; empty for a tuner's candidate.
         trips: loop name to how often it runs.
@@ -44,6 +47,8 @@ class Example:
     trips: Mapping[str, int]
     steps: str
     gain: float
+    best: float = 0.0
+    fits: bool = True
     baseline_s: float = 0.0
     dropped: int = 0
     donor: str = ""
@@ -108,6 +113,11 @@ class Examples:
             return told.isdisjoint(fingerprints) and named.isdisjoint(programs)
 
         return self.keep(clean)
+
+    @property
+    def transfers(self) -> int:
+        """How many recipes were ported from another nest."""
+        return sum(bool(one.donor) for one in self.examples)
 
     @property
     def programs(self) -> set[str]:
@@ -201,9 +211,13 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
 
 
 def _known(examples: Examples) -> Iterable[Example]:
-    """Those examples whose nest, machine and donor are there."""
+    """Those examples that fit, and whose nest, machine and donor are there."""
     for one in examples.examples:
-        if one.fingerprint not in examples.nests or one.hardware not in examples.hardware:
+        if (
+            not one.fits
+            or one.fingerprint not in examples.nests
+            or one.hardware not in examples.hardware
+        ):
             continue
         if one.donor:
             source = examples.sources.get(one.donor)

@@ -64,20 +64,19 @@ def train_head(
     trained, calibration = boosting.train(
         table, encoder.version, seed=seed, threads=threads, rounds=rounds, progress=progress
     )
-    transfers = sum(bool(one.donor) for one in examples.examples)
     trained.metadata = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seed": seed,
         "rounds": rounds,
         "examples": len(table),
-        "transfers": transfers,
+        "transfers": examples.transfers,
         "calibration": asdict(calibration),
         "programs": sorted(examples.programs),
         "fingerprints": sorted(examples.fingerprints),
         **(origin or {}),
     }
     kept = trained.save(out)
-    return HeadReport(out, kept.version, len(table), transfers, calibration)
+    return HeadReport(out, kept.version, len(table), examples.transfers, calibration)
 
 
 def distances(nests: dict[str, Nest], encoder: Encoder) -> Distances:

@@ -1,8 +1,8 @@
 """Examples from a corpus of transfers: recipes of records, ported to other nests and measured.
 
 A folder of Parquet files: ``pairs-HARDWARE-TARGET.parquet`` has one row for each pair that was
-tried, ``targets``, ``donors``, ``nests`` and ``profiles`` say what these speak of. Needs pyarrow, the
-extra ``corpus``.
+tried, ``targets``, ``donors``, ``nests`` and ``profiles`` say what these speak of. Needs pyarrow,
+the extra ``corpus``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from loopbook.sdfg.program import load_json
 from loopbook.sdfg.reader import read_nests
 
 MEASURED = frozenset({"faster", "same", "slower", "wrong", "crash", "hang", "memory"})
-"""Outcomes that say something of the recipe. What does not match or is illegal is known before
-anything is predicted."""
+"""Outcomes of recipes that were run."""
 
-Trips = Mapping[str, int]
+UNFIT = frozenset({"no match", "illegal"})
+"""Outcomes of recipes that cannot be applied to the nest."""
 
 
 def load(folder: Path) -> Examples:
-    """All transfers that were measured.
+    """All transfers that were run, or refused as unfit.
 
     Raises:
         CorpusError: a file is missing or damaged, or has not the columns that it should have.
@@ -37,7 +37,7 @@ def load(folder: Path) -> Examples:
         raise CorpusError(f"there is no corpus of transfers at {folder}")
     found = Examples()
     try:
-        trips = {_place(row): dict(row["trips"]) for row in _rows(folder / "targets.parquet")}
+        targets = {_place(row): row for row in _rows(folder / "targets.parquet")}
         for row in _rows(folder / "profiles.parquet"):
             profile = HardwareProfile.from_json(json.loads(row["profile"]))
             found.hardware[row["hardware"]] = profile
@@ -47,8 +47,8 @@ def load(folder: Path) -> Examples:
             found.nests[row["fingerprint"]] = _nest(row["nest_json"])
         for file in files:
             for row in _rows(file):
-                if row["outcome"] in MEASURED and _place(row) in trips:
-                    found.examples.append(_example(row, trips[_place(row)]))
+                if row["outcome"] in MEASURED | UNFIT and _place(row) in targets:
+                    found.examples.append(_example(row, targets[_place(row)]))
     except (KeyError, TypeError, ValueError, LoopbookError) as error:
         raise CorpusError(
             f"the corpus of transfers at {folder} is damaged: {type(error).__name__}: {error}"
@@ -90,16 +90,18 @@ def _nest(text: str) -> Nest:
     return read_nests(load_json(text))[0]
 
 
-def _example(row: Mapping[str, Any], trips: Trips) -> Example:
+def _example(row: Mapping[str, Any], target: Mapping[str, Any]) -> Example:
     return Example(
         program=row["program"],
         family=row["family"],
         fingerprint=row["fingerprint"],
         target=row["target"],
         hardware=row["hardware"],
-        trips=trips,
+        trips=dict(target["trips"]),
         steps=row["ported"],
         gain=gain_of(row["speedup"]),
+        best=max(0.0, gain_of(target["best"])),
+        fits=row["outcome"] in MEASURED,
         baseline_s=row["baseline_s"] or 0.0,
         dropped=len((row["dropped"] or "").splitlines()),
         donor=row["record"],

@@ -105,6 +105,10 @@ class Book:
         """Add or replace embeddings of nests in the book, by fingerprint, all or none."""
         self._store.add_embeddings(items)
 
+    def forget_encoder(self, encoder: str) -> int:
+        """Remove all vectors that one encoder made; returns of how many nests."""
+        return self._store.forget_encoder(encoder)
+
     def delete(self, record_id: str) -> bool:
         """Remove a record; False if there is none of that id."""
         return self._store.delete(record_id)
@@ -221,6 +225,10 @@ class Book:
     def embedding(self, fingerprint: str, encoder: str) -> Embedding | None:
         """What one encoder made of a nest, or None."""
         return self._store.embeddings([fingerprint], encoder).get(fingerprint)
+
+    def encoders(self) -> list[str]:
+        """The encoders whose vectors the book has, those of most nests first."""
+        return list(self._store.encoders())
 
     def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:
         """Fingerprint and nest JSON of each nest that an encoder has yet to embed."""
