@@ -160,7 +160,7 @@ def test_another_order_is_nothing_for_a_nest_without_strided_accesses(tmp_path):
     assert plan(product_permuted, books).nests[0].tier == "near"
     (report,) = plan(product_transposed, books).nests
     assert report.tier == "none"
-    assert "little to expect" in report.reason
+    assert "is all that product:0 promises" in report.reason
 
 
 def test_choices_are_distinct_and_best_first(tmp_path):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from heapq import heapify, heappop, heappush
 from pathlib import Path
 
+from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
 from loopbook.client.fit import Fit, IsolatedTrial, Trial
-from loopbook.client.ports import Evidence, Port, Ports
+from loopbook.client.ports import Evidence, Ports
+from loopbook.client.prospects import Prospects
 from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
@@ -55,7 +56,7 @@ def make_plan(
     shelf: Shelf,
     *,
     exclude: Collection[str] = (),
-    max_distance: float = MAX_DISTANCE,
+    max_distance: float | None = None,
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
     untrusted: bool = False,
@@ -66,6 +67,8 @@ def make_plan(
         text: the program's SDFG as JSON text, as docc's frontend makes it or later.
         target: "sequential" or "openmp".
         exclude: kernels whose records are ignored.
+        max_distance: neighbours farther away are not used. By default a head decides, which knows
+            what distance means; without one it is `MAX_DISTANCE`.
         choices: recipes to find for each nest; with more than one they are taken to be tried out,
             and riskier ones are among them.
         sizes: values of the program's size symbols, as far as they are known: each nest gets what
@@ -108,7 +111,7 @@ def plan_nests(
     shelf: Shelf,
     *,
     exclude: Collection[str] = (),
-    max_distance: float = MAX_DISTANCE,
+    max_distance: float | None = None,
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
     untrusted: bool = False,
@@ -175,13 +178,15 @@ class _Planner:
         shelf: Shelf,
         target: str,
         exclude: Collection[str],
-        max_distance: float,
+        max_distance: float | None,
         choices: int,
         trial: Trial,
     ) -> None:
         self._shelf = shelf
         self._target = target
         self._exclude = exclude
+        if max_distance is None:
+            max_distance = MAX_DISTANCE if shelf.head is None else math.inf
         self._max_distance = max_distance
         self._count = choices
         self._trial = trial
@@ -247,27 +252,32 @@ class _Planner:
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
         around = Surroundings.of(self._shelf.hardware(self._target), self._target, trips)
         ports = Ports(nest, embedding, evidence, around)
-        waiting = [(-one.expected, place, one, 0) for place, one in enumerate(ports.best())]
-        heapify(waiting)
+        appraise = Appraisal(self._shelf, nest, self._target, trips)
+        prospects = Prospects(ports, appraise)
         choices: list[Choice] = []
         reasons: list[str] = []
-        tried: set[Recipe] = set()
-        while waiting and len(choices) < self._count and len(tried) < TRIED * self._count:
-            expected, place, best, dropped = heappop(waiting)
-            if -expected < math.log(WORTH_PORTING):
-                reasons.append(f"little to expect of what {best.evidence.near.record.nest} has")
+        fits = 0
+        while len(choices) < self._count and fits < TRIED * self._count:
+            best = prospects.best()
+            if best is None:
                 break
-            if best.recipe in tried:
-                choices.append(_ported(best, dropped))
+            name = best.port.evidence.near.record.nest
+            if best.promise.speedup < WORTH_PORTING:
+                reasons.append(f"{best.promise.speedup:.2f}× is all that {name} promises")
+                break
+            if best.legal:
+                if self._count == 1 and best.promise.lower < 1:
+                    span = f"{best.promise.lower:.2f} to {best.promise.speedup:.2f}×"
+                    reasons.append(f"the recipe of {name} may make it slower: {span}")
+                else:
+                    choices.append(best.choice())
                 continue
-            tried.add(best.recipe)
-            fit = self._fit(nest, best.recipe)
+            fits += 1
+            fit = self._fit(nest, best.port.recipe)
             if isinstance(fit, str):
-                reasons.append(f"the recipe of {best.evidence.near.record.nest} is illegal: {fit}")
-                continue
-            tried.add(fit.recipe)
-            kept = ports.changed(best, fit.recipe) if fit.dropped else best
-            heappush(waiting, (-kept.expected, place, kept, len(fit.dropped)))
+                reasons.append(f"the recipe of {name} is illegal here: {fit}")
+            else:
+                prospects.add(best, fit)
         return _distinct(choices), reasons[0] if reasons else ""
 
     def _evidence(self, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
@@ -309,12 +319,6 @@ def _no_gain(record: Record, speedup: float) -> str:
     if _pays(record, record.best, WORTH_USING):
         return f"its recipe gains at other sizes; here it is expected to reach {speedup:.2f}×"
     return "docc's own schedule was the fastest here"
-
-
-def _ported(best: Port, dropped: int) -> Choice:
-    near = best.evidence.near
-    expected = math.exp(best.expected)
-    return Choice("near", near.record, near.distance, best.recipe, dropped, expected)
 
 
 def _distinct(choices: list[Choice]) -> tuple[Choice, ...]:

@@ -13,7 +13,7 @@ from loopbook.client.decision import Choice, Plan
 from loopbook.client.plan import build_plan
 from loopbook.errors import CompilerError, IllegalStepError, RunError
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import Built, build_baseline, build_tuned
+from loopbook.sdfg.build import Built, build_baseline
 from loopbook.sdfg.run import Binding, Schedule, Times
 
 TRIES = 3
@@ -86,8 +86,16 @@ class Verifier:
         Raises:
             LoopbookError: see `loopbook.sdfg.build.build_tuned`.
         """
-        built = build_plan(self.text, plan, self._fresh()) if plan.active else self.baseline
+        built = self.compiled(plan) if plan.active else self.baseline
         return self.baseline if built.code == self.baseline.code else built
+
+    def compiled(self, plan: Plan, *, timers: bool = False) -> Built:
+        """Compile `plan` into a folder of its own.
+
+        Raises:
+            LoopbookError: see `loopbook.sdfg.build.build_tuned`.
+        """
+        return build_plan(self.text, plan, self._fresh(), timers=timers)
 
     def check(self, built: Built) -> None:
         """Run once.
@@ -124,8 +132,7 @@ class Verifier:
         rejected: list[str] = []
         reason = "measured: slower than docc's own schedule"
         try:
-            text = plan.normalised or self.text
-            plain = build_tuned(text, self.target, {}, self._fresh(), timers=True)
+            plain = self.compiled(replace(plan, choices={}, prepared=True), timers=True)
             picks = self._pick(plan, plain, schedule, tries, rejected)
             kept = plan.only(picks, reason)
             for candidate in (kept, replace(kept.without_recipes(reason), prepared=True)):
@@ -170,7 +177,7 @@ class Verifier:
     ) -> Iterator[tuple[Picks, dict[int, float]]]:
         """Speedup of each nest over docc's own schedule; nests one by one if all together fail."""
         try:
-            built = build_plan(self.text, plan.only(picks, ""), self._fresh(), timers=True)
+            built = self.compiled(plan.only(picks, ""), timers=True)
             self.check(built)
             times = self.binding.measure([plain, built], schedule, seconds=self.seconds)
         except (IllegalStepError, CompilerError, RunError) as error:

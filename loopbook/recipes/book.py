@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,10 @@ class Book:
         """Add or replace embeddings of nests in the book, by fingerprint, all or none."""
         self._store.add_embeddings(items)
 
+    def forget_encoder(self, encoder: str) -> int:
+        """Remove all vectors that one encoder made; returns of how many nests."""
+        return self._store.forget_encoder(encoder)
+
     def delete(self, record_id: str) -> bool:
         """Remove a record; False if there is none of that id."""
         return self._store.delete(record_id)
@@ -135,6 +139,7 @@ class Book:
         target: str | None = None,
         hardware: HardwareProfile | None = None,
         exclude: Kernels = None,
+        without: Collection[str] = (),
         per_nest: int = 2,
         encoder: str | None = None,
     ) -> list[Neighbour]:
@@ -150,6 +155,7 @@ class Book:
             target: only records for this target.
             hardware: the machine that the recipe is for; None means that any is as good.
             exclude: kernels to leave out: their names, or a test of a name.
+            without: fingerprints of nests to leave out.
             per_nest: at most so many records, of different recipes, of one nest.
             encoder: of a plain vector; where the book has one encoder only, it is that.
 
@@ -175,6 +181,7 @@ class Book:
             target=target,
             hardware=hardware,
             exclude=exclude,
+            without=without,
             per_nest=per_nest,
         )
         return self._neighbours(ranked, encoder)
@@ -218,6 +225,10 @@ class Book:
     def embedding(self, fingerprint: str, encoder: str) -> Embedding | None:
         """What one encoder made of a nest, or None."""
         return self._store.embeddings([fingerprint], encoder).get(fingerprint)
+
+    def encoders(self) -> list[str]:
+        """The encoders whose vectors the book has, those of most nests first."""
+        return list(self._store.encoders())
 
     def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:
         """Fingerprint and nest JSON of each nest that an encoder has yet to embed."""

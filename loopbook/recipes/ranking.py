@@ -46,6 +46,7 @@ def rank(
     target: str | None,
     hardware: HardwareProfile | None,
     exclude: Kernels,
+    without: Collection[str],
     per_nest: int,
 ) -> list[Ranked]:
     """The ``k`` best of all records that pass the filters; see
@@ -64,6 +65,8 @@ def rank(
     seen: set[str] = set()
 
     def look_at(fingerprint: str, distance: float) -> None:
+        if fingerprint in without:
+            return
         fitting = [
             Ranked(
                 distance + HARDWARE_WEIGHT * apart[entry.hardware_id],

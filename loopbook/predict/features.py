@@ -10,7 +10,7 @@ A nest may hold several bodies (blocks of statements under their own loops). Eac
 in `SITE`; the vector holds those of the body that runs most often (``hot …``), their mean weighted
 by how often the bodies run (``mean …``), and counts of steps (``steps …``). Sizes and counts are
 base-2 logarithms, shares go from 0 to 1, flags are 0 or 1. Bytes are estimated from trip counts;
-unknown ones are taken as `loopbook.tuner.outline.UNKNOWN_TRIP`.
+unknown ones are taken as `loopbook.predict.outline.UNKNOWN_TRIP`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from zlib import crc32
 import numpy as np
 
 from loopbook.moves import Surroundings
+from loopbook.predict.outline import Node, Outline, outline
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
-from loopbook.tuner.outline import Node, Outline, outline
 
 VERSION = 1
 """Of the features' meaning and order; models and stored vectors of another version do not fit."""

@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook.moves import Surroundings, propose, random_step
+from loopbook.predict.features import NAMES, Features
+from loopbook.predict.outline import UNKNOWN_TRIP, Outline, outline
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
-from loopbook.tuner.features import NAMES, Features
-from loopbook.tuner.outline import UNKNOWN_TRIP, Outline, outline
 
 TRIPS = {"L0": 1000, "L1": 1000, "L2": 1000}
 AROUND = Surroundings("sequential", 8, 32 << 10, 1 << 20, 32 << 20, trips=TRIPS)
