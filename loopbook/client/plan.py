@@ -48,6 +48,9 @@ for them only if the nest strides through memory at least this much as often as 
 LOOKED_AT = 24
 """Neighbours whose recipes are thought about."""
 
+RARE_ONES = 8
+"""Farther neighbours looked at for recipes of rare kinds."""
+
 TRIED = 8
 """Ports that docc is asked about for each choice wanted."""
 
@@ -298,8 +301,10 @@ class _Planner:
         if not signs:
             return []
         seen = {one.near.record.id for one in evidence}
-        found = [one for one in near[LOOKED_AT:] if signs & {step.op for step in one.record.recipe}]
-        return found[:LOOKED_AT]
+        found = self._shelf.neighbours(
+            nest, embedding, RARE_ONES, self._target, self._exclude, steps=signs
+        )
+        return [near for near in found if near.record.id not in seen]
 
     def _evidence(self, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
         """What a neighbour's record says about this nest at this size."""

@@ -250,7 +250,12 @@ class Shelf:
         for fingerprint, vectors in anew.items():
             if fingerprint in self.without:
                 continue
-            records = [r for r in book.exact(fingerprint, target) if r.kernel not in excluded]
+            records = [
+                record
+                for record in book.exact(fingerprint, target)
+                if record.kernel not in excluded
+                and (not steps or any(step.op in steps for step in record.recipe))
+            ]
             yield from ((record, vectors) for record in records[:PER_NEST])
 
     def _embedded_anew(self, book: Book) -> dict[str, Embedding]:
