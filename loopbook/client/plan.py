@@ -296,8 +296,8 @@ class _Planner:
         self, nest: Nest, embedding: Embedding, around: Surroundings, evidence: list[Evidence]
     ) -> list[Neighbour]:
         """Farther neighbours with recipes of the rare kinds that fit the nest, but none so far."""
-        known = frozenset[str]().union(*(one.kinds for one in evidence if one.gain))
-        signs = {RARE[kind] for kind in fitting(nest, around) & RARE.keys() - known}
+        known = {step.op for one in evidence if one.gain for step in one.near.record.recipe}
+        signs = {RARE[kind] for kind in fitting(nest, around) & RARE.keys()} - known
         if not signs:
             return []
         seen = {one.near.record.id for one in evidence}

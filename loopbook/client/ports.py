@@ -32,6 +32,9 @@ WIDTH = 0.5
 """Of the weights: a neighbour this much farther than the nearest (in the root of the difference of
 squares) counts 1/e of it."""
 
+NEGLIGIBLE = 1e-3
+"""Weight of a neighbour that is not asked any more."""
+
 OTHER_KINDS = 0.4
 """How much farther away a neighbour is for which none of the same kinds can be built."""
 
@@ -52,7 +55,7 @@ partner stay as they are."""
 RENAMED = 8
 """Neighbours whose recipes are renamed."""
 
-REFITTED = 4
+REFITTED = 2
 """Kinds that are refitted to a neighbour's parameters."""
 
 AS_IT_IS = "renamed"
@@ -211,7 +214,8 @@ class Ports:
         for away, evidence in asked:
             weight = evidence.weight * math.exp((nearest**2 - away**2) / WIDTH**2)
             weights.append(weight)
-            shares.append(weight * evidence.gain * evidence.speaks_for(recipe))
+            counts = weight > NEGLIGIBLE and evidence.gain
+            shares.append(weight * evidence.gain * evidence.speaks_for(recipe) if counts else 0.0)
         most = max(range(len(shares)), key=shares.__getitem__)
         return reach * math.fsum(shares) / math.fsum(weights), asked[most][1]
 
