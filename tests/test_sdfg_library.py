@@ -20,11 +20,11 @@ from sdfg_kit import (
 )
 
 from loopbook.errors import IllegalStepError
+from loopbook.moves import Surroundings, openings, propose
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import transform
 from loopbook.sdfg.rewrites import Draft
 from loopbook.sdfg.rewrites.library import library
-from loopbook.tuner.moves import Surroundings, openings, propose
 
 CALL = steps("library L0")
 SIZES = ((9, 10, 11), (5, 17, 33), (3, 2, 4))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sdfg_kit import bench_of, check_recipe, random, steps, waves
-from test_tuner_moves_stencil import SHAPES, driven, heat, seidel
+from test_moves_stencil import SHAPES, driven, heat, seidel
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg.rewrites.document import Draft

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopbook.errors import InputError
+from loopbook.moves import Surroundings, openings
+from loopbook.predict.outline import outline
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
-from loopbook.tuner.moves import Surroundings, openings
-from loopbook.tuner.outline import outline
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy
 from loopbook.tuner.strategies.editing import SIZES, edited, grafted, resized
 from loopbook.tuner.strategies.explain import ALIKE, explain

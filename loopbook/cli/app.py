@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from loopbook.cli import books, corpus, lookups, machine, search, transfers
+from loopbook.cli import books, corpus, learning, lookups, machine, search, transfers
 from loopbook.errors import LoopbookError
 
 app = typer.Typer(
@@ -25,7 +25,8 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("optimize", lookups.optimize),
     ("bench", lookups.bench),
     ("tune", search.tune),
-    ("train", search.train),
+    ("train", learning.train),
+    ("evaluate", learning.evaluate),
     ("hardware", machine.hardware),
     ("workloads", machine.workloads),
 ]

@@ -109,9 +109,13 @@ def pack(
     book: Annotated[Path | None, typer.Option("--book", help="the book to pack")] = None,
     json: options.Json = False,
 ) -> None:
-    """Write a book as one compact file to ship read-only, like the starter book."""
+    """Write a book as one compact file to ship read-only, like the starter book, with the vectors
+    of the encoder in use."""
+    from loopbook.client.reembed import packed
+    from loopbook.embed.inference import Encoder
+
     with _open(book) as opened:
-        opened.pack(out)
+        packed(opened, out, Encoder.load())
         count = len(opened)
     _count(json, "packed", count)
 

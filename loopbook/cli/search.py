@@ -1,8 +1,7 @@
-"""Commands that measure for long: tune, seed, train. All show progress and resume."""
+"""Commands that measure for long: tune, seed. All show progress and resume."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -279,17 +278,6 @@ class _Bars:
 
         return show
 
-    def stage(self, state: Any) -> None:
-        """Show a `loopbook.embed.train.Progress`."""
-        loss = "" if state.loss is None else f" loss {state.loss:.3f}"
-        self._progress.update(
-            self._one,
-            completed=state.done,
-            total=state.total,
-            visible=True,
-            description=f"{state.stage}{loss}",
-        )
-
     def finish(self, result: Done, *, quiet: bool) -> None:
         self._progress.update(self._all, advance=1)
         self._progress.update(self._one, visible=False)
@@ -334,40 +322,3 @@ def _bars(jobs: int, *, hidden: bool) -> Iterator[_Bars]:
         redirect_stdout=False,  # what is printed there is no part of the bars
     ) as progress:
         yield _Bars(progress, jobs)
-
-
-def train(
-    out: Annotated[Path, typer.Option("--out", "-o", help="where the weights go")],
-    epochs: Annotated[int, typer.Option(min=1)] = 40,
-    classes: Annotated[int, typer.Option(help="classes of generated nests", min=8)] = 300,
-    seed: Seed = 0,
-    threads: Annotated[int, typer.Option(help="default all cores")] = 0,
-    json: options.Json = False,
-) -> None:
-    """Train the encoder on generated variants of nests. Stop it any time; the same command goes
-    on from its last checkpoint."""
-    from loopbook.embed.train import train as run
-
-    with _bars(1, hidden=json) as bars:
-        report = run(
-            out,
-            epochs=epochs,
-            classes=classes,
-            seed=seed,
-            threads=threads or os.cpu_count() or 1,
-            progress=bars.stage,
-        )
-    told = {
-        "path": str(report.path),
-        "version": report.version,
-        "nests": report.nests,
-        "classes": report.classes,
-        "loss": report.losses[-1] if report.losses else None,
-        "top1": report.quality.top1,
-        "loops": report.quality.loops,
-    }
-    if json:
-        options.print_json(told)
-    else:
-        for name, value in told.items():
-            print(f"{name:<8} {value}")

@@ -19,7 +19,8 @@ class Choice:
         tier: "exact" for a record of this very nest, "near" for a neighbour's.
         recipe: in the nest's own words, legal there.
         dropped: how many of the recipe's steps docc refuses here.
-        predicted_speedup: over docc's own schedule (see `loopbook.client.plan.predicted`).
+        predicted_speedup: over docc's own schedule.
+        lower: what it reaches with high probability; 0 where nothing predicted that.
     """
 
     tier: str
@@ -28,6 +29,7 @@ class Choice:
     recipe: Recipe
     dropped: int
     predicted_speedup: float
+    lower: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopbook.client.decision import NestReport, Plan
-from loopbook.client.plan import MAX_DISTANCE, plan_nests
+from loopbook.client.plan import plan_nests
 from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.errors import SdfgError
 
@@ -38,7 +38,7 @@ def optimize(
     target: str = "sequential",
     shelf: Shelf | None = None,
     exclude: Collection[str] = (),
-    max_distance: float = MAX_DISTANCE,
+    max_distance: float | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> Report:
     """Give an SDFG the schedule that the book knows best, in place.
@@ -84,7 +84,7 @@ def schedule(
     shelf: Shelf,
     *,
     exclude: Collection[str] = (),
-    max_distance: float = MAX_DISTANCE,
+    max_distance: float | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> Plan:
     """`optimize` without the bookkeeping around it."""

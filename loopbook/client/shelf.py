@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -19,8 +20,12 @@ from loopbook.recipes.record import Record
 if TYPE_CHECKING:
     from loopbook.client.sizes import Trips
     from loopbook.embed.inference import Encoder
+    from loopbook.predict.head import Head
     from loopbook.recipes.book import Book
     from loopbook.sdfg.nest import Nest
+
+Bodies = tuple[np.ndarray, np.ndarray]
+"""Features of a nest before and after its recipe, see `loopbook.predict.rows.Donor`."""
 
 STARTER = Path(__file__).resolve().parent.parent / "data" / "starter.book"
 """The book that comes with loopbook."""
@@ -80,14 +85,28 @@ class Shelf:
     Args:
         books: what is looked up in, the user's own first.
         encoder: default the one that comes with loopbook.
+        head: what predicts speedups; default the one that comes with loopbook where the encoder is
+            its own, else none.
+        without: fingerprints of nests whose records are left out, as if nobody had tuned them.
     """
 
-    def __init__(self, books: Sequence[Book], encoder: Encoder | None = None) -> None:
+    def __init__(
+        self,
+        books: Sequence[Book],
+        encoder: Encoder | None = None,
+        *,
+        head: Head | None = None,
+        without: Collection[str] = (),
+    ) -> None:
         self.books = tuple(books)
         self._encoder = encoder
+        self._head = head
+        self.without = frozenset(without)
+        self.donors: dict[str, Bodies] = {}
         self._nests: dict[str, Nest] = {}
         self._anew: dict[str, dict[str, Embedding]] = {}
         self.fits: dict[tuple[str, str, bool], Any] = {}
+        self._kinds: dict[str, frozenset[str]] = {}
 
     def __enter__(self) -> Shelf:
         return self
@@ -102,6 +121,15 @@ class Shelf:
     @property
     def encoder(self) -> Encoder:
         return self._encoder or _packaged_encoder()
+
+    @property
+    def head(self) -> Head | None:
+        """What predicts speedups of recipes ported from neighbours; None where none was trained
+        with this shelf's encoder."""
+        if self._head is not None or self._encoder is not None:
+            return self._head
+        head = _packaged_head()
+        return head if head is not None and head.encoder == self.encoder.version else None
 
     def hardware(self, target: str) -> HardwareProfile:
         """This machine as programs for `target` use it (without measuring it)."""
@@ -160,6 +188,8 @@ class Shelf:
         """
         from loopbook.client.sizes import exact_speedup
 
+        if nest.fingerprint in self.without:
+            return []
         hardware = self.hardware(target)
         ranked: list[tuple[float, int, float, Record]] = []
         for layer, book in enumerate(self.books):
@@ -176,12 +206,17 @@ class Shelf:
         k: int = 5,
         target: str = "sequential",
         exclude: Collection[str] = (),
+        steps: Collection[str] = (),
     ) -> list[Neighbour]:
-        """The `k` records nearest to `nest`, nearest first (see `Neighbour.rank`)."""
+        """The `k` records nearest to `nest`, nearest first (see `Neighbour.rank`).
+
+        Args:
+            steps: only records with recipes that hold one of these steps.
+        """
         hardware = self.hardware(target)
         found: dict[str, Neighbour] = {}
         for book in self.books:
-            for record, vectors in self._near(book, embedding, k, target, exclude):
+            for record, vectors in self._near(book, embedding, k, target, exclude, steps):
                 same = record.fingerprint == nest.fingerprint
                 apart = float(np.linalg.norm(vectors.nest - embedding.nest))
                 away = hardware.distance(record.hardware)
@@ -195,24 +230,46 @@ class Shelf:
         k: int,
         target: str,
         exclude: Collection[str],
+        steps: Collection[str],
     ) -> Iterator[tuple[Record, Embedding]]:
         """The nearest records of one book, and all those of nests that another encoder embedded."""
         hardware = self.hardware(target)
         excluded = set(exclude)
+        anew = self._embedded_anew(book)
         for near in book.nearest(
-            embedding, k, target=target, hardware=hardware, exclude=excluded, per_nest=PER_NEST
+            embedding,
+            k,
+            target=target,
+            hardware=hardware,
+            exclude=excluded,
+            without=self.without,
+            steps=steps,
+            per_nest=PER_NEST,
         ):
             yield near.record, near.embedding
-        for fingerprint, vectors in self._embedded_anew(book).items():
-            records = [r for r in book.exact(fingerprint, target) if r.kernel not in excluded]
+        for fingerprint, vectors in anew.items():
+            if fingerprint in self.without:
+                continue
+            records = [
+                record
+                for record in book.exact(fingerprint, target)
+                if record.kernel not in excluded
+                and (not steps or any(step.op in steps for step in record.recipe))
+            ]
             yield from ((record, vectors) for record in records[:PER_NEST])
 
     def _embedded_anew(self, book: Book) -> dict[str, Embedding]:
         """Fingerprint to embedding of the nests that this shelf's encoder has not embedded, because
         the book was made with another version of it."""
+        from loopbook.client.reembed import nest_of, reembed
+
         if book.name not in self._anew:
+            # A book of one's own follows the encoder in use; others' vectors are made in memory.
+            if self._encoder is None and not book.readonly:
+                with suppress(BookError):  # it cannot be written: in memory, then
+                    reembed(book, self.encoder)
             missing = list(book.without_embedding(self.encoder.version))
-            nests = [_nest(text, f"book {book.name}") for _, text in missing]
+            nests = [nest_of(text, f"book {book.name}") for _, text in missing]
             embeddings = self.encoder.encode_many(nests)
             pairs = zip(missing, embeddings, strict=True)
             self._anew[book.name] = {fingerprint: vectors for (fingerprint, _), vectors in pairs}
@@ -224,9 +281,25 @@ class Shelf:
         Raises:
             BookError: if the record's nest cannot be read.
         """
+        from loopbook.client.reembed import nest_of
+
         if record.id not in self._nests:
-            self._nests[record.id] = _nest(record.nest_json, f"record {record.id}")
+            self._nests[record.id] = nest_of(record.nest_json, f"record {record.id}")
         return self._nests[record.id]
+
+    def kinds(self, record: Record) -> frozenset[str]:
+        """Names of the kinds of recipes that can be built for a record's nest.
+
+        Raises:
+            BookError: if the record's nest cannot be read.
+        """
+        from loopbook.moves import Surroundings
+        from loopbook.moves.kinds import fitting
+
+        if record.fingerprint not in self._kinds:
+            around = Surroundings.of(record.hardware, record.target)
+            self._kinds[record.fingerprint] = fitting(self.source(record), around)
+        return self._kinds[record.fingerprint]
 
     def note_misses(self, fingerprints: Iterable[str], target: str) -> None:
         """Count in the own book that nothing was found for these; no book is made for that, and one
@@ -242,13 +315,19 @@ class Shelf:
 
 
 def open_shelf(
-    path: str | Path | None = None, *, starter: bool = True, encoder: Encoder | None = None
+    path: str | Path | None = None,
+    *,
+    starter: bool = True,
+    encoder: Encoder | None = None,
+    head: Head | None = None,
+    without: Collection[str] = (),
 ) -> Shelf:
     """The user's book over the starter book.
 
     Args:
         path: the user's book, a file or database URL; default `own_path`, which need not exist.
         starter: False leaves the starter book out.
+        encoder, head, without: see `Shelf`.
 
     Raises:
         BookError: if `path` is given and there is no such book, or a book cannot be opened.
@@ -265,17 +344,7 @@ def open_shelf(
     shipped = starter_path() if starter else None
     if shipped is not None and shipped.exists():
         books.append(Book.open(shipped, readonly=True))
-    return Shelf(books, encoder)
-
-
-def _nest(text: str, where: str) -> Nest:
-    from loopbook.sdfg.program import load_json
-    from loopbook.sdfg.reader import read_nests
-
-    try:
-        return read_nests(load_json(text))[0]
-    except (SdfgError, IndexError) as error:
-        raise BookError(f"the nest in {where} is damaged: {error}") from None
+    return Shelf(books, encoder, head=head, without=without)
 
 
 @lru_cache(maxsize=1)
@@ -283,6 +352,14 @@ def _packaged_encoder() -> Encoder:
     from loopbook.embed.inference import Encoder
 
     return Encoder.load()
+
+
+@lru_cache(maxsize=1)
+def _packaged_head() -> Head | None:
+    """None where there is no file: without it, the nearest neighbour is served."""
+    from loopbook.predict.head import DEFAULT_PATH, Head
+
+    return Head.load() if DEFAULT_PATH.exists() else None
 
 
 def as_text(sdfg: Any) -> str:

@@ -13,7 +13,7 @@ from loopbook.client.decision import Choice, Plan
 from loopbook.client.plan import build_plan
 from loopbook.errors import CompilerError, IllegalStepError, RunError
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import Built, build_baseline, build_tuned
+from loopbook.sdfg.build import Built, build_baseline
 from loopbook.sdfg.run import Binding, Schedule, Times
 
 TRIES = 3
@@ -75,8 +75,8 @@ class Verifier:
     def __post_init__(self) -> None:
         self.text = self.text or frontend.trace(self.func, self.args)
         plain = build_baseline(self.text, "none", self.folder / "none")
-        self._binding = Binding.of_function(self.func, self.args, self.results)
-        self.expected = self._binding.results(plain.library, seconds=self.seconds)
+        self.binding = Binding.of_function(self.func, self.args, self.results)
+        self.expected = self.binding.results(plain.library, seconds=self.seconds)
         self.baseline = build_baseline(self.text, self.target, self.folder / "baseline")
         self._count = 0
 
@@ -86,8 +86,16 @@ class Verifier:
         Raises:
             LoopbookError: see `loopbook.sdfg.build.build_tuned`.
         """
-        built = build_plan(self.text, plan, self._fresh()) if plan.active else self.baseline
+        built = self.compiled(plan) if plan.active else self.baseline
         return self.baseline if built.code == self.baseline.code else built
+
+    def compiled(self, plan: Plan, *, timers: bool = False) -> Built:
+        """Compile `plan` into a folder of its own.
+
+        Raises:
+            LoopbookError: see `loopbook.sdfg.build.build_tuned`.
+        """
+        return build_plan(self.text, plan, self._fresh(), timers=timers)
 
     def check(self, built: Built) -> None:
         """Run once.
@@ -97,7 +105,7 @@ class Verifier:
             RunError: it crashed, hung or took too much memory.
         """
         once = Schedule(repeats=0, at_least=0)
-        self._binding.measure([built], once, self.expected, seconds=self.seconds)
+        self.binding.measure([built], once, self.expected, seconds=self.seconds)
 
     def time(self, built: Built, schedule: Schedule) -> tuple[float, float]:
         """Seconds of docc's own compile and of `built`, run in turn: the fastest run of each.
@@ -107,10 +115,10 @@ class Verifier:
         own compile, it is timed once and both are that.
         """
         if built is self.baseline:
-            times = self._binding.measure([built], schedule, seconds=self.seconds)
+            times = self.binding.measure([built], schedule, seconds=self.seconds)
             fastest = min(times[0].seconds)
             return fastest, fastest
-        times = self._binding.measure([self.baseline, built], schedule, seconds=self.seconds)
+        times = self.binding.measure([self.baseline, built], schedule, seconds=self.seconds)
         return min(times[0].seconds), min(times[1].seconds)
 
     def choose(self, plan: Plan, schedule: Schedule = QUICK, *, tries: int = TRIES) -> Verdict:
@@ -124,8 +132,7 @@ class Verifier:
         rejected: list[str] = []
         reason = "measured: slower than docc's own schedule"
         try:
-            text = plan.normalised or self.text
-            plain = build_tuned(text, self.target, {}, self._fresh(), timers=True)
+            plain = self.compiled(replace(plan, choices={}, prepared=True), timers=True)
             picks = self._pick(plan, plain, schedule, tries, rejected)
             kept = plan.only(picks, reason)
             for candidate in (kept, replace(kept.without_recipes(reason), prepared=True)):
@@ -170,9 +177,9 @@ class Verifier:
     ) -> Iterator[tuple[Picks, dict[int, float]]]:
         """Speedup of each nest over docc's own schedule; nests one by one if all together fail."""
         try:
-            built = build_plan(self.text, plan.only(picks, ""), self._fresh(), timers=True)
+            built = self.compiled(plan.only(picks, ""), timers=True)
             self.check(built)
-            times = self._binding.measure([plain, built], schedule, seconds=self.seconds)
+            times = self.binding.measure([plain, built], schedule, seconds=self.seconds)
         except (IllegalStepError, CompilerError, RunError) as error:
             if len(picks) == 1:
                 names = ", ".join(choice.record.nest for choice in picks.values())

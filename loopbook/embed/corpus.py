@@ -7,7 +7,7 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,10 +121,13 @@ def collect(
     classes: int,
     variants: int,
     progress: Callable[[int], None] | None = None,
+    *,
+    suite: bool = True,
 ) -> list[Document]:
-    """Traced synthetic kernels and PolyBench, kept in the file `path` from one run to the next."""
+    """Traced synthetic kernels and, if `suite`, PolyBench, kept in the file `path` from one run to
+    the next."""
     found = list(kernels(seed, classes, variants))
-    wanted = hashlib.sha256(repr(found).encode()).hexdigest()
+    wanted = hashlib.sha256(repr((suite, found)).encode()).hexdigest()
     if path.exists():
         try:
             with gzip.open(path, "rt") as file:
@@ -133,7 +136,7 @@ def collect(
         except (OSError, EOFError, ValueError, StopIteration, TypeError):
             path.unlink()  # cut short or damaged: traced again below
     documents = list(trace_kernels(found, progress))
-    documents += polybench_documents()
+    documents += polybench_documents() if suite else ()
     partial = path.with_name(path.name + ".part")
     with gzip.open(partial, "wt", compresslevel=3) as file:
         for row in (wanted, *([d.family, d.label, d.text] for d in documents)):
@@ -142,11 +145,16 @@ def collect(
     return documents
 
 
-def nest_classes(documents: Sequence[Document], seed: int, views: int) -> list[NestClass]:
+def nest_classes(
+    documents: Sequence[Document], seed: int, views: int, avoid: Collection[str] = ()
+) -> list[NestClass]:
     """Classes of nests with `views` random variants of each traced nest, and the nest itself.
 
     Nests that are equal although their labels differ (docc normalises much away) end up in one
     class.
+
+    Args:
+        avoid: fingerprints of nests that must not be learnt from.
     """
     rng = random.Random(seed)
     families: dict[str, int] = {}
@@ -165,6 +173,8 @@ def nest_classes(documents: Sequence[Document], seed: int, views: int) -> list[N
         parsed = json.loads(document.text)
         names = [_class_name(document, nest) for nest in read_nests(parsed)]
         for name, nest in zip(names, read_nests(parsed), strict=True):
+            if nest.fingerprint in avoid:
+                continue
             shape = shapes.setdefault(access_pattern(nest), len(shapes))
             *_, found = collected.setdefault(root(name), (family, shape, []))
             known = root(by_fingerprint.setdefault(nest.fingerprint, name))
@@ -177,7 +187,9 @@ def nest_classes(documents: Sequence[Document], seed: int, views: int) -> list[N
             for nest in read_nests(variant):
                 name = root(_class_name(document, nest))
                 graph = nest_graph(nest)
-                if name in collected and graph.nodes <= MAX_NODES:
+                if name not in collected or nest.fingerprint in avoid:
+                    continue
+                if graph.nodes <= MAX_NODES:
                     collected[name][2].append(_view(nest, graph))
     return [
         NestClass(name, family, shape, found)

@@ -1,6 +1,8 @@
 """What training makes small.
 
-A batch holds two views, a and b, of each of its classes. Nests are pulled to the other view of
+Regret decides what is near: of the records tried on a nest, those whose recipes worked are pulled
+to it, the others pushed away (`regret_loss`). Contrast keeps what was never tried in its place: a
+batch holds two views, a and b, of each of its classes. Nests are pulled to the other view of
 their class, less strongly to those of their family or access pattern, and away from the rest.
 Loops, and containers, are pulled to those of the other view that play the same part, and away from
 the others there.
@@ -15,6 +17,53 @@ from torch.nn import functional
 TEMPERATURE = 0.1
 FAMILY_WEIGHT = 0.15
 """How strongly a nest is pulled to another class of its family or access pattern; 1 is its own."""
+
+
+SHARPNESS = 0.15
+"""Of regrets: a donor whose regret is so much larger deserves 1/e of the weight."""
+
+REACH = 1.2
+"""The distance at which a donor whose recipe is of no use at all should be, at least."""
+
+
+def regret_loss(targets: Tensor, donors: Tensor, owner: Tensor, regrets: Tensor) -> Tensor:
+    """How badly distances tell regrets.
+
+    Listwise: a softmax over the negated squared distances of one target's donors should give each
+    what its regret deserves (after ListNet, Z. Cao et al., ICML 2007, with regret for relevance).
+    And pointwise: a donor should not be nearer than its regret says.
+
+    Args:
+        targets: unit vectors ``(t, d)``.
+        donors: unit vectors ``(n, d)``; donor i was tried on target ``owner[i]``.
+        regrets: ``(n,)`` from 0 to 1.
+    """
+    squared = ((targets[owner] - donors) ** 2).sum(1)
+    scores = -squared / (2 * TEMPERATURE)
+    wanted = torch.exp(-regrets / SHARPNESS)
+    count = len(targets)
+    deserved = wanted / _sums(wanted, owner, count)[owner]
+    highest = torch.full((count,), -torch.inf, device=scores.device)
+    highest = highest.scatter_reduce(0, owner, scores.detach(), "amax")
+    shifted = scores - highest[owner]
+    normal = torch.log(_sums(torch.exp(shifted), owner, count))[owner]
+    entropy = _sums(deserved * torch.log(deserved + 1e-9), owner, count)
+    listwise = _sums(-deserved * (shifted - normal), owner, count) + entropy
+    distance = torch.sqrt(squared + 1e-6)
+    near = functional.relu(REACH * regrets - distance) ** 2
+    far = (1 - regrets) ** 2 * functional.relu(distance - 0.5 * REACH) ** 2
+    return listwise.mean() + (near + far).mean()
+
+
+def _sums(values: Tensor, owner: Tensor, count: int) -> Tensor:
+    return torch.zeros(count, device=values.device).index_add(0, owner, values)
+
+
+def facts_loss(told: Tensor, facts: Tensor) -> Tensor:
+    """Mean absolute error of what is told of nests, where the facts are known (not NaN)."""
+    known = ~torch.isnan(facts)
+    error = functional.smooth_l1_loss(told[known], facts[known], reduction="sum")
+    return error / known.sum().clamp(min=1)
 
 
 def nest_loss(a: Tensor, b: Tensor, family: Tensor, shape: Tensor) -> Tensor:
@@ -52,7 +101,7 @@ def matching_loss(
     same = (parts[0][:, None] == parts[1][None, :]).float()
     chosen = (scores * same) @ member
     all_of = scores @ member
-    own = owners[0][:, None] == torch.arange(len(family))[None, :]
+    own = owners[0][:, None] == torch.arange(len(family), device=a.device)[None, :]
     weight = (family[owners[0]][:, None] == family[None, :]).float() * FAMILY_WEIGHT
     weight = torch.where(own, torch.ones_like(weight), weight)
     # Where all parts play the same, or none does, there is nothing to choose.

@@ -72,20 +72,27 @@ class NestEncoder(nn.Module):
     def forward(self, graph: NestGraph) -> tuple[Tensor, Tensor, Tensor]:
         """Unit vectors of the nests ``(graph.count, 128)``, of all loops, of all arrays."""
         w = {name: self.weights[_key(name)] for name in shapes()}
-        features, source, target, relation = (
-            torch.from_numpy(array)
-            for array in (graph.features, graph.source, graph.target, graph.relation)
+        device = w["input.bias"].device
+        features, source, target, relation, groups = (
+            torch.from_numpy(array).to(device)
+            for array in (
+                graph.features,
+                graph.source,
+                graph.target,
+                graph.relation,
+                RELATION_GROUP[graph.relation],
+            )
         )
         state = functional.relu(features @ w["input.weight"] + w["input.bias"])
         state = functional.layer_norm(state, (HIDDEN,), w["input.scale"], w["input.shift"])
-        slots = target * len(GROUPS) + torch.from_numpy(RELATION_GROUP)[relation]
+        slots = target * len(GROUPS) + groups
         edges = torch.stack([source, target])
         for step in self._rounds:
             state = step(state, edges, relation, slots)
         pooled = _pooled(graph, state, state @ w["nest.score"])
         hidden = functional.relu(pooled @ w["nest.weight1"] + w["nest.bias1"])
-        loops = state[torch.from_numpy(graph.loops)]
-        containers = state[torch.from_numpy(graph.containers)]
+        loops = state[torch.from_numpy(graph.loops).to(device)]
+        containers = state[torch.from_numpy(graph.containers).to(device)]
         return (
             functional.normalize(hidden @ w["nest.weight2"] + w["nest.bias2"]),
             functional.normalize(loops @ w["loop.weight"] + w["loop.bias"]),
@@ -94,7 +101,7 @@ class NestEncoder(nn.Module):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The weights as `loopbook.embed.weights.save` takes them."""
-        return {name: self.weights[_key(name)].detach().numpy() for name in shapes()}
+        return {name: self.weights[_key(name)].detach().cpu().numpy() for name in shapes()}
 
     def take(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Use these weights."""
@@ -104,12 +111,13 @@ class NestEncoder(nn.Module):
 
 
 def _pooled(graph: NestGraph, state: Tensor, score: Tensor) -> Tensor:
-    owner = torch.from_numpy(graph.owner)
+    owner = torch.from_numpy(graph.owner).to(state.device)
     weight = softmax(score, owner, num_nodes=graph.count)
     parts = [scatter(weight * state, owner, dim_size=graph.count)]
     parts.append(scatter(state, owner, dim_size=graph.count, reduce="max"))
     for kind in ("loop", "container"):
-        chosen = torch.from_numpy(np.flatnonzero(graph.kind == KINDS.index(kind)))
+        numbers = np.flatnonzero(graph.kind == KINDS.index(kind))
+        chosen = torch.from_numpy(numbers).to(state.device)
         parts.append(scatter(state[chosen], owner[chosen], dim_size=graph.count, reduce="mean"))
     return torch.cat(parts, dim=1)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import read_lines, write_lines
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.ranking import Kernels, Ranked, rank
+from loopbook.recipes.ranking import Kernels, Ranked, rank, rank_among
 from loopbook.recipes.record import Record
 from loopbook.recipes.store import Miss, Store
 
 _CACHED_RECORDS = 4096
 _BATCH = 256
+_HOLDING = 512
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,10 @@ class Book:
         """Add or replace embeddings of nests in the book, by fingerprint, all or none."""
         self._store.add_embeddings(items)
 
+    def forget_encoder(self, encoder: str) -> int:
+        """Remove all vectors that one encoder made; returns of how many nests."""
+        return self._store.forget_encoder(encoder)
+
     def delete(self, record_id: str) -> bool:
         """Remove a record; False if there is none of that id."""
         return self._store.delete(record_id)
@@ -135,6 +141,8 @@ class Book:
         target: str | None = None,
         hardware: HardwareProfile | None = None,
         exclude: Kernels = None,
+        without: Collection[str] = (),
+        steps: Collection[str] = (),
         per_nest: int = 2,
         encoder: str | None = None,
     ) -> list[Neighbour]:
@@ -150,6 +158,9 @@ class Book:
             target: only records for this target.
             hardware: the machine that the recipe is for; None means that any is as good.
             exclude: kernels to leave out: their names, or a test of a name.
+            without: fingerprints of nests to leave out.
+            steps: only records with a recipe that holds one of these steps; where many do, only
+                the fastest are looked at.
             per_nest: at most so many records, of different recipes, of one nest.
             encoder: of a plain vector; where the book has one encoder only, it is that.
 
@@ -167,17 +178,18 @@ class Book:
             return []
         if vector.shape != (index.dimension,) or not np.isfinite(vector).all():
             raise InputError(f"the query is not a finite vector of {index.dimension} numbers")
-        ranked = rank(
-            snapshot,
-            index,
-            vector,
-            k,
-            target=target,
-            hardware=hardware,
-            exclude=exclude,
-            per_nest=per_nest,
-        )
-        return self._neighbours(ranked, encoder)
+        filters: dict[str, Any] = {
+            "target": target,
+            "hardware": hardware,
+            "exclude": exclude,
+            "without": without,
+            "per_nest": per_nest,
+        }
+        if steps:
+            fastest = nlargest(_HOLDING, snapshot.holding(steps), key=lambda one: one.speedup)
+            distances = self._distances(vector, {one.fingerprint for one in fastest}, encoder)
+            return self._neighbours(rank_among(snapshot, fastest, distances, k, **filters), encoder)
+        return self._neighbours(rank(snapshot, index, vector, k, **filters), encoder)
 
     def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
         """All records of a nest for a target, best speedup first.
@@ -218,6 +230,10 @@ class Book:
     def embedding(self, fingerprint: str, encoder: str) -> Embedding | None:
         """What one encoder made of a nest, or None."""
         return self._store.embeddings([fingerprint], encoder).get(fingerprint)
+
+    def encoders(self) -> list[str]:
+        """The encoders whose vectors the book has, those of most nests first."""
+        return list(self._store.encoders())
 
     def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:
         """Fingerprint and nest JSON of each nest that an encoder has yet to embed."""
@@ -312,6 +328,16 @@ class Book:
             while len(self._records) > _CACHED_RECORDS:
                 self._records.popitem(last=False)
         return [record for record in found if record is not None]
+
+    def _distances(
+        self, vector: np.ndarray, nests: Collection[str], encoder: str
+    ) -> dict[str, float]:
+        """How far each of these nests is; those without an embedding are left out."""
+        embeddings = self._store.embeddings(sorted(nests), encoder)
+        return {
+            nest: float(np.linalg.norm(embedding.nest - vector))
+            for nest, embedding in embeddings.items()
+        }
 
     def _neighbours(self, ranked: list[Ranked], encoder: str) -> list[Neighbour]:
         nests = {one.entry.fingerprint for one in ranked}

@@ -146,6 +146,17 @@ class Store:
             if embedded:
                 _log.note(connection, embedded, ())
 
+    def forget_encoder(self, encoder: str) -> int:
+        """Remove all embeddings of one encoder; returns how many there were."""
+        own = EMBEDDINGS.c.encoder == encoder
+        with self._database.writing() as connection:
+            rows = connection.execute(sa.select(EMBEDDINGS.c.fingerprint).where(own)).all()
+            gone = _words(self.name, (row.fingerprint for row in rows))
+            if gone:
+                connection.execute(sa.delete(EMBEDDINGS).where(own))
+                _log.note(connection, set(gone), ())
+        return len(gone)
+
     def delete(self, record_id: str) -> bool:
         """Remove a record and what only it used; False if there is none of that id."""
         with self._database.writing() as connection:

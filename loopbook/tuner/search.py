@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from loopbook.moves import Surroundings
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
@@ -20,7 +21,6 @@ from loopbook.sdfg.compiler import find_compiler
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import trip_counts
 from loopbook.tuner.log import Trial, TrialLog
-from loopbook.tuner.moves import Surroundings
 from loopbook.tuner.session import Candidate, Outcome, Session
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy
 from loopbook.tuner.subject import Subject

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loopbook.errors import DeadlineError, LoopbookError
+from loopbook.moves.threads import threaded
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
@@ -16,7 +17,6 @@ from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.run import RUN_SECONDS, Schedule
-from loopbook.tuner.moves.threads import threaded
 from loopbook.tuner.search import Progress, Starts
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.tune import Settings, Tuned, tune

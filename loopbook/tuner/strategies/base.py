@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
+from loopbook.moves import Surroundings
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest
-from loopbook.tuner.moves import Surroundings
 
 
 @dataclass(frozen=True)

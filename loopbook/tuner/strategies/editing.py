@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
+from loopbook.moves import ROWS, TILES, random_step
+from loopbook.moves.chains import chains
+from loopbook.predict.outline import outline
 from loopbook.recipes.step import MAX_SIZE, OPERATIONS, Step, base_name
 from loopbook.sdfg.nest import Nest
-from loopbook.tuner.chains import chains
-from loopbook.tuner.moves import ROWS, TILES, random_step
-from loopbook.tuner.outline import outline
 from loopbook.tuner.strategies.base import Problem
 
 MAX_STEPS = 60

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
+from loopbook.moves import propose
 from loopbook.recipes.step import Step
-from loopbook.tuner.moves import propose
 from loopbook.tuner.strategies.base import Problem
 
 Gene = float | int | tuple[int, ...]

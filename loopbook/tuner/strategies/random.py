@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from loopbook.moves import openings, propose
 from loopbook.recipes.step import Step
-from loopbook.tuner.moves import openings, propose
 from loopbook.tuner.strategies.base import Problem
 
 

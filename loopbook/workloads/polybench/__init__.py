@@ -17,19 +17,34 @@ from loopbook.workloads.workload import Workload, load_workload
 PRESETS = ("MINI", "SMALL", "MEDIUM", "LARGE", "EXTRALARGE")
 """PolyBench's data-set sizes."""
 
-_NAMES = (
-    "correlation", "covariance",
-    "2mm", "3mm", "atax", "bicg", "doitgen", "mvt",
-    "gemm", "gemver", "gesummv", "symm", "syr2k", "syrk", "trmm",
-    "cholesky", "durbin", "gramschmidt", "lu", "ludcmp", "trisolv",
-    "deriche", "floyd-warshall", "nussinov",
-    "adi", "fdtd-2d", "heat-3d", "jacobi-1d", "jacobi-2d", "seidel-2d",
-)  # fmt: skip
+FAMILIES = {
+    "datamining": ("correlation", "covariance"),
+    "kernels": ("2mm", "3mm", "atax", "bicg", "doitgen", "mvt"),
+    "blas": ("gemm", "gemver", "gesummv", "symm", "syr2k", "syrk", "trmm"),
+    "solvers": ("cholesky", "durbin", "gramschmidt", "lu", "ludcmp", "trisolv"),
+    "medley": ("deriche", "floyd-warshall", "nussinov"),
+    "stencils": ("adi", "fdtd-2d", "heat-3d", "jacobi-1d", "jacobi-2d", "seidel-2d"),
+}
+"""PolyBench's folders, and the kernels in them."""
+
+_NAMES = tuple(name for names in FAMILIES.values() for name in names)
 
 
 def names() -> tuple[str, ...]:
     """PolyBench's names of the kernels, in PolyBench's order."""
     return _NAMES
+
+
+def family(name: str) -> tuple[str, ...]:
+    """The kernels of PolyBench's folder that a kernel is in, itself among them.
+
+    Raises:
+        WorkloadError: if PolyBench has no kernel of this name.
+    """
+    for members in FAMILIES.values():
+        if name in members:
+            return members
+    raise WorkloadError(f"PolyBench has no kernel {name!r}; it has {', '.join(_NAMES)}")
 
 
 def path(name: str) -> Path:

@@ -1,0 +1,197 @@
+"""Commands about the models: train and evaluate."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loopbook.cli import options
+from loopbook.errors import InputError
+
+if TYPE_CHECKING:
+    from loopbook.learn.train import Progress
+
+QUICK_SECONDS = 480.0
+"""`--quick` begins no kernel after this."""
+
+
+def train(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="where the encoder goes; head.npz goes beside it")
+    ],
+    transfers: Annotated[
+        Path | None, typer.Option(help="corpus of transfers: recipes measured on other nests")
+    ] = None,
+    logs: Annotated[
+        list[Path] | None,
+        typer.Option(help="logs of searches on synthetic programs; repeatable"),
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="of the encoder", min=1)] = 40,
+    classes: Annotated[int, typer.Option(help="classes of generated nests", min=8)] = 300,
+    head_only: Annotated[
+        bool, typer.Option("--head-only", help="keep the encoder that is at --out")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="the same seed and data give the same models")] = 0,
+    threads: Annotated[int, typer.Option(help="default all cores")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Train encoder and head on synthetic nests: on how recipes did on other nests than their own.
+
+    Stop it any time; the same command goes on from its last checkpoint. PolyBench is not learnt
+    from, so that 'loopbook evaluate' can judge the result by it.
+    """
+    from loopbook.learn.train import train as run
+
+    with stages(hidden=json) as tell:
+        report = run(
+            out,
+            corpus=transfers,
+            logs=tuple(logs or ()),
+            keep_encoder=head_only,
+            seed=seed,
+            threads=threads or os.cpu_count() or 1,
+            tell=tell,
+            epochs=epochs,
+            classes=classes,
+        )
+    told: dict[str, Any] = {}
+    if report.encoder is not None:
+        made = report.encoder
+        told["encoder"] = {
+            "path": str(made.path),
+            "version": made.version,
+            "nests": made.nests,
+            "classes": made.classes,
+            "loss": made.losses[-1] if made.losses else None,
+            "top1": made.quality.top1,
+            "loops": made.quality.loops,
+        }
+    if report.head is not None:
+        head = report.head
+        told["head"] = {
+            "path": str(head.path),
+            "version": head.version,
+            "examples": head.examples,
+            "transfers": head.transfers,
+            **asdict(head.calibration),
+        }
+    if json:
+        options.print_json(told)
+        return
+    for name, values in told.items():
+        print(name, *(f"{key} {value}" for key, value in values.items()), sep="\n  ")
+
+
+@contextmanager
+def stages(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
+    """A bar for the stage that training is in."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    console = Console(stderr=True)
+    with Bars(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        disable=hidden or not console.is_terminal,
+        redirect_stdout=False,
+    ) as bars:
+        bar = bars.add_task("", total=None)
+
+        def tell(state: Progress) -> None:
+            loss = "" if state.loss is None else f" loss {state.loss:.3f}"
+            bars.update(
+                bar,
+                completed=state.done,
+                total=state.total,
+                description=f"{state.stage}{loss}",
+            )
+
+        yield tell
+
+
+def evaluate(
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="folder for tables, figures and the log")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option(help="our method only, one target, kernels left out; under 10 minutes")
+    ] = False,
+    kernels: Annotated[list[str] | None, typer.Option("--kernel", help="repeatable")] = None,
+    target: Annotated[list[str] | None, typer.Option(help="repeatable; default both")] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(help="kernel, family, polybench or hardware; repeatable"),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="ours, nearest, contrastive, raw, untrained or random; repeatable"),
+    ] = None,
+    preset: Annotated[str, typer.Option(help="of PolyBench")] = "MEDIUM",
+    book: options.BookPath = None,
+    contrastive: Annotated[
+        Path | None, typer.Option(help="weights trained without transfers, to compare with")
+    ] = None,
+    encoder: Annotated[Path | None, typer.Option(help="weights of the encoder")] = None,
+    head: Annotated[Path | None, typer.Option(help="the head")] = None,
+    json: options.Json = False,
+) -> None:
+    """Serve PolyBench from records of other kernels; compile, run and time what is served."""
+    from loopbook.client.shelf import open_shelf
+    from loopbook.embed.inference import Encoder
+    from loopbook.learn.evaluate import Settings
+    from loopbook.learn.evaluate import evaluate as run
+    from loopbook.learn.holdout import HOLDOUTS
+    from loopbook.learn.methods import methods
+    from loopbook.learn.summary import headline, score
+    from loopbook.predict.head import Head
+    from loopbook.workloads import polybench
+
+    chosen = method or (["ours"] if quick else ["ours", "nearest", "raw", "untrained", "random"])
+    targets = target or (["sequential"] if quick else list(options.TARGETS))
+    rules = leave_out or (["kernel"] if quick else ["kernel", "polybench"])
+    for rule in rules:
+        if rule not in HOLDOUTS:
+            raise InputError(f"there is nothing to leave out called {rule!r}")
+    settings = Settings(
+        kernels=tuple(kernels or polybench.names()),
+        targets=tuple(options.check_target(one) for one in targets),
+        holdouts=tuple(rules),
+        preset=preset,
+        until=QUICK_SECONDS if quick else 0.0,
+    )
+    entrants = methods(chosen, Encoder.load(encoder), Head.load(head), contrastive)
+    log = out / "evaluate.jsonl" if out is not None else None
+
+    def tell(done: int, total: int, line: str) -> None:
+        print(f"[{done}/{total}] {line}", file=sys.stderr, flush=True)
+
+    with open_shelf(book) as shelf:
+        results = list(run(shelf.books, entrants, settings, log, tell))
+    told: dict[str, Any] = {"preset": preset, "targets": list(settings.targets)}
+    names = {"kernel": "leave_one_out", "polybench": "leave_polybench_out"}
+    for rule in rules:
+        own = [one for one in results if one.holdout == rule]
+        if "ours" in chosen:
+            told[names.get(rule, f"leave_{rule}_out")] = headline(own)
+        told[f"methods_{rule}"] = {
+            f"{name} {way}": score(own, name, way).to_json()
+            for name in chosen
+            for way in settings.ways
+        }
+    if json:
+        options.print_json(told)
+    else:
+        for rule in rules:
+            for name, row in told[f"methods_{rule}"].items():
+                print(f"{rule:<10} {name:<14} {row}")

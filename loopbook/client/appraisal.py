@@ -1,0 +1,69 @@
+"""What to expect of recipes on one nest: the head's predictions for what was ported."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from loopbook.client.ports import Port
+from loopbook.client.shelf import Bodies, Shelf
+from loopbook.client.sizes import Trips
+from loopbook.predict.head import Prediction
+from loopbook.predict.rows import Donor, Rows
+from loopbook.recipes.record import Record
+from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.trips import iterations
+
+
+class Appraisal:
+    """Predicts how ports will do on one nest. Without a trained head (`Shelf.head`), what `Ports`
+    expects is all there is, with nothing known of how sure that is.
+
+    Args:
+        trips: of the nest at the size at hand, as far as they are known.
+    """
+
+    def __init__(self, shelf: Shelf, nest: Nest, target: str, trips: Trips) -> None:
+        self._shelf = shelf
+        self._head = shelf.head
+        self._rows = Rows(nest, shelf.hardware(target), target, trips) if self._head else None
+
+    def __call__(self, ports: Sequence[Port], dropped: int = 0) -> list[Prediction]:
+        """One prediction for each port.
+
+        Args:
+            dropped: how many of each one's steps are left out.
+
+        Raises:
+            BookError: if the nest of a port's record cannot be read.
+        """
+        if self._head is None or self._rows is None:
+            told = [math.exp(one.expected) for one in ports]
+            return [Prediction(speedup, lower=speedup) for speedup in told]
+        rows = [self._rows(one.recipe.steps, self._donor(one), dropped) for one in ports]
+        return self._head.predict(rows)
+
+    def _donor(self, port: Port) -> Donor:
+        near = port.evidence.near
+        return Donor(
+            *_bodies(self._shelf, near.record),
+            speedup=near.record.speedup,
+            distance=near.distance,
+            hardware_distance=near.hardware_distance,
+        )
+
+
+def _bodies(shelf: Shelf, record: Record) -> Bodies:
+    """The features of a record's nest with and without its recipe, at its largest size."""
+    if record.id not in shelf.donors:
+        nest = shelf.source(record)
+        trips = largest(record, nest)
+        rows = Rows(nest, record.hardware, record.target, trips)
+        shelf.donors[record.id] = rows.bodies(record.recipe.steps)
+    return shelf.donors[record.id]
+
+
+def largest(record: Record, nest: Nest) -> Trips:
+    """How often the loops of a record's nest ran at the largest size measured."""
+    sizes = [measured.trips for measured in record.measurements if measured.trips]
+    return max(sizes, key=lambda trips: iterations(nest, trips) or 0, default={})

@@ -1,0 +1,69 @@
+"""Keeps a book's vectors those of the encoder in use."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from loopbook.embed.inference import Encoder
+from loopbook.errors import BookError, SdfgError
+from loopbook.recipes.book import Book
+from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.program import load_json
+from loopbook.sdfg.reader import read_nests
+
+BATCH = 64
+"""Nests that are embedded and stored at a time."""
+
+
+def reembed(book: Book, encoder: Encoder) -> int:
+    """Embed all nests that this encoder has not embedded, and forget other encoders' vectors.
+
+    A process that is killed meanwhile leaves a book that the next one goes on with.
+
+    Returns:
+        How many nests were embedded.
+
+    Raises:
+        BookError: a nest cannot be read, or the book cannot be written.
+    """
+    missing = list(book.without_embedding(encoder.version))
+    for start in range(0, len(missing), BATCH):
+        part = missing[start : start + BATCH]
+        nests = [nest_of(text, f"book {book.name}") for _, text in part]
+        names = (fingerprint for fingerprint, _ in part)
+        book.add_embeddings(list(zip(names, encoder.encode_many(nests), strict=True)))
+    for other in _others(book, encoder.version):
+        book.forget_encoder(other)
+    return len(missing)
+
+
+def nest_of(text: str, where: str) -> Nest:
+    """The nest that a book keeps as `text`.
+
+    Raises:
+        BookError: it cannot be read.
+    """
+    try:
+        return read_nests(load_json(text))[0]
+    except (SdfgError, IndexError) as error:
+        raise BookError(f"the nest in {where} is damaged: {error}") from None
+
+
+def _others(book: Book, version: str) -> Iterator[str]:
+    yield from [name for name in book.encoders() if name != version]
+
+
+def packed(book: Book, out: Path, encoder: Encoder) -> None:
+    """Write a book as one compact file to ship read-only, with this encoder's vectors only.
+
+    Raises:
+        BookError: the book is no file, or `out` cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="loopbook-pack-") as folder:
+        copy = Path(folder) / "copy.book"
+        book.pack(copy)
+        with Book.open(copy) as writable:
+            reembed(writable, encoder)
+            writable.pack(out)

@@ -1,0 +1,153 @@
+"""Trains encoder and head on synthetic nests, so that they can be judged by others.
+
+Nothing of PolyBench is learnt from: neither its programs, nor nests with the fingerprint of one of
+its nests, as target or as donor. One pair of models is then honest for every kernel that is held
+out. The models' metadata lists what they learnt from, and `loopbook.learn.holdout.check_unseen`
+refuses to evaluate them on any of that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loopbook.embed import train as encoder_training
+from loopbook.embed.corpus import polybench_documents
+from loopbook.embed.inference import Encoder
+from loopbook.embed.train import TrainingReport
+from loopbook.learn import candidates, head, transfers
+from loopbook.learn.examples import Examples
+from loopbook.learn.head import HeadReport
+from loopbook.learn.lessons import lessons
+from loopbook.sdfg.program import load_json
+from loopbook.sdfg.reader import read_nests
+from loopbook.workloads import polybench
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where training stands.
+
+    Attributes:
+        stage: "reading", "tracing", "training" (the encoder, in epochs) or "boosting" (the head, in
+            forests).
+        loss: mean loss of the last epoch, once there is one.
+    """
+
+    stage: str
+    done: int
+    total: int
+    loss: float | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came out; None for what was not trained."""
+
+    encoder: TrainingReport | None
+    head: HeadReport | None
+
+
+Tell = Callable[[Progress], None]
+
+
+def train(
+    out: Path,
+    *,
+    corpus: Path | None = None,
+    logs: Sequence[Path] = (),
+    avoid: Collection[str] | None = None,
+    keep_encoder: bool = False,
+    seed: int = 0,
+    threads: int = 1,
+    rounds: int | None = None,
+    tell: Tell = lambda _: None,
+    **settings: Any,
+) -> Report:
+    """Train an encoder, written to `out`, and a head, written beside it as ``head.npz``.
+
+    Without transfers and logs there is no head, and nearness is learnt by contrast alone.
+
+    Args:
+        corpus: folder of transfers, see `loopbook.learn.transfers`.
+        logs: logs of searches on synthetic programs, see `loopbook.learn.candidates`.
+        avoid: fingerprints not to learn from; default those of PolyBench's nests.
+        keep_encoder: use the encoder at `out` as it is, and train the head only.
+        settings: of the encoder's training, see `loopbook.embed.train.train`.
+
+    Raises:
+        CorpusError: transfers or logs cannot be read, or are too few.
+        EncoderError: there is no encoder to keep.
+    """
+    held = frozenset(suite_fingerprints() if avoid is None else avoid)
+    examples = gather(corpus, logs, held, tell)
+    origin = {
+        "data": digest(examples),
+        "programs": sorted(examples.programs),
+        "fingerprints": sorted(examples.fingerprints),
+        "avoided": len(held),
+    }
+    trained = None
+    if not keep_encoder:
+        trained = encoder_training.train(
+            out,
+            seed=seed,
+            threads=threads,
+            suite=False,
+            avoid=held,
+            lessons=lessons(examples),
+            origin=origin,
+            progress=lambda p: tell(Progress(p.stage, p.done, p.total, p.loss)),
+            **settings,
+        )
+    if not len(examples):
+        return Report(trained, None)
+    made = head.train_head(
+        out.with_name("head.npz"),
+        examples,
+        Encoder.load(out),
+        seed=seed,
+        threads=threads,
+        origin=origin,
+        progress=lambda done, total: tell(Progress("boosting", done, total)),
+        **({} if rounds is None else {"rounds": rounds}),
+    )
+    return Report(trained, made)
+
+
+def gather(
+    corpus: Path | None, logs: Sequence[Path], avoid: Collection[str], tell: Tell = lambda _: None
+) -> Examples:
+    """All that there is to learn from, without PolyBench and the nests to avoid.
+
+    Raises:
+        CorpusError: transfers or logs cannot be read.
+    """
+    examples = Examples()
+    if corpus is not None:
+        examples += transfers.load(corpus)
+    if logs:
+        examples += candidates.from_logs(
+            logs, lambda done, total: tell(Progress("reading", done, total))
+        )
+    return examples.without(polybench.names(), avoid)
+
+
+def suite_fingerprints() -> set[str]:
+    """Of the nests of all PolyBench kernels."""
+    return {
+        nest.fingerprint
+        for document in polybench_documents()
+        for nest in read_nests(load_json(document.text))
+    }
+
+
+def digest(examples: Examples) -> str:
+    """A short hash of all examples: models of the same data and seed are the same."""
+    text = hashlib.sha256()
+    for one in sorted(map(repr, examples.examples)):
+        text.update(one.encode())
+    return text.hexdigest()[:16]

@@ -1,0 +1,25 @@
+"""A whole product as one call of a library that others have tuned for years."""
+
+from __future__ import annotations
+
+from random import Random
+
+from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.moves.chains import chains
+from loopbook.sdfg.nest import Nest
+
+
+def library_call(nest: Nest, random: Random, around: Surroundings) -> Steps:
+    """Hand three perfectly nested loops to BLAS of which one sums products up.
+
+    Nothing where `around` wants no libraries. Whether the nest is exactly a product, the step
+    itself finds out.
+    """
+    if not around.libraries:
+        return []
+    first, *others = chains(nest)
+    still = [loop for loop in first.loops if not first.moves_output(loop)]
+    multiplied = any(operation.op in ("fp_mul", "fp_fma") for operation in nest.operations)
+    if others or len(first.loops) != 3 or len(still) != 1 or not multiplied:
+        return []
+    return [step("library", first.names[0])]

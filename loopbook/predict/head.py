@@ -1,0 +1,153 @@
+"""The head: predicts the speedup of a recipe on a nest and machine, and how sure that is.
+
+Two forests (see `loopbook.predict.trees`) predict base-2 logarithms of speedups over docc's own
+schedule: the mean and a low quantile. A shift makes the low one hold on nests that it was not trained
+on (split conformal prediction for quantiles: Y. Romano et al., "Conformalized quantile
+regression", NeurIPS 2019).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.errors import EncoderError
+from loopbook.predict.rows import COLUMNS, SCHEMA
+from loopbook.predict.trees import Forest
+
+DEFAULT_PATH = Path(__file__).resolve().parent.parent / "data" / "head.npz"
+"""The head that comes with loopbook."""
+
+FORESTS = ("mean", "low")
+
+_LARGEST = 12.0
+"""Predictions are kept within a factor of 2 to this: nothing measured is faster or slower."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Speedups over docc's own schedule.
+
+    Attributes:
+        speedup: to expect.
+        lower: reached with the probability that the head was calibrated for.
+    """
+
+    speedup: float
+    lower: float
+
+
+class Head:
+    """A trained head.
+
+    Attributes:
+        forests: one for each name in `FORESTS`.
+        shift: taken off the low quantile, by calibration.
+        encoder: version of the encoder whose distances it was trained with.
+        metadata: how it came about.
+        version: short hash of all of it.
+    """
+
+    def __init__(
+        self,
+        forests: Mapping[str, Forest],
+        shift: float,
+        encoder: str,
+        metadata: Mapping[str, Any],
+        version: str = "",
+    ) -> None:
+        self.forests = dict(forests)
+        self.shift = shift
+        self.encoder = encoder
+        self.metadata = dict(metadata)
+        self.version = version
+
+    def predict(self, rows: Sequence[np.ndarray]) -> list[Prediction]:
+        """One prediction for each row (see `loopbook.predict.rows.Rows`)."""
+        if not rows:
+            return []
+        table = np.stack(rows)
+        mean = np.clip(self.forests["mean"](table), -_LARGEST, _LARGEST)
+        low = np.clip(self.forests["low"](table) - self.shift, -_LARGEST, mean)
+        return [
+            Prediction(*pair) for pair in zip((2**mean).tolist(), (2**low).tolist(), strict=True)
+        ]
+
+    def save(self, path: Path) -> Head:
+        """Write it, so that the file is either the old or the new one.
+
+        Returns:
+            The head as `load` would read it.
+        """
+        arrays: dict[str, np.ndarray] = {}
+        for name, forest in self.forests.items():
+            arrays |= forest.arrays(name)
+        told = {
+            **self.metadata,
+            "schema": SCHEMA,
+            "encoder": self.encoder,
+            "shift": self.shift,
+        }
+        text = np.frombuffer(json.dumps(told).encode(), np.uint8)
+        partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with partial.open("wb") as file:
+                np.savez_compressed(file, **arrays, metadata=text)  # type: ignore[arg-type]
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+        return Head.load(path)
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Head:
+        """Read and check a head, by default the one that comes with loopbook.
+
+        Raises:
+            EncoderError: if the file is missing, damaged, or made for other rows.
+        """
+        path = path or DEFAULT_PATH
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            metadata = json.loads(arrays.pop("metadata").tobytes())
+            schema = metadata["schema"]
+            shift, encoder = float(metadata["shift"]), str(metadata["encoder"])
+        except FileNotFoundError:
+            raise EncoderError(
+                f"there is no head at {path}: reinstall loopbook, or run 'loopbook train'"
+            ) from None
+        except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            raise _damaged(path, type(error).__name__) from None
+        if schema != SCHEMA:
+            raise EncoderError(
+                f"the head {path} is for other features: run 'loopbook train'"
+            ) from None
+        try:
+            forests = {name: Forest.of(arrays, name) for name in FORESTS}
+        except KeyError as error:
+            raise _damaged(path, f"{error} is missing") from None
+        if not all(forest.fits(len(COLUMNS)) for forest in forests.values()):
+            raise _damaged(path, "a forest does not fit")
+        return cls(forests, shift, encoder, metadata, _version(arrays, shift))
+
+
+def _damaged(path: Path, why: str) -> EncoderError:
+    return EncoderError(
+        f"the head {path} is damaged ({why}): reinstall loopbook, or run 'loopbook train'"
+    )
+
+
+def _version(arrays: Mapping[str, np.ndarray], shift: float) -> str:
+    digest = hashlib.sha256(repr(shift).encode())
+    for name in sorted(arrays):
+        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return f"head1-{digest.hexdigest()[:8]}"

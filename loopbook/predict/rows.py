@@ -1,0 +1,128 @@
+"""What the prediction of a speedup starts from: one row of numbers for each candidate recipe.
+
+A row holds the features of the nest after the recipe and before it, how the two differ, the
+machine, and, for a recipe that comes from a record, how much it gained there, how far away that nest and
+machine are, and in what the two nests differ before and after.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from loopbook.moves import Surroundings
+from loopbook.predict import features
+from loopbook.predict.features import SITE, Features
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.step import OPERATIONS, Step
+from loopbook.sdfg.nest import Nest
+
+_MACHINE = ("openmp", "threads", "vector bits", "l1", "l2", "l3", "peak", "bandwidth")
+_DONOR = ("known", "speedup", "distance", "hardware distance", "dropped")
+_OPERATIONS = tuple(sorted(OPERATIONS))
+
+COLUMNS = (
+    *features.NAMES,
+    *(f"step {name}" for name in _OPERATIONS),
+    *(f"before {name}" for name in SITE),
+    *(f"change {name}" for name in SITE),
+    *(f"machine {name}" for name in _MACHINE),
+    *(f"donor {name}" for name in _DONOR),
+    *(f"donor before {name}" for name in SITE),
+    *(f"donor after {name}" for name in SITE),
+)
+"""What each place of a row holds. Speedups are base-2 logarithms. Without a donor its columns are
+`NO_DONOR`."""
+
+NO_DONOR = -100.0
+
+SCHEMA = hashlib.sha256(repr((features.VERSION, COLUMNS)).encode()).hexdigest()[:8]
+"""Changes when rows do: models trained on others do not fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Donor:
+    """A record as a row sees it.
+
+    Attributes:
+        before, after: features of the body that runs most often, without the recipe and with it.
+        speedup: the record's, over all sizes measured.
+        distance: between the nests' vectors; `hardware_distance` between the machines.
+    """
+
+    before: np.ndarray
+    after: np.ndarray
+    speedup: float
+    distance: float
+    hardware_distance: float
+
+
+class Rows:
+    """Makes the rows of one nest's candidates.
+
+    Args:
+        trips: loop name to how often it runs, as far as that is known.
+    """
+
+    def __init__(
+        self, nest: Nest, hardware: HardwareProfile, target: str, trips: Mapping[str, int]
+    ) -> None:
+        self._features = Features(nest, Surroundings.of(hardware, target, trips))
+        self._before = self._features(())[: len(SITE)]
+        self._machine = _machine(hardware, target)
+
+    def __call__(
+        self, steps: Sequence[Step], donor: Donor | None = None, dropped: int = 0
+    ) -> np.ndarray:
+        """A row in the order of `COLUMNS`, float32, all finite.
+
+        Args:
+            steps: the recipe in the nest's own words.
+            donor: the record that it comes from.
+            dropped: how many of the record's steps are left out.
+        """
+        told = self._features(steps)
+        after = told[: len(SITE)]
+        counts = Counter(step.op for step in steps)
+        operations = np.array([counts[name] for name in _OPERATIONS], np.float32)
+        if donor is None:
+            known = np.full(len(_DONOR) + 2 * len(SITE), NO_DONOR, np.float32)
+            known[0] = 0.0
+        else:
+            said = [
+                1.0,
+                _log(donor.speedup),
+                donor.distance,
+                donor.hardware_distance,
+                dropped,
+            ]
+            known = np.concatenate([said, self._before - donor.before, after - donor.after])
+        parts = [told, operations, self._before, after - self._before, self._machine, known]
+        return np.concatenate(parts, dtype=np.float32)
+
+    def bodies(self, steps: Sequence[Step]) -> tuple[np.ndarray, np.ndarray]:
+        """What a `Donor` tells of this nest: `before` and, with `steps`, `after`."""
+        return self._before, self._features(steps)[: len(SITE)]
+
+
+def _machine(hardware: HardwareProfile, target: str) -> np.ndarray:
+    figures = (
+        hardware.threads,
+        hardware.vector_bits,
+        hardware.l1d_bytes,
+        hardware.l2_bytes,
+        hardware.l3_bytes,
+        hardware.peak_gflops,
+        hardware.bandwidth_gbs,
+    )
+    logs = [math.log2(figure) if figure > 0 else 0.0 for figure in figures]
+    return np.array([float(target == "openmp"), *logs], np.float32)
+
+
+def _log(speedup: float) -> float:
+    return math.log2(min(max(speedup, 1e-3), 1e4))

@@ -1,0 +1,112 @@
+"""Composite moves are well formed, and reorder does what it says."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from client_kit import chain as chained
+from client_kit import nests_of, product, product_permuted, stencil
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopbook.moves import (
+    MOVES,
+    Surroundings,
+    openings,
+    propose,
+    random_step,
+    reorder,
+    with_tiles,
+)
+from loopbook.moves.chains import Chain, chains
+from loopbook.recipes.recipe import Recipe
+from loopbook.sdfg.nest import Nest
+
+TARGETS = ("sequential", "openmp")
+KERNELS = (product, product_permuted, stencil, chained)
+
+
+def only_chain(nest: Nest) -> Chain:
+    (found,) = chains(nest)
+    return found
+
+
+@given(st.permutations([f"L{n}" for n in range(6)]), st.permutations([f"L{n}" for n in range(6)]))
+def test_interchanges_of_neighbours_bring_the_wanted_order(before, after):
+    order = list(before)
+    for op, (outer, inner) in reorder(before, after):
+        place = order.index(str(outer))
+        assert op == "interchange"
+        assert order[place + 1] == inner, "only a loop and the one right inside it change places"
+        order[place : place + 2] = order[place + 1], order[place]
+    assert order == list(after)
+
+
+def test_tiles_stand_right_outside_their_loops():
+    assert with_tiles(["L0", "L1", "L2"], ["L0", "L2"]) == ["L0.tile", "L0", "L1", "L2.tile", "L2"]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_all_that_is_proposed_makes_a_recipe(kernel, target):
+    around = Surroundings(target, 4)
+    ops = set()
+    for nest in nests_of(kernel):
+        for steps in openings(nest, around):
+            Recipe(steps)
+        for seed in range(60):
+            random = Random(seed)
+            recipe = Recipe((*propose(nest, random, around), random_step(nest, random, around)))
+            assert Recipe.parse(recipe.text()) == recipe
+            ops |= {step.op for step in recipe.steps}
+    assert {"tile", "interchange", "vectorize", "unroll", "peel"} <= ops
+    assert ("parallel" in ops) == (target == "openmp")
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_move_works_on_every_chain(move, kernel):
+    for nest in nests_of(kernel):
+        known = {loop.name for loop in nest.loops}
+        for chain in chains(nest):
+            for seed in range(20):
+                recipe = Recipe(tuple(move(chain, Random(seed), Surroundings("sequential", 8))))
+                named = {
+                    str(arg).split(".")[0].rstrip("*")
+                    for step in recipe.steps
+                    for arg in step.args
+                    if str(arg).startswith("L")
+                }
+                assert named <= known
+
+
+def test_openings_are_the_same_every_time_and_begin_with_doccs_own_schedule():
+    (nest,) = nests_of(product)
+    around = Surroundings("sequential", 8)
+    first = openings(nest, around)
+    assert first == openings(nest, around)
+    assert first[0] == ()
+    assert len(set(first)) == len(first)
+
+
+def test_each_loop_stands_in_one_chain():
+    for kernel in KERNELS:
+        for nest in nests_of(kernel):
+            names = [name for chain in chains(nest) for name in chain.names]
+            assert sorted(names) == sorted(loop.name for loop in nest.loops)
+    outer, *inner = chains(nests_of(stencil)[0])
+    assert len(outer.loops) == 1
+    assert [len(chain.loops) for chain in inner] == [2, 2]
+
+
+def test_a_product_is_seen_through_whatever_the_order_of_its_loops():
+    """Innermost belongs the column: it is contiguous in the result and in the right operand."""
+    assert only_chain(nests_of(product)[0]).by_locality()[-1] == "L1"
+    for kernel in (product, product_permuted):
+        chain = only_chain(nests_of(kernel)[0])
+        reductions = [loop for loop in chain.loops if not chain.moves_output(loop)]
+        assert len(reductions) == 1
+        (result,) = chain.staged_outputs(reductions[0].name)
+        assert result not in chain.inputs()
+        assert len(chain.inputs()) == 2

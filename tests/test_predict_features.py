@@ -1,0 +1,177 @@
+"""Outlines follow the steps; features have one length, are finite, and say what they should."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from client_kit import (
+    blocked,
+    chain,
+    nests_of,
+    product,
+    product_renamed,
+    product_transposed,
+    stencil,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopbook.moves import Surroundings, propose, random_step
+from loopbook.predict.features import NAMES, Features
+from loopbook.predict.outline import UNKNOWN_TRIP, Outline, outline
+from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.step import Step
+
+TRIPS = {"L0": 1000, "L1": 1000, "L2": 1000}
+AROUND = Surroundings("sequential", 8, 32 << 10, 1 << 20, 32 << 20, trips=TRIPS)
+
+
+def features(text: str = "", kernel=product, around: Surroundings = AROUND) -> dict[str, float]:
+    nest = nests_of(kernel)[0]
+    steps = Recipe.parse(text.replace("; ", "\n")).steps
+    return dict(zip(NAMES, map(float, Features(nest, around)(steps)), strict=True))
+
+
+def drawn(text: str, kernel=product) -> Outline:
+    return outline(nests_of(kernel)[0], Recipe.parse(text.replace("; ", "\n")).steps, TRIPS)
+
+
+def order(text: str, kernel=product) -> list[str]:
+    """The loops around the innermost body."""
+    return [node.name for node in max((path for path, _ in drawn(text, kernel).sites()), key=len)]
+
+
+# -- outlines -------------------------------------------------------------------------------------
+
+
+def test_tiles_and_interchanges_are_followed():
+    assert order("") == ["L0", "L1", "L2"]
+    assert order("tile L1 32") == ["L0", "L1.tile", "L1", "L2"]
+    text = "tile L0 4; tile L1 32; interchange L0 L1.tile; interchange L1 L2; interchange L0 L2"
+    assert order(text) == ["L0.tile", "L1.tile", "L2", "L0", "L1"]
+    nodes = drawn(text).nodes
+    assert [nodes[name].trip for name in ("L0.tile", "L1.tile", "L0", "L1")] == [250, 31.25, 4, 32]
+    assert order("tile L0 64; tile L0 8") == ["L0.tile", "L0.tile2", "L0", "L1", "L2"]
+    assert order("interchange L0 L1; interchange L0 L2") == ["L1", "L2", "L0"]
+
+
+def test_what_does_not_fit_is_counted_and_changes_nothing():
+    for text in ("interchange L0 L2", "tile L7 4", "interchange L1 L0", "fuse L1 L2"):
+        assert drawn(text).refused == 1, text
+        assert order(text) == ["L0", "L1", "L2"]
+
+
+def test_bodies_are_split_and_joined():
+    assert len(list(drawn("", stencil).sites())) == 2
+    joined = drawn("fuse L1 L3", stencil)
+    assert joined.refused == 0
+    paths = [[node.name for node in path] for path, _ in joined.sites()]
+    assert paths == [["L0", "L1", "L2"], ["L0", "L1", "L4"]]
+    split = drawn("fuse L1 L3; distribute L1", stencil)
+    paths = [[node.name for node in path] for path, _ in split.sites()]
+    assert paths == [["L0", "L1", "L2"], ["L0", "L1.part", "L4"]]
+    marked = drawn("fuse L1 L3; distribute L1; unroll L1*", stencil).nodes
+    assert "unroll" in marked["L1"].marks & marked["L1.part"].marks
+
+
+def test_blocks_are_neither_lost_nor_doubled():
+    for kernel in (product, stencil, chain):
+        for nest in nests_of(kernel):
+            for seed in range(80):
+                random = Random(seed)
+                steps = [*propose(nest, random, AROUND), random_step(nest, random, AROUND)]
+                blocks = [b for _, blocks in outline(nest, steps, TRIPS).sites() for b in blocks]
+                assert sorted(blocks) == list(range(len(nest.blocks)))
+
+
+def test_unknown_trips_are_guessed():
+    nodes = outline(nests_of(product)[0], (), {"L1": 7}).nodes
+    assert [node.trip for node in nodes.values()] == [UNKNOWN_TRIP, 7, UNKNOWN_TRIP]
+
+
+# -- features -------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32), st.sampled_from([product, stencil, chain]), st.booleans())
+def test_features_are_finite_and_of_one_length(seed, kernel, known):
+    random = Random(seed)
+    around = AROUND if known else Surroundings("openmp", 4, threads=2)
+    for nest in nests_of(kernel):
+        steps = (*propose(nest, random, around), random_step(nest, random, around))
+        row = Features(nest, around)(steps)
+        assert row.shape == (len(NAMES),)
+        assert row.dtype == np.float32
+        assert np.isfinite(row).all()
+
+
+def test_names_are_unique():
+    assert len(set(NAMES)) == len(NAMES)
+
+
+def test_names_of_variables_do_not_matter():
+    for text in ("", "interchange L1 L2", blocked()):
+        assert features(text) == features(text, product_renamed)
+    assert features() != features("", product_transposed)
+
+
+def test_steps_nobody_knows_are_counted_by_their_names():
+    nest = nests_of(product)[0]
+    plain = Features(nest, AROUND)(())
+    for op in ("warp", "teleport"):
+        row = Features(nest, AROUND)((Step(op, ("L1", 3)), Step(op, ("nowhere",))))
+        assert row.shape == plain.shape
+        changed = {NAMES[place] for place in np.flatnonzero(row != plain)}
+        assert any(name.startswith("steps other") for name in changed)
+        assert "hot other marks" in changed
+    assert features("tile L0 4")["steps tile"] == 1
+
+
+def test_strides_follow_the_innermost_loop():
+    before, after = features(), features("interchange L1 L2")
+    assert before["hot inner symbolic"] == pytest.approx(1 / 3)
+    assert after["hot inner symbolic"] == 0
+    assert after["hot inner unit"] == pytest.approx(2 / 3)
+    assert (before["hot inner reduces"], after["hot inner reduces"]) == (1, 0)
+
+
+def test_blocking_for_registers_and_caches_shows():
+    plain, tiled = features("interchange L1 L2"), features(blocked())
+    assert tiled["hot has register tile"] == 1
+    assert tiled["hot accumulators"] == 4, "4 rows of 32 columns are 16 vectors"
+    assert tiled["hot spilled"] == 0 < plain["hot spilled"]
+    assert tiled["hot loads per iteration"] < plain["hot loads per iteration"]
+    assert tiled["hot l2 traffic"] < plain["hot l2 traffic"] - 1
+    assert tiled["hot unrolled"] == 2
+    assert tiled["hot staged out"] == 1
+    assert tiled["hot vectorized"] == 1
+    more = features(blocked().replace("tile L0 4", "tile L0 16"))
+    assert more["hot accumulators"] == 6
+    assert more["hot spilled"] == 1
+
+
+def test_larger_caches_mean_less_traffic():
+    small = features("interchange L1 L2", around=Surroundings("sequential", 8, trips=TRIPS))
+    large = Surroundings("sequential", 8, 1 << 30, 1 << 31, 1 << 32, trips=TRIPS)
+    assert features("interchange L1 L2", around=large)["hot l1 traffic"] < small["hot l1 traffic"]
+
+
+def test_threads_show_where_they_are_and_how_much_they_do():
+    outer, inner = features("parallel L0"), features("parallel L1")
+    assert (outer["hot parallel"], inner["hot parallel"], features()["hot parallel"]) == (1, 1, 0)
+    assert (outer["hot parallel place"], inner["hot parallel place"]) == (0, 1)
+    assert outer["hot parallel grain"] > inner["hot parallel grain"]
+
+
+def test_ragged_tiles_are_peeled_away():
+    assert features("tile L0 4")["hot ragged tiles"] == 1
+    assert features("tile L0 4; peel L0")["hot ragged tiles"] == 0
+
+
+def test_the_body_that_runs_most_is_the_hot_one():
+    trips = {"L0": 10, "L1": 4, "L2": 4, "L3": 100, "L4": 100}
+    around = Surroundings("sequential", 8, trips=trips)
+    assert features("vectorize L4", stencil, around)["hot vectorized"] == 1
+    assert features("vectorize L2", stencil, around)["hot vectorized"] == 0
+    assert 0 < features("vectorize L2", stencil, around)["mean vectorized"] < 0.1

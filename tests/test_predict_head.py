@@ -1,0 +1,130 @@
+"""The head: trees give what LightGBM gives, files are checked, rows say what they should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from client_kit import blocked, nests_of, product, stencil
+
+from loopbook.errors import EncoderError
+from loopbook.predict.features import SITE
+from loopbook.predict.head import Head
+from loopbook.predict.rows import COLUMNS, NO_DONOR, Donor, Rows
+from loopbook.predict.trees import Forest
+from loopbook.recipes import HardwareProfile, Recipe
+
+MACHINE = HardwareProfile("a CPU", "avx512", 512, 2, 1, 32 << 10, 1 << 20, 32 << 20)
+TRIPS = {"L0": 500, "L1": 500, "L2": 500}
+
+
+def stump(column: int, threshold: float, low: float, high: float) -> Forest:
+    """One question: `low` where the column is at most the threshold, else `high`."""
+    return Forest(
+        np.array([0], np.int32),
+        np.array([column, 0, 0], np.int16),
+        np.array([threshold, 0, 0], np.float32),
+        np.array([1, 1, 2], np.int32),
+        np.array([2, 1, 2], np.int32),
+        np.array([0, low, high], np.float32),
+    )
+
+
+def head(low: float = -1.0, shift: float = 0.0) -> Head:
+    forests = {"mean": stump(0, 2.0, 1.0, 3.0), "low": stump(0, 2.0, low, low)}
+    return Head(forests, shift, "gnn1-00000000", {"seed": 0})
+
+
+def rows(*firsts: float) -> list[np.ndarray]:
+    table = np.zeros((len(firsts), len(COLUMNS)), np.float32)
+    table[:, 0] = firsts
+    return list(table)
+
+
+def test_a_forest_sums_the_leaves_that_rows_fall_into():
+    forest = stump(0, 2.0, 1.0, 3.0)
+    assert forest(np.stack(rows(1.0, 2.0, 2.5))).tolist() == [1.0, 1.0, 3.0]
+    assert forest(np.empty((0, len(COLUMNS)), np.float32)).shape == (0,)
+
+
+def test_predictions_are_speedups_with_a_lower_bound():
+    first, second = head(low=0.5, shift=1.0).predict(rows(1.0, 3.0))
+    assert (first.speedup, second.speedup) == (2.0, 8.0)
+    assert first.lower == second.lower == pytest.approx(2**-0.5)
+    (capped,) = head(low=5.0).predict(rows(1.0))
+    assert capped.lower == capped.speedup == 2.0, "the bound is never above what is expected"
+    assert head().predict([]) == []
+
+
+def test_a_head_is_saved_and_loaded(tmp_path: Path):
+    saved = head(shift=0.25).save(tmp_path / "head.npz")
+    loaded = Head.load(tmp_path / "head.npz")
+    assert loaded.version == saved.version != ""
+    assert loaded.shift == 0.25
+    assert loaded.encoder == "gnn1-00000000"
+    assert loaded.metadata["seed"] == 0
+    assert loaded.predict(rows(1.0, 3.0)) == head(shift=0.25).predict(rows(1.0, 3.0))
+    assert head(shift=0.5).save(tmp_path / "other.npz").version != saved.version
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        stump(len(COLUMNS), 0.0, 0.0, 0.0),
+        stump(0, float("nan"), 0.0, 0.0),
+        stump(0, 0.0, float("inf"), 0.0),
+        Forest(*(np.zeros(0, np.int32) for _ in range(6))),
+        # A node whose child is itself, by way of the root: walking it would never end.
+        Forest(
+            np.array([0], np.int32),
+            np.zeros(2, np.int16),
+            np.zeros(2, np.float32),
+            np.array([1, 0], np.int32),
+            np.array([1, 0], np.int32),
+            np.zeros(2, np.float32),
+        ),
+    ],
+)
+def test_damaged_forests_are_refused(tmp_path: Path, broken: Forest):
+    made = head()
+    made.forests["mean"] = broken
+    with pytest.raises(EncoderError, match="damaged"):
+        made.save(tmp_path / "head.npz")
+
+
+@pytest.mark.parametrize("content", [b"", b"no head", b"PK\x03\x04"])
+def test_damaged_files_are_refused(tmp_path: Path, content: bytes):
+    (tmp_path / "head.npz").write_bytes(content)
+    with pytest.raises(EncoderError, match="damaged"):
+        Head.load(tmp_path / "head.npz")
+    with pytest.raises(EncoderError, match="no head at"):
+        Head.load(tmp_path / "none.npz")
+
+
+def test_rows_tell_nest_recipe_machine_and_donor():
+    nest = nests_of(product)[0]
+    make = Rows(nest, MACHINE, "sequential", TRIPS)
+    plain = dict(zip(COLUMNS, make(()).tolist(), strict=True))
+    assert plain["donor known"] == 0.0
+    assert plain["donor distance"] == NO_DONOR
+    assert plain["change depth"] == 0.0
+    assert plain["machine vector bits"] == 9.0
+    steps = Recipe.parse(blocked()).steps
+    before, after = make.bodies(steps)
+    near = Donor(before, after, speedup=8.0, distance=0.25, hardware_distance=1.0)
+    tuned = dict(zip(COLUMNS, make(steps, near, 1).tolist(), strict=True))
+    assert tuned["step tile"] == 2.0
+    assert tuned["change depth"] == 2.0
+    assert tuned["donor speedup"] == 3.0
+    assert tuned["donor distance"] == 0.25
+    assert tuned["donor dropped"] == 1.0
+    assert all(tuned[f"donor after {name}"] == 0.0 for name in SITE), "its own recipe"
+    assert np.isfinite(make(steps, near, 1)).all()
+
+
+def test_rows_see_another_nest():
+    one = Rows(nests_of(product)[0], MACHINE, "sequential", TRIPS)(())
+    other = Rows(nests_of(stencil)[0], MACHINE, "openmp", {})(())
+    assert one.shape == other.shape == (len(COLUMNS),)
+    assert not np.array_equal(one, other)
