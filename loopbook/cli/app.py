@@ -8,7 +8,9 @@ from typing import Any
 
 import typer
 
-from loopbook.cli import books, corpus, learning, lookups, machine, search
+
+from loopbook.cli import books, corpus, learning, lookups, machine, search, transfers
+
 from loopbook.errors import LoopbookError
 
 app = typer.Typer(
@@ -36,6 +38,7 @@ for _name, _command in COMMANDS:
 app.add_typer(search.seed_app, name="seed")
 app.add_typer(books.app, name="book")
 app.add_typer(corpus.app, name="corpus")
+app.add_typer(transfers.app, name="transfers")
 
 
 USAGE_ERROR: type[Exception] = next(

@@ -32,7 +32,7 @@ def threads_of(target: str) -> int:
         return os.cpu_count() or 1
 
 
-def local_profile(threads: int = 1, *, measured: bool = True) -> HardwareProfile:
+def local_profile(threads: int = 1, *, measured: bool = True, march: str = "") -> HardwareProfile:
     """This machine, used with `threads` threads.
 
     Peak GFLOP/s and bandwidth are measured at the first call (about a second) and kept in the
@@ -41,8 +41,9 @@ def local_profile(threads: int = 1, *, measured: bool = True) -> HardwareProfile
 
     Args:
         measured: False reads only what the system tells, at once.
+        march: instruction set to compile for; default what ``LOOPBOOK_MARCH`` says.
     """
-    return _profile(threads, measured, _march())
+    return _profile(threads, measured, march or _march())
 
 
 @lru_cache(maxsize=8)
@@ -53,7 +54,7 @@ def _profile(threads: int, measured: bool, march: str) -> HardwareProfile:
         profile = replace(profile, isa=isa, vector_bits=hardware.VECTOR_BITS[isa])
     if not measured:
         return profile
-    kept = _kept(profile)
+    kept = _kept(profile, march)
     if kept is not None:
         return kept
     from loopbook.recipes.measure import measure
@@ -63,7 +64,7 @@ def _profile(threads: int, measured: bool, march: str) -> HardwareProfile:
         profile = measure(profile, find_compiler().path, march)
     except (CompilerError, RunError):
         return profile
-    _keep(profile)
+    _keep(profile, march)
     return profile
 
 
@@ -73,26 +74,26 @@ def cache_folder() -> Path:
     return Path(base) / "loopbook"
 
 
-def _file(profile: HardwareProfile) -> Path:
-    return cache_folder() / f"hardware-{profile.threads}-{_march()}.json"
+def _file(profile: HardwareProfile, march: str) -> Path:
+    return cache_folder() / f"hardware-{profile.threads}-{march}.json"
 
 
 def _march() -> str:
     return os.environ.get("LOOPBOOK_MARCH", "native")
 
 
-def _kept(profile: HardwareProfile) -> HardwareProfile | None:
+def _kept(profile: HardwareProfile, march: str) -> HardwareProfile | None:
     """The measured profile from the cache, if it is of this machine."""
     try:
-        kept = HardwareProfile.from_json(json.loads(_file(profile).read_text()))
+        kept = HardwareProfile.from_json(json.loads(_file(profile, march).read_text()))
     except (OSError, ValueError, InputError):
         return None
     bare = replace(kept, peak_gflops=0.0, bandwidth_gbs=0.0)
     return kept if bare == replace(profile, peak_gflops=0.0, bandwidth_gbs=0.0) else None
 
 
-def _keep(profile: HardwareProfile) -> None:
-    file = _file(profile)
+def _keep(profile: HardwareProfile, march: str) -> None:
+    file = _file(profile, march)
     partial = file.with_name(f".{file.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)

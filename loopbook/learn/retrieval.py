@@ -1,7 +1,7 @@
 """How well nearness finds what works, by transfers that were measured: no compiler is asked.
 
-Of all records that were tried on a nest, which does a method put first, and how much of the best one's
-speedup do its first k give?
+Of all records that were tried on a nest, which does a method put first, and how much of the best
+one's speedup do its first k give?
 """
 
 from __future__ import annotations

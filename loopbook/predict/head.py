@@ -1,8 +1,8 @@
 """The head: predicts the speedup of a recipe on a nest and machine, and how sure that is.
 
 Two forests (see `loopbook.predict.trees`) predict base-2 logarithms of speedups over docc's own
-schedule: the mean and a low quantile. A shift makes the low one hold on nests that it was not trained
-on (split conformal prediction for quantiles: Y. Romano et al., "Conformalized quantile
+schedule: the mean and a low quantile. A shift makes the low one hold on nests that it was not
+trained on (split conformal prediction for quantiles: Y. Romano et al., "Conformalized quantile
 regression", NeurIPS 2019).
 """
 

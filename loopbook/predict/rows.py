@@ -1,8 +1,8 @@
 """What the prediction of a speedup starts from: one row of numbers for each candidate recipe.
 
 A row holds the features of the nest after the recipe and before it, how the two differ, the
-machine, and, for a recipe that comes from a record, how much it gained there, how far away that nest and
-machine are, and in what the two nests differ before and after.
+machine, and, for a recipe that comes from a record, how much it gained there, how far away that
+nest and machine are, and in what the two nests differ before and after.
 """
 
 from __future__ import annotations

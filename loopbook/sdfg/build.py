@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,11 +121,25 @@ def build_once(
 Transformed = tuple[StructuredSDFG, dict[int, int], dict[int, tuple[StepPair, ...]]]
 
 
-def transform(text: str, target: str, recipes: Recipes, *, lenient: bool = False) -> Transformed:
+def transform(
+    text: str,
+    target: str,
+    recipes: Recipes,
+    *,
+    lenient: bool = False,
+    optional: Collection[str] = (),
+) -> Transformed:
     """Prepare the SDFG, apply recipes to its nests, give the rest docc's own schedule.
+
+    Args:
+        lenient: leave out all steps that do not fit.
+        optional: operations to leave out where they do not fit.
 
     Returns:
         The finished SDFG, its owners and the steps that were applied (see `Built`).
+
+    Raises:
+        IllegalStepError: a step does not fit, and is not to be left out.
     """
     sdfg, found = program.prepare_nests(text)
     owners: dict[int, int] = {}
@@ -133,32 +147,34 @@ def transform(text: str, target: str, recipes: Recipes, *, lenient: bool = False
     for nest in found:
         bench = Workbench(sdfg, nest)
         steps = recipes.get(nest.position, ())
-        applied[nest.position] = _apply(bench, steps, lenient)
+        applied[nest.position] = _apply(bench, steps, lenient, optional)
         sdfg = bench.sdfg
         owners |= dict.fromkeys(bench.names.values(), nest.position)
-    before = [owners.get(element) for element in _outermost(sdfg)]
+    before = [owners.get(element) for element in outermost(sdfg)]
     sdfg = settle(improve_threads(program.finish(sdfg, target)))
-    after = _outermost(sdfg)
+    after = outermost(sdfg)
     if len(before) != len(after):
         return sdfg, {}, applied
     kept = {e: owner for e, owner in zip(after, before, strict=True) if owner is not None}
     return sdfg, kept, applied
 
 
-def _apply(bench: Workbench, steps: Iterable[StepPair], lenient: bool) -> tuple[StepPair, ...]:
+def _apply(
+    bench: Workbench, steps: Iterable[StepPair], lenient: bool, optional: Collection[str]
+) -> tuple[StepPair, ...]:
     applied = []
     for position, (op, args) in enumerate(steps):
         try:
             bench.apply(op, args, position)
         except IllegalStepError:
-            if not lenient:
+            if not lenient and op not in optional:
                 raise
         else:
             applied.append((op, args))
     return tuple(applied)
 
 
-def _outermost(sdfg: StructuredSDFG) -> list[int]:
+def outermost(sdfg: StructuredSDFG) -> list[int]:
     builder = StructuredSDFGBuilder(sdfg)  # must live as long as the manager
     manager = AnalysisManager(builder)
     return [loop.element_id for loop in manager.loop_analysis().outermost_loops()]
@@ -166,8 +182,8 @@ def _outermost(sdfg: StructuredSDFG) -> list[int]:
 
 def _baseline(text: str, target: str, folder: Path, timers: bool) -> Built:
     sdfg = program.baseline(text, target)
-    owners = {element: place for place, element in enumerate(_outermost(sdfg))}
-    return Built(program.build(sdfg, folder, target, timers=timers), _code(sdfg), owners, {})
+    owners = {element: place for place, element in enumerate(outermost(sdfg))}
+    return Built(program.build(sdfg, folder, target, timers=timers), code_of(sdfg), owners, {})
 
 
 def _tuned(
@@ -181,7 +197,7 @@ def _tuned(
 ) -> Built:
     begun = time.perf_counter()
     sdfg, owners, applied = transform(text, target, recipes, lenient=lenient)
-    code = _code(sdfg)
+    code = code_of(sdfg)
     applying = time.perf_counter() - begun
     if codes is not None and (codes / code).exists():
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
@@ -193,7 +209,7 @@ def _tuned(
 _PRIVATE = re.compile(r"\bprivate\(([^)]*)\)")
 
 
-def _code(sdfg: StructuredSDFG) -> str:
+def code_of(sdfg: StructuredSDFG) -> str:
     """Hash of the generated C++. docc lists private variables in another order every time."""
     text = _PRIVATE.sub(lambda found: " ".join(sorted(found[1].split(", "))), sdfg.to_cpp())
     return hashlib.sha256(text.encode()).hexdigest()[:32]

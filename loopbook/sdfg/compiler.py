@@ -109,6 +109,16 @@ def activate(*, quick: bool = False) -> Compiler:
     return compiler
 
 
+def command(march: str) -> Path:
+    """A compiler for another instruction set than ``LOOPBOOK_MARCH`` names, that takes docc's
+    words; `quick`, see `activate`.
+
+    Raises:
+        CompilerError: as `activate`.
+    """
+    return _wrapper_folder(find_compiler(), march, True) / DOCC_NAME
+
+
 _FOLDER_MARK = "loopbook-cxx-"
 
 

@@ -70,6 +70,16 @@ class Times:
         for position, total in sums.items():
             self.nests.setdefault(position, []).append(total)
 
+    def copy(self) -> Times:
+        """Times of their own, that can grow apart."""
+        return self.scaled(1.0)
+
+    def extend(self, others: Times) -> None:
+        """Add the runs of `others`."""
+        self.seconds.extend(others.seconds)
+        for position, runs in others.nests.items():
+            self.nests.setdefault(position, []).extend(runs)
+
     def scaled(self, factor: float) -> Times:
         """The times of a machine that is `factor` times slower."""
         return Times(
@@ -236,6 +246,15 @@ class Binding:
             for library in libraries
         ]
 
+    @property
+    def arguments(self) -> list[Any]:
+        """What a library is called with."""
+        return self._args
+
+    def picked(self, program: Program, values: list[Any], returned: Any) -> list[np.ndarray]:
+        """What must be right after a run with these values, as in `results`."""
+        return self._pick(values) + self._outputs(program, returned)
+
     def _outputs(self, program: Program, returned: Any) -> list[np.ndarray]:
         """What the function itself returned; nothing for one that only changes its arguments."""
         if not program.output_args:  # docc gives back an undefined number then
@@ -248,7 +267,7 @@ class Binding:
 
     def _run_once(self, built: Built) -> tuple[list[np.ndarray], Times]:
         timers = Timers()  # docc's own would want PAPI, or end the process
-        arguments = _Guarded(self._args)
+        arguments = Guarded(self._args)
         values = arguments.fresh()
         program = self.load([built.library])[0]
         timers.reset()
@@ -289,7 +308,7 @@ class Binding:
             lost: see `Schedule.enough`.
             tolerant: leave libraries with wrong numbers out, with no times, instead of raising.
         """
-        arguments = _Guarded(self._args)
+        arguments = Guarded(self._args)
         times = [Times() for _ in builts]
         spent = [0.0] * len(builts)
         wrong: set[int] = set()
@@ -310,7 +329,7 @@ class Binding:
             arguments.check()
             if place >= trusted and expected is not None:
                 try:
-                    compare(self._pick(values) + self._outputs(programs[place], returned), expected)
+                    compare(self.picked(programs[place], values, returned), expected)
                 except WrongResultError:
                     if not tolerant:
                         raise
@@ -332,7 +351,7 @@ class Binding:
         return times
 
 
-class _Guarded:
+class Guarded:
     """Copies of the arguments, each array between two guard zones."""
 
     def __init__(self, args: Sequence[Any]) -> None:

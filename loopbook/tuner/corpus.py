@@ -6,11 +6,7 @@ A folder holds one file for each hardware profile and target, ``KEY-TARGET.parqu
 
 from __future__ import annotations
 
-import fcntl
-import io
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopbook.errors import CorpusError
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.tuner import parquet
 from loopbook.tuner.samples import Sample, read_logs
 
 if TYPE_CHECKING:
@@ -28,10 +25,6 @@ CORPUS = Path(__file__).resolve().parent.parent / "data" / "corpus"
 
 VERSION = b"1"
 """Of the columns; files of another one are refused."""
-
-_MARK = b"loopbook.corpus"
-_ZSTD_LEVEL = 19
-_TYPES = {"str": "string", "int": "int64", "float | None": "float64"}
 
 
 @dataclass(frozen=True)
@@ -79,15 +72,7 @@ class Group:
 @lru_cache(maxsize=1)
 def schema() -> pa.Schema:
     """One column for each field of `Sample`; ``sizes`` is a map. Only times may be null."""
-    import pyarrow as pa
-
-    columns = [
-        pa.field("sizes", pa.map_(pa.string(), pa.int64()), nullable=False)
-        if one.name == "sizes"
-        else pa.field(one.name, _TYPES[str(one.type)], nullable="None" in str(one.type))
-        for one in fields(Sample)
-    ]
-    return pa.schema(columns, metadata={_MARK: VERSION})
+    return parquet.schema_of(VERSION, Sample)
 
 
 def pack(
@@ -114,7 +99,7 @@ def pack(
     for sample in harvest.samples:
         groups.setdefault(f"{sample.hardware}-{sample.target}.parquet", []).append(sample)
     added = 0
-    with _locked(folder):
+    with parquet.locked(folder):
         for name, fresh in sorted(groups.items()):
             added += _merge(folder / name, fresh)
     return Packed(added, len(harvest.samples) - added, harvest.skipped)
@@ -146,14 +131,15 @@ def load(
     files = sorted(folder.glob("*.parquet"))
     if not files:
         raise CorpusError(f"there is no corpus at {folder}; 'loopbook corpus pack' makes one")
-    return pa.concat_tables([_read(file, chosen) for file in files]).combine_chunks()
+    return pa.concat_tables(
+        [parquet.read(file, schema(), chosen) for file in files]
+    ).combine_chunks()
 
 
 def samples(table: pa.Table) -> Iterator[Sample]:
     """The rows of what `load` gave."""
-    for batch in table.to_batches(max_chunksize=4096):
-        for row in batch.to_pylist():
-            yield Sample(**{**row, "sizes": dict(row["sizes"])})
+    for row in parquet.rows_of(table):
+        yield Sample(**row)
 
 
 def summary(table: pa.Table) -> list[Group]:
@@ -177,7 +163,7 @@ def summary(table: pa.Table) -> list[Group]:
 
 def _merge(path: Path, fresh: Iterable[Sample]) -> int:
     """Add samples to a file; returns how many are new."""
-    known = {s.key: s for s in samples(_read(path))} if path.exists() else {}
+    known = {s.key: s for s in samples(parquet.read(path, schema()))} if path.exists() else {}
     before, changed = len(known), False
     for sample in fresh:
         old = known.get(sample.key)
@@ -186,7 +172,8 @@ def _merge(path: Path, fresh: Iterable[Sample]) -> int:
             known[sample.key] = sample
             changed = True
     if changed:
-        _write(path, sorted(known.values(), key=_order))
+        rows = map(asdict, sorted(known.values(), key=_order))
+        parquet.write(path, parquet.table_of(list(rows), schema()))
     return len(known) - before
 
 
@@ -201,67 +188,3 @@ def _order(sample: Sample) -> tuple[Any, ...]:
     search = (sample.kernel, sample.nest, sample.preset, size, sample.strategy, sample.seed)
     drawn = (sample.date, sample.number, sample.steps, sample.status)
     return (*search, *drawn, sample.speedup or 0.0, sample.program_s or 0.0)
-
-
-def _write(path: Path, rows: list[Sample]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = [one.name for one in fields(Sample)]
-    arrays = {name: [getattr(row, name) for row in rows] for name in columns}
-    arrays["sizes"] = [list(row.sizes.items()) for row in rows]
-    table = pa.table(arrays, schema=schema())
-    buffer = io.BytesIO()
-    pq.write_table(
-        table,
-        buffer,
-        compression="zstd",
-        compression_level=_ZSTD_LEVEL,
-        use_dictionary=True,
-        write_page_checksum=True,
-    )
-    draft = path.with_name(f".{path.name}.new")
-    try:
-        with draft.open("wb") as file:
-            file.write(buffer.getbuffer())
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise CorpusError(f"cannot write {path}: {error.strerror or error}") from None
-
-
-def _read(path: Path, chosen: Any = None) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        found = pq.read_schema(path)
-        mark = (found.metadata or {}).get(_MARK)
-        if mark is None or (mark == VERSION and not found.equals(schema())):
-            raise CorpusError(f"{path} is no file of a corpus")
-        if mark != VERSION:
-            raise CorpusError(f"{path} was written by another version of loopbook")
-        table = pq.read_table(path, filters=chosen, page_checksum_verification=True)
-        table.validate(full=True)
-        return table
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        if isinstance(error, OSError) and error.strerror:
-            raise CorpusError(f"cannot read {path}: {error.strerror}") from None
-        raise CorpusError(f"{path} is damaged: restore it, or delete it and pack again") from None
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Alone among those that pack into this folder."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise CorpusError(f"cannot write {folder}: {error.strerror}") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

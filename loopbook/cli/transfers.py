@@ -1,0 +1,212 @@
+"""``loopbook transfers``: measure what the recipes of nests do on other nests, and keep it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loopbook.cli import options
+from loopbook.errors import BookError, InputError
+
+if TYPE_CHECKING:
+    from loopbook.recipes.hardware import HardwareProfile
+    from loopbook.tuner.transfers.corpus import Group
+    from loopbook.tuner.transfers.measure import Done
+
+app = typer.Typer(
+    help="Measure what the recipes of nests do on other nests, and keep it.",
+    no_args_is_help=True,
+)
+
+MARCHES = ("native", "x86-64-v3", "x86-64-v2")
+
+Folder = Annotated[
+    Path | None, typer.Option("--corpus", help="the folder; default the one that comes with us")
+]
+
+
+@app.command()
+def measure(
+    logs: Annotated[Path, typer.Argument(help="folder for the logs; what they hold is kept")],
+    book: Annotated[
+        list[Path] | None, typer.Option(help="whose recipes; repeatable; default the starter book")
+    ] = None,
+    target: options.Target = "sequential",
+    march: Annotated[
+        list[str] | None,
+        typer.Option(help="instruction set to compile for; repeatable; default three"),
+    ] = None,
+    programs: Annotated[int, typer.Option(min=0, help="synthetic programs to try them on")] = 100,
+    kernel: Annotated[
+        list[str] | None, typer.Option(help="kernel of PolyBench; repeatable; default all")
+    ] = None,
+    per_nest: Annotated[int, typer.Option(min=1, help="recipes to try on each nest")] = 30,
+    core: Annotated[
+        list[int] | None, typer.Option(help="use only this core; repeatable; default all")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="of the programs and the draw of recipes")] = 0,
+    json: options.Json = False,
+) -> int:
+    """Try recipes of other nests on programs. Stop it any time; the same command goes on."""
+    from loopbook.embed.inference import Encoder
+    from loopbook.sdfg.compiler import activate
+    from loopbook.tuner.transfers.donors import Donors
+    from loopbook.tuner.transfers.jobs import jobs
+    from loopbook.tuner.transfers.measure import measure as run
+    from loopbook.workloads import polybench
+
+    options.check_target(target)
+    if core:
+        if not set(core) <= os.sched_getaffinity(0):
+            raise InputError(f"this process may not use core {', '.join(map(str, core))}")
+        os.sched_setaffinity(0, core)
+    activate()
+    encoder = Encoder.load()
+    donors = Donors.load(book or _starter(), target, encoder)
+    done = run(
+        jobs(programs, seed, kernel),
+        target,
+        _profiles(target, march or MARCHES),
+        donors,
+        encoder,
+        logs,
+        count=per_nest,
+        seed=seed,
+    )
+    failed = False
+    with _bar(programs + len(kernel or polybench.names()), hidden=json) as tell:
+        for one in done:
+            failed |= bool(one.error)
+            options.print_json(_told(one)) if json else tell(one)
+    return 1 if failed else 0
+
+
+@app.command()
+def pack(
+    logs: Annotated[list[Path], typer.Argument(help="folders that 'measure' has filled")],
+    corpus: Folder = None,
+    json: options.Json = False,
+) -> None:
+    """Add logs to the corpus. Pairs that are in it already are not added again."""
+    from loopbook.tuner.transfers.corpus import FOLDER
+    from loopbook.tuner.transfers.corpus import pack as run
+
+    packed = run(logs, corpus or FOLDER)
+    if json:
+        options.print_json(asdict(packed))
+    else:
+        print(f"{packed.added} pairs added, {packed.known} were there already")
+
+
+@app.command()
+def summary(corpus: Folder = None, json: options.Json = False) -> None:
+    """Show how many pairs there are of each kind of machine, and what came of them."""
+    from loopbook.tuner.transfers.corpus import FOLDER, load
+    from loopbook.tuner.transfers.corpus import summary as summarise
+
+    folder = corpus or FOLDER
+    groups = summarise(load(folder))
+    if json:
+        total = sum(group.pairs for group in groups)
+        told = {"corpus": str(folder), "pairs": total}
+        options.print_json({**told, "groups": [group.to_json() for group in groups]})
+        return
+    for group in groups:
+        print(
+            f"{group.hardware:<20} {group.target:<10} {group.pairs:>6} pairs of {group.nests} nests"
+            f" in {group.programs} programs and {group.donors} records: {_counts(group.outcomes)}"
+        )
+    print(f"all: {_line(groups)}")
+
+
+def _starter() -> list[Path]:
+    from loopbook.client.shelf import starter_path
+
+    path = starter_path()
+    if path is None:
+        raise BookError("there is no starter book: name a book with --book")
+    return [path]
+
+
+def _profiles(target: str, marches: Sequence[str]) -> dict[str, HardwareProfile]:
+    """Instruction set to profile, each kind of machine once."""
+    from loopbook.client.hardware import local_profile, threads_of
+
+    found: dict[str, HardwareProfile] = {}
+    for march in marches:
+        profile = local_profile(threads_of(target), march=march)
+        if all(profile.key != other.key for other in found.values()):
+            found[march] = profile
+    return found
+
+
+def _told(done: Done) -> dict[str, Any]:
+    return {
+        "program": done.job.subject.name,
+        "skipped": done.skipped,
+        "error": done.error,
+        "seconds": round(done.seconds, 1),
+        "usage": {what: round(seconds, 1) for what, seconds in done.usage.items()},
+        "outcomes": Counter(pair.outcome for pair in done.pairs),
+    }
+
+
+@contextmanager
+def _bar(programs: int, *, hidden: bool) -> Iterator[Any]:
+    """What shows a `Done`: a bar with the time left on a terminal, else a line for each."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    begun, pairs = time.monotonic(), 0
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=hidden or not console.is_terminal,
+        redirect_stdout=False,
+    ) as progress:
+        bar = progress.add_task("programs", total=programs)
+
+        def tell(done: Done) -> None:
+            nonlocal pairs
+            pairs += len(done.pairs)
+            rate = 60 * pairs / (time.monotonic() - begun)
+            progress.update(bar, advance=1, description=f"{pairs} pairs, {rate:.0f} a minute")
+            counts = _counts(Counter(pair.outcome for pair in done.pairs))
+            outcome = done.error or ("measured already" if done.skipped else counts)
+            line = f"{done.job.subject.name:<50} {len(done.pairs):>5} {outcome}"
+            if progress.disable or not sys.stdout.isatty():
+                print(line, flush=True)
+            else:
+                progress.console.print(line, highlight=False)
+
+        yield tell
+
+
+def _line(groups: Sequence[Group]) -> str:
+    total = Counter[str]()
+    for group in groups:
+        total.update(group.outcomes)
+    return f"{total.total()} pairs ({_counts(total)})"
+
+
+def _counts(outcomes: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())

@@ -1,0 +1,223 @@
+"""Compiles many programs with one call of the compiler, into one library.
+
+Starting the compiler, reading headers and linking take longer than compiling a nest. So docc only
+writes the sources here (the name that it calls its compiler by leads to a script that notes the
+words and does nothing); then one translation unit takes them all in, each function under a name of
+its own. A source is written once and compiled for as many instruction sets as are wanted.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import signal
+import subprocess
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from docc.compiler.compiled_sdfg import CompiledSDFG
+from docc.sdfg import StructuredSDFG
+
+from loopbook.errors import CompilerError, DeadlineError
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.apply import StepPair
+from loopbook.sdfg.build import Recipes, code_of, outermost, transform
+from loopbook.sdfg.compiler import DOCC_NAME, command, find_compiler
+
+_NOTES = """\
+#!/bin/sh
+for last do :; done
+printf '%s\\n' "$@" >"${last%/*}/words$1"
+"""
+"""In the compiler's place. docc's words end with the output; those of a compile begin with -c."""
+
+COMPILE_WORDS, LINK_WORDS = "words-c", "words-fPIC"
+
+PATIENCE = 12.0, 3.0
+"""Seconds for the first function of a compile, and for each other one."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """C++ of one program, not compiled.
+
+    Attributes:
+        path: the file; what docc would compile and link it with lies beside it.
+        name: of its function.
+        code: hash of the C++, without timers.
+        owners: see `loopbook.sdfg.build.Built`.
+        recipes: the steps that were applied to each nest.
+    """
+
+    path: Path
+    name: str
+    code: str
+    owners: Mapping[int, int]
+    recipes: Mapping[int, tuple[StepPair, ...]]
+
+
+def silent_compiler(folder: Path) -> Path:
+    """Make `folder` one that, first on PATH, keeps docc from compiling."""
+    folder.mkdir(parents=True, exist_ok=True)
+    script = folder / DOCC_NAME
+    script.write_text(_NOTES)
+    script.chmod(0o700)
+    return folder
+
+
+def write_tuned(
+    silent: Path,
+    text: str,
+    target: str,
+    recipes: Recipes,
+    folder: Path,
+    optional: Collection[str] = (),
+) -> Source:
+    """Sources, with timers, of a prepared SDFG with recipes; in this very process, whose PATH is
+    changed: for a builder that has nothing to lose.
+
+    Args:
+        silent: see `silent_compiler`.
+        optional: operations to leave out where they do not fit.
+
+    Raises:
+        IllegalStepError: another step does not fit.
+    """
+    sdfg, owners, applied = transform(text, target, recipes, optional=optional)
+    return _written(silent, sdfg, target, folder, owners, applied, timers=True)
+
+
+def write_baseline(silent: Path, text: str, target: str, folder: Path) -> Source:
+    """As `write_tuned`: what docc itself would compile for a target ("none" does not optimise)."""
+    sdfg = program.baseline(text, target)
+    owners = {element: place for place, element in enumerate(outermost(sdfg))}
+    return _written(silent, sdfg, target, folder, owners, {}, timers=False)
+
+
+def _written(
+    silent: Path,
+    sdfg: StructuredSDFG,
+    target: str,
+    folder: Path,
+    owners: Mapping[int, int],
+    applied: Mapping[int, tuple[StepPair, ...]],
+    *,
+    timers: bool,
+) -> Source:
+    paths = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if paths[0] != str(silent):
+        os.environ["PATH"] = os.pathsep.join([str(silent), *paths])
+    program.build(sdfg, folder, target, timers=timers)
+    return Source(folder / f"{sdfg.name}.cpp", sdfg.name, code_of(sdfg), owners, applied)
+
+
+def symbol(place: int, name: str) -> str:
+    """What the function of a library's source number `place` is called in it."""
+    return name if place == 0 else f"{name}_c{place}"
+
+
+def compile_together(
+    sources: Sequence[Source], library: Path, march: str = "native", *, seconds: float = 0.0
+) -> Path:
+    """One library with the functions of all sources; see `symbol` for their names.
+
+    Args:
+        march: instruction set, in the compiler's words.
+        seconds: limit; default `PATIENCE`.
+
+    Raises:
+        CompilerError: it does not compile.
+        DeadlineError: it takes too long.
+    """
+    library.parent.mkdir(parents=True, exist_ok=True)
+    limit = seconds or PATIENCE[0] + PATIENCE[1] * (len(sources) - 1)
+    compiling, linking = _words(sources)
+    together, built = library.with_suffix(".cpp"), library.with_suffix(".o")
+    _include(sources, together)
+    _call([str(command(march)), *compiling, str(together), "-o", str(built)], limit)
+    _call([str(find_compiler().path), str(built), *linking, "-o", str(library)], limit)
+    return library
+
+
+def _include(sources: Sequence[Source], together: Path) -> None:
+    """Write the translation unit, and its headers, which the compiler may have precompiled."""
+    headers = [source.path.with_suffix(".h").read_text().splitlines() for source in sources]
+    header = together.with_suffix(".h")
+    header.write_text("\n".join(dict.fromkeys(line for one in headers for line in one)) + "\n")
+    lines = [f'#include "{header}"']
+    for place, source in enumerate(sources):
+        lines += [f"#define {source.name} {symbol(place, source.name)}"] if place else []
+        lines += [f'#include "{source.path}"']
+        lines += [f"#undef {source.name}"] if place else []
+    together.write_text("\n".join(lines) + "\n")
+
+
+def _call(words: Sequence[str], limit: float) -> None:
+    """Run the compiler.
+
+    Raises:
+        CompilerError, DeadlineError: see `compile_together`.
+    """
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            _, said = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the compiler that a script has started, too
+            raise DeadlineError(f"the compile did not end within {limit:g} s") from None
+    if process.returncode:
+        errors = [line for line in said.splitlines() if "error: " in line]
+        reason = (errors or [said.strip() or f"exit code {process.returncode}"])[0]
+        raise CompilerError(f"the generated C++ does not compile: {reason[:300]}")
+
+
+def _words(sources: Sequence[Source]) -> tuple[list[str], list[str]]:
+    """What docc would compile these with, and what it would link besides what is compiled.
+
+    Raises:
+        CompilerError: not all would be compiled with the same words.
+    """
+    compiling = {_noted(source, COMPILE_WORDS)[:-3] for source in sources}
+    linking = {_noted(source, LINK_WORDS)[:-2] for source in sources}
+    libraries = {words[_object(words) + 1 :] for words in linking}
+    if len(compiling) != 1 or len(libraries) != 1:
+        raise CompilerError("these programs are not compiled with the same options")
+    return [*compiling.pop()], [*libraries.pop()]
+
+
+def _noted(source: Source, name: str) -> tuple[str, ...]:
+    return tuple(source.path.with_name(name).read_text().splitlines())
+
+
+def _object(words: Sequence[str]) -> int:
+    return next(place for place, word in enumerate(words) if word.endswith(".o"))
+
+
+def load_together(first: CompiledSDFG, library: Path, names: Sequence[str]) -> list[CompiledSDFG]:
+    """The functions of a library of `compile_together`, for callers in a child process.
+
+    Args:
+        first: any bound library of the same program (see `loopbook.sdfg.frontend.bind`).
+
+    Raises:
+        RunError: if the library cannot be loaded.
+    """
+    frontend.check_loads(library)
+    bound = CompiledSDFG(
+        str(library),
+        first.sdfg,
+        first.shape_sources,
+        first.structure_member_info,
+        first.output_args,
+        first.output_shapes,
+        first.output_strides,
+    )
+    functions = [bound]
+    for place, name in enumerate(names[1:], start=1):
+        other = copy.copy(bound)
+        other.func = getattr(bound.lib, symbol(place, name))
+        other.func.argtypes, other.func.restype = bound.func.argtypes, bound.func.restype
+        functions.append(other)
+    return functions

@@ -1,0 +1,305 @@
+"""Tries donors' recipes on the nests of program after program, and goes on where it was stopped."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+
+from loopbook.client.port import port
+from loopbook.embed.inference import Encoder
+from loopbook.errors import LoopbookError
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.step import Step
+from loopbook.sdfg import program
+from loopbook.sdfg.batch import Source
+from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.turns import Reading
+from loopbook.tuner.search import WORTH_TUNING, versions
+from loopbook.tuner.subject import Subject
+from loopbook.tuner.transfers.bench import Bench
+from loopbook.tuner.transfers.donors import Donor, Donors, family_of
+from loopbook.tuner.transfers.log import TransferLog
+from loopbook.tuner.transfers.rows import (
+    NO_MATCH,
+    OWN,
+    Pair,
+    Place,
+    Unit,
+    failure_of,
+    outcome_of,
+    port_version,
+)
+
+Profiles = Mapping[str, HardwareProfile]
+"""Instruction set, in the compiler's words, to the machine that it makes."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program to try recipes on.
+
+    Attributes:
+        presets, least_s: which size to measure at, see `Bench`.
+    """
+
+    subject: Subject
+    suite: str
+    presets: Sequence[str]
+    least_s: float
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a job.
+
+    Attributes:
+        pairs: measured now.
+        error: why there are none.
+        skipped: it had been done before.
+        usage: see `Bench`.
+    """
+
+    job: Job
+    pairs: Sequence[Pair] = ()
+    error: str = ""
+    skipped: bool = False
+    seconds: float = 0.0
+    usage: Mapping[str, float] = field(default_factory=dict)
+
+
+def measure(
+    jobs: Iterable[Job],
+    target: str,
+    profiles: Profiles,
+    donors: Donors,
+    encoder: Encoder,
+    logs: Path,
+    *,
+    count: int,
+    seed: int,
+) -> Iterator[Done]:
+    """Try `count` donors on each nest that matters, on all profiles before the next nest.
+
+    Args:
+        logs: folder for the logs; what they hold is not measured again.
+    """
+    keys = {profile.key for profile in profiles.values()}
+    threads = max(profile.threads for profile in profiles.values())
+    common = TransferLog(logs / "common.jsonl")
+    for profile in profiles.values():
+        common.profile(profile.key, profile.to_json())
+    for job in jobs:
+        begun = time.monotonic()
+        log = TransferLog(logs / f"{job.subject.name}-{target}-{threads}t.jsonl")
+        if log.done(keys):
+            yield Done(job, skipped=True)
+            continue
+        try:
+            with Bench(job.subject, job.presets, job.least_s, target) as bench:
+                if log.empty:
+                    log.begin(_unit(job, bench, seed))
+                pairs: list[Pair] = []
+                for nest in bench.nests:
+                    if bench.shares[nest.position] >= WORTH_TUNING:
+                        attempt = Attempt(bench, nest, encoder)
+                        drawn = attempt.drawn(donors, job.subject.name, count, seed)
+                        pairs += _tried(attempt, drawn, profiles, log, common)
+        except LoopbookError as error:
+            yield Done(job, error=str(error), seconds=time.monotonic() - begun)
+            continue
+        log.finish(keys)
+        yield Done(job, pairs, seconds=time.monotonic() - begun, usage=bench.usage)
+
+
+class Attempt:
+    """One nest of a program that recipes are tried on.
+
+    Each recipe is ported and applied once, whatever the number of profiles.
+    """
+
+    def __init__(self, bench: Bench, nest: Nest, encoder: Encoder) -> None:
+        self.bench, self.nest = bench, nest
+        self._embedding = encoder.encode(nest)
+        self._ported: dict[str, Recipe | None] = {}
+        self._written: dict[Recipe, Source | LoopbookError] = {}
+
+    @property
+    def place(self) -> Place:
+        position = self.nest.position
+        share, trips = self.bench.shares[position], self.bench.trips[position]
+        return Place(position, self.nest.fingerprint, round(share, 4), trips)
+
+    def drawn(self, donors: Donors, name: str, count: int, seed: int) -> list[tuple[str, Donor]]:
+        """Records of the very nest, then others; each with why it was drawn."""
+        random = Random(f"{seed} {self.nest.fingerprint}")
+        others = donors.draw(
+            self.nest,
+            self._embedding,
+            name,
+            count,
+            random,
+            lambda donor: self.ported(donor) is not None,
+        )
+        return [*((OWN, donor) for donor in donors.own(self.nest)), *others]
+
+    def ported(self, donor: Donor) -> Recipe | None:
+        """The donor's recipe in this nest's words; None if there is no match."""
+        record = donor.record
+        if record.id not in self._ported:
+            self._ported[record.id] = port(
+                record.recipe, donor.nest, donor.embedding, self.nest, self._embedding
+            )
+        return self._ported[record.id]
+
+    def written(self, recipe: Recipe) -> Source | LoopbookError:
+        """The sources with a recipe, or why there are none."""
+        if recipe not in self._written:
+            try:
+                self._written[recipe] = self.bench.write(
+                    {self.nest.position: tuple((step.op, step.args) for step in recipe)}
+                )
+            except LoopbookError as error:
+                self._written[recipe] = error
+        return self._written[recipe]
+
+    def readings(self, recipes: Iterable[Recipe], march: str) -> dict[str, Reading]:
+        """Hash of the code to what was measured of it."""
+        sources = [self.written(recipe) for recipe in recipes]
+        fresh = {source.code: source for source in sources if isinstance(source, Source)}
+        measured = self.bench.measure(list(fresh.values()), march)
+        return dict(zip(fresh, measured, strict=True))
+
+
+def _tried(
+    attempt: Attempt,
+    drawn: Sequence[tuple[str, Donor]],
+    profiles: Profiles,
+    log: TransferLog,
+    common: TransferLog,
+) -> list[Pair]:
+    """Try the donors' recipes on all profiles that the log has nothing of."""
+    position = attempt.nest.position
+    todo = {m: p for m, p in profiles.items() if not log.measured(position, p.key)}
+    if not todo or not drawn:
+        return []
+    common.records(donor.record for _, donor in drawn)
+    log.place(attempt.place, program.cut(program.parse(attempt.bench.text), attempt.nest))
+    done: list[Pair] = []
+    for march, profile in todo.items():
+        ported = [attempt.ported(donor) for _, donor in drawn]
+        readings = attempt.readings([one for one in ported if one is not None], march)
+        seen: set[str] = set()
+        pairs = []
+        for (why, donor), recipe in zip(drawn, ported, strict=True):
+            pair = replace(
+                _outcome(attempt, _blank(attempt, why, donor, profile), recipe, readings, seen),
+                date=_now(),
+            )
+            pairs.append(pair)
+            seen.add(pair.code)
+        log.pairs(pairs)
+        done += pairs
+    return done
+
+
+def _blank(attempt: Attempt, why: str, donor: Donor, profile: HardwareProfile) -> Pair:
+    record = donor.record
+    return Pair(
+        nest=attempt.nest.position,
+        fingerprint=attempt.nest.fingerprint,
+        donor=record.nest,
+        donor_fingerprint=record.fingerprint,
+        record=record.id,
+        donor_hardware=record.hardware.key,
+        drawn=why,
+        recipe=record.recipe.text(),
+        ported="",
+        dropped="",
+        hardware=profile.key,
+        isa=profile.isa,
+        threads=profile.threads,
+        cpu=profile.cpu,
+        outcome=NO_MATCH,
+    )
+
+
+def _outcome(
+    attempt: Attempt,
+    pair: Pair,
+    recipe: Recipe | None,
+    readings: Mapping[str, Reading],
+    seen: set[str],
+) -> Pair:
+    """`pair` with what came of the recipe."""
+    if recipe is None:
+        return pair
+    source = attempt.written(recipe)
+    if isinstance(source, LoopbookError):
+        return replace(
+            pair, ported=recipe.text(), outcome=failure_of(source), message=_short(source)
+        )
+    position = attempt.nest.position
+    applied = tuple(Step(op, args) for op, args in source.recipes[position])
+    pair = replace(
+        pair,
+        ported=Recipe(applied).text(),
+        dropped=Recipe(tuple(_left_out(recipe.steps, applied))).text(),
+        code=source.code,
+        shared=source.code in seen,
+    )
+    reading = readings[source.code]
+    if reading.error is not None:
+        return replace(pair, outcome=failure_of(reading.error), message=_short(reading.error))
+    before, after = reading.reference.nests.get(position), reading.times.nests.get(position)
+    message = ""
+    if not (before and after and min(before) > 0 and min(after) > 0):
+        before, after = reading.reference.seconds, reading.times.seconds
+        message = "times of the whole program"  # the nest's timers are gone
+    speedup = min(before) / min(after)
+    return replace(
+        pair,
+        outcome=outcome_of(speedup),
+        speedup=round(speedup, 5),
+        baseline_s=round(min(before), 9),
+        tuned_s=round(min(after), 9),
+        runs=len(after),
+        message=message,
+    )
+
+
+def _left_out(steps: Iterable[Step], applied: Sequence[Step]) -> Iterator[Step]:
+    """What of `steps` is missing in `applied`, which has the rest in the same order."""
+    waiting = list(applied)
+    for step in steps:
+        if waiting and waiting[0] == step:
+            del waiting[0]
+        else:
+            yield step
+
+
+def _unit(job: Job, bench: Bench, seed: int) -> Unit:
+    name = job.subject.name
+    return Unit(
+        program=name,
+        suite=job.suite,
+        family=family_of(name),
+        preset=bench.preset,
+        sizes=dict(job.subject.parameters[bench.preset]),
+        target=bench.target,
+        seed=seed,
+        port_version=port_version(),
+        **versions(),
+    )
+
+
+def _short(error: LoopbookError) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
