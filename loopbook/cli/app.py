@@ -8,9 +8,7 @@ from typing import Any
 
 import typer
 
-
 from loopbook.cli import books, corpus, learning, lookups, machine, search, transfers
-
 from loopbook.errors import LoopbookError
 
 app = typer.Typer(
