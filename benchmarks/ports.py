@@ -114,9 +114,12 @@ def ported(
     if options.measured:
         best = verifier.choose(plan(options.measured), tries=options.measured)
         builts.append(best.built)
-    binding = verifier.binding
-    times = binding.measure(builts, SCHEDULE, verifier.expected, seconds=verifier.seconds)
-    docc, *rest = (min(taken.seconds) for taken in times)
+    different = list({built.library: built for built in builts}.values())
+    times = verifier.binding.measure(
+        different, SCHEDULE, verifier.expected, seconds=verifier.seconds
+    )
+    taken = {b.library: min(t.seconds) for b, t in zip(different, times, strict=True)}
+    docc, *rest = (taken[built.library] for built in builts)
     speedups = [docc / seconds for seconds in rest]
     return Row(
         workload.name,

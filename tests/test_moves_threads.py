@@ -16,13 +16,34 @@ AROUND = Surroundings("openmp", 8, l2_bytes=1 << 20, threads=2)
 @pytest.mark.parametrize(
     ("alone", "texts"),
     [
-        ("time_tile L0 32 16 8", ["time_waves L0 2 32 16 8\nparallel L0.tile"]),
-        ("wavefront L0 8\nvectorize L0", ["wavefront L0 8 2 32\nvectorize L0\nparallel L0.tile"]),
+        (
+            "time_tile L0 32 16 8",
+            ["time_waves L0 2 32 16 8\nparallel L0.tile", "time_tile L0 32 16 8\nsingle"],
+        ),
+        (
+            "wavefront L0 8\nvectorize L0",
+            [
+                "wavefront L0 8 2 32\nvectorize L0\nparallel L0.tile",
+                "wavefront L0 8\nvectorize L0\nsingle",
+            ],
+        ),
         (
             "tile L1 24\nsink L0 8",
-            [f"tile L1 24\nsink L0 8\nparallel {x}" for x in ("L1.tile", "L0.tile", "L0")],
+            [
+                f"tile L1 24\nsink L0 8\n{threads}single"
+                for threads in ("parallel L1.tile\n", "", "parallel L0.tile\n", "parallel L0\n")
+            ],
         ),
-        ("peel L0", ["peel L0\nparallel L0"]),
+        ("", ["parallel L0\nsingle", "single"]),
+        (
+            "tile L1 8\nprove L0",
+            [
+                "tile L1 8\nprove L1.tile\nprove L0\nparallel L1.tile\nsingle",
+                "tile L1 8\nprove L0\nsingle",
+                "tile L1 8\nprove L0\nparallel L1.tile\nsingle",
+                "tile L1 8\nprove L0\nparallel L0\nsingle",
+            ],
+        ),
     ],
 )
 def test_recipes_of_one_thread_get_threads(alone: str, texts: list[str]):
@@ -80,9 +101,9 @@ def test_packed_tiles_are_buffered_for_threads(tmp_path):
     """docc refuses threads around what it has staged; what is buffered runs in them."""
     recipes = [Recipe(tuple(steps)) for steps in threaded(Recipe.parse(PACKED).steps, 2)]
     wanted = PACKED.replace("stage L0.tile A1 in", "buffer L0.tile L2 L1")
-    wanted = wanted.replace("stage L2 A2 out", "buffer L2 L0 L1") + "\nparallel L1.tile"
+    wanted = wanted.replace("stage L2 A2 out", "buffer L2 L0 L1") + "\nparallel L1.tile\nsingle"
     assert Recipe.parse(wanted) in recipes
-    assert Recipe.parse(PACKED + "\nparallel L1.tile") in recipes
+    assert Recipe.parse(PACKED + "\nparallel L1.tile\nsingle") in recipes
     sizes = [matmul_args(9, 37, 70), matmul_args(4, 16, 64), matmul_args(5, 17, 3)]
     check_recipe(matmul, sizes, steps(wanted), tmp_path, "openmp")
 

@@ -72,3 +72,49 @@ def test_element_ids_stay():
 @pytest.mark.parametrize("recipe", ["parallel L0", "tile L0 4\nparallel L0.tile"])
 def test_numbers_are_right_with_threads(recipe, tmp_path):
     check_recipe(triangle, TRIANGLES, steps(recipe), tmp_path, "openmp")
+
+
+def halves(A, B):
+    """Both sums go through one temporary once the loop over columns has been cut in two."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[0]):
+            for k in range(A.shape[1]):
+                B[i, j] += 1.5 * A[i, k] * A[j, k]
+
+
+HALVES = "tile L0 4\ncut L1 L0.tile\ndistribute L0\nprove L0\n"
+
+
+def test_threads_do_not_share_temporaries():
+    """docc shares those that occur in another loop too."""
+    args = [random(9, 7), np.zeros((9, 9))]
+    bodies = parallel_bodies(code_of(halves, args, HALVES + "parallel L0"))
+    assert bodies
+    for body in bodies:
+        assert not re.search(r"\btmp_\d+\b", body)
+
+
+def test_a_nest_with_a_single_thread_is_scheduled_as_for_one():
+    args = matmul_args(9, 10, 11)
+    recipe = "tile L0 4\ntile L1 8\ninterchange L0 L1.tile\n"
+    assert "omp parallel" in code_of(matmul, args, recipe)
+    loops = r"for\(|#pragma clang loop vectorize\(enable\)"
+    alone, usual = (
+        re.findall(loops, code_of(matmul, args, *how))
+        for how in ((recipe + "single",), (recipe, "sequential"))
+    )
+    assert alone == usual
+    assert "omp parallel" not in code_of(matmul, args, recipe + "single")
+
+
+def test_a_single_thread_leaves_what_a_step_gave_threads():
+    code = code_of(matmul, matmul_args(9, 10, 11), "tile L0 4\nparallel L0.tile\nsingle")
+    assert code.count("omp parallel") == 1
+
+
+@pytest.mark.parametrize(
+    "recipe", ["single", "parallel L0\nsingle", HALVES + "parallel L0\nsingle"]
+)
+def test_numbers_are_right_with_a_single_thread(recipe, tmp_path):
+    sizes = [[random(n, m), np.zeros((n, n))] for n, m in ((9, 7), (4, 12), (13, 3))]
+    check_recipe(halves, sizes, steps(recipe), tmp_path, "openmp")

@@ -2,62 +2,55 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
-import numpy as np
-
-from loopbook.client.shelf import Bodies, Neighbour, Shelf
+from loopbook.client.ports import Port
+from loopbook.client.shelf import Bodies, Shelf
 from loopbook.client.sizes import Trips
-from loopbook.predict.head import Head, Prediction
+from loopbook.predict.head import Prediction
 from loopbook.predict.rows import Donor, Rows
-from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import iterations
 
 
-class Offer(NamedTuple):
-    """A recipe in the nest's own words.
-
-    Attributes:
-        near: the neighbour that it was ported from.
-        dropped: how many of the neighbour's steps are left out.
-    """
-
-    near: Neighbour
-    recipe: Recipe
-    dropped: int = 0
-
-
 class Appraisal:
-    """Predicts how recipes will do on one nest.
+    """Predicts how ports will do on one nest. Without a trained head (`Shelf.head`), what `Ports`
+    expects is all there is, with nothing known of how sure that is.
 
     Args:
         trips: of the nest at the size at hand, as far as they are known.
     """
 
-    def __init__(self, head: Head, shelf: Shelf, nest: Nest, target: str, trips: Trips) -> None:
-        self._head, self._shelf = head, shelf
-        self._rows = Rows(nest, shelf.hardware(target), target, trips)
+    def __init__(self, shelf: Shelf, nest: Nest, target: str, trips: Trips) -> None:
+        self._shelf = shelf
+        self._head = shelf.head
+        self._rows = Rows(nest, shelf.hardware(target), target, trips) if self._head else None
 
-    def __call__(self, offers: Sequence[Offer]) -> list[Prediction]:
-        """One prediction for each offer.
+    def __call__(self, ports: Sequence[Port], dropped: int = 0) -> list[Prediction]:
+        """One prediction for each port.
+
+        Args:
+            dropped: how many of each one's steps are left out.
 
         Raises:
-            BookError: if the nest of an offer's record cannot be read.
+            BookError: if the nest of a port's record cannot be read.
         """
-        return self._head.predict([self._row(offer) for offer in offers])
+        if self._head is None or self._rows is None:
+            told = [math.exp(one.expected) for one in ports]
+            return [Prediction(speedup, lower=speedup) for speedup in told]
+        rows = [self._rows(one.recipe.steps, self._donor(one), dropped) for one in ports]
+        return self._head.predict(rows)
 
-    def _row(self, offer: Offer) -> np.ndarray:
-        near = offer.near
-        donor = Donor(
+    def _donor(self, port: Port) -> Donor:
+        near = port.evidence.near
+        return Donor(
             *_bodies(self._shelf, near.record),
             speedup=near.record.speedup,
             distance=near.distance,
             hardware_distance=near.hardware_distance,
         )
-        return self._rows(offer.recipe.steps, donor, offer.dropped)
 
 
 def _bodies(shelf: Shelf, record: Record) -> Bodies:

@@ -14,7 +14,7 @@ from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.sandbox import run_limited
 
-OPTIONAL = frozenset({"stage", "peel", "vectorize", "unroll", "parallel", "collapse"})
+OPTIONAL = frozenset({"stage", "peel", "vectorize", "unroll", "parallel", "collapse", "single"})
 """Steps that refine what others have built: a recipe without one of them is slower, not another
 one. The rest gives the nest its shape, and what follows relies on that."""
 

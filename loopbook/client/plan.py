@@ -7,14 +7,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from loopbook.client.appraisal import Appraisal, Offer
+from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
 from loopbook.client.fit import Fit, IsolatedTrial, Trial
-from loopbook.client.port import port
+from loopbook.client.ports import Evidence, Ports
+from loopbook.client.prospects import Prospects
 from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
-from loopbook.predict.head import Head
+from loopbook.moves import Surroundings
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
@@ -24,10 +25,10 @@ from loopbook.sdfg.nest import Nest, Stride
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.trips import trip_counts
 
-MAX_DISTANCE = 1.0
-"""Neighbours farther than this are not used. Vectors have length 1, so this is an angle of 60
-degrees. Against a matrix product, other loop orders, layouts and types are at 0.2 to 0.9; stencils,
-copies, triangular updates and matrix-vector products at 1.2 to 1.5."""
+MAX_DISTANCE = 1.4
+"""Nests of which the nearest neighbour is farther than this are left to docc. Vectors have length
+1, so at 1.41 they have nothing in common. What a neighbour promises shrinks long before that, see
+`loopbook.client.ports`."""
 
 WORTH_PORTING = 1.1
 """A neighbour that gained less than this is not worth the risk that its recipe does not suit."""
@@ -36,17 +37,17 @@ WORTH_USING = 1.02
 """A record of the very nest is used from this speedup on: below, it is noise."""
 
 STRIDED = 0.5
-"""Recipes often gain by making strided accesses contiguous. Without measuring, a neighbour counts
-only if the nest strides through memory at least this much as often as the neighbour's does."""
+"""Recipes that only reorder loops gain by making strided accesses contiguous. A neighbour speaks
+for them only if the nest strides through memory at least this much as often as its own does."""
 
 LOOKED_AT = 24
-"""Neighbours that are tried before a nest is given up."""
+"""Neighbours whose recipes are thought about."""
+
+TRIED = 8
+"""Ports that docc is asked about for each choice wanted."""
 
 TEXT_SECONDS = 30.0
 """How long docc may work on an untrusted text."""
-
-DROP_PENALTY = 0.05
-"""How much farther away each step that docc refuses makes a neighbour."""
 
 
 def make_plan(
@@ -160,12 +161,6 @@ def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> 
     return build_tuned(plan.normalised or text, plan.target, plan.recipes, folder, timers=timers)
 
 
-def predicted(speedup: float, distance: float) -> float:
-    """The speedup to expect from a record's recipe: its own at the size at hand for the very nest,
-    and the less of it (as a power) the farther away its nest is."""
-    return speedup ** (1.0 - min(distance, 2.0) / 2.0)
-
-
 def strided(nest: Nest) -> float:
     """Share of the accesses in innermost loops that jump through memory from one iteration to the
     next."""
@@ -239,104 +234,64 @@ class _Planner:
             if _pays(record, speedup, WORTH_USING):
                 fit = self._fit(nest, record.recipe)
                 if isinstance(fit, Fit):
-                    choices.append(_choice("exact", record, 0.0, fit, speedup))
+                    dropped = len(fit.dropped)
+                    choices.append(Choice("exact", record, 0.0, fit.recipe, dropped, speedup))
         return _distinct(choices)
 
     def _near(
         self, nest: Nest, embedding: Embedding, trips: Trips, neighbours: list[Neighbour]
     ) -> tuple[tuple[Choice, ...], str]:
-        """Usable choices, best first; and why the nearest neighbour is none where it is not."""
-        if self._shelf.head is not None:
-            return self._appraised(self._shelf.head, nest, embedding, trips, neighbours)
+        """Usable choices, best first; and why there are none where there are none."""
+        nearest = neighbours[0]
+        if nearest.distance > self._max_distance:
+            far = f"too far away: {nearest.distance:.2f}, over {self._max_distance:.2f}"
+            return (), far
+        evidence = [self._evidence(near, nest, trips) for near in neighbours]
+        if not any(one.gain for one in evidence):
+            best = near_speedup(nearest.record, evidence[0].source, nest, trips)
+            return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
+        around = Surroundings.of(self._shelf.hardware(self._target), self._target, trips)
+        ports = Ports(nest, embedding, evidence, around)
+        appraise = Appraisal(self._shelf, nest, self._target, trips)
+        prospects = Prospects(ports, appraise)
         choices: list[Choice] = []
         reasons: list[str] = []
-        for near in neighbours:
-            record = near.record
-            if near.distance > self._max_distance:
-                reasons.append(f"too far away: {near.distance:.2f}, over {self._max_distance:.2f}")
+        fits = 0
+        while len(choices) < self._count and fits < TRIED * self._count:
+            best = prospects.best()
+            if best is None:
                 break
-            if not _pays(record, record.best, WORTH_PORTING):
-                reasons.append(f"{record.nest} gained too little: {record.speedup:.2f}×")
+            name = best.port.evidence.near.record.nest
+            if best.promise.speedup < WORTH_PORTING:
+                reasons.append(f"{best.promise.speedup:.2f}× is all that {name} promises")
+                break
+            if best.legal:
+                if self._count == 1 and best.promise.lower < 1:
+                    span = f"{best.promise.lower:.2f} to {best.promise.speedup:.2f}×"
+                    reasons.append(f"the recipe of {name} may make it slower: {span}")
+                else:
+                    choices.append(best.choice())
                 continue
-            source = self._shelf.source(record)
-            speedup = near_speedup(record, source, nest, trips)
-            if not _pays(record, speedup, WORTH_PORTING):
-                reasons.append(f"{record.nest} gained too little at this size: {speedup:.2f}×")
-                continue
-            if self._count == 1 and strided(nest) < STRIDED * strided(source):
-                reasons.append(f"its accesses are contiguous where those of {record.nest} are not")
-                continue
-            ported = port(record.recipe, source, near.embedding, nest, embedding)
-            if ported is None:
-                reasons.append(f"the loops do not match those of {record.nest}")
-                continue
-            fit = self._fit(nest, ported)
+            fits += 1
+            fit = self._fit(nest, best.port.recipe)
             if isinstance(fit, str):
-                reasons.append(f"the recipe of {record.nest} is illegal here: {fit}")
-                continue
-            choices.append(_choice("near", record, near.distance, fit, speedup))
-            whole = [choice for choice in choices if not choice.dropped]
-            if len(whole) >= self._count:
-                break
-        choices.sort(key=lambda c: c.distance + DROP_PENALTY * c.dropped)
-        return _distinct(choices)[: self._count], reasons[0] if reasons else ""
+                reasons.append(f"the recipe of {name} is illegal here: {fit}")
+            else:
+                prospects.add(best, fit)
+        return _distinct(choices), reasons[0] if reasons else ""
 
-    def _appraised(
-        self,
-        head: Head,
-        nest: Nest,
-        embedding: Embedding,
-        trips: Trips,
-        neighbours: list[Neighbour],
-    ) -> tuple[tuple[Choice, ...], str]:
-        """Usable choices, the most promising first; and why there are none where there are none."""
-        appraise = Appraisal(head, self._shelf, nest, self._target, trips)
-        offers = []
-        for near in neighbours:
-            if not len(near.record.recipe) or near.distance > self._max_distance:
-                continue
-            source = self._shelf.source(near.record)
-            ported = port(near.record.recipe, source, near.embedding, nest, embedding)
-            if ported is not None:
-                offers.append(Offer(near, ported))
-        expectations = zip(appraise(offers), offers, strict=True)
-        order = sorted(expectations, key=lambda pair: -pair[0].speedup)
-        choices: list[Choice] = []
-        reasons: list[str] = []
-        for expected, offer in order:
-            record = offer.near.record
-            if expected.speedup < WORTH_PORTING:
-                reasons.append(
-                    f"{expected.speedup:.2f}× is all that the recipe of {record.nest} promises"
-                )
-                break
-            fit = self._fit(nest, offer.recipe)
-            if isinstance(fit, str):
-                reasons.append(f"the recipe of {record.nest} is illegal here: {fit}")
-                continue
-            if fit.dropped:
-                expected = appraise([Offer(offer.near, fit.recipe, len(fit.dropped))])[0]
-            if self._count == 1 and expected.lower < 1:
-                span = f"{expected.lower:.2f} to {expected.speedup:.2f}×"
-                reasons.append(f"the recipe of {record.nest} may make it slower: {span}")
-                continue
-            choices.append(
-                Choice(
-                    "near",
-                    record,
-                    offer.near.distance,
-                    fit.recipe,
-                    len(fit.dropped),
-                    expected.speedup,
-                    expected.lower,
-                )
-            )
-            if len(_distinct(choices)) >= self._count:
-                break
-        choices.sort(key=lambda choice: -choice.predicted_speedup)
-        return _distinct(choices)[: self._count], reasons[
-            0
-        ] if reasons else "no recipe of a neighbour fits"
+    def _evidence(self, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
+        """What a neighbour's record says about this nest at this size."""
+        source = self._shelf.source(near.record)
+        speedup = near_speedup(near.record, source, nest, trips)
+        pays = _pays(near.record, speedup, WORTH_PORTING)
+        return Evidence(
+            near,
+            source,
+            math.log(speedup) if pays else 0.0,
+            self._shelf.kinds(near.record),
+            strided(nest) >= STRIDED * strided(source),
+        )
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | str:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
@@ -364,11 +319,6 @@ def _no_gain(record: Record, speedup: float) -> str:
     if _pays(record, record.best, WORTH_USING):
         return f"its recipe gains at other sizes; here it is expected to reach {speedup:.2f}×"
     return "docc's own schedule was the fastest here"
-
-
-def _choice(tier: str, record: Record, distance: float, fit: Fit, speedup: float) -> Choice:
-    expected = predicted(speedup, distance)
-    return Choice(tier, record, distance, fit.recipe, len(fit.dropped), expected)
 
 
 def _distinct(choices: list[Choice]) -> tuple[Choice, ...]:

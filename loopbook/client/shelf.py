@@ -106,6 +106,7 @@ class Shelf:
         self._nests: dict[str, Nest] = {}
         self._anew: dict[str, dict[str, Embedding]] = {}
         self.fits: dict[tuple[str, str, bool], Any] = {}
+        self._kinds: dict[str, frozenset[str]] = {}
 
     def __enter__(self) -> Shelf:
         return self
@@ -273,6 +274,20 @@ class Shelf:
         if record.id not in self._nests:
             self._nests[record.id] = nest_of(record.nest_json, f"record {record.id}")
         return self._nests[record.id]
+
+    def kinds(self, record: Record) -> frozenset[str]:
+        """Names of the kinds of recipes that can be built for a record's nest.
+
+        Raises:
+            BookError: if the record's nest cannot be read.
+        """
+        from loopbook.moves import Surroundings
+        from loopbook.moves.kinds import fitting
+
+        if record.fingerprint not in self._kinds:
+            around = Surroundings.of(record.hardware, record.target)
+            self._kinds[record.fingerprint] = fitting(self.source(record), around)
+        return self._kinds[record.fingerprint]
 
     def note_misses(self, fingerprints: Iterable[str], target: str) -> None:
         """Count in the own book that nothing was found for these; no book is made for that, and one

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
 from loopbook.sdfg.nest import Loop, Nest
+
+LENGTHS = (2, 1, 4, 8, 32, 64)
+"""Of strips, in vectors; the usual one first."""
 
 
 def strips(nest: Nest, random: Random, around: Surroundings) -> Steps:
@@ -27,6 +31,16 @@ def fitted_strips(nest: Nest, around: Surroundings) -> list[Steps]:
         for vectors in (1, 2, 8)
     ]
     return [steps for steps in found if steps]
+
+
+def strips_at(depth: int) -> Callable[[Nest, Random, Surroundings], Steps]:
+    """The move that sinks the loops at one depth that hold recurrences."""
+
+    def sunk(nest: Nest, random: Random, around: Surroundings) -> Steps:
+        loops = _recurrences(nest, _candidates(nest, depth))
+        return _sunk(loops, random.choice(LENGTHS) * around.lanes, around)
+
+    return sunk
 
 
 def _candidates(nest: Nest, depth: int) -> list[Loop]:

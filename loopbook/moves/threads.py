@@ -10,8 +10,13 @@ from loopbook.recipes.step import Step
 ROWS = 32
 """Rows of a wavefront that a thread does before it waits for the others."""
 
-MOST = 4
-"""Variants of one recipe at most."""
+MOST = 6
+"""Loops of one recipe to try at most."""
+
+MAKERS = ("tile", "block")
+"""Steps that make loops over tiles."""
+
+SINGLE = step("single")
 
 
 def waves(time: Step, threads: int) -> Steps:
@@ -29,19 +34,36 @@ def waves(time: Step, threads: int) -> Steps:
 
 
 def threaded(steps: Sequence[Step], threads: int) -> list[Steps]:
-    """The steps with threads, in several ways; not all of them need be legal."""
+    """The steps with threads, in several ways, and without; not all of them need be legal.
+
+    None gets threads that it does not ask for: what the recipe leaves alone had one thread when it
+    was found to be fast.
+    """
     for place, found in enumerate(steps):
         if found.op in ("time_tile", "wavefront") and found.args[0] == "L0":
             made, parallel = waves(found, threads)
-            return [[*steps[:place], made, *steps[place + 1 :], parallel]]
+            return [[*steps[:place], made, *steps[place + 1 :], parallel], [*steps, SINGLE]]
     tiled = [f"{s.args[0]}.tile" for s in steps if s.op in ("tile", "sink")]
     blocked = [f"{name}.tile" for s in steps if s.op == "block" for name in s.args[1::-1]]
     outer = list(dict.fromkeys([*tiled, *blocked, "L0"]))
-    return [
-        [*variant, step("parallel", name)]
-        for variant in (*buffered(steps), steps)
+    shared = [
+        [*variant, step("parallel", name), SINGLE]
         for name in outer[:MOST]
+        for variant in (*buffered(steps), *proven(steps, name), steps)
     ]
+    return [*shared[:1], [*steps, SINGLE], *shared[1:]]
+
+
+def proven(steps: Sequence[Step], name: str) -> list[Steps]:
+    """The steps with the proof that a loop over tiles is parallel, as soon as it is in its place:
+    docc sees that of few loops. Empty where nothing else is proven: there docc's own word will do.
+    """
+    base = name.removesuffix(".tile")
+    made = (n for n, s in enumerate(steps) if s.op in MAKERS and base in s.args[:2])
+    first = next(made, len(steps))
+    filled = (n for n, s in enumerate(steps) if n > first and s.op in ("block", "buffer", "prove"))
+    place = next(filled, 0)
+    return [[*steps[:place], step("prove", name), *steps[place:]]] if place else []
 
 
 def buffered(steps: Sequence[Step]) -> list[Steps]:

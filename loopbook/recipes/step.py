@@ -136,6 +136,7 @@ OPERATIONS: dict[str, tuple[Argument, ...]] = {
     "vectorize": (_loop(),),
     "unroll": (_loop(),),
     "parallel": (_loop(),),
+    "single": (),
 }
 """Every operation with the arguments that it takes."""
 

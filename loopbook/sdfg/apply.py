@@ -50,7 +50,7 @@ SPLITTING = frozenset({"peel", "unroll", "stage", "vectorize"})
 """Steps after which a loop's body no longer works on its own in another thread."""
 
 
-PLAIN = frozenset({"block", "buffer", "pad", "serial", "widen"})
+PLAIN = frozenset({"block", "buffer", "pad", "serial", "single", "widen"})
 """Rewritings that leave nothing behind of which docc's own tests are slow."""
 
 

@@ -170,9 +170,14 @@ def _script(compiler: Compiler, march: str, quick: bool) -> str:
             "done\n"
         )
     if quick:
-        script += _QUICK.replace("CLANG", command)
-    return script + f'exec {command} "$@"\n'
+        script += _QUICK.replace("CLANG FLAGS", f"{command} {_FLAGS}")
+    return script + f'exec {command} {_FLAGS} "$@"\n'
 
+
+_FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=1000"
+"""clang follows 100 uses of a local buffer to see whether others may know where it lies; a register
+tile has more. It then takes every store through a pointer for a change of the tile, and keeps the
+tile in memory."""
 
 _QUICK = """\
 source= flags= before=
@@ -192,10 +197,10 @@ if [ "$source" ] && [ -e "$header" ]; then
   [ -e "$made.pch" ] || find "$made" -maxdepth 0 -mmin +2 -exec rm -r {} + 2>/dev/null
   if [ ! -e "$made.pch" ] && mkdir "$made" 2>/dev/null; then
     printf '%s\\n' "$common" >"$made/common.h"
-    CLANG $flags -x c++-header "$made/common.h" -o "$made/new" 2>/dev/null &&
+    CLANG FLAGS $flags -x c++-header "$made/common.h" -o "$made/new" 2>/dev/null &&
       mv "$made/new" "$made.pch"
   fi
-  [ -e "$made.pch" ] && CLANG -include-pch "$made.pch" "$@" 2>/dev/null && exit
+  [ -e "$made.pch" ] && CLANG FLAGS -include-pch "$made.pch" "$@" 2>/dev/null && exit
 fi
 """
 """Put before the compile: docc's flags and the headers that it includes name the precompiled ones,

@@ -6,7 +6,8 @@ pointers themselves: it loads them again in the innermost loops, and neither vec
 keeps sums in registers. Copies that are made in the body, what OpenMP calls ``firstprivate``, have
 no address that anybody else could know. docc's OpenMP loops have no such clause.
 
-docc deals iterations out in equal parts, of which one has three quarters of a triangle.
+docc deals iterations out in equal parts, of which one has three quarters of a triangle. And it lets
+threads share the temporaries that another part of the program uses as well.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def improve_threads(sdfg: StructuredSDFG) -> StructuredSDFG:
     loops = [loop for loop in _outermost_parallel(draft.document["root"]) if _has_loop(loop)]
     for loop in loops:
         _balance(loop)
+        _separate(draft, loop)
         _capture(draft, loop)
     return parse(json.dumps(draft.document)) if loops else sdfg
 
@@ -79,6 +81,21 @@ def _balance(loop: Json) -> None:
             return
 
 
+def _separate(draft: Draft, loop: Json) -> None:
+    """Give scalars that are set in the body and occur elsewhere too other names there.
+
+    docc makes those private to a thread that occur in no other place (seen with 0.8.1). The rest,
+    which copies of a loop have in common say, all threads would share.
+    """
+    body, root = loop["root"], draft.document["root"]
+    containers = draft.document["containers"]
+    scalars = {n for n in _changed(body, containers) if containers[n]["type"] == "scalar"}
+    loop["root"] = {"children": []}
+    shared = mentioned(root, scalars)
+    loop["root"] = body
+    rename(body, {name: draft.fresh_variable(_PREFIX + name, name) for name in sorted(shared)})
+
+
 def _capture(draft: Draft, loop: Json) -> None:
     """Copy what the loop's body only reads."""
     body, containers = loop["root"], draft.document["containers"]
@@ -102,34 +119,9 @@ def _capture(draft: Draft, loop: Json) -> None:
             continue
         names[name] = own
     rename(body, names)
-    for loop in _copying(body, containers):
-        loop["schedule_type"] = {"category": 3, "properties": {}, "value": "SEQUENTIAL"}
     if symbols:
         copies.append(draft.assignment_block(symbols))
     body["children"][:0] = copies
-
-
-def _copying(body: Json, containers: Json) -> list[Json]:
-    """Innermost loops that copy to or from a local buffer whose contents are stored in the end.
-
-    Vectorised, they compare at run time where the buffer and the array lie. From then on clang
-    thinks that others may know the buffer, and keeps no sums of it in registers. (The pointers of
-    a function's own arguments cannot lead to its local buffers, those that its body loads can.)
-    """
-    found: list[tuple[Json, str, str]] = []
-    for loop in elements(body):
-        inside = loop["root"]["children"] if "root" in loop else []
-        if len(inside) == 1 and inside[0].get("type") == "block":
-            flow = inside[0]["dataflow"]
-            ends = {node["element_id"]: node["data"] for node in flow["nodes"] if "data" in node}
-            codes = [node.get("code") for node in flow["nodes"] if "data" not in node]
-            sources = [ends[edge["src"]] for edge in flow["edges"] if edge["src"] in ends]
-            targets = [ends[edge["dst"]] for edge in flow["edges"] if edge["dst"] in ends]
-            if codes == [_ASSIGN] and len(sources) == len(targets) == 1:
-                found.append((loop, sources[0], targets[0]))
-    buffers = {name for name, kind in containers.items() if kind["type"] == "array"}
-    stored = {source for _, source, target in found if source in buffers - {target}}
-    return [loop for loop, *ends in found if stored.intersection(ends)]
 
 
 def _changed(body: Json, containers: Json) -> set[str]:

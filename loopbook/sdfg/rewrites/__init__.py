@@ -24,6 +24,7 @@ from loopbook.sdfg.rewrites.padding import pad
 from loopbook.sdfg.rewrites.prove import prove
 from loopbook.sdfg.rewrites.push import push
 from loopbook.sdfg.rewrites.serial import serial
+from loopbook.sdfg.rewrites.single import single
 from loopbook.sdfg.rewrites.skewing import skew
 from loopbook.sdfg.rewrites.straighten import straighten
 from loopbook.sdfg.rewrites.strips import sink
@@ -45,6 +46,7 @@ REWRITES: dict[str, Rewriting] = {
     "prove": prove,
     "push": push,
     "serial": serial,
+    "single": single,
     "sink": sink,
     "straighten": straighten,
     "time_tile": time_tile,

@@ -9,6 +9,7 @@ can stay in registers. (Packing as in Goto and van de Geijn, ACM TOMS 34(3), 200
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from loopbook.sdfg import affine, expr
 from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.dependence import Subset, domain, keep_apart, read_before_written
 from loopbook.sdfg.looptree import Json, LoopNode, touches, write_loop
-from loopbook.sdfg.rewrites.document import Draft, elements
+from loopbook.sdfg.rewrites.document import VECTORISED, Draft, elements
 from loopbook.sdfg.rewrites.region import Region
 
 MAX_BYTES = 1 << 20
@@ -216,8 +217,6 @@ def _solved(rows: Iterable[Linear], name: str) -> tuple[list[Linear], list[Linea
 Reference = tuple[str, Subset]
 """A container and where in it."""
 
-_VECTORISED = {"category": 2, "properties": {}, "value": "VECTORIZE"}
-
 
 @dataclass
 class _Copying:
@@ -259,7 +258,7 @@ class _Copying:
         self.region.tighten(tree)
         inner = tree.children[0]
         assert isinstance(inner, LoopNode)
-        inner.element["schedule_type"] = dict(_VECTORISED)
+        inner.element["schedule_type"] = copy.deepcopy(VECTORISED)
         content = inner.element["root"]["children"]
         write_loop(tree)
         inner.element["root"]["children"] = content

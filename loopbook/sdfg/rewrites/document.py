@@ -16,6 +16,13 @@ from loopbook.sdfg.reader import read_nests
 Json = dict[str, Any]
 
 
+SEQUENTIAL = {"category": 3, "properties": {}, "value": "SEQUENTIAL"}
+"""docc's schedule of a loop that nobody has scheduled."""
+
+VECTORISED = {"category": 2, "properties": {}, "value": "VECTORIZE"}
+"""docc's schedule of a loop that clang is to vectorise."""
+
+
 @dataclass
 class Draft:
     """An SDFG document on its way to a new one.
@@ -226,7 +233,7 @@ class Draft:
             "init": bounds[0],
             "condition": f"({indvar} < {bounds[1]})",
             "update": f"{by} + {indvar}",
-            "schedule_type": {"category": 3, "properties": {}, "value": "SEQUENTIAL"},
+            "schedule_type": copy.deepcopy(SEQUENTIAL),
             "root": self.sequence(body),
         }
 

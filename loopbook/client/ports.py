@@ -1,0 +1,194 @@
+"""What the recipes of a nest's neighbours become on that nest, most promising first.
+
+A recipe can be ported in two ways. *Renamed*, its own steps name the partners of its loops (see
+`loopbook.client.port`): right for nests of the same build. *Refitted*, it is built anew by the move
+that makes its kind of recipe (`loopbook.moves.kinds`), with parameters as near to its own as can
+be: that also carries over from a product to a triangle, or from two dimensions to three.
+
+What to expect of a port is a weighted mean over the neighbours (the estimator of Nadaraya and of
+Watson, 1964, in logarithms of speedups). Each speaks for recipes like its own by what it gained;
+the farther away it is, the less it counts. A neighbour for which no recipe of that kind can be
+built says nothing about it; one for which it can, but that gained nothing, speaks against it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from loopbook.client.port import port
+from loopbook.client.shelf import Neighbour
+from loopbook.moves import Surroundings
+from loopbook.moves.kinds import Built, Kind, fitting, kinds, with_threads
+from loopbook.recipes.embedding import Embedding
+from loopbook.recipes.likeness import likeness, only_reorders
+from loopbook.recipes.recipe import Recipe
+from loopbook.sdfg.nest import Nest
+
+WIDTH = 0.5
+"""Of the weights: a neighbour this much farther than the nearest (in the root of the difference of
+squares) counts 1/e of it."""
+
+OTHER_KINDS = 0.4
+"""How much farther away a neighbour is for which none of the same kinds can be built."""
+
+UNLIKE = 0.3
+"""Recipes are this much alike by chance."""
+
+OTHER_BUILD = 0.4
+"""How much of a renamed recipe is left where loops are nested in another way: those that have no
+partner stay as they are."""
+
+RENAMED = 8
+"""Neighbours whose recipes are renamed."""
+
+REFITTED = 4
+"""Kinds that are refitted to a neighbour's parameters."""
+
+AS_IT_IS = "renamed"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A neighbour, and what counts of it for the nest at hand.
+
+    Attributes:
+        source: its nest.
+        gain: logarithm of its speedup at about the size at hand, not less than 0.
+        kinds: names of the kinds of recipes that can be built for its nest.
+        strides: whether the nest at hand jumps through memory about as often as this one does. If
+            not, there is nothing to gain from another order of its loops.
+    """
+
+    near: Neighbour
+    source: Nest
+    gain: float
+    kinds: frozenset[str]
+    strides: bool = True
+
+    def speaks_for(self, recipe: Recipe) -> float:
+        """How much of its gain to expect of a recipe, 0 to 1."""
+        if not self.gain or (not self.strides and only_reorders(recipe)):
+            return 0.0
+        return max(0.0, (likeness(recipe, self.near.record.recipe) - UNLIKE) / (1 - UNLIKE))
+
+
+@dataclass(frozen=True)
+class Port:
+    """One recipe for the nest at hand.
+
+    Attributes:
+        evidence: the neighbour that vouches most for it.
+        how: `AS_IT_IS`, or the kind that it was refitted as.
+        expected: logarithm of the speedup to expect.
+    """
+
+    recipe: Recipe
+    evidence: Evidence
+    how: str
+    expected: float
+
+
+class Ports:
+    """The ports for one nest.
+
+    Args:
+        evidence: its neighbours, nearest first; at least one.
+        around: the machine, the target and the nest's trip counts.
+    """
+
+    def __init__(
+        self,
+        nest: Nest,
+        embedding: Embedding,
+        evidence: Sequence[Evidence],
+        around: Surroundings,
+    ) -> None:
+        self._nest = nest
+        self._embedding = embedding
+        self._evidence = evidence
+        self._around = around
+        own = fitting(nest, around)
+        self._apart = [
+            e.near.rank + OTHER_KINDS * (1 - len(own & e.kinds) / max(1, len(own | e.kinds)))
+            for e in evidence
+        ]
+
+    def best(self) -> list[Port]:
+        """All ports, those with the highest expectation first; no recipe twice."""
+        found: dict[Recipe, Port] = {}
+        for one in (*self._renamed(), *self._refitted()):
+            if one.recipe not in found:
+                found[one.recipe] = one
+        return sorted(found.values(), key=lambda one: -one.expected)
+
+    def changed(self, one: Port, recipe: Recipe) -> Port:
+        """The port after some of its steps were refused, with what to expect of it now."""
+        return replace(
+            one,
+            recipe=recipe,
+            expected=self._expected(recipe, "" if one.how == AS_IT_IS else one.how)[0],
+        )
+
+    def _renamed(self) -> Iterator[Port]:
+        for evidence in self._evidence[:RENAMED]:
+            near = evidence.near
+            recipe = port(
+                near.record.recipe, evidence.source, near.embedding, self._nest, self._embedding
+            )
+            if recipe is not None:
+                expected = self._expected(recipe)[0]
+                if _build(evidence.source) != _build(self._nest):
+                    expected *= OTHER_BUILD
+                yield Port(recipe, evidence, AS_IT_IS, expected)
+
+    def _refitted(self) -> Iterator[Port]:
+        firsts = [made for kind in kinds(self._nest) if (made := self._first(kind)) is not None]
+        firsts.sort(key=lambda pair: -pair[1].expected)
+        for number, (kind, first) in enumerate(firsts):
+            if number < REFITTED:
+                like = kind.like(first.evidence.near.record.recipe.steps, self._nest, self._around)
+                yield from self._variants(kind.name, like)
+            yield from self._variants(kind.name, first.recipe.steps)
+
+    def _first(self, kind: Kind) -> tuple[Kind, Port] | None:
+        steps = kind.first(self._nest, self._around)
+        if not steps:
+            return None
+        recipe = Recipe(steps)
+        expected, evidence = self._expected(recipe, kind.name)
+        return kind, Port(recipe, evidence, kind.name, expected)
+
+    def _variants(self, how: str, steps: Built) -> Iterator[Port]:
+        for variant in with_threads(steps, self._around):
+            recipe = Recipe(variant)
+            expected, evidence = self._expected(recipe, how)
+            yield Port(recipe, evidence, how, expected)
+
+    def _expected(self, recipe: Recipe, kind: str = "") -> tuple[float, Evidence]:
+        """What to expect of a recipe, and the neighbour that says so most.
+
+        Args:
+            kind: only neighbours that this kind of recipe could be built for are asked.
+        """
+        asked = [
+            (away, evidence)
+            for away, evidence in zip(self._apart, self._evidence, strict=True)
+            if not kind or kind in evidence.kinds
+        ]
+        if not asked:
+            return 0.0, self._evidence[0]
+        nearest = min(away for away, _ in asked)
+        reach = 1.0 - min(nearest, 2.0) / 2.0
+        weights, shares = [], []
+        for away, evidence in asked:
+            weights.append(math.exp((nearest**2 - away**2) / WIDTH**2))
+            shares.append(weights[-1] * evidence.gain * evidence.speaks_for(recipe))
+        most = max(range(len(shares)), key=shares.__getitem__)
+        return reach * math.fsum(shares) / math.fsum(weights), asked[most][1]
+
+
+def _build(nest: Nest) -> list[int]:
+    """How the nest's loops stand inside each other."""
+    return [loop.parent for loop in nest.loops]

@@ -1,0 +1,131 @@
+"""The kinds of recipes that there are, each as something that can be built on any nest it fits.
+
+A neighbour's recipe tells which kind pays. Its steps may make no sense on another nest, where loops
+hold other loops; the move that makes such steps does, or says that it has nothing for this nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+from loopbook.moves.base import Move, Steps, Surroundings
+from loopbook.moves.chains import chains
+from loopbook.moves.draws import Draws, best_draws
+from loopbook.moves.factor import factor_tiles
+from loopbook.moves.fission import right_looking
+from loopbook.moves.jamming import jam
+from loopbook.moves.orders import leave, stride_one
+from loopbook.moves.pivots import pivot_cuts
+from loopbook.moves.reductions import accumulate
+from loopbook.moves.registers import packed_tiles, register_tiles
+from loopbook.moves.separation import separate
+from loopbook.moves.staircase import staircase
+from loopbook.moves.strips import strips_at
+from loopbook.moves.threads import threaded
+from loopbook.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
+from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
+from loopbook.moves.triangular import triangle, triangular_tiles
+from loopbook.moves.wavefront import wavefront
+from loopbook.moves.whole import combine
+from loopbook.recipes.likeness import apart, likeness
+from loopbook.recipes.step import Step
+from loopbook.sdfg.nest import Nest
+
+Built = tuple[Step, ...]
+
+SIZES_MATTER = 0.2
+"""How much parameters that are far away count against likeness."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of recipe.
+
+    Attributes:
+        name: of the move behind it.
+        build: the recipe for a nest with some draws; empty where the kind does not fit the nest.
+        fitted: recipes whose parameters follow from the nest and the caches; most kinds have none.
+    """
+
+    name: str
+    build: Callable[[Nest, Random, Surroundings], Built]
+    fitted: Callable[[Nest, Surroundings], list[Steps]] | None = None
+
+    def first(self, nest: Nest, around: Surroundings) -> Built:
+        """One recipe of this kind, fitted or with the usual parameters; empty if there is none."""
+        if self.fitted is not None:
+            found = self.fitted(nest, around)
+            return tuple(found[0]) if found else ()
+        return self.build(nest, Draws(), around)
+
+    def like(self, steps: Built, nest: Nest, around: Surroundings) -> Built:
+        """The recipe of this kind that is most like `steps`."""
+
+        def alike(made: Built) -> float:
+            return likeness(made, steps) - SIZES_MATTER * apart(made, steps)
+
+        return best_draws(lambda draws: self.build(nest, draws, around), alike)
+
+
+def kinds(nest: Nest) -> Iterator[Kind]:
+    """The kinds that may fit a nest, those that fit few nests first."""
+    yield from _OF_NESTS
+    found = chains(nest)
+    if any(triangle(chain) or staircase(chain) for chain in found):
+        yield _on_chains(triangular_tiles)
+    if any(len(chain.loops) > 2 for chain in found):
+        yield from _OF_PRODUCTS
+    yield from _OF_CHAINS
+
+
+def fitting(nest: Nest, around: Surroundings) -> frozenset[str]:
+    """Names of the kinds that can be built for a nest."""
+    return frozenset(kind.name for kind in kinds(nest) if kind.first(nest, around))
+
+
+def with_threads(steps: Built, around: Surroundings) -> list[Built]:
+    """The recipe for the target: itself, or for OpenMP, where it uses no threads yet, variants that
+    do."""
+    if around.target != "openmp" or any(step.op == "parallel" for step in steps):
+        return [steps]
+    return [tuple(variant) for variant in threaded(steps, around.threads)] if steps else []
+
+
+def _on_chains(move: Move) -> Kind:
+    def build(nest: Nest, random: Random, around: Surroundings) -> Built:
+        return combine(nest, lambda: move, random, around)
+
+    return Kind(_name(move), build)
+
+
+def _on_nest(
+    move: Callable[[Nest, Random, Surroundings], Steps],
+    fitted: Callable[[Nest, Surroundings], list[Steps]] | None = None,
+    name: str = "",
+) -> Kind:
+    def build(nest: Nest, random: Random, around: Surroundings) -> Built:
+        return tuple(move(nest, random, around))
+
+    return Kind(name or _name(move), build, fitted)
+
+
+def _name(move: Callable[..., object]) -> str:
+    return getattr(move, "__name__", "")
+
+
+_OF_NESTS = (
+    _on_nest(separate),
+    _on_nest(factor_tiles),
+    _on_nest(right_looking),
+    _on_nest(pivot_cuts),
+    _on_nest(time_tiles, fitted_time_tiles),
+    _on_nest(wavefront),
+    _on_nest(strips_at(0), name="strips of outermost loops"),
+    _on_nest(strips_at(1), name="strips of second loops"),
+)
+_OF_PRODUCTS = tuple(map(_on_chains, (packed_tiles, register_tiles)))
+_OF_CHAINS = tuple(
+    map(_on_chains, (stride_one, accumulate, jam, unroll_and_jam, strip_mine, cache_tiles, leave))
+)

@@ -1,0 +1,128 @@
+"""How alike two recipes are: whether they do the same kind of thing, and with parameters how near.
+
+Names do not count: recipes for different nests can be compared. Each step stands for some traits
+with weights; what a recipe is known by (time tiles, a pushed result, a buffer) weighs more than
+what comes with everything (an interchange, a peeled rest). Steps that do the same in two ways, such
+as `tile` and `block`, or `stage` and `buffer`, share most of their traits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from loopbook.recipes.step import Step
+
+Traits = Mapping[str, float]
+
+_TRAITS: dict[str, dict[str, float]] = {
+    "tile": {"tiles": 1.0},
+    "block": {"tiles": 1.5, "block": 0.5},
+    "fuse_tiles": {"tiles": 0.5, "fuse": 1.0},
+    "widen": {"widen": 0.5},
+    "interchange": {"order": 0.4},
+    "skew": {"skew": 0.4},
+    "buffer": {"hold": 1.5, "buffer": 0.2},
+    "pad": {"pad": 0.3},
+    "peel": {"peel": 0.3},
+    "vectorize": {"vectors": 0.7},
+    "unroll": {"unroll": 1.0},
+    "serial": {"serial": 0.1},
+    "prove": {"prove": 0.05},
+    "sink": {"sink": 3.0},
+    "time_tile": {"time": 3.0, "time tiles": 1.0},
+    "time_waves": {"time": 3.0, "time tiles": 1.0},
+    "wavefront": {"time": 3.0, "wavefront": 1.0},
+    "push": {"push": 3.0},
+    "join": {"push": 0.5},
+    "demote": {"push": 0.3},
+    "cut": {"cut": 0.4},
+    "expand": {"expand": 3.0},
+    "delay": {"expand": 0.3},
+    "distribute": {"distribute": 0.5},
+    "fuse": {"fuse": 0.5},
+    "straighten": {"pivots": 2.0},
+    "hoist": {"pivots": 1.0},
+    "library": {"library": 4.0},
+    "parallel": {"threads": 0.5},
+    "collapse": {"threads": 0.3},
+}
+"""What each step says of the recipe that it is in. Chosen, not learnt."""
+
+_OTHER = {"other": 0.3}
+"""For steps that are not listed."""
+
+_STAGED = {"out": {"hold": 1.5, "sums": 1.0}}
+"""A sum held in a buffer is something else than an operand copied to one."""
+
+_ORDERING = frozenset({"tile", "interchange", "skew", "peel", "unroll", "vectorize", "serial"})
+
+OCTAVES = 4.0
+"""Parameters this many doublings apart are as far apart as counts."""
+
+
+def likeness(one: Iterable[Step], other: Iterable[Step]) -> float:
+    """0 for recipes that have nothing in common to 1 for those that do the same.
+
+    The weighted Jaccard index of the two recipes' traits; a trait that a recipe has n times counts
+    as the square root of n. Two recipes without steps are alike.
+    """
+    return _overlap(traits(tuple(one)), traits(tuple(other)))
+
+
+@lru_cache(maxsize=4096)
+def traits(steps: tuple[Step, ...]) -> Traits:
+    """What the recipe is known by, with weights."""
+    heaviest: dict[str, float] = {}
+    counts: Counter[str] = Counter()
+    for step in steps:
+        for trait, weight in _traits_of(step).items():
+            counts[trait] += 1
+            heaviest[trait] = max(weight, heaviest.get(trait, 0.0))
+    return {trait: heaviest[trait] * math.sqrt(count) for trait, count in counts.items()}
+
+
+def apart(one: Iterable[Step], other: Iterable[Step]) -> float:
+    """How far the parameters of two recipes are from each other, 0 to 1.
+
+    Sizes of the same operation are compared in doublings, the smallest with the smallest: which
+    comes first depends on the order of the loops. 0 where there are no sizes to compare.
+    """
+    mine, others = _sizes(one), _sizes(other)
+    gaps = [
+        min(OCTAVES, abs(math.log2(a) - math.log2(b)))
+        for op in mine.keys() & others.keys()
+        for a, b in zip(sorted(mine[op]), sorted(others[op]), strict=False)
+    ]
+    return math.fsum(gaps) / (OCTAVES * len(gaps)) if gaps else 0.0
+
+
+def only_reorders(steps: Iterable[Step]) -> bool:
+    """Whether a recipe changes nothing but the order in which iterations run. What that gains is
+    mostly better strides."""
+    return all(step.op in _ORDERING for step in steps)
+
+
+def _overlap(one: Traits, other: Traits) -> float:
+    if not one and not other:
+        return 1.0
+    names = one.keys() | other.keys()
+    shared = math.fsum(min(one.get(n, 0.0), other.get(n, 0.0)) for n in names)
+    return shared / math.fsum(max(one.get(n, 0.0), other.get(n, 0.0)) for n in names)
+
+
+def _traits_of(step: Step) -> dict[str, float]:
+    if step.op == "stage":
+        return _STAGED.get(str(step.args[-1]), {"hold": 1.5})
+    return _TRAITS.get(step.op, _OTHER)
+
+
+def _sizes(steps: Iterable[Step]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for step in steps:
+        for place, value in enumerate(step.args):
+            if isinstance(value, int) and value > 0:
+                found.setdefault(f"{step.op} {place}", []).append(value)
+    return found

@@ -1,0 +1,74 @@
+"""Likeness of recipes: what they do counts, not what it is done to."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopbook.recipes.likeness import apart, likeness, only_reorders
+from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.step import OPERATIONS, Step
+
+PACKED = Recipe.parse(
+    "tile L0 4\ntile L1 32\ntile L2 256\ninterchange L0 L1.tile\nstage L0.tile A1 in\n"
+    "stage L2 A2 out\npad L1\npeel L0\nvectorize L1*\nunroll L0*\n"
+)
+TRIANGULAR = Recipe.parse(
+    "tile L2 256\nblock L0 L1 4 24\ninterchange L1 L2.tile\nbuffer L0.tile L2 L1\n"
+    "buffer L2 L0 L1\npad L1\npeel L0\nvectorize L1*\nunroll L0*\n"
+)
+JAMMED = Recipe.parse("tile L0 8\ninterchange L0 L1\npeel L0\nunroll L0*\n")
+
+
+def _arguments(op: str) -> st.SearchStrategy[Step]:
+    makes = {
+        "loop": st.sampled_from(["L0", "L1", "L2"]),
+        "container": st.sampled_from(["A0", "A1"]),
+        "keyword": st.nothing(),
+        "integer": st.integers(2, 16),
+    }
+    return st.tuples(
+        *(
+            st.sampled_from(a.words) if a.kind == "keyword" else makes[a.kind]
+            for a in OPERATIONS[op]
+        )
+    ).map(lambda args: Step(op, args))
+
+
+RECIPES = st.lists(st.sampled_from(sorted(OPERATIONS)).flatmap(_arguments), max_size=12)
+
+
+@given(RECIPES, RECIPES)
+def test_likeness_is_a_share_and_the_same_both_ways(one, other):
+    share = likeness(one, other)
+    assert 0.0 <= share <= 1.0
+    assert likeness(other, one) == pytest.approx(share)
+    assert likeness(one, one) == pytest.approx(1.0)
+    assert 0.0 <= apart(one, other) <= 1.0
+    assert apart(one, one) == 0.0
+
+
+@given(RECIPES)
+def test_names_do_not_count(steps):
+    swapped = Recipe(tuple(steps)).rename({"L0": "L2", "L2": "L0"}, {"A0": "A1"})
+    assert likeness(steps, swapped) == pytest.approx(1.0)
+
+
+def test_two_ways_to_tile_a_product_are_alike_a_jam_is_not():
+    assert likeness(PACKED, TRIANGULAR) > 0.6
+    assert likeness(PACKED, JAMMED) < 0.4
+    assert likeness(PACKED, ()) == 0.0
+
+
+def test_sizes_are_compared_by_doublings():
+    near, far = Recipe.parse("tile L0 16\n"), Recipe.parse("tile L0 256\n")
+    assert apart(near, near) < apart(near, Recipe.parse("tile L1 32\n")) < apart(near, far)
+    assert apart(near, Recipe.parse("sink L0 256\n")) == 0.0
+
+
+def test_what_only_reorders():
+    assert only_reorders(JAMMED)
+    assert only_reorders(())
+    assert not only_reorders(PACKED)
+    assert not only_reorders(Recipe.parse("time_tile L0 8 8\n"))
