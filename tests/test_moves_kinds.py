@@ -92,7 +92,8 @@ def test_variants_with_threads_are_for_openmp_only():
     steps = (Step("tile", ("L0", 8)),)
     assert with_threads(steps, AROUND) == [steps]
     assert all(
-        any(step.op == "parallel" for step in variant) for variant in with_threads(steps, THREADED)
+        any(step.op in ("parallel", "single") for step in variant)
+        for variant in with_threads(steps, THREADED)
     )
     shared = (*steps, Step("parallel", ("L0.tile",)))
     assert with_threads(shared, THREADED) == [shared]

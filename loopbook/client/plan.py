@@ -16,6 +16,7 @@ from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.moves import Surroundings
+from loopbook.moves.kinds import RARE, fitting
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
@@ -33,6 +34,9 @@ MAX_DISTANCE = 1.4
 WORTH_PORTING = 1.1
 """A neighbour that gained less than this is not worth the risk that its recipe does not suit."""
 
+WORTH_TRYING = 1.2
+"""A port that promises less than this is not worth that risk either."""
+
 WORTH_USING = 1.02
 """A record of the very nest is used from this speedup on: below, it is noise."""
 
@@ -42,6 +46,9 @@ for them only if the nest strides through memory at least this much as often as 
 
 LOOKED_AT = 24
 """Neighbours whose recipes are thought about."""
+
+FAR = 256
+"""Neighbours among which recipes of rare kinds are looked for."""
 
 TRIED = 8
 """Ports that docc is asked about for each choice wanted."""
@@ -247,10 +254,12 @@ class _Planner:
             far = f"too far away: {nearest.distance:.2f}, over {self._max_distance:.2f}"
             return (), far
         evidence = [self._evidence(near, nest, trips) for near in neighbours]
+        around = Surroundings.of(self._shelf.hardware(self._target), self._target, trips)
+        for near in self._rare(nest, embedding, around, evidence):
+            evidence.append(self._evidence(near, nest, trips))
         if not any(one.gain for one in evidence):
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
-        around = Surroundings.of(self._shelf.hardware(self._target), self._target, trips)
         ports = Ports(nest, embedding, evidence, around)
         appraise = Appraisal(self._shelf, nest, self._target, trips)
         prospects = Prospects(ports, appraise)
@@ -262,7 +271,7 @@ class _Planner:
             if best is None:
                 break
             name = best.port.evidence.near.record.nest
-            if best.promise.speedup < WORTH_PORTING:
+            if best.promise.speedup < WORTH_TRYING:
                 reasons.append(f"{best.promise.speedup:.2f}× is all that {name} promises")
                 break
             if best.legal:
@@ -279,6 +288,18 @@ class _Planner:
             else:
                 prospects.add(best, fit)
         return _distinct(choices), reasons[0] if reasons else ""
+
+    def _rare(
+        self, nest: Nest, embedding: Embedding, around: Surroundings, evidence: list[Evidence]
+    ) -> list[Neighbour]:
+        """Farther neighbours with recipes of the rare kinds that fit the nest, but none so far."""
+        known = frozenset[str]().union(*(one.kinds for one in evidence if one.gain))
+        signs = {RARE[kind] for kind in fitting(nest, around) & RARE.keys() - known}
+        if not signs:
+            return []
+        near = self._shelf.neighbours(nest, embedding, FAR, self._target, self._exclude)
+        found = [one for one in near[LOOKED_AT:] if signs & {step.op for step in one.record.recipe}]
+        return found[:LOOKED_AT]
 
     def _evidence(self, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
         """What a neighbour's record says about this nest at this size."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from loopbook.client.port import port
 from loopbook.client.shelf import Neighbour
 from loopbook.moves import Surroundings
-from loopbook.moves.kinds import Built, Kind, fitting, kinds, with_threads
+from loopbook.moves.kinds import RARE, Built, Kind, fitting, kinds, with_threads
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.likeness import likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
@@ -32,6 +32,13 @@ squares) counts 1/e of it."""
 
 OTHER_KINDS = 0.4
 """How much farther away a neighbour is for which none of the same kinds can be built."""
+
+CLOSER = 0.7
+"""Neighbours that fit the same rare kind are nearer than they seem to the encoder."""
+
+THOROUGH = 64
+"""Candidates that must have been measured in vain before a neighbour speaks against recipes with
+all its weight."""
 
 UNLIKE = 0.3
 """Recipes are this much alike by chance."""
@@ -66,6 +73,12 @@ class Evidence:
     gain: float
     kinds: frozenset[str]
     strides: bool = True
+
+    @property
+    def weight(self) -> float:
+        """How much it counts, 0 to 1: less where a short search found nothing."""
+        trials = self.near.record.provenance.trials
+        return 1.0 if self.gain else max(0.1, min(1.0, trials / THOROUGH))
 
     def speaks_for(self, recipe: Recipe) -> float:
         """How much of its gain to expect of a recipe, 0 to 1."""
@@ -172,8 +185,9 @@ class Ports:
         Args:
             kind: only neighbours that this kind of recipe could be built for are asked.
         """
+        closer = CLOSER if kind in RARE else 1.0
         asked = [
-            (away, evidence)
+            (away * closer, evidence)
             for away, evidence in zip(self._apart, self._evidence, strict=True)
             if not kind or kind in evidence.kinds
         ]
@@ -183,8 +197,9 @@ class Ports:
         reach = 1.0 - min(nearest, 2.0) / 2.0
         weights, shares = [], []
         for away, evidence in asked:
-            weights.append(math.exp((nearest**2 - away**2) / WIDTH**2))
-            shares.append(weights[-1] * evidence.gain * evidence.speaks_for(recipe))
+            weight = evidence.weight * math.exp((nearest**2 - away**2) / WIDTH**2)
+            weights.append(weight)
+            shares.append(weight * evidence.gain * evidence.speaks_for(recipe))
         most = max(range(len(shares)), key=shares.__getitem__)
         return reach * math.fsum(shares) / math.fsum(weights), asked[most][1]
 

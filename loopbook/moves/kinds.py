@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import wraps
 from random import Random
 
-from loopbook.moves.base import Move, Steps, Surroundings
+from loopbook.moves.base import Move, Steps, Surroundings, step
 from loopbook.moves.chains import chains
 from loopbook.moves.draws import Draws, best_draws
 from loopbook.moves.factor import factor_tiles
-from loopbook.moves.fission import right_looking
+from loopbook.moves.fission import pushed_on, right_looking
 from loopbook.moves.jamming import jam
 from loopbook.moves.orders import leave, stride_one
 from loopbook.moves.pivots import pivot_cuts
@@ -28,12 +29,24 @@ from loopbook.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
 from loopbook.moves.triangular import triangle, triangular_tiles
 from loopbook.moves.wavefront import wavefront
-from loopbook.moves.whole import combine
+from loopbook.moves.whole import NestMove, combine
 from loopbook.recipes.likeness import apart, likeness
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest
 
 Built = tuple[Step, ...]
+
+RARE = {
+    "separate": "expand",
+    "factor_tiles": "push",
+    "right_looking": "push",
+    "pivot_cuts": "straighten",
+    "pushed": "push",
+    "triangular_tiles": "block",
+    "wavefront": "wavefront",
+}
+"""Kinds that few nests fit, with the step that gives such a recipe away. That two nests fit one of
+these says much about how alike they are."""
 
 SIZES_MATTER = 0.2
 """How much parameters that are far away count against likeness."""
@@ -88,7 +101,7 @@ def fitting(nest: Nest, around: Surroundings) -> frozenset[str]:
 def with_threads(steps: Built, around: Surroundings) -> list[Built]:
     """The recipe for the target: itself, or for OpenMP, where it uses no threads yet, variants that
     do."""
-    if around.target != "openmp" or any(step.op == "parallel" for step in steps):
+    if around.target != "openmp" or any(made.op in ("parallel", "single") for made in steps):
         return [steps]
     return [tuple(variant) for variant in threaded(steps, around.threads)] if steps else []
 
@@ -101,7 +114,7 @@ def _on_chains(move: Move) -> Kind:
 
 
 def _on_nest(
-    move: Callable[[Nest, Random, Surroundings], Steps],
+    move: NestMove,
     fitted: Callable[[Nest, Surroundings], list[Steps]] | None = None,
     name: str = "",
 ) -> Kind:
@@ -115,13 +128,35 @@ def _name(move: Callable[..., object]) -> str:
     return getattr(move, "__name__", "")
 
 
+def _serial(move: NestMove, loops: int) -> NestMove:
+    """The move for nests of which so many loops, from the outermost one, run in order."""
+
+    @wraps(move)
+    def moved(nest: Nest, random: Random, around: Surroundings) -> Steps:
+        in_order = all(loop.kind == "for" for loop in nest.loops[:loops])
+        return move(nest, random, around) if in_order else []
+
+    return moved
+
+
+def pushed(nest: Nest, random: Random, around: Surroundings) -> Steps:
+    """Results pushed on as soon as they are final, in long strips, and nothing else."""
+    steps, found = pushed_on(nest)
+    return steps + [step("tile", loops[-1], 512) for loops, _ in found]
+
+
+def _stencil(nest: Nest, around: Surroundings) -> list[Steps]:
+    return fitted_time_tiles(nest, around) if nest.loops[0].kind == "for" else []
+
+
 _OF_NESTS = (
     _on_nest(separate),
     _on_nest(factor_tiles),
     _on_nest(right_looking),
+    _on_nest(pushed),
     _on_nest(pivot_cuts),
-    _on_nest(time_tiles, fitted_time_tiles),
-    _on_nest(wavefront),
+    _on_nest(_serial(time_tiles, 1), _stencil),
+    _on_nest(_serial(wavefront, 3)),
     _on_nest(strips_at(0), name="strips of outermost loops"),
     _on_nest(strips_at(1), name="strips of second loops"),
 )
