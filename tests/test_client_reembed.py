@@ -28,7 +28,9 @@ def older() -> Encoder:
 def old_book(tmp_path: Path) -> Path:
     with Book.open(tmp_path / "book.db") as book:
         for one, nest in zip(
-            RECORDS, map(lambda k: nests_of(k)[0], (product, product_transposed, stencil)), strict=True
+            RECORDS,
+            (nests_of(k)[0] for k in (product, product_transposed, stencil)),
+            strict=True,
         ):
             book.add(one, older().encode(nest))
     return tmp_path / "book.db"
@@ -82,5 +84,5 @@ def test_a_damaged_nest_is_named(tmp_path: Path):
 
     with Book.open(tmp_path / "book.db") as book:
         book.add(replace(RECORDS[0], nest_json="{}"))
-        with pytest.raises(BookError, match="nest in book .* is damaged"):
+        with pytest.raises(BookError, match=r"nest in book .* is damaged"):
             reembed(book, encoder())

@@ -112,11 +112,12 @@ def test_rows_tell_nest_recipe_machine_and_donor():
     assert plain["machine vector bits"] == 9.0
     steps = Recipe.parse(blocked()).steps
     before, after = make.bodies(steps)
-    near = Donor(before, after, speedup=8.0, distance=0.25, hardware_distance=1.0)
+    near = Donor(before, after, expected=4.0, speedup=8.0, distance=0.25, hardware_distance=1.0)
     tuned = dict(zip(COLUMNS, make(steps, near, 1).tolist(), strict=True))
     assert tuned["step tile"] == 2.0
     assert tuned["change depth"] == 2.0
     assert tuned["donor speedup"] == 3.0
+    assert tuned["donor expected"] == 2.0
     assert tuned["donor distance"] == 0.25
     assert tuned["donor dropped"] == 1.0
     assert all(tuned[f"donor after {name}"] == 0.0 for name in SITE), "its own recipe"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +33,10 @@ def train(
         list[Path] | None,
         typer.Option(help="logs of searches on synthetic programs; repeatable"),
     ] = None,
+    book: Annotated[
+        list[Path] | None,
+        typer.Option(help="book of synthetic nests, whose records the head hears; repeatable"),
+    ] = None,
     epochs: Annotated[int, typer.Option(help="of the encoder", min=1)] = 40,
     classes: Annotated[int, typer.Option(help="classes of generated nests", min=8)] = 300,
     head_only: Annotated[
@@ -48,12 +52,14 @@ def train(
     from, so that 'loopbook evaluate' can judge the result by it.
     """
     from loopbook.learn.train import train as run
+    from loopbook.recipes.book import Book
 
-    with stages(hidden=json) as tell:
+    with stages(hidden=json) as tell, ExitStack() as opened:
         report = run(
             out,
             corpus=transfers,
             logs=tuple(logs or ()),
+            books=[opened.enter_context(Book.open(path, readonly=True)) for path in book or ()],
             keep_encoder=head_only,
             seed=seed,
             threads=threads or os.cpu_count() or 1,
