@@ -79,7 +79,7 @@ def test_forests_in_numpy_give_what_lightgbm_gives():
 def test_a_head_learns_and_says_from_what(tmp_path: Path):
     given, encoder = examples(), Encoder.load()
     report = train_head(tmp_path / "head.npz", given, encoder, rounds=60)
-    assert report.calibration.explained > 0.7
+    assert report.calibration.explained > 0.4
     assert report.calibration.order > 0.7
     head = Head.load(tmp_path / "head.npz")
     assert head.version == report.version
