@@ -20,19 +20,15 @@ import argparse
 import json
 import math
 import tempfile
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from loopbook.client.plan import make_plan
-from loopbook.client.shelf import Neighbour, Shelf, open_shelf
+from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
-from loopbook.recipes.embedding import Embedding
-from loopbook.recipes.record import Record
-from loopbook.sdfg import frontend
-from loopbook.sdfg.nest import Nest
+from loopbook.sdfg import frontend, program
 from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.run import Schedule
 from loopbook.workloads import polybench
@@ -42,24 +38,6 @@ SCHEDULE = Schedule(repeats=41, seconds=1.5, at_least=2)
 
 SLOWDOWN = 0.95
 """A speedup below this counts as a slowdown; what lies between this and 1 is noise."""
-
-
-class Others(Shelf):
-    """A shelf without the records of the very nest that is looked up."""
-
-    def exact(self, nest: Nest, *_: Any, **__: Any) -> list[Record]:
-        return []
-
-    def neighbours(
-        self,
-        nest: Nest,
-        embedding: Embedding,
-        k: int = 5,
-        target: str = "sequential",
-        exclude: Collection[str] = (),
-    ) -> list[Neighbour]:
-        near = super().neighbours(nest, embedding, 4 * k, target, exclude)
-        return [one for one in near if one.record.fingerprint != nest.fingerprint][:k]
 
 
 @dataclass(frozen=True)
@@ -85,7 +63,7 @@ class Row:
 
 
 def ported(
-    workload: Workload, options: argparse.Namespace, shelf: Shelf, others: Shelf, folder: Path
+    workload: Workload, options: argparse.Namespace, shelf: Shelf, books: Shelf, folder: Path
 ) -> Row:
     """Build and time one kernel.
 
@@ -97,6 +75,8 @@ def ported(
     verifier = Verifier(
         workload.kernel, arguments, options.target, folder, results=workload.results
     )
+    _, nests = program.prepare_nests(verifier.text)
+    others = Shelf(books.books, without={nest.fingerprint for nest in nests})
     own = make_plan(verifier.text, options.target, shelf, sizes=sizes)
 
     def plan(choices: int) -> Any:
@@ -170,11 +150,10 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[Row] = []
     with open_shelf() as shelf, open_shelf(options.book, starter=not options.alone) as books:
-        others = Others(books.books)
         for name in options.only:
             try:
                 with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
-                    row = ported(polybench.load(name), options, shelf, others, Path(folder))
+                    row = ported(polybench.load(name), options, shelf, books, Path(folder))
             except LoopbookError as error:
                 print(f"{name:<16} {error}", flush=True)
                 continue

@@ -7,7 +7,7 @@ from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, rand
 from test_moves_stencil import FIELDS, GRIDS, SQUARES, driven, heat, seidel
 
 from loopbook.moves import Surroundings, openings
-from loopbook.moves.threads import buffered, threaded
+from loopbook.moves.threads import buffered, threaded, together
 from loopbook.recipes.recipe import Recipe
 
 AROUND = Surroundings("openmp", 8, l2_bytes=1 << 20, threads=2)
@@ -106,6 +106,17 @@ def test_packed_tiles_are_buffered_for_threads(tmp_path):
     assert Recipe.parse(PACKED + "\nparallel L1.tile\nsingle") in recipes
     sizes = [matmul_args(9, 37, 70), matmul_args(4, 16, 64), matmul_args(5, 17, 3)]
     check_recipe(matmul, sizes, steps(wanted), tmp_path, "openmp")
+
+
+def test_all_parts_of_a_loop_get_threads():
+    alone = "tile L0.part1 8\nbuffer L0 L1 L2\ntile L0.part2 4\nbuffer L1 L2 L3"
+    found = together(Recipe.parse(alone).steps)
+    wanted = (
+        "tile L0.part1 8\nprove L0.part1.tile\nbuffer L0 L1 L2\n"
+        "tile L0.part2 4\nprove L0.part2.tile\nbuffer L1 L2 L3\n"
+        "parallel L0.part1.tile\nparallel L0.part2.tile\nsingle"
+    )
+    assert [Recipe(tuple(steps)) for steps in found] == [Recipe.parse(wanted)]
 
 
 def test_other_recipes_are_not_buffered():

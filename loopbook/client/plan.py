@@ -20,6 +20,7 @@ from loopbook.moves.kinds import RARE, fitting
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
+from loopbook.recipes.rescale import rescaled
 from loopbook.sdfg import program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.nest import Nest, Stride
@@ -47,8 +48,8 @@ for them only if the nest strides through memory at least this much as often as 
 LOOKED_AT = 24
 """Neighbours whose recipes are thought about."""
 
-FAR = 256
-"""Neighbours among which recipes of rare kinds are looked for."""
+RARE_ONES = 8
+"""Farther neighbours looked at for recipes of rare kinds."""
 
 TRIED = 8
 """Ports that docc is asked about for each choice wanted."""
@@ -255,12 +256,13 @@ class _Planner:
 
     def _exact(self, nest: Nest, records: list[Record], trips: Trips) -> tuple[Choice, ...]:
         choices = []
+        here = self._shelf.hardware(self._target)
         for record in records:
             if len(choices) == self._count:
                 break
             speedup = exact_speedup(record, trips)
             if _pays(record, speedup, WORTH_USING):
-                fit = self._fit(nest, record.recipe)
+                fit = self._fit(nest, rescaled(record.recipe, record.hardware, here))
                 if isinstance(fit, Fit):
                     dropped = len(fit.dropped)
                     choices.append(Choice("exact", record, 0.0, fit.recipe, dropped, speedup))
@@ -275,13 +277,14 @@ class _Planner:
             far = f"too far away: {nearest.distance:.2f}, over {self._max_distance:.2f}"
             return (), far
         evidence = [evidence_of(self._shelf, near, nest, trips) for near in neighbours]
-        around = Surroundings.of(self._shelf.hardware(self._target), self._target, trips)
+        hardware = self._shelf.hardware(self._target)
+        around = Surroundings.of(hardware, self._target, trips)
         for near in self._rare(nest, embedding, around, evidence):
             evidence.append(evidence_of(self._shelf, near, nest, trips))
         if not any(one.gain for one in evidence):
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
-        ports = Ports(nest, embedding, evidence, around)
+        ports = Ports(nest, embedding, evidence, hardware, around)
         appraise = Appraisal(self._shelf, nest, self._target, trips)
         prospects = Prospects(ports, appraise)
         choices: list[Choice] = []
@@ -314,13 +317,15 @@ class _Planner:
         self, nest: Nest, embedding: Embedding, around: Surroundings, evidence: list[Evidence]
     ) -> list[Neighbour]:
         """Farther neighbours with recipes of the rare kinds that fit the nest, but none so far."""
-        known = frozenset[str]().union(*(one.kinds for one in evidence if one.gain))
-        signs = {RARE[kind] for kind in fitting(nest, around) & RARE.keys() - known}
+        known = {step.op for one in evidence if one.gain for step in one.near.record.recipe}
+        signs = {RARE[kind] for kind in fitting(nest, around) & RARE.keys()} - known
         if not signs:
             return []
-        near = self._shelf.neighbours(nest, embedding, FAR, self._target, self._exclude)
-        found = [one for one in near[LOOKED_AT:] if signs & {step.op for step in one.record.recipe}]
-        return found[:LOOKED_AT]
+        seen = {one.near.record.id for one in evidence}
+        found = self._shelf.neighbours(
+            nest, embedding, RARE_ONES, self._target, self._exclude, steps=signs
+        )
+        return [near for near in found if near.record.id not in seen]
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | str:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""

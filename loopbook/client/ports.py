@@ -22,13 +22,18 @@ from loopbook.client.shelf import Neighbour
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import RARE, Built, Kind, fitting, kinds, with_threads
 from loopbook.recipes.embedding import Embedding
+from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.likeness import likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.rescale import rescaled
 from loopbook.sdfg.nest import Nest
 
 WIDTH = 0.5
 """Of the weights: a neighbour this much farther than the nearest (in the root of the difference of
 squares) counts 1/e of it."""
+
+NEGLIGIBLE = 1e-3
+"""Weight of a neighbour that is not asked any more."""
 
 OTHER_KINDS = 0.4
 """How much farther away a neighbour is for which none of the same kinds can be built."""
@@ -50,7 +55,7 @@ partner stay as they are."""
 RENAMED = 8
 """Neighbours whose recipes are renamed."""
 
-REFITTED = 4
+REFITTED = 2
 """Kinds that are refitted to a neighbour's parameters."""
 
 AS_IT_IS = "renamed"
@@ -108,7 +113,7 @@ class Ports:
 
     Args:
         evidence: its neighbours, nearest first; at least one.
-        around: the machine, the target and the nest's trip counts.
+        hardware: the machine; with the target and the nest's trip counts also in `around`.
     """
 
     def __init__(
@@ -116,12 +121,13 @@ class Ports:
         nest: Nest,
         embedding: Embedding,
         evidence: Sequence[Evidence],
+        hardware: HardwareProfile,
         around: Surroundings,
     ) -> None:
         self._nest = nest
         self._embedding = embedding
         self._evidence = evidence
-        self._around = around
+        self._hardware, self._around = hardware, around
         own = fitting(nest, around)
         self._apart = [
             e.near.rank + OTHER_KINDS * (1 - len(own & e.kinds) / max(1, len(own | e.kinds)))
@@ -148,7 +154,11 @@ class Ports:
         for evidence in self._evidence[:RENAMED]:
             near = evidence.near
             recipe = port(
-                near.record.recipe, evidence.source, near.embedding, self._nest, self._embedding
+                self._wanted(evidence),
+                evidence.source,
+                near.embedding,
+                self._nest,
+                self._embedding,
             )
             if recipe is not None:
                 expected = self.expect(recipe)[0]
@@ -161,9 +171,14 @@ class Ports:
         firsts.sort(key=lambda pair: -pair[1].expected)
         for number, (kind, first) in enumerate(firsts):
             if number < REFITTED:
-                like = kind.like(first.evidence.near.record.recipe.steps, self._nest, self._around)
+                like = kind.like(self._wanted(first.evidence).steps, self._nest, self._around)
                 yield from self._variants(kind.name, like)
             yield from self._variants(kind.name, first.recipe.steps)
+
+    def _wanted(self, evidence: Evidence) -> Recipe:
+        """A neighbour's recipe with sizes for this machine."""
+        record = evidence.near.record
+        return rescaled(record.recipe, record.hardware, self._hardware)
 
     def _first(self, kind: Kind) -> tuple[Kind, Port] | None:
         steps = kind.first(self._nest, self._around)
@@ -199,7 +214,8 @@ class Ports:
         for away, evidence in asked:
             weight = evidence.weight * math.exp((nearest**2 - away**2) / WIDTH**2)
             weights.append(weight)
-            shares.append(weight * evidence.gain * evidence.speaks_for(recipe))
+            counts = weight > NEGLIGIBLE and evidence.gain
+            shares.append(weight * evidence.gain * evidence.speaks_for(recipe) if counts else 0.0)
         most = max(range(len(shares)), key=shares.__getitem__)
         return reach * math.fsum(shares) / math.fsum(weights), asked[most][1]
 

@@ -206,12 +206,17 @@ class Shelf:
         k: int = 5,
         target: str = "sequential",
         exclude: Collection[str] = (),
+        steps: Collection[str] = (),
     ) -> list[Neighbour]:
-        """The `k` records nearest to `nest`, nearest first (see `Neighbour.rank`)."""
+        """The `k` records nearest to `nest`, nearest first (see `Neighbour.rank`).
+
+        Args:
+            steps: only records with recipes that hold one of these steps.
+        """
         hardware = self.hardware(target)
         found: dict[str, Neighbour] = {}
         for book in self.books:
-            for record, vectors in self._near(book, embedding, k, target, exclude):
+            for record, vectors in self._near(book, embedding, k, target, exclude, steps):
                 same = record.fingerprint == nest.fingerprint
                 apart = float(np.linalg.norm(vectors.nest - embedding.nest))
                 away = hardware.distance(record.hardware)
@@ -225,6 +230,7 @@ class Shelf:
         k: int,
         target: str,
         exclude: Collection[str],
+        steps: Collection[str],
     ) -> Iterator[tuple[Record, Embedding]]:
         """The nearest records of one book, and all those of nests that another encoder embedded."""
         hardware = self.hardware(target)
@@ -237,13 +243,19 @@ class Shelf:
             hardware=hardware,
             exclude=excluded,
             without=self.without,
+            steps=steps,
             per_nest=PER_NEST,
         ):
             yield near.record, near.embedding
         for fingerprint, vectors in anew.items():
             if fingerprint in self.without:
                 continue
-            records = [r for r in book.exact(fingerprint, target) if r.kernel not in excluded]
+            records = [
+                record
+                for record in book.exact(fingerprint, target)
+                if record.kernel not in excluded
+                and (not steps or any(step.op in steps for step in record.recipe))
+            ]
             yield from ((record, vectors) for record in records[:PER_NEST])
 
     def _embedded_anew(self, book: Book) -> dict[str, Embedding]:

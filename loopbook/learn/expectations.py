@@ -85,8 +85,9 @@ def _expected(
         yield from group
         return
     evidence = [evidence_of(shelf, near, nest, first.trips) for near in neighbours]
-    around = Surroundings.of(shelf.hardware(first.target), first.target, first.trips)
-    ports = Ports(nest, embedding, evidence, around)
+    hardware = shelf.hardware(first.target)
+    around = Surroundings.of(hardware, first.target, first.trips)
+    ports = Ports(nest, embedding, evidence, hardware, around)
     for one in group:
         try:
             expected, voucher = ports.expect(Recipe.parse(one.steps))

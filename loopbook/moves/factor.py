@@ -25,8 +25,9 @@ def factor_tiles(nest: Nest, random: Random, around: Surroundings) -> Steps:
     """Push results on, and let blocks of them be products; none where nothing is gathered."""
     steps, found = pushed_on(nest)
     for loops, joined in found:
-        steps += blocked(*loops, *random.choice(BLOCKS), *_micro(random, around), joined=joined)
-    return steps if found else []
+        sizes = (*random.choice(BLOCKS), *_micro(random, around))
+        steps += blocked(*loops, *sizes, joined=joined, threads=_threads(around))
+    return steps + _alone(around) if found else []
 
 
 def fitted_factors(nest: Nest, around: Surroundings) -> list[Steps]:
@@ -38,9 +39,19 @@ def fitted_factors(nest: Nest, around: Surroundings) -> list[Steps]:
     for (rows, pivots), (tile, vectors) in zip(BLOCKS[1:3], ((4, 4), (8, 3)), strict=True):
         form = list(steps)
         for loops, joined in found:
-            form += blocked(*loops, rows, pivots, tile, vectors * around.lanes, joined=joined)
-        forms.append(form)
+            sizes = (rows, pivots, tile, vectors * around.lanes)
+            form += blocked(*loops, *sizes, joined=joined, threads=_threads(around))
+        forms.append(form + _alone(around))
     return forms
+
+
+def _threads(around: Surroundings) -> bool:
+    return around.target == "openmp"
+
+
+def _alone(around: Surroundings) -> Steps:
+    """Blocks of pivots, which are short, are left to one thread."""
+    return [step("single")] if _threads(around) else []
 
 
 def _micro(random: Random, around: Surroundings) -> tuple[int, int]:
@@ -58,6 +69,7 @@ def blocked(
     columns: int,
     *,
     joined: bool,
+    threads: bool = False,
 ) -> Steps:
     """Tiles of rows, blocks of pivots, and the product behind a block in register tiles.
 
@@ -65,6 +77,8 @@ def blocked(
         tile, columns: of a register tile.
         joined: columns run to the end of the row; else to its diagonal, and what of them lies in
             the row tile's own triangle is a product of its own.
+        threads: share the columns of the first product among threads, once for each row tile and
+            block of pivots: larger ones mean fewer times.
     """
     behind = f"{column}.rest2"
     steps = [
@@ -78,7 +92,7 @@ def blocked(
     if not joined:
         steps.append(step("cut", behind, f"{row}.tile"))
     steps += [step("distribute", row), step("distribute", pivot)]
-    steps += _product(f"{row}.part2", behind, f"{pivot}.part1", tile, columns)
+    steps += _product(f"{row}.part2", behind, f"{pivot}.part1", tile, columns, threads)
     tiled = [f"{row}.part2"]
     if not joined:
         steps += _triangle(f"{row}.part3", f"{behind}.rest", f"{pivot}.part2", tile, columns)
@@ -88,10 +102,11 @@ def blocked(
         *(step("peel", name) for name in tiled),
         step("vectorize", f"{behind}*"),
         *(step("unroll", f"{name}*") for name in tiled),
+        *([step("parallel", f"{behind}.tile")] if threads else []),
     ]
 
 
-def _product(row: str, column: str, pivot: str, rows: int, columns: int) -> Steps:
+def _product(row: str, column: str, pivot: str, rows: int, columns: int, threads: bool) -> Steps:
     """Register tiles of a product in the order pivot, row, column."""
     tiles = [f"{row}.tile", f"{column}.tile"]
     made = [pivot, tiles[0], row, tiles[1], column]
@@ -99,6 +114,7 @@ def _product(row: str, column: str, pivot: str, rows: int, columns: int) -> Step
         step("tile", row, rows),
         step("tile", column, columns),
         *reorder(made, [tiles[1], tiles[0], row, column, pivot]),
+        *([step("prove", tiles[1])] if threads else []),
         step("prove", row),
         step("prove", column),
         *_in_registers(row, column, pivot),

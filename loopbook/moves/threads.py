@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loopbook.moves.base import Steps, step
-from loopbook.recipes.step import Step
+from loopbook.recipes.step import Step, base_name
 
 ROWS = 32
 """Rows of a wavefront that a thread does before it waits for the others."""
@@ -51,7 +51,24 @@ def threaded(steps: Sequence[Step], threads: int) -> list[Steps]:
         for name in outer[:MOST]
         for variant in (*buffered(steps), *proven(steps, name), steps)
     ]
-    return [*shared[:1], [*steps, SINGLE], *shared[1:]]
+    return [*together(steps), *shared[:1], [*steps, SINGLE], *shared[1:]]
+
+
+def together(steps: Sequence[Step]) -> list[Steps]:
+    """Where a loop was cut into parts with tiles of their own: threads on all of their tiles."""
+    tiled: dict[str, list[str]] = {}
+    for s in steps:
+        if s.op == "tile":
+            tiled.setdefault(base_name(str(s.args[0])), []).append(f"{s.args[0]}.tile")
+    found: list[Steps] = []
+    for names in tiled.values():
+        if len(names) < 2:
+            continue
+        made = list(steps)
+        for name in names:
+            made = next(iter(proven(made, name)), made)
+        found.append([*made, *(step("parallel", name) for name in names), SINGLE])
+    return found
 
 
 def proven(steps: Sequence[Step], name: str) -> list[Steps]:

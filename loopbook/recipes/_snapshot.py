@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.store import Entry, Store
@@ -26,6 +26,7 @@ class Snapshot:
     by_nest: dict[str, list[Entry]]
     hardware: dict[str, HardwareProfile]
     encoders: list[str]
+    _holding: dict[str, list[Entry]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, store: Store) -> Snapshot:
@@ -48,6 +49,19 @@ class Snapshot:
         by_nest.update(_by_nest(entries, hardware))
         encoders = store.encoders_now(self.encoders, sorted(changes.embedded))
         return Snapshot(changes.stamp, by_nest, hardware, encoders)
+
+    def holding(self, steps: Collection[str]) -> list[Entry]:
+        """The records whose recipes hold any of these steps; looked for once for each step."""
+        for op in steps:
+            if op not in self._holding:
+                start = f"{op} "
+                self._holding[op] = [
+                    entry
+                    for same_nest in self.by_nest.values()
+                    for entry in same_nest
+                    if entry.recipe.startswith(start) or f"\n{start}" in entry.recipe
+                ]
+        return list({entry.id: entry for op in steps for entry in self._holding[op]}.values())
 
 
 def _by_nest(

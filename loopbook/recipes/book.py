@@ -6,6 +6,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import read_lines, write_lines
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.ranking import Kernels, Ranked, rank
+from loopbook.recipes.ranking import Kernels, Ranked, rank, rank_among
 from loopbook.recipes.record import Record
 from loopbook.recipes.store import Miss, Store
 
 _CACHED_RECORDS = 4096
 _BATCH = 256
+_HOLDING = 512
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,7 @@ class Book:
         hardware: HardwareProfile | None = None,
         exclude: Kernels = None,
         without: Collection[str] = (),
+        steps: Collection[str] = (),
         per_nest: int = 2,
         encoder: str | None = None,
     ) -> list[Neighbour]:
@@ -156,6 +159,8 @@ class Book:
             hardware: the machine that the recipe is for; None means that any is as good.
             exclude: kernels to leave out: their names, or a test of a name.
             without: fingerprints of nests to leave out.
+            steps: only records with a recipe that holds one of these steps; where many do, only
+                the fastest are looked at.
             per_nest: at most so many records, of different recipes, of one nest.
             encoder: of a plain vector; where the book has one encoder only, it is that.
 
@@ -173,18 +178,18 @@ class Book:
             return []
         if vector.shape != (index.dimension,) or not np.isfinite(vector).all():
             raise InputError(f"the query is not a finite vector of {index.dimension} numbers")
-        ranked = rank(
-            snapshot,
-            index,
-            vector,
-            k,
-            target=target,
-            hardware=hardware,
-            exclude=exclude,
-            without=without,
-            per_nest=per_nest,
-        )
-        return self._neighbours(ranked, encoder)
+        filters: dict[str, Any] = {
+            "target": target,
+            "hardware": hardware,
+            "exclude": exclude,
+            "without": without,
+            "per_nest": per_nest,
+        }
+        if steps:
+            fastest = nlargest(_HOLDING, snapshot.holding(steps), key=lambda one: one.speedup)
+            distances = self._distances(vector, {one.fingerprint for one in fastest}, encoder)
+            return self._neighbours(rank_among(snapshot, fastest, distances, k, **filters), encoder)
+        return self._neighbours(rank(snapshot, index, vector, k, **filters), encoder)
 
     def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
         """All records of a nest for a target, best speedup first.
@@ -323,6 +328,16 @@ class Book:
             while len(self._records) > _CACHED_RECORDS:
                 self._records.popitem(last=False)
         return [record for record in found if record is not None]
+
+    def _distances(
+        self, vector: np.ndarray, nests: Collection[str], encoder: str
+    ) -> dict[str, float]:
+        """How far each of these nests is; those without an embedding are left out."""
+        embeddings = self._store.embeddings(sorted(nests), encoder)
+        return {
+            nest: float(np.linalg.norm(embedding.nest - vector))
+            for nest, embedding in embeddings.items()
+        }
 
     def _neighbours(self, ranked: list[Ranked], encoder: str) -> list[Neighbour]:
         nests = {one.entry.fingerprint for one in ranked}

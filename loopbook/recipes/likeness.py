@@ -69,7 +69,12 @@ def likeness(one: Iterable[Step], other: Iterable[Step]) -> float:
     The weighted Jaccard index of the two recipes' traits; a trait that a recipe has n times counts
     as the square root of n. Two recipes without steps are alike.
     """
-    return _overlap(traits(tuple(one)), traits(tuple(other)))
+    return _likeness(tuple(one), tuple(other))
+
+
+@lru_cache(maxsize=65536)
+def _likeness(one: tuple[Step, ...], other: tuple[Step, ...]) -> float:
+    return _overlap(traits(one), traits(other))
 
 
 @lru_cache(maxsize=4096)
@@ -108,9 +113,8 @@ def only_reorders(steps: Iterable[Step]) -> bool:
 def _overlap(one: Traits, other: Traits) -> float:
     if not one and not other:
         return 1.0
-    names = one.keys() | other.keys()
-    shared = math.fsum(min(one.get(n, 0.0), other.get(n, 0.0)) for n in names)
-    return shared / math.fsum(max(one.get(n, 0.0), other.get(n, 0.0)) for n in names)
+    shared = sum(min(weight, other.get(trait, 0.0)) for trait, weight in one.items())
+    return shared / (sum(one.values()) + sum(other.values()) - shared)
 
 
 def _traits_of(step: Step) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +98,38 @@ def rank(
                 break
             asked *= 4
     return found[:k]
+
+
+def rank_among(
+    snapshot: Snapshot,
+    entries: Iterable[Entry],
+    distances: Mapping[str, float],
+    k: int,
+    *,
+    target: str | None,
+    hardware: HardwareProfile | None,
+    exclude: Kernels,
+    without: Collection[str],
+    per_nest: int,
+) -> list[Ranked]:
+    """The ``k`` best of some records.
+
+    Args:
+        distances: fingerprint to distance; records of other nests are left out.
+    """
+    excluded = _test_of(exclude)
+    by_nest: defaultdict[str, list[Ranked]] = defaultdict(list)
+    for entry in entries:
+        wanted = target in (None, entry.target) and entry.fingerprint not in without
+        if wanted and entry.fingerprint in distances and not excluded(entry.kernel):
+            machine = snapshot.hardware[entry.hardware_id]
+            away = machine.distance(hardware) if hardware else 0.0
+            distance = distances[entry.fingerprint]
+            score = distance + HARDWARE_WEIGHT * away
+            by_nest[entry.fingerprint].append(
+                Ranked(score, -entry.speedup, entry.id, distance, away, entry)
+            )
+    return sorted(r for one in by_nest.values() for r in _distinct(sorted(one), per_nest))[:k]
 
 
 def _groups(

@@ -1,0 +1,129 @@
+"""Does the same nest, written by another hand, find the same neighbours?
+
+    python benchmarks/otherhand.py [--book PATH [--alone]] [--only KERNEL…] [--json]
+
+`benchmarks/otherhand` holds kernels of PolyBench in three other forms each: loops permuted,
+temporaries added, matrices stored transposed (function ``swapped``, which gets its arrays so),
+loops as NumPy expressions. For the nest with the most iterations of each form it compares the
+nearest record with that of PolyBench's own form:
+
+* ``same``: the two have the same nearest record's nest, the kernel's own records left out;
+* ``itself``: with them, the other form's nearest record is one of the kernel's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.client.shelf import Shelf, open_shelf
+from loopbook.errors import LoopbookError
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.trips import iterations, trip_counts
+from loopbook.workloads.workload import load_workload
+
+FOLDER = Path(__file__).with_suffix("")
+FORMS = ("permuted", "shifted", "temporaries", "swapped", "vectors")
+PRESET = "SMALL"
+
+
+def files() -> dict[str, Path]:
+    """Kernel to workload file."""
+    return {path.stem.replace("_", "-"): path for path in sorted(FOLDER.glob("*.py"))}
+
+
+def forms(path: Path) -> dict[str, Callable[..., Any]]:
+    """The other forms of a kernel, and its own as ``kernel``."""
+    found = {}
+    for name in ("kernel", *FORMS):
+        try:
+            found[name] = load_workload(path, name).kernel
+        except LoopbookError:
+            continue
+    return found
+
+
+def arguments(path: Path, form: str, preset: str = PRESET) -> list[Any]:
+    """Of one form: for ``swapped``, matrices are transposed."""
+    given = load_workload(path, "kernel").arguments(preset)
+    if form != "swapped":
+        return given
+    return [np.ascontiguousarray(a.T) if isinstance(a, np.ndarray) else a for a in given]
+
+
+def principal(kernel: Callable[..., Any], given: list[Any]) -> Nest:
+    """The nest with the most iterations.
+
+    Raises:
+        SdfgError: if docc cannot trace or prepare it.
+    """
+    _, nests = program.prepare_nests(frontend.trace(kernel, given))
+    sizes = frontend.size_symbols(kernel, given)
+    return max(nests, key=lambda nest: iterations(nest, trip_counts(nest, sizes)) or 0)
+
+
+def nearest(shelf: Shelf, nest: Nest, exclude: list[str]) -> tuple[str, str, float]:
+    """Kernel and name of the nearest record's nest, and how far it is."""
+    near = shelf.neighbours(nest, shelf.encoder.encode(nest), 1, exclude=exclude)[0]
+    return near.record.kernel, near.record.nest, near.distance
+
+
+def compared(kernel: str, path: Path, shelf: Shelf) -> list[dict[str, Any]]:
+    """One row for each other form."""
+    rows: list[dict[str, Any]] = []
+    wanted = ""
+    for form, function in forms(path).items():
+        nest = principal(function, arguments(path, form))
+        _, other, apart = nearest(shelf, nest, [kernel])
+        if form == "kernel":
+            wanted = other
+            continue
+        own, itself, gap = nearest(shelf, nest, [])
+        rows.append(
+            {
+                "kernel": kernel,
+                "form": form,
+                "wanted": wanted,
+                "found": other,
+                "distance": apart,
+                "same": other == wanted,
+                "nearest": itself,
+                "nearest_distance": gap,
+                "itself": own == kernel,
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--book", type=Path)
+    parser.add_argument("--alone", action="store_true", help="without the starter book")
+    parser.add_argument("--only", nargs="+", default=list(files()), metavar="KERNEL")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    with open_shelf(options.book, starter=not options.alone) as shelf:
+        for kernel in options.only:
+            rows += compared(kernel, files()[kernel], shelf)
+    if options.json:
+        print(json.dumps(rows))
+        return
+    for row in rows:
+        print(
+            f"{row['kernel']:<15} {row['form']:<12} {'same ' if row['same'] else 'other'} "
+            f"{row['found']} for {row['wanted']}; {'itself' if row['itself'] else row['nearest']}"
+        )
+    for what in ("same", "itself"):
+        count = sum(row[what] for row in rows)
+        print(f"{what}: {count} of {len(rows)} ({100 * count / len(rows):.0f} %)")
+
+
+if __name__ == "__main__":
+    main()

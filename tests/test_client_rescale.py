@@ -1,0 +1,70 @@
+"""Recipes of one machine served on another: sizes fit its vectors, and the numbers stay right."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from client_kit import SIMPLE, nests_of, product, product_permuted, record, shelf, text_of
+
+from loopbook.client.hardware import MARCH_ISA
+from loopbook.client.plan import build_plan, make_plan
+from loopbook.recipes.hardware import VECTOR_BITS, HardwareProfile
+from loopbook.recipes.recipe import Recipe
+from loopbook.sdfg.run import Binding
+
+WIDE = HardwareProfile(isa="avx512", vector_bits=512, l1d_bytes=32 << 10, l2_bytes=1 << 20)
+
+PACKED = """serial L2
+tile L0 6
+tile L1 32
+tile L2 64
+interchange L0 L1.tile
+interchange L1 L2.tile
+interchange L1 L2
+interchange L0.tile L1.tile
+interchange L0 L2.tile
+interchange L0 L2
+interchange L0.tile L2.tile
+stage L0.tile A1 in
+stage L2 A2 out
+pad L1
+peel L0
+vectorize L1*
+unroll L0*
+"""
+
+
+@pytest.mark.parametrize("march", ["x86-64-v2", "x86-64-v3"])
+@pytest.mark.parametrize("kernel", [product, product_permuted])
+def test_a_recipe_for_wide_vectors_is_served_for_narrow_ones(kernel, march, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOOPBOOK_MARCH", march)
+    lanes = VECTOR_BITS[MARCH_ISA[march]] // 64
+    books = shelf(tmp_path, record(product, PACKED, hardware=WIDE))
+    plan = make_plan(text_of(kernel), "sequential", books)
+    served = plan.recipes[0]
+    vectors = {str(s.args[0]).rstrip("*") for s in served if s.op == "vectorize"}
+    columns = [s.args[1] for s in served if s.op == "tile" and s.args[0] in vectors]
+    assert columns
+    assert all(int(size) % lanes == 0 and int(size) <= 4 * lanes for size in columns)
+    generator = np.random.default_rng(7)
+    left, right = generator.random((37, 41)), generator.random((41, 43))
+    arguments = [left, right, np.zeros((37, 43))]
+    built = build_plan(text_of(kernel), plan, tmp_path / "built")
+    results = Binding.of_function(kernel, arguments).results(built.library)
+    np.testing.assert_allclose(results[2], left @ right, rtol=1e-12)
+
+
+def test_the_very_machine_gets_the_recipe_as_it_is(tmp_path):
+    here = shelf(tmp_path, record(product, PACKED))
+    assert make_plan(text_of(product), "sequential", here).recipes[0] == Recipe.parse(PACKED)
+
+
+def test_this_machine_s_record_comes_before_another_s(tmp_path):
+    (nest,) = nests_of(product)
+    mine = record(product, PACKED, 2.0, name="mine")
+    wide = dataclasses.replace(mine.hardware, isa="sse2", vector_bits=128)
+    other = record(product, SIMPLE, 90.0, name="other", hardware=wide)
+    books = shelf(tmp_path, other, mine)
+    assert [near.record.kernel for near in books.nearest(nest, 2)] == ["mine", "other"]
