@@ -70,6 +70,7 @@ def test_the_user_s_book_is_the_default(tmp_path, monkeypatch):
 
     path = fill(tmp_path / "own.db", [record(chain, blocked())])
     monkeypatch.setenv("LOOPBOOK_BOOK", str(path))
+    monkeypatch.setenv("LOOPBOOK_STARTER", "")
     report = optimize(program.parse(text_of(chain)))
     assert report.nests[0].neighbour == "chain:0"
     assert report.to_json()["nests"][0]["tier"] == report.nests[0].tier

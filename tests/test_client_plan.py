@@ -77,7 +77,7 @@ def test_an_unrelated_nest_gets_nothing_and_says_why(good, tmp_path):
     found = plan(stencil, good)
     (report,) = found.nests
     assert (report.tier, report.recipe, report.predicted_speedup) == ("none", "", 1.0)
-    assert "too far away" in report.reason
+    assert "promises" in report.reason
     assert not found.active
     assert found.missed == [nests_of(stencil)[0].fingerprint]
     ours = build_plan(text_of(stencil), found, tmp_path / "ours")

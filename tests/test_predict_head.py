@@ -32,7 +32,8 @@ def stump(column: int, threshold: float, low: float, high: float) -> Forest:
 
 
 def head(low: float = -1.0, shift: float = 0.0) -> Head:
-    forests = {"mean": stump(0, 2.0, 1.0, 3.0), "low": stump(0, 2.0, low, low)}
+    # Half of what the first forest says is believed.
+    forests = {"mean": stump(0, 2.0, 2.0, 6.0), "low": stump(0, 2.0, low, low)}
     return Head(forests, shift, "gnn1-00000000", {"seed": 0})
 
 
@@ -49,9 +50,12 @@ def test_a_forest_sums_the_leaves_that_rows_fall_into():
 
 
 def test_predictions_are_speedups_with_a_lower_bound():
-    first, second = head(low=0.5, shift=1.0).predict(rows(1.0, 3.0))
+    first, second = head(low=-0.5, shift=1.0).predict(rows(1.0, 3.0))
     assert (first.speedup, second.speedup) == (2.0, 8.0)
-    assert first.lower == second.lower == pytest.approx(2**-0.5)
+    assert (first.lower, second.lower) == pytest.approx((2**-0.5, 2**1.5))
+    near = rows(1.0)
+    near[0][[COLUMNS.index("donor known"), COLUMNS.index("donor expected")]] = 1.0, 3.0
+    assert head().predict(near)[0].speedup == 16.0, "it starts from what near records say"
     (capped,) = head(low=5.0).predict(rows(1.0))
     assert capped.lower == capped.speedup == 2.0, "the bound is never above what is expected"
     assert head().predict([]) == []
@@ -112,11 +116,12 @@ def test_rows_tell_nest_recipe_machine_and_donor():
     assert plain["machine vector bits"] == 9.0
     steps = Recipe.parse(blocked()).steps
     before, after = make.bodies(steps)
-    near = Donor(before, after, speedup=8.0, distance=0.25, hardware_distance=1.0)
+    near = Donor(before, after, expected=4.0, speedup=8.0, distance=0.25, hardware_distance=1.0)
     tuned = dict(zip(COLUMNS, make(steps, near, 1).tolist(), strict=True))
     assert tuned["step tile"] == 2.0
     assert tuned["change depth"] == 2.0
     assert tuned["donor speedup"] == 3.0
+    assert tuned["donor expected"] == 2.0
     assert tuned["donor distance"] == 0.25
     assert tuned["donor dropped"] == 1.0
     assert all(tuned[f"donor after {name}"] == 0.0 for name in SITE), "its own recipe"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +33,10 @@ def train(
         list[Path] | None,
         typer.Option(help="logs of searches on synthetic programs; repeatable"),
     ] = None,
+    book: Annotated[
+        list[Path] | None,
+        typer.Option(help="book of synthetic nests, whose records the head hears; repeatable"),
+    ] = None,
     epochs: Annotated[int, typer.Option(help="of the encoder", min=1)] = 40,
     classes: Annotated[int, typer.Option(help="classes of generated nests", min=8)] = 300,
     head_only: Annotated[
@@ -48,12 +52,14 @@ def train(
     from, so that 'loopbook evaluate' can judge the result by it.
     """
     from loopbook.learn.train import train as run
+    from loopbook.recipes.book import Book
 
-    with stages(hidden=json) as tell:
+    with stages(hidden=json) as tell, ExitStack() as opened:
         report = run(
             out,
             corpus=transfers,
             logs=tuple(logs or ()),
+            books=[opened.enter_context(Book.open(path, readonly=True)) for path in book or ()],
             keep_encoder=head_only,
             seed=seed,
             threads=threads or os.cpu_count() or 1,
@@ -142,17 +148,26 @@ def evaluate(
     contrastive: Annotated[
         Path | None, typer.Option(help="weights trained without transfers, to compare with")
     ] = None,
+    transfers: Annotated[
+        Path | None, typer.Option(help="corpus of transfers, for the recall of the best record")
+    ] = None,
     encoder: Annotated[Path | None, typer.Option(help="weights of the encoder")] = None,
     head: Annotated[Path | None, typer.Option(help="the head")] = None,
     json: options.Json = False,
 ) -> None:
-    """Serve PolyBench from records of other kernels; compile, run and time what is served."""
+    """Serve PolyBench from records of other kernels; compile, run and time what is served.
+
+    With --out, the log of measurements is kept there, and a later call goes on from it.
+    """
     from loopbook.client.shelf import open_shelf
     from loopbook.embed.inference import Encoder
+    from loopbook.learn import report
+    from loopbook.learn import transfers as corpus
     from loopbook.learn.evaluate import Settings
     from loopbook.learn.evaluate import evaluate as run
     from loopbook.learn.holdout import HOLDOUTS
     from loopbook.learn.methods import methods
+    from loopbook.learn.retrieval import judge
     from loopbook.learn.summary import headline, score
     from loopbook.predict.head import Head
     from loopbook.workloads import polybench
@@ -178,6 +193,10 @@ def evaluate(
 
     with open_shelf(book) as shelf:
         results = list(run(shelf.books, entrants, settings, log, tell))
+        examples = corpus.load(transfers) if transfers is not None else None
+        found = {m.name: judge(examples, m) for m in entrants} if examples is not None else {}
+        if out is not None:
+            report.write(out, results, entrants, settings, shelf.books, found)
     told: dict[str, Any] = {"preset": preset, "targets": list(settings.targets)}
     names = {"kernel": "leave_one_out", "polybench": "leave_polybench_out"}
     for rule in rules:
@@ -189,6 +208,8 @@ def evaluate(
             for name in chosen
             for way in settings.ways
         }
+    if found:
+        told["retrieval"] = {name: report.told(one) for name, one in found.items()}
     if json:
         options.print_json(told)
     else:

@@ -47,6 +47,7 @@ class Appraisal:
         near = port.evidence.near
         return Donor(
             *_bodies(self._shelf, near.record),
+            expected=math.exp(port.expected),
             speedup=near.record.speedup,
             distance=near.distance,
             hardware_distance=near.hardware_distance,

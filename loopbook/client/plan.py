@@ -178,6 +178,27 @@ def strided(nest: Nest) -> float:
     return sum(stride >= Stride.CONSTANT for stride in last) / max(len(last), 1)
 
 
+def evidence_of(shelf: Shelf, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
+    """What a neighbour's record says about a nest.
+
+    Args:
+        trips: of the nest at the size at hand.
+
+    Raises:
+        BookError: if the record's nest cannot be read.
+    """
+    source = shelf.source(near.record)
+    speedup = near_speedup(near.record, source, nest, trips)
+    pays = _pays(near.record, speedup, WORTH_PORTING)
+    return Evidence(
+        near,
+        source,
+        math.log(speedup) if pays else 0.0,
+        shelf.kinds(near.record),
+        strided(nest) >= STRIDED * strided(source),
+    )
+
+
 class _Planner:
     """Settings of one planning."""
 
@@ -255,11 +276,11 @@ class _Planner:
         if nearest.distance > self._max_distance:
             far = f"too far away: {nearest.distance:.2f}, over {self._max_distance:.2f}"
             return (), far
-        evidence = [self._evidence(near, nest, trips) for near in neighbours]
+        evidence = [evidence_of(self._shelf, near, nest, trips) for near in neighbours]
         hardware = self._shelf.hardware(self._target)
         around = Surroundings.of(hardware, self._target, trips)
         for near in self._rare(nest, embedding, around, evidence):
-            evidence.append(self._evidence(near, nest, trips))
+            evidence.append(evidence_of(self._shelf, near, nest, trips))
         if not any(one.gain for one in evidence):
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
@@ -305,19 +326,6 @@ class _Planner:
             nest, embedding, RARE_ONES, self._target, self._exclude, steps=signs
         )
         return [near for near in found if near.record.id not in seen]
-
-    def _evidence(self, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
-        """What a neighbour's record says about this nest at this size."""
-        source = self._shelf.source(near.record)
-        speedup = near_speedup(near.record, source, nest, trips)
-        pays = _pays(near.record, speedup, WORTH_PORTING)
-        return Evidence(
-            near,
-            source,
-            math.log(speedup) if pays else 0.0,
-            self._shelf.kinds(near.record),
-            strided(nest) >= STRIDED * strided(source),
-        )
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | str:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""

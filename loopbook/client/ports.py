@@ -147,7 +147,7 @@ class Ports:
         return replace(
             one,
             recipe=recipe,
-            expected=self._expected(recipe, "" if one.how == AS_IT_IS else one.how)[0],
+            expected=self.expect(recipe, "" if one.how == AS_IT_IS else one.how)[0],
         )
 
     def _renamed(self) -> Iterator[Port]:
@@ -161,7 +161,7 @@ class Ports:
                 self._embedding,
             )
             if recipe is not None:
-                expected = self._expected(recipe)[0]
+                expected = self.expect(recipe)[0]
                 if _build(evidence.source) != _build(self._nest):
                     expected *= OTHER_BUILD
                 yield Port(recipe, evidence, AS_IT_IS, expected)
@@ -185,17 +185,17 @@ class Ports:
         if not steps:
             return None
         recipe = Recipe(steps)
-        expected, evidence = self._expected(recipe, kind.name)
+        expected, evidence = self.expect(recipe, kind.name)
         return kind, Port(recipe, evidence, kind.name, expected)
 
     def _variants(self, how: str, steps: Built) -> Iterator[Port]:
         for variant in with_threads(steps, self._around):
             recipe = Recipe(variant)
-            expected, evidence = self._expected(recipe, how)
+            expected, evidence = self.expect(recipe, how)
             yield Port(recipe, evidence, how, expected)
 
-    def _expected(self, recipe: Recipe, kind: str = "") -> tuple[float, Evidence]:
-        """What to expect of a recipe, and the neighbour that says so most.
+    def expect(self, recipe: Recipe, kind: str = "") -> tuple[float, Evidence]:
+        """The logarithm of the speedup to expect of a recipe, and the neighbour that says so most.
 
         Args:
             kind: only neighbours that this kind of recipe could be built for are asked.

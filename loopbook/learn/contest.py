@@ -13,7 +13,7 @@ from loopbook.client.shelf import Shelf
 from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
 from loopbook.learn.methods import Method
-from loopbook.sdfg import frontend
+from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import Built
 from loopbook.sdfg.run import Schedule
 from loopbook.workloads.workload import Workload
@@ -83,6 +83,9 @@ class Builder(Verifier):
 class Kernel:
     """A kernel that is being evaluated.
 
+    Attributes:
+        fingerprints: of its nests.
+
     Args:
         folder: where builds go.
         seconds: limit for all runs of one comparison together.
@@ -100,18 +103,16 @@ class Kernel:
         self._verifier = Builder(
             workload.kernel, arguments, target, folder, results=workload.results, seconds=seconds
         )
+        prepared, nests = program.prepare_nests(self._verifier.text)
+        self._text = prepared.to_json()  # prepared once: that may take docc seconds
+        self.fingerprints = [nest.fingerprint for nest in nests]
         self._builts: dict[str, Built] = {}
         self._nests: dict[str, list[dict[str, Any]]] = {}
         self._errors: dict[str, str] = {}
 
-    @property
-    def text(self) -> str:
-        """The program's SDFG."""
-        return self._verifier.text
-
     def enter_tuner(self, shelf: Shelf) -> None:
         """Let the records of this very kernel take part."""
-        plan = make_plan(self.text, self.target, shelf, sizes=self._sizes)
+        plan = make_plan(self._text, self.target, shelf, sizes=self._sizes)
         self._enter("tuner", plan)
 
     def enter(
@@ -125,7 +126,7 @@ class Kernel:
         """
         for way in ways:
             plan = make_plan(
-                self.text,
+                self._text,
                 self.target,
                 shelf,
                 exclude=exclude,

@@ -23,7 +23,6 @@ from loopbook.learn.contest import CHOICES, Contest, Kernel, Served
 from loopbook.learn.holdout import Holdout
 from loopbook.learn.methods import Method
 from loopbook.recipes.book import Book
-from loopbook.sdfg import program
 from loopbook.workloads import polybench
 
 
@@ -133,15 +132,23 @@ class _Bench:
         folder = self._folder / str(self._count)
         workload = polybench.load(name)
         kernel = Kernel(workload, target, self._settings.preset, folder, self._settings.timeout)
-        _, nests = program.prepare_nests(kernel.text)
-        fingerprints = [nest.fingerprint for nest in nests]
+        fingerprints = kernel.fingerprints
         kernel.enter_tuner(Shelf(self._books))
         for method in self._methods:
-            if method.head is not None:
-                holdout.check_unseen(method.head.metadata, "the head", excluded, fingerprints)
+            self._check(method, excluded, fingerprints)
             shelf = holdout.shelf_for(method, self._held(left_out, target), fingerprints)
             kernel.enter(method, shelf, excluded, self._settings.ways)
         return kernel.run()
+
+    def _check(self, method: Method, excluded: Sequence[str], fingerprints: Sequence[str]) -> None:
+        """Refuse models that have learnt from what is held out. Baselines may have: it would only
+        help them."""
+        if method.head is not None:
+            for what, told in (
+                ("the head", method.head.metadata),
+                ("the encoder", method.encoder.metadata),
+            ):
+                holdout.check_unseen(dict(told), what, excluded, fingerprints)
 
     def _held(self, left_out: Holdout, target: str) -> Sequence[Book]:
         """The books without what is held out beside kernels and nests."""

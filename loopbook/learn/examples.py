@@ -36,6 +36,9 @@ class Example:
             recipes knows that before asking what to expect of them.
         baseline_s: seconds of the nest by docc's own schedule; 0 where that is not known.
         donor: record that the recipe was ported from; empty for a tuner's candidate.
+        voucher: record that speaks most for it, where it was not ported (see
+            `loopbook.learn.expectations`).
+        expected: speedup that near records speak for; 1 where none was asked.
         trips: loop name to how often it runs.
     """
 
@@ -52,6 +55,13 @@ class Example:
     baseline_s: float = 0.0
     dropped: int = 0
     donor: str = ""
+    voucher: str = ""
+    expected: float = 1.0
+
+    @property
+    def record(self) -> str:
+        """The record that is known of it; empty if there is none."""
+        return self.donor or self.voucher
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ class Examples:
         """Without what comes from some programs or speaks of some nests, as target or as donor."""
 
         def clean(one: Example) -> bool:
-            source = self.sources.get(one.donor)
+            source = self.sources.get(one.record)
             told = {one.fingerprint, source.fingerprint if source else ""}
             named = {one.program, source.kernel if source else ""}
             return told.isdisjoint(fingerprints) and named.isdisjoint(programs)
@@ -122,13 +132,13 @@ class Examples:
     @property
     def programs(self) -> set[str]:
         """All programs that something is learnt from, donors' among them."""
-        sources = (self.sources[one.donor] for one in self.examples if one.donor in self.sources)
+        sources = (self.sources[one.record] for one in self.examples if one.record in self.sources)
         return {one.program for one in self.examples} | {source.kernel for source in sources}
 
     @property
     def fingerprints(self) -> set[str]:
         """All nests that something is learnt from, donors' among them."""
-        sources = (self.sources[one.donor] for one in self.examples if one.donor in self.sources)
+        sources = (self.sources[one.record] for one in self.examples if one.record in self.sources)
         own = {one.fingerprint for one in self.examples}
         return own | {source.fingerprint for source in sources}
 
@@ -186,13 +196,14 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
         try:
             steps = Recipe.parse(one.steps).steps
             donor = None
-            if one.donor:
-                source = examples.sources[one.donor]
-                if one.donor not in bodies:
+            if one.record:
+                source = examples.sources[one.record]
+                if one.record not in bodies:
                     own = maker(source.fingerprint, source.hardware, source.target, source.trips)
-                    bodies[one.donor] = own.bodies(Recipe.parse(source.steps).steps)
+                    bodies[one.record] = own.bodies(Recipe.parse(source.steps).steps)
                 donor = Donor(
-                    *bodies[one.donor],
+                    *bodies[one.record],
+                    one.expected,
                     source.speedup,
                     distances(one.fingerprint, source.fingerprint),
                     examples.hardware[one.hardware].distance(examples.hardware[source.hardware]),
@@ -219,8 +230,8 @@ def _known(examples: Examples) -> Iterable[Example]:
             or one.hardware not in examples.hardware
         ):
             continue
-        if one.donor:
-            source = examples.sources.get(one.donor)
+        if one.record:
+            source = examples.sources.get(one.record)
             if source is None or source.fingerprint not in examples.nests:
                 continue
             if source.hardware not in examples.hardware:

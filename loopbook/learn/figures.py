@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from loopbook.client.reembed import nest_of
+from loopbook.embed.inference import Encoder
 from loopbook.learn.evaluate import Result
 from loopbook.recipes.book import Book
+from loopbook.workloads import polybench
 
-_DPI = 130
-_KINDS = 12
+_DPI = 110
 
 
 def shares(results: Sequence[Result], names: Sequence[str], path: Path) -> None:
@@ -35,16 +37,15 @@ def shares(results: Sequence[Result], names: Sequence[str], path: Path) -> None:
     _save(figure, path)
 
 
-def calibration(
-    predicted: Sequence[float], lower: Sequence[float], got: Sequence[float], path: Path
-) -> None:
-    """Predicted speedups against those measured, program by program."""
+def calibration(points: Sequence[tuple[float, float, float]], path: Path) -> None:
+    """Speedups predicted, their lower bounds, and those measured."""
     plt = _pyplot()
     figure, axes = plt.subplots(figsize=(4.8, 4.8))
-    for x, low, y in zip(predicted, lower, got, strict=True):
-        axes.plot([low, x], [y, y], "-", color="0.75", lw=0.8)
-    axes.plot(predicted, got, "o", ms=4)
-    ends = [min([0.5, *got, *lower]), max([2.0, *got, *predicted])]
+    for predicted, lower, got in points:
+        axes.plot([lower, predicted], [got, got], "-", color="0.75", lw=0.8)
+    axes.plot([p for p, _, _ in points], [got for _, _, got in points], "o", ms=4)
+    numbers = [number for point in points for number in point]
+    ends = [min(0.5, *numbers), max(2.0, *numbers)]
     axes.plot(ends, ends, "k-", lw=0.6)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -53,44 +54,52 @@ def calibration(
     _save(figure, path)
 
 
-def book_map(books: Sequence[Book], encoder: str, path: Path) -> None:
-    """The books' nests in two dimensions: principal axes of their vectors, coloured by where they
-    come from, the larger the more they gained."""
-    found = [item for book in books for item in _points(book, encoder)]
-    vectors = np.stack([vector for _, vector, _ in found])
+def book_map(books: Sequence[Book], encoder: Encoder, path: Path) -> bool:
+    """The books' nests on the principal axes of their vectors, coloured by where they come from.
+
+    Returns:
+        False if there are too few nests to draw.
+    """
+    found = _points(books)
+    if len(found) < 3:
+        return False
+    texts = [text for _, _, text in found]
+    vectors = np.stack([e.nest for e in encoder.encode_many([nest_of(t, "book") for t in texts])])
     centred = vectors - vectors.mean(axis=0)
-    _, _, axes_of = np.linalg.svd(centred, full_matrices=False)
-    flat = centred @ axes_of[:2].T
-    names = [kind for kind, _, _ in found]
+    _, _, principal = np.linalg.svd(centred, full_matrices=False)
+    flat = centred @ principal[:2].T
+    families = [family for family, _, _ in found]
     plt = _pyplot()
     figure, axes = plt.subplots(figsize=(7.5, 6))
-    for number, kind in enumerate(sorted(set(names))):
-        own = [place for place, name in enumerate(names) if name == kind]
-        sizes = [8 + 12 * max(0.0, math.log2(found[place][2])) for place in own]
-        mark = "*" if kind == "polybench" else "o"
-        colour = "k" if kind == "polybench" else plt.cm.tab20(number % 20)
+    for number, family in enumerate(sorted(set(families))):
+        own = [place for place, name in enumerate(families) if name == family]
+        suite = family == "polybench"
         axes.scatter(
-            flat[own, 0], flat[own, 1], s=sizes, marker=mark, color=colour, alpha=0.7, label=kind
+            flat[own, 0],
+            flat[own, 1],
+            s=[8 + 12 * max(0.0, math.log2(found[place][1])) for place in own],
+            marker="*" if suite else "o",
+            color="k" if suite else plt.get_cmap("tab20")(number % 20),
+            alpha=0.7,
+            label=family,
         )
     axes.legend(fontsize=7, ncol=2)
     axes.set_xticks([])
     axes.set_yticks([])
     _save(figure, path)
+    return True
 
 
-def _points(book: Book, encoder: str) -> list[tuple[str, np.ndarray, float]]:
-    """Family, vector and best speedup of each nest."""
-    best: dict[str, tuple[str, float]] = {}
-    for record in book.records():
-        family = "polybench" if "." not in record.kernel else record.kernel.partition(".")[0]
-        known = best.get(record.fingerprint, (family, 0.0))
-        best[record.fingerprint] = (family, max(known[1], record.speedup))
-    points = []
-    for fingerprint, (family, speedup) in best.items():
-        embedding = book.embedding(fingerprint, encoder)
-        if embedding is not None:
-            points.append((family, embedding.nest, speedup))
-    return points
+def _points(books: Sequence[Book]) -> list[tuple[str, float, str]]:
+    """Family, best speedup and JSON text of each nest."""
+    best: dict[str, tuple[str, float, str]] = {}
+    for book in books:
+        for record in book.records():
+            suite = record.kernel in polybench.names()
+            family = "polybench" if suite else record.kernel.partition(".")[0]
+            known = best.get(record.fingerprint, (family, 0.0, record.nest_json))
+            best[record.fingerprint] = (family, max(known[1], record.speedup), known[2])
+    return list(best.values())
 
 
 def _pyplot() -> Any:

@@ -32,7 +32,9 @@ class Method:
     max_distance: float | None = None
 
 
-def methods(names: list[str], encoder: Encoder, head: Head | None, contrastive: Path | None):
+def methods(
+    names: list[str], encoder: Encoder, head: Head | None, contrastive: Path | None
+) -> list[Method]:
     """The methods of these names; see `METHODS`.
 
     Args:

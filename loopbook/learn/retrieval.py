@@ -1,7 +1,7 @@
 """How well nearness finds what works, by transfers that were measured: no compiler is asked.
 
-Of all records that were tried on a nest, which does a method put first, and how much of the best one's
-speedup do its first k give?
+Of all records that were tried on a nest, which does a method put first, and how much of the best
+one's speedup do its first k give?
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loopbook.learn.examples import Example, Examples
+from loopbook.errors import InputError
+from loopbook.learn.examples import Example, Examples, Table, tabulate
+from loopbook.learn.head import distances
 from loopbook.learn.lessons import LEAST_DONORS, regret
+from loopbook.learn.methods import Method
+from loopbook.workloads import polybench
 
 CUTS = (1, 3, 5, 10)
 """How many of the first records are looked at."""
@@ -72,3 +76,33 @@ def retrieval(examples: Examples, distances: Sequence[float]) -> Retrieval:
 
 def _gain(one: Example) -> float:
     return one.gain if one.fits else 0.0
+
+
+def judge(examples: Examples, method: Method) -> Retrieval:
+    """How a method would have ordered the records that were tried on PolyBench's nests.
+
+    With a head, the higher the predicted speedup the nearer; records of the same kernel are left
+    out, as they are when the kernel is served.
+    """
+    names = polybench.names()
+
+    def honest(one: Example) -> bool:
+        source = examples.sources.get(one.donor)
+        return source is not None and one.program in names and source.kernel != one.program
+
+    asked = examples.keep(honest)
+    distance = distances(asked.nests, method.encoder)
+    if method.head is None:
+        far = [distance(o.fingerprint, asked.sources[o.donor].fingerprint) for o in asked.examples]
+        return retrieval(asked, far)
+    runnable = asked.keep(lambda one: one.fits)
+    table = tabulate(runnable, distance)
+    expected = dict(zip(map(id, runnable.examples), _speedups(method, table), strict=True))
+    # What cannot be applied is never served: it comes last.
+    return retrieval(asked, [-expected.get(id(one), 0.0) for one in asked.examples])
+
+
+def _speedups(method: Method, table: Table) -> list[float]:
+    if method.head is None:
+        raise InputError(f"the method {method.name} has no head")
+    return [one.speedup for one in method.head.predict(list(table.rows))]

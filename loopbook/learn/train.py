@@ -20,8 +20,10 @@ from loopbook.embed.inference import Encoder
 from loopbook.embed.train import TrainingReport
 from loopbook.learn import candidates, head, transfers
 from loopbook.learn.examples import Examples
+from loopbook.learn.expectations import with_expectations
 from loopbook.learn.head import HeadReport
 from loopbook.learn.lessons import lessons
+from loopbook.recipes.book import Book
 from loopbook.sdfg.program import load_json
 from loopbook.sdfg.reader import read_nests
 from loopbook.workloads import polybench
@@ -32,8 +34,8 @@ class Progress:
     """Where training stands.
 
     Attributes:
-        stage: "reading", "tracing", "training" (the encoder, in epochs) or "boosting" (the head, in
-            forests).
+        stage: "reading", "tracing", "training" (the encoder, in epochs), "expecting" (what records
+            say of each recipe) or "boosting" (the head, in forests).
         loss: mean loss of the last epoch, once there is one.
     """
 
@@ -59,6 +61,7 @@ def train(
     *,
     corpus: Path | None = None,
     logs: Sequence[Path] = (),
+    books: Sequence[Book] = (),
     avoid: Collection[str] | None = None,
     keep_encoder: bool = False,
     seed: int = 0,
@@ -74,6 +77,8 @@ def train(
     Args:
         corpus: folder of transfers, see `loopbook.learn.transfers`.
         logs: logs of searches on synthetic programs, see `loopbook.learn.candidates`.
+        books: whose records say what to expect of the recipes, as when they are served; PolyBench's
+            are left out.
         avoid: fingerprints not to learn from; default those of PolyBench's nests.
         keep_encoder: use the encoder at `out` as it is, and train the head only.
         settings: of the encoder's training, see `loopbook.embed.train.train`.
@@ -105,10 +110,24 @@ def train(
         )
     if not len(examples):
         return Report(trained, None)
+    encoder = Encoder.load(out)
+    examples = with_expectations(
+        examples,
+        books,
+        encoder,
+        exclude=polybench.names(),
+        without=held,
+        progress=lambda done, total: tell(Progress("expecting", done, total)),
+    )
+    origin |= {
+        "data": digest(examples),
+        "programs": sorted(examples.programs),
+        "fingerprints": sorted(examples.fingerprints),
+    }
     made = head.train_head(
         out.with_name("head.npz"),
         examples,
-        Encoder.load(out),
+        encoder,
         seed=seed,
         threads=threads,
         origin=origin,

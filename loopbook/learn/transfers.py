@@ -1,23 +1,18 @@
-"""Examples from a corpus of transfers: recipes of records, ported to other nests and measured.
-
-A folder of Parquet files: ``pairs-HARDWARE-TARGET.parquet`` has one row for each pair that was
-tried, ``targets``, ``donors``, ``nests`` and ``profiles`` say what these speak of. Needs pyarrow,
-the extra ``corpus``.
-"""
+"""Examples from the corpus of transfers: recipes of records, ported to other nests and measured."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from loopbook.errors import CorpusError, LoopbookError
 from loopbook.learn.examples import Example, Examples, Source, gain_of
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.program import load_json
 from loopbook.sdfg.reader import read_nests
+from loopbook.tuner import parquet
+from loopbook.tuner.transfers import corpus
 
 MEASURED = frozenset({"faster", "same", "slower", "wrong", "crash", "hang", "memory"})
 """Outcomes of recipes that were run."""
@@ -25,55 +20,43 @@ MEASURED = frozenset({"faster", "same", "slower", "wrong", "crash", "hang", "mem
 UNFIT = frozenset({"no match", "illegal"})
 """Outcomes of recipes that cannot be applied to the nest."""
 
+Row = Mapping[str, Any]
 
-def load(folder: Path) -> Examples:
+
+def load(folder: Path = corpus.FOLDER, *, own: bool = True) -> Examples:
     """All transfers that were run, or refused as unfit.
 
+    Args:
+        own: also records of the very nests that were measured again, as recipes without a donor.
+
     Raises:
-        CorpusError: a file is missing or damaged, or has not the columns that it should have.
+        CorpusError: there are none, or a file is damaged or of another make.
     """
-    files = sorted(folder.glob("pairs-*.parquet"))
-    if not files:
-        raise CorpusError(f"there is no corpus of transfers at {folder}")
     found = Examples()
-    try:
-        targets = {_place(row): row for row in _rows(folder / "targets.parquet")}
-        for row in _rows(folder / "profiles.parquet"):
-            profile = HardwareProfile.from_json(json.loads(row["profile"]))
-            found.hardware[row["hardware"]] = profile
-        for row in _rows(folder / "donors.parquet"):
-            found.sources[row["record"]] = _source(row)
-        for row in _rows(folder / "nests.parquet"):
-            found.nests[row["fingerprint"]] = _nest(row["nest_json"])
-        for file in files:
-            for row in _rows(file):
-                if row["outcome"] in MEASURED | UNFIT and _place(row) in targets:
-                    found.examples.append(_example(row, targets[_place(row)]))
-    except (KeyError, TypeError, ValueError, LoopbookError) as error:
-        raise CorpusError(
-            f"the corpus of transfers at {folder} is damaged: {type(error).__name__}: {error}"
-        ) from None
+    for row in parquet.rows_of(corpus.side("profiles", folder)):
+        profile = HardwareProfile.from_json(json.loads(row["profile"]))
+        found.hardware[row["hardware"]] = profile
+    for row in parquet.rows_of(corpus.side("donors", folder)):
+        found.sources[row["record"]] = _source(row)
+    for row in parquet.rows_of(corpus.side("nests", folder)):
+        found.nests[row["fingerprint"]] = read_nests(load_json(row["nest_json"]))[0]
+    places = {_place(row): row for row in parquet.rows_of(corpus.side("places", folder))}
+    for kind in (False, True)[: 1 + own]:
+        if kind and not any(folder.glob("own-*.parquet")):
+            continue
+        table = corpus.load(folder, own=kind, outcome=MEASURED | UNFIT)
+        for row in parquet.rows_of(table):
+            if _place(row) in places:
+                found.examples.append(_example(row, places[_place(row)], ported=not kind))
     return found
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise CorpusError(f"cannot read {path}: {error}") from None
-    for batch in table.to_batches(max_chunksize=4096):
-        yield from batch.to_pylist()
-
-
-def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _place(row: Row) -> tuple[Any, ...]:
     """What names a nest of a program at a size on a machine."""
     return (row["program"], row["preset"], row["nest"], row["target"], row["hardware"])
 
 
-def _source(row: Mapping[str, Any]) -> Source:
+def _source(row: Row) -> Source:
     return Source(
         record=row["record"],
         kernel=row["kernel"],
@@ -86,23 +69,19 @@ def _source(row: Mapping[str, Any]) -> Source:
     )
 
 
-def _nest(text: str) -> Nest:
-    return read_nests(load_json(text))[0]
-
-
-def _example(row: Mapping[str, Any], target: Mapping[str, Any]) -> Example:
+def _example(row: Row, place: Row, *, ported: bool) -> Example:
     return Example(
         program=row["program"],
         family=row["family"],
         fingerprint=row["fingerprint"],
         target=row["target"],
         hardware=row["hardware"],
-        trips=dict(target["trips"]),
+        trips=dict(place["trips"]),
         steps=row["ported"],
         gain=gain_of(row["speedup"]),
-        best=max(0.0, gain_of(target["best"])),
+        best=max(0.0, gain_of(place["best"])),
         fits=row["outcome"] in MEASURED,
         baseline_s=row["baseline_s"] or 0.0,
         dropped=len((row["dropped"] or "").splitlines()),
-        donor=row["record"],
+        donor=row["record"] if ported else "",
     )

@@ -1,9 +1,10 @@
 """The head: predicts the speedup of a recipe on a nest and machine, and how sure that is.
 
-Two forests (see `loopbook.predict.trees`) predict base-2 logarithms of speedups over docc's own
-schedule: the mean and a low quantile. A shift makes the low one hold on nests that it was not trained
-on (split conformal prediction for quantiles: Y. Romano et al., "Conformalized quantile
-regression", NeurIPS 2019).
+It starts from what near records say of the recipe (`expected` in a row). Two forests (see
+`loopbook.predict.trees`) correct that, in base-2 logarithms of speedups over docc's own schedule:
+one tells how far it is off, of which `TRUST` is believed, the other a low quantile of what is left.
+A shift makes that one hold on nests that it was not trained on (split conformal prediction for
+quantiles: Y. Romano et al., "Conformalized quantile regression", NeurIPS 2019).
 """
 
 from __future__ import annotations
@@ -28,8 +29,15 @@ DEFAULT_PATH = Path(__file__).resolve().parent.parent / "data" / "head.npz"
 
 FORESTS = ("mean", "low")
 
+TRUST = 0.5
+"""How much of the correction is believed. Held-out families are served as well with all of it, but
+the book may be better tuned than what the forests have seen."""
+
 _LARGEST = 12.0
 """Predictions are kept within a factor of 2 to this: nothing measured is faster or slower."""
+
+
+_KNOWN, _EXPECTED = COLUMNS.index("donor known"), COLUMNS.index("donor expected")
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,9 @@ class Head:
         if not rows:
             return []
         table = np.stack(rows)
-        mean = np.clip(self.forests["mean"](table), -_LARGEST, _LARGEST)
-        low = np.clip(self.forests["low"](table) - self.shift, -_LARGEST, mean)
+        mean = expected(table) + TRUST * self.forests["mean"](table)
+        mean = np.clip(mean, -_LARGEST, _LARGEST)
+        low = np.clip(mean + self.forests["low"](table) - self.shift, -_LARGEST, mean)
         return [
             Prediction(*pair) for pair in zip((2**mean).tolist(), (2**low).tolist(), strict=True)
         ]
@@ -138,6 +147,12 @@ class Head:
         if not all(forest.fits(len(COLUMNS)) for forest in forests.values()):
             raise _damaged(path, "a forest does not fit")
         return cls(forests, shift, encoder, metadata, _version(arrays, shift))
+
+
+def expected(rows: np.ndarray) -> np.ndarray:
+    """What near records say, ``(r,)``, base-2 logarithms; 0 where none was asked."""
+    known = rows[:, _KNOWN] > 0
+    return np.where(known, rows[:, _EXPECTED], 0.0).astype(np.float64)
 
 
 def _damaged(path: Path, why: str) -> EncoderError:

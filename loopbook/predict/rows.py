@@ -1,8 +1,8 @@
 """What the prediction of a speedup starts from: one row of numbers for each candidate recipe.
 
 A row holds the features of the nest after the recipe and before it, how the two differ, the
-machine, and, for a recipe that comes from a record, how much it gained there, how far away that nest and
-machine are, and in what the two nests differ before and after.
+machine, and, for a recipe that comes from a record, how much it gained there, how far away that
+nest and machine are, and in what the two nests differ before and after.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from loopbook.recipes.step import OPERATIONS, Step
 from loopbook.sdfg.nest import Nest
 
 _MACHINE = ("openmp", "threads", "vector bits", "l1", "l2", "l3", "peak", "bandwidth")
-_DONOR = ("known", "speedup", "distance", "hardware distance", "dropped")
+_DONOR = ("known", "expected", "speedup", "distance", "hardware distance", "dropped")
 _OPERATIONS = tuple(sorted(OPERATIONS))
 
 COLUMNS = (
@@ -51,12 +51,15 @@ class Donor:
 
     Attributes:
         before, after: features of the body that runs most often, without the recipe and with it.
+        expected: what all neighbours together say of the recipe, as a speedup (see
+            `loopbook.client.ports`).
         speedup: the record's, over all sizes measured.
         distance: between the nests' vectors; `hardware_distance` between the machines.
     """
 
     before: np.ndarray
     after: np.ndarray
+    expected: float
     speedup: float
     distance: float
     hardware_distance: float
@@ -96,6 +99,7 @@ class Rows:
         else:
             said = [
                 1.0,
+                _log(donor.expected),
                 _log(donor.speedup),
                 donor.distance,
                 donor.hardware_distance,

@@ -1,0 +1,120 @@
+"""What a book's other records say of measured recipes, as they would when these are served."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+
+from loopbook.client.appraisal import largest
+from loopbook.client.plan import LOOKED_AT, evidence_of
+from loopbook.client.ports import Ports
+from loopbook.client.shelf import Shelf
+from loopbook.embed.inference import Encoder
+from loopbook.errors import RecipeError
+from loopbook.learn.examples import Example, Examples, Source
+from loopbook.moves import Surroundings
+from loopbook.recipes.book import Book
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.record import Record
+
+
+class _Elsewhere(Shelf):
+    """A shelf as another machine sees it."""
+
+    profile = HardwareProfile()
+
+    def hardware(self, target: str) -> HardwareProfile:
+        return self.profile
+
+
+def with_expectations(
+    examples: Examples,
+    books: Sequence[Book],
+    encoder: Encoder,
+    *,
+    exclude: Collection[str],
+    without: Collection[str],
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Examples:
+    """The examples with `Example.expected`, and with a voucher for those that were not ported.
+
+    Records of the example's own program and of its own nest are not asked.
+
+    Args:
+        books: whose records are asked; without any, the examples come back as they are.
+        exclude: kernels that are never asked.
+        without: fingerprints of nests that are never asked.
+        progress: called with nests done and in all.
+    """
+    if not books:
+        return examples
+    told = replace(
+        examples,
+        examples=[],
+        nests=dict(examples.nests),
+        hardware=dict(examples.hardware),
+        sources=dict(examples.sources),
+    )
+    groups: dict[tuple[object, ...], list[Example]] = {}
+    for one in examples.examples:
+        if one.fingerprint in examples.nests and one.hardware in examples.hardware:
+            trips = tuple(one.trips.items())
+            key = (one.fingerprint, one.program, one.hardware, one.target, trips)
+            groups.setdefault(key, []).append(one)
+    shelf = _Elsewhere(books, encoder)
+    for number, group in enumerate(groups.values(), 1):
+        first = group[0]
+        shelf.profile = examples.hardware[first.hardware]
+        shelf.without = frozenset({*without, first.fingerprint})
+        told.examples += _expected(told, shelf, group, {*exclude, first.program})
+        progress(number, len(groups))
+    return told
+
+
+def _expected(
+    told: Examples, shelf: Shelf, group: Sequence[Example], exclude: Collection[str]
+) -> Iterator[Example]:
+    """The examples of one nest; what their vouchers say is added to `told`."""
+    first = group[0]
+    nest = told.nests[first.fingerprint]
+    embedding = shelf.encoder.encode(nest)
+    neighbours = shelf.neighbours(nest, embedding, LOOKED_AT, first.target, exclude)
+    if not neighbours:
+        yield from group
+        return
+    evidence = [evidence_of(shelf, near, nest, first.trips) for near in neighbours]
+    hardware = shelf.hardware(first.target)
+    around = Surroundings.of(hardware, first.target, first.trips)
+    ports = Ports(nest, embedding, evidence, hardware, around)
+    for one in group:
+        try:
+            expected, voucher = ports.expect(Recipe.parse(one.steps))
+        except RecipeError:
+            continue
+        if not one.donor:
+            _add(told, shelf, voucher.near.record)
+        yield replace(
+            one,
+            expected=math.exp(expected),
+            voucher="" if one.donor else voucher.near.record.id,
+        )
+
+
+def _add(told: Examples, shelf: Shelf, record: Record) -> None:
+    if record.id in told.sources:
+        return
+    nest = shelf.source(record)
+    told.nests[record.fingerprint] = nest
+    told.hardware[record.hardware.key] = record.hardware
+    told.sources[record.id] = Source(
+        record=record.id,
+        kernel=record.kernel,
+        fingerprint=record.fingerprint,
+        hardware=record.hardware.key,
+        target=record.target,
+        steps=record.recipe.text(),
+        speedup=record.speedup,
+        trips=largest(record, nest),
+    )
