@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 VENV=${VENV:-.venv}
-EXTRAS=train,plot,tune,corpus,dev
+EXTRAS=train,plot,tune,corpus,server,dev
 OLDEST_CLANG=17
 TORCH=2.13.0
 scratch=$(mktemp -d)

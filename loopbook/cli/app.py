@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from loopbook.cli import books, corpus, lookups, machine, search
+from loopbook.cli import books, corpus, lookups, machine, search, service
 from loopbook.errors import LoopbookError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("bench", lookups.bench),
     ("tune", search.tune),
     ("train", search.train),
+    ("serve", service.serve),
     ("hardware", machine.hardware),
     ("workloads", machine.workloads),
 ]
@@ -35,6 +36,8 @@ for _name, _command in COMMANDS:
 app.add_typer(search.seed_app, name="seed")
 app.add_typer(books.app, name="book")
 app.add_typer(corpus.app, name="corpus")
+app.add_typer(service.token_app, name="token")
+app.add_typer(service.quarantine_app, name="quarantine")
 
 
 USAGE_ERROR: type[Exception] = next(
@@ -64,7 +67,7 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return _say("not enough memory; choose a smaller size")
     except ModuleNotFoundError as error:
-        extras = "train,tune,plot,corpus"
+        extras = "train,tune,plot,corpus,server"
         return _say(f"this needs {error.name}; install it with 'pip install loopbook[{extras}]'")
     if code == INTERRUPTED:  # what typer makes of a KeyboardInterrupt
         return _interrupted()
