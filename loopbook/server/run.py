@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 import ssl
 from pathlib import Path
@@ -104,6 +105,8 @@ def run(
         lifespan="on",
     )
     server = AnnouncingServer(config)
+    # uvicorn ends gracefully, then hands the signal on: to have been told to stop is no failure.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     server.run(sockets=[listener])
     if not server.started:
         raise InputError("the server did not start: see its log")

@@ -67,8 +67,9 @@ class Service:
         Raises:
             LoopbookError: a worker does not start.
         """
+        self.answers.renew(await self.ask(lambda: self.book.stamp))
+        self.metrics.records.set(await self.ask(self._count))
         await self.pool.start()
-        await self._look()
         self._ticking = asyncio.create_task(self._tick())
 
     async def close(self) -> None:

@@ -78,6 +78,7 @@ class Work:
             "check": self._check,
             "refresh": self._refresh,
         }
+        self._refresh({})
 
     def do(self, job: str, body: bytes) -> Answer:
         """One job; what is wrong with the request is an answer too."""
