@@ -10,10 +10,12 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from loopbook.server.metrics import Metrics
 from loopbook.server.settings import Limits
+
+if TYPE_CHECKING:
+    from loopbook.server.metrics import Metrics
 
 log = logging.getLogger("loopbook.server")
 
