@@ -27,6 +27,7 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("tune", search.tune),
     ("train", search.train),
     ("serve", service.serve),
+    ("demo-server", service.demo_server),
     ("hardware", machine.hardware),
     ("workloads", machine.workloads),
 ]

@@ -1,4 +1,4 @@
-"""``loopbook serve`` and ``loopbook token``."""
+"""``loopbook serve`` and ``demo-server``, and what looks after a server: tokens, quarantine."""
 
 from __future__ import annotations
 
@@ -73,6 +73,30 @@ def serve(
         drain_s=deadline + 5,
         proxied=proxied,
     )
+
+
+def demo_server(
+    port: Port = 8080,
+    folder: Annotated[
+        Path | None, typer.Option(help="of the answers; default those that come with us")
+    ] = None,
+    mode: Annotated[str, typer.Option(help="ok, late, wrong, garbage, 401, 500 or cut")] = "ok",
+    late: Annotated[float, typer.Option(help="how late 'late' is, seconds", min=0)] = 5.0,
+    upstream: Annotated[
+        str, typer.Option(help="a real server, to record answers from into the folder")
+    ] = "",
+    host: Annotated[str, typer.Option(help="address to listen at")] = "127.0.0.1",
+) -> None:
+    """Serve canned answers, for trying a client with no book and no compiler."""
+    from loopbook.demo_server.answers import FOLDER, Answers
+    from loopbook.demo_server.app import MODES, create_app
+    from loopbook.server.run import run
+
+    if mode not in MODES:
+        raise InputError(f"there is no mode {mode!r}; take {', '.join(MODES)}")
+    answers = Answers(folder or FOLDER)
+    app = create_app(answers, mode=mode, late_s=late, upstream=upstream)
+    run(app, host=host, port=port)
 
 
 @token_app.command()

@@ -86,6 +86,7 @@ def run(
         InputError: the address is taken or none, or the certificate cannot be used.
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     if certificate is not None:
         _check_certificate(certificate, key)
     listener = _listen(host, port)
