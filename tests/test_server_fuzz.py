@@ -8,6 +8,7 @@ import json
 import random
 import socket
 import time
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,7 +44,8 @@ def docc(server: Served, store: str) -> Iterator[httpx.Client]:
 def _it_goes_on(docc: httpx.Client) -> Iterator[None]:
     """After each test the server still answers as it should."""
     yield
-    answer = docc.post("/docc/transfertune_sdfg", content=sent(product))
+    body = sent(product, session_id=uuid.uuid4().hex)  # no answer given before fits
+    answer = docc.post("/docc/transfertune_sdfg", content=body)
     assert "sdfg_result" in answer.json()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from loopbook.client.shelf import starter_path
-from loopbook.errors import BookError, DeadlineError, LoopbookError
+from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.recipes.book import Book
 from loopbook.server.answers import Answers
 from loopbook.server.metrics import Metrics
@@ -151,6 +151,8 @@ class Service:
             except LoopbookError as error:
                 self.reachable = False
                 log.warning("%s", error)
+            except Exception:  # whatever it is, looking after things must go on
+                log.exception("looking after the server")
 
     async def _look(self) -> None:
         """Look for what other processes have changed in the book."""
@@ -174,8 +176,3 @@ class Service:
 def until(settings: Settings) -> float:
     """When a request that comes now has to be answered, on the clock of `time.monotonic`."""
     return time.monotonic() + settings.deadline_s
-
-
-def is_ours(error: LoopbookError) -> bool:
-    """Whether the book is to blame, and not the request."""
-    return isinstance(error, BookError)
