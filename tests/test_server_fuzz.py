@@ -172,7 +172,11 @@ def test_slow_and_cut_bodies_hold_nobody_up(docc, server):
 @settings(
     max_examples=120,
     phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.filter_too_much,
+        HealthCheck.data_too_large,
+    ],
     database=None,
 )
 @given(data=st.data())

@@ -94,8 +94,12 @@ class Pool:
             raise OverloadError("the server has more to do than it can; ask again in a moment")
         self.waiting += 1
         try:
-            left = max(0.0, until - time.monotonic())
-            worker = await asyncio.wait_for(self._free.get(), left)
+            while True:
+                left = max(0.0, until - time.monotonic())
+                worker = await asyncio.wait_for(self._free.get(), left)
+                if worker.alive:
+                    break
+                self._put_back(worker)  # it died with nothing to do
         except TimeoutError:
             raise OverloadError("the server is busy; ask again in a moment") from None
         finally:
@@ -120,6 +124,7 @@ class Pool:
 
     async def _job(self, worker: WorkerProcess, job: str, body: bytes, until: float) -> Reply:
         hung = False
+        lost = ""
 
         def end() -> None:
             nonlocal hung
@@ -130,19 +135,23 @@ class Pool:
         try:
             return Reply(*await self._in_thread(worker.ask, job, body))
         except Died:
+            lost = "hang" if hung else "crash"
             if hung:
                 raise DeadlineError("the look-up took too long") from None
             raise
         finally:
             timer.cancel()
-            self._put_back(worker, hung)
+            self._put_back(worker, lost)
 
-    def _put_back(self, worker: WorkerProcess, hung: bool) -> None:
+    def _put_back(self, worker: WorkerProcess, lost: str = "") -> None:
+        """Make a worker free again, or replace it.
+
+        Args:
+            lost: why it is gone, where that is known; it may take a moment to be gone for good.
+        """
         settings = self._settings
-        if hung:
-            cause = "hang"
-        elif not worker.alive:
-            cause = "crash"
+        if lost or not worker.alive:
+            cause = lost or "crash"
         elif worker.resident() > settings.worker_grown:
             cause = "growth"
         elif worker.jobs >= settings.worker_jobs:
@@ -172,7 +181,7 @@ class Pool:
             if worker.alive:
                 self._free.put_nowait(worker)
             else:
-                self._put_back(worker, False)
+                self._put_back(worker)
 
     async def _started(self) -> WorkerProcess:
         worker = await self._in_thread(WorkerProcess, self._settings)
