@@ -5,6 +5,7 @@
     @loopbook.native                    docc's @native with recipes from the book
     loopbook.open()                     the user's book over the starter book
     loopbook.optimize(sdfg)             an SDFG of docc, in place
+    loopbook.Client(url)                a server's book
 
 After ``import loopbook``, docc's own ``@native`` knows the targets ``loopbook`` and
 ``loopbook-openmp``. The names are loaded at first use: this import takes no docc, torch or FAISS.
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
     from loopbook.client.native import native
     from loopbook.client.optimize import Report, optimize
     from loopbook.client.plan import build_plan, make_plan
+    from loopbook.client.remote.client import AsyncClient, Client
     from loopbook.client.shelf import Neighbour, Shelf
     from loopbook.client.shelf import open_shelf as open
     from loopbook.errors import LoopbookError
     from loopbook.recipes.recipe import Recipe
 
 _HOMES = {
+    "AsyncClient": ("client.remote.client", "AsyncClient"),
+    "Client": ("client.remote.client", "Client"),
     "LoopbookError": ("errors", "LoopbookError"),
     "Neighbour": ("client.shelf", "Neighbour"),
     "Plan": ("client.decision", "Plan"),
@@ -44,6 +48,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "AsyncClient",
+    "Client",
     "LoopbookError",
     "Neighbour",
     "Plan",

@@ -16,7 +16,11 @@
     │   └── WrongResultError its numbers differ from the unoptimised program's
     ├── BookError            the book cannot be opened, read or written
     ├── CorpusError          the corpus of measured candidates cannot be read or written
-    └── EncoderError         the encoder's weights are missing or do not fit
+    ├── EncoderError         the encoder's weights are missing or do not fit
+    ├── OverloadError        our server has more to do than it can
+    └── RemoteError          a server did not give what was asked for
+        ├── OfflineError     it cannot be reached, or does not answer in time
+        └── AccessError      it wants a token, another one, or one that may do more
 
 Messages are one line: what is wrong and what to do about it. The command line prints that line and
 exits with code 2.
@@ -98,3 +102,19 @@ class CorpusError(LoopbookError):
 
 class EncoderError(LoopbookError):
     """The encoder's weights are missing or do not fit."""
+
+
+class OverloadError(LoopbookError):
+    """Our server has more to do than it can."""
+
+
+class RemoteError(LoopbookError):
+    """A server did not give what was asked for."""
+
+
+class OfflineError(RemoteError):
+    """The server cannot be reached, or does not answer in time."""
+
+
+class AccessError(RemoteError):
+    """The server wants a token, another one, or one that may do more."""

@@ -1,9 +1,35 @@
-"""Settings that all tests share."""
+"""Settings and fixtures that all tests share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import postgres_kit
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Compiles and forks share the machine with whatever else runs: no test fails for being slow.
 settings.register_profile("loopbook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("loopbook")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[postgres_kit.Server]:
+    """A real PostgreSQL server, started when the first test asks for it."""
+    if postgres_kit.programs() is None:
+        pytest.skip("PostgreSQL is not installed")
+    pytest.importorskip("psycopg")
+    server = postgres_kit.Server()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a new book can be made: once a file, once an empty database on a server."""
+    if request.param == "sqlite":
+        return str(tmp_path / "book.db")
+    return request.getfixturevalue("postgres").database()

@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recipes_samples import (
@@ -25,13 +26,14 @@ from recipes_samples import (
 )
 
 from loopbook.errors import BookError, InputError, LoopbookError
-from loopbook.recipes import Book, Provenance, Recipe
+from loopbook.recipes import Book, Provenance, Recipe, schema
+from loopbook.recipes.connect import open_database
 from loopbook.recipes.ranking import HARDWARE_WEIGHT
 
 
 @pytest.fixture
-def book(tmp_path):
-    with Book.open(tmp_path / "book.db") as opened:
+def book(location):
+    with Book.open(location) as opened:
         yield opened
 
 
@@ -133,8 +135,8 @@ def test_exact_and_best_are_ordered_by_speedup(book):
     assert len(book) == 6
 
 
-def test_changes_show_at_once_whoever_made_them(book, tmp_path):
-    with Book.open(tmp_path / "book.db") as other:
+def test_changes_show_at_once_whoever_made_them(book, location):
+    with Book.open(location) as other:
         assert book.nearest(vector(1)) == []
         other.add(record(1), embedding(1))
         assert [one.record for one in book.nearest(vector(1))] == [record(1)]
@@ -191,7 +193,7 @@ def test_info_counts(book):
     assert info["hardware"] == {AVX2.key: 2}
     assert info["misses"] == 1
     assert info["schema"] == 2
-    assert info["bytes"] > 4096
+    assert info["bytes"] is None if "://" in book.name else info["bytes"] > 4096
     assert [one.kernel for one in book.records(kernel="gemm")] == ["gemm"]
     assert [one.target for one in book.records(target="sequential")] == ["sequential"]
 
@@ -271,17 +273,17 @@ def test_merging_adds_what_is_new(book, tmp_path):
     assert book.nearest(vector(5), 1)[0].record == record(5)
 
 
-def test_verify_names_what_is_wrong(book, tmp_path):
-    import sqlite3
-
+def test_verify_names_what_is_wrong(book, location):
     book.add_many((record(n), [embedding(n)]) for n in range(3))
     assert book.verify() == []
-    with sqlite3.connect(tmp_path / "book.db") as connection:
-        connection.execute("UPDATE records SET recipe = 'tile L0 0' WHERE fingerprint = 'nest0'")
-        connection.execute("UPDATE records SET nest = 'other' WHERE fingerprint = 'nest1'")
-        nan = np.full(DIMENSION, np.nan, "<f4").tobytes()
-        connection.execute("UPDATE embeddings SET nest = ? WHERE fingerprint = 'nest2'", [nan])
-    connection.close()
+    with open_database(location, readonly=False, busy_s=1).writing() as connection:
+        for table, column, value, number in (
+            (schema.RECORDS, "recipe", "tile L0 0", 0),
+            (schema.RECORDS, "nest", "other", 1),
+            (schema.EMBEDDINGS, "nest", np.full(DIMENSION, np.nan, "<f4").tobytes(), 2),
+        ):
+            where = table.c.fingerprint == f"nest{number}"
+            connection.execute(sa.update(table).where(where).values({column: value}))
     faults = "\n".join(book.verify())
     assert len(book.verify()) == 3
     assert "line 1: tile needs a size of 2 or more" in faults

@@ -23,6 +23,7 @@ from recipes_samples import AVX2, DIMENSION, embedding, faster, record
 
 from loopbook.errors import BookError, InputError, LoopbookError
 from loopbook.recipes import Book, Embedding, schema
+from loopbook.recipes.connect import open_database
 from loopbook.recipes.sqlite_file import APPLICATION_ID
 from loopbook.recipes.store import Store
 
@@ -66,8 +67,8 @@ def test_a_missing_file_and_its_folders_are_made(tmp_path):
     assert os.listdir(path.parent) == ["book.db"]
 
 
-def test_adding_again_changes_nothing(tmp_path):
-    store = Store.open(tmp_path / "book.db")
+def test_adding_again_changes_nothing(location):
+    store = Store.open(location)
     assert store.add([(record(), [embedding()])]) == 1
     stamp = store.stamp()
     assert store.add([(record(), [embedding()])]) == 0
@@ -75,8 +76,8 @@ def test_adding_again_changes_nothing(tmp_path):
     assert len(store.entries()) == 1
 
 
-def test_all_of_a_batch_or_nothing(tmp_path):
-    store = Store.open(tmp_path / "book.db")
+def test_all_of_a_batch_or_nothing(location):
+    store = Store.open(location)
 
     def batch():
         yield record(1), [embedding(1)]
@@ -88,8 +89,8 @@ def test_all_of_a_batch_or_nothing(tmp_path):
     assert store.encoders() == {}
 
 
-def test_vectors_that_make_no_sense_are_refused(tmp_path):
-    store = Store.open(tmp_path / "book.db")
+def test_vectors_that_make_no_sense_are_refused(location):
+    store = Store.open(location)
     bad = embedding(1)
     bad.loops[0, 0] = float("nan")
     with pytest.raises(InputError, match="NaN"):
@@ -102,8 +103,8 @@ def test_vectors_that_make_no_sense_are_refused(tmp_path):
     assert [entry.id for entry in store.entries()] == [record(2).id]
 
 
-def test_deleting_leaves_nothing_behind(tmp_path):
-    store = Store.open(tmp_path / "book.db")
+def test_deleting_leaves_nothing_behind(location):
+    store = Store.open(location)
     twin = record(0, measurements=faster(9))
     store.add([(record(0), [embedding(0)]), (twin, []), (record(1), [embedding(1)])])
     assert store.delete(twin.id)
@@ -112,13 +113,13 @@ def test_deleting_leaves_nothing_behind(tmp_path):
     assert store.delete(record(0).id)
     assert store.encoders() == {"first": 1}
     store.close()
-    with sqlite3.connect(tmp_path / "book.db") as connection:
-        for table in ("nests", "hardware", "records", "embeddings"):
-            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,)
+    with open_database(location, readonly=True, busy_s=1).reading() as connection:
+        for table in (schema.NESTS, schema.HARDWARE, schema.RECORDS, schema.EMBEDDINGS):
+            assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar() == 1
 
 
-def test_misses_are_counted(tmp_path):
-    store = Store.open(tmp_path / "book.db")
+def test_misses_are_counted(location):
+    store = Store.open(location)
     for fingerprint in ("a", "b", "b"):
         store.note_miss(fingerprint, "openmp", AVX2.key, "mine:0")
     assert [(miss.fingerprint, miss.count) for miss in store.misses()] == [("b", 2), ("a", 1)]
@@ -424,32 +425,30 @@ def test_a_book_that_another_process_holds_is_one_line(tmp_path):
     assert store.add([(record(9), [])]) == 1
 
 
-def test_writers_take_turns_also_at_creation(tmp_path):
-    path = tmp_path / "new" / "book.db"
+def test_writers_take_turns_also_at_creation(location):
     code = (
         "start = int(sys.argv[2])\n"
         "book = Book.open(sys.argv[1])\n"
         "for n in range(start, start + 30): book.add(record(n), embedding(n))\n"
         "book.add(record(1000), embedding(1000))\n"
     )
-    processes = [child(code, path, start) for start in (0, 100)]
+    processes = [child(code, location, start) for start in (0, 100)]
     for process in processes:
         assert process.communicate(timeout=120)[0] == ""
-    store = Store.open(path)
+    store = Store.open(location)
     assert len(store.entries()) == 61
     assert store.encoders() == {"first": 61}
     assert store.damage() == []
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.02, 0.07, 0.15])
-def test_killed_while_adding_the_book_holds_all_that_was_reported(tmp_path, moment):
-    path = tmp_path / "book.db"
+def test_killed_while_adding_the_book_holds_all_that_was_reported(location, moment):
     process = child(
         "book = Book.open(sys.argv[1])\n"
         "for n in range(100_000):\n"
         "    book.add(record(n), embedding(n))\n"
         "    print(record(n).id, flush=True)\n",
-        path,
+        location,
     )
     assert process.stdout is not None
     reported = [process.stdout.readline().strip()]
@@ -459,7 +458,7 @@ def test_killed_while_adding_the_book_holds_all_that_was_reported(tmp_path, mome
     reported += [line.strip() for line in process.stdout if line.endswith("\n")]
     process.wait()
     process.stdout.close()
-    store = Store.open(path)
+    store = Store.open(location)
     assert store.damage() == []
     there = store.records(reported)
     assert set(there) == set(reported)

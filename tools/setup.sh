@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 VENV=${VENV:-.venv}
-EXTRAS=train,plot,tune,corpus,dev
+EXTRAS=train,plot,tune,corpus,server,dev
 OLDEST_CLANG=17
 TORCH=2.13.0
 scratch=$(mktemp -d)
@@ -168,9 +168,19 @@ need_gomp() {
     fi
 }
 
+# The tests of the server keep books on a PostgreSQL of their own.
+need_postgres() {
+    if ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null && ! command -v postgres >/dev/null
+    then
+        refresh_apt PostgreSQL
+        want 'the tests start one' postgresql
+    fi
+}
+
 need_python
 need_compiler
 need_gomp
+need_postgres
 if [ ${#packages[@]} -gt 0 ]; then
     say "installing with apt: ${packages[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive \

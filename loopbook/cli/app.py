@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from loopbook.cli import books, corpus, learning, lookups, machine, search, transfers
+from loopbook.cli import books, corpus, learning, lookups, machine, search, service, transfers
 from loopbook.errors import LoopbookError
 
 app = typer.Typer(
@@ -27,6 +27,8 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("tune", search.tune),
     ("train", learning.train),
     ("evaluate", learning.evaluate),
+    ("serve", service.serve),
+    ("demo-server", service.demo_server),
     ("hardware", machine.hardware),
     ("workloads", machine.workloads),
 ]
@@ -37,6 +39,8 @@ app.add_typer(search.seed_app, name="seed")
 app.add_typer(books.app, name="book")
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(transfers.app, name="transfers")
+app.add_typer(service.token_app, name="token")
+app.add_typer(service.quarantine_app, name="quarantine")
 
 
 USAGE_ERROR: type[Exception] = next(
@@ -66,7 +70,7 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return _say("not enough memory; choose a smaller size")
     except ModuleNotFoundError as error:
-        extras = "train,tune,plot,corpus"
+        extras = "train,tune,plot,corpus,server"
         return _say(f"this needs {error.name}; install it with 'pip install loopbook[{extras}]'")
     if code == INTERRUPTED:  # what typer makes of a KeyboardInterrupt
         return _interrupted()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -118,6 +121,76 @@ def pack(
         packed(opened, out, Encoder.load())
         count = len(opened)
     _count(json, "packed", count)
+
+
+Server = Annotated[
+    str | None, typer.Option("--server", help="its address; default $LOOPBOOK_SERVER")
+]
+Token = Annotated[
+    str | None,
+    typer.Option("--token", envvar="LOOPBOOK_TOKEN", help="default $LOOPBOOK_TOKEN"),
+]
+
+
+@app.command()
+def pull(
+    server: Server = None,
+    token: Token = None,
+    book: Annotated[
+        Path | None, typer.Option("--book", help="the book to add to; default the downloaded one")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Add a server's records. Stop it any time; the same command goes on where it was."""
+    from loopbook.client.remote.client import Client
+    from loopbook.client.remote.transfer import pull as run
+    from loopbook.client.shelf import downloaded_path
+    from loopbook.recipes.book import Book
+
+    path = book or downloaded_path()
+    with Client(server, token) as client, Book.open(path) as opened, progress(json) as show:
+        done = run(client, opened, path.with_name(f"{path.name}.pull.json"), show)
+    if json:
+        options.print_json(asdict(done))
+    else:
+        print("nothing has changed" if done.unchanged else f"{done.new} new of {done.received}")
+
+
+@app.command()
+def push(
+    server: Server = None,
+    token: Token = None,
+    book: Annotated[
+        Path | None, typer.Option("--book", help="whose records to give; default the user's")
+    ] = None,
+    json: options.Json = False,
+) -> int:
+    """Give a book's records to a server. Exit code 1 if it refused some."""
+    from loopbook.client.remote.client import Client
+    from loopbook.client.remote.transfer import push as run
+
+    path = _location(book)
+    with Client(server, token) as client, _open(book) as opened, progress(json) as show:
+        done = run(client, opened, path.with_name(f"{path.name}.push.json"), show)
+    if json:
+        options.print_json({"given": done.given, "refused": dict(done.refused)})
+    else:
+        print(f"{done.given} records given")
+        for record, words in done.refused:
+            print(f"{record}: {words}")
+    return 1 if done.refused else 0
+
+
+@contextmanager
+def progress(hidden: bool) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr: told how many are done, and of how many."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, disable=hidden or not console.is_terminal) as bars:
+        task = bars.add_task("records", total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total or None)
 
 
 def _count(json: bool, verb: str, count: int) -> None:

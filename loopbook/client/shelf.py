@@ -1,4 +1,5 @@
-"""Books to look nests up in: the user's own over the one that comes with loopbook."""
+"""Books to look nests up in: the user's own over those downloaded, over the one that comes with
+loopbook; a server's, where one is named, last."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -29,6 +30,9 @@ Bodies = tuple[np.ndarray, np.ndarray]
 
 STARTER = Path(__file__).resolve().parent.parent / "data" / "starter.book"
 """The book that comes with loopbook."""
+
+SERVER_VARIABLE = "LOOPBOOK_SERVER"
+"""Names the address of a server to look nests up at, besides the books at hand."""
 
 PER_NEST = 2
 """Records of one nest, with different recipes, among the neighbours."""
@@ -69,6 +73,11 @@ def own_path() -> Path:
         return Path(named).expanduser()
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "loopbook" / "book.db"
+
+
+def downloaded_path() -> Path:
+    """Where `loopbook book pull` puts a server's records: beside the user's own book."""
+    return own_path().with_name("downloaded.db")
 
 
 def starter_path() -> Path | None:
@@ -322,7 +331,9 @@ def open_shelf(
     head: Head | None = None,
     without: Collection[str] = (),
 ) -> Shelf:
-    """The user's book over the starter book.
+    """The user's book over the downloaded one, over the starter book, over that of the server which
+    ``$LOOPBOOK_SERVER`` names. A book that is given by path takes the place of the user's and the
+    downloaded one, and no server is asked.
 
     Args:
         path: the user's book, a file or database URL; default `own_path`, which need not exist.
@@ -339,11 +350,15 @@ def open_shelf(
         if "://" not in str(path) and not Path(path).exists():
             raise BookError(f"there is no book at {path}")
         books.append(Book.open(path))
-    elif own_path().exists():
-        books.append(Book.open(own_path()))
+    else:
+        books += [Book.open(own) for own in (own_path(), downloaded_path()) if own.exists()]
     shipped = starter_path() if starter else None
     if shipped is not None and shipped.exists():
         books.append(Book.open(shipped, readonly=True))
+    if path is None and os.environ.get(SERVER_VARIABLE):
+        from loopbook.client.remote.layer import RemoteBook
+
+        books.append(cast("Book", RemoteBook()))
     return Shelf(books, encoder, head=head, without=without)
 
 

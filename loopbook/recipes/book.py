@@ -115,9 +115,11 @@ class Book:
         """Remove a record; False if there is none of that id."""
         return self._store.delete(record_id)
 
-    def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
-        """Count one more time that a nest was asked for in vain."""
-        self._store.note_miss(fingerprint, target, hardware_key, nest)
+    def note_miss(
+        self, fingerprint: str, target: str, hardware_key: str, nest: str = "", count: int = 1
+    ) -> None:
+        """Count one more time, or `count`, that a nest was asked for in vain."""
+        self._store.note_miss(fingerprint, target, hardware_key, nest, count)
 
     def import_(self, path: str | Path) -> int:
         """Add what :meth:`export` wrote, all or on any error none; returns how many are new.
@@ -226,6 +228,32 @@ class Book:
             ids = chosen[start : start + _BATCH]
             found = self._store.records(ids)
             yield from (found[one] for one in ids if one in found)
+
+    def page(
+        self, after: str = "", limit: int = _BATCH, *, target: str | None = None
+    ) -> list[tuple[Record, list[Embedding]]]:
+        """The next records behind the one of id `after`, in order of id, with their embeddings.
+
+        Unlike the others, this keeps nothing in memory: it suits books of any size.
+        """
+        ids = self._store.ids(after, limit, target)
+        found = self._store.records(ids)
+        records = [found[one] for one in ids if one in found]
+        vectors = self._store.all_embeddings(sorted({one.fingerprint for one in records}))
+        return [(one, vectors.get(one.fingerprint, [])) for one in records]
+
+    def count(self) -> int:
+        """How many records there are now, counted by the database."""
+        return self._store.count()
+
+    @property
+    def stamp(self) -> str:
+        """A word that changes whenever records or embeddings do."""
+        return self._store.stamp()
+
+    def hardware(self) -> list[HardwareProfile]:
+        """The machines that records are about."""
+        return list(self._store.hardware().values())
 
     def embedding(self, fingerprint: str, encoder: str) -> Embedding | None:
         """What one encoder made of a nest, or None."""

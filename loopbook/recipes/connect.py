@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, IntegrityError, ProgrammingError
 
 from loopbook.errors import BookError
 from loopbook.recipes import schema
@@ -54,8 +54,17 @@ class Database:
     def reading(self) -> Iterator[sa.Connection]:
         """A transaction that sees one state of the book throughout."""
         self._check_open()
-        with explained(self.name), self.engine.begin() as connection:
+        with (
+            explained(self.name),
+            self.engine.connect().execution_options(**self._snapshot) as connection,
+            connection.begin(),
+        ):
             yield connection
+
+    @property
+    def _snapshot(self) -> dict[str, str]:
+        """What makes a transaction see one state: a server's own default lets others in between."""
+        return {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
@@ -94,16 +103,39 @@ def open_database(location: str | Path, *, readonly: bool, busy_s: float) -> Dat
 
 def _open_url(url: str, readonly: bool) -> Database:
     try:
-        engine = sa.create_engine(url, pool_pre_ping=True)
-    except (ArgumentError, ModuleNotFoundError, ValueError) as error:
+        engine = sa.create_engine(with_driver(url), pool_pre_ping=True)
+    except ModuleNotFoundError as error:
+        advice = "install it with 'pip install loopbook[server]'"
+        raise BookError(f"book URL can't be used: it needs {error.name}; {advice}") from None
+    except (ArgumentError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise BookError(f"book URL can't be used: {reason}") from None
     database = Database(engine, engine.url.render_as_string(True), None, readonly)
-    with explained(database.name), engine.begin() as connection:
-        if schema.version(connection) == 0 and not readonly:
-            schema.create(connection)
+    if not readonly:
+        _create_once(database)
     _check_version(database)
     return database
+
+
+def with_driver(url: str) -> str:
+    """A PostgreSQL URL with the driver that loopbook brings, where the URL names none."""
+    scheme, _, rest = url.partition("://")
+    return f"postgresql+psycopg://{rest}" if scheme in ("postgres", "postgresql") else url
+
+
+def _create_once(database: Database) -> None:
+    """Make the tables where there are none yet; of several processes that do so at once, one
+    wins and the others find its tables."""
+    with explained(database.name):
+        for last in (False, True):
+            try:
+                with database.engine.begin() as connection:
+                    if schema.version(connection) == 0:
+                        schema.create(connection)
+                return
+            except (IntegrityError, ProgrammingError):
+                if last:
+                    raise
 
 
 def _open_file(path: Path, readonly: bool, busy_s: float) -> Database:

@@ -23,7 +23,7 @@ from loopbook.errors import BookError, InputError
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.record import MAX_NEST, Record
 
-_HEADER = {"loopbook": "book", "version": 1}
+HEADER = {"loopbook": "book", "version": 1}
 _MAX_LINE = 4 * MAX_NEST
 _MAX_EMBEDDINGS = 64
 
@@ -41,13 +41,13 @@ def write_lines(path: Path, items: Iterable[tuple[Record, Iterable[Embedding]]])
     count = 0
     try:
         with _opened(draft, "wb", path.suffix == ".gz") as file:
-            file.write(_line(_HEADER))
+            file.write(line(HEADER))
             for record, embeddings in items:
                 entry = {
                     "record": record.to_json(),
                     "embeddings": [embedding.to_json() for embedding in embeddings],
                 }
-                file.write(_line(entry))
+                file.write(line(entry))
                 count += 1
         os.replace(draft, path)
     except OSError as error:
@@ -68,12 +68,12 @@ def read_lines(path: Path) -> Iterator[tuple[Record, list[Embedding]]]:
     try:
         with _opened(path, "rb", path.suffix == ".gz") as file:
             header = _parsed(path, 1, file.readline(_MAX_LINE))
-            if header != _HEADER:
-                raise InputError(f"{path} is no export of a book: line 1 should be {_HEADER}")
+            if header != HEADER:
+                raise InputError(f"{path} is no export of a book: line 1 should be {HEADER}")
             number = 1
-            while line := file.readline(_MAX_LINE):
+            while text := file.readline(_MAX_LINE):
                 number += 1
-                yield _item(path, number, line)
+                yield _item(path, number, text)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(f"{path} is cut short or damaged: export it again") from None
     except OSError as error:
@@ -104,7 +104,8 @@ def _parsed(path: Path, number: int, line: bytes) -> object:
         raise InputError(f"{path}, line {number}: it is not JSON") from None
 
 
-def _line(entry: object) -> bytes:
+def line(entry: object) -> bytes:
+    """One line of an export."""
     return json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n"
 
 

@@ -177,8 +177,10 @@ class Store:
             _log.note(connection, [fingerprint], [fingerprint])
         return True
 
-    def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
-        """Count one more time that a nest was asked for in vain."""
+    def note_miss(
+        self, fingerprint: str, target: str, hardware_key: str, nest: str = "", count: int = 1
+    ) -> None:
+        """Count one more time, or `count`, that a nest was asked for in vain."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         where = (
             (MISSES.c.fingerprint == fingerprint)
@@ -186,9 +188,9 @@ class Store:
             & (MISSES.c.hardware_key == hardware_key)
         )
         with self._database.writing() as connection:
-            changed = {"count": MISSES.c.count + 1, "last_seen": now}
+            changed = {"count": MISSES.c.count + count, "last_seen": now}
             if connection.execute(sa.update(MISSES).where(where).values(changed)).rowcount == 0:
-                row = Miss(fingerprint, target, hardware_key, nest, 1, now)
+                row = Miss(fingerprint, target, hardware_key, nest, count, now)
                 connection.execute(sa.insert(MISSES).values(row._asdict()))
 
     # Reading
@@ -242,6 +244,20 @@ class Store:
                     found[row.id] = record_of(self.name, row)
         return found
 
+    def ids(self, after: str = "", limit: int = _BATCH, target: str | None = None) -> list[str]:
+        """The first ids of records behind `after`, in order: for reading a book page by page."""
+        query = sa.select(RECORDS.c.id).where(RECORDS.c.id > after)
+        if target is not None:
+            query = query.where(RECORDS.c.target == target)
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(RECORDS.c.id).limit(limit)).all()
+        return _words(self.name, (row.id for row in rows))
+
+    def count(self) -> int:
+        """How many records there are."""
+        with self._database.reading() as connection:
+            return connection.execute(sa.select(sa.func.count()).select_from(RECORDS)).scalar() or 0
+
     def embeddings(self, fingerprints: Sequence[str], encoder: str) -> dict[str, Embedding]:
         """One encoder's embeddings of these nests; nests without one are left out."""
         query = sa.select(EMBEDDINGS).where(EMBEDDINGS.c.encoder == encoder)
@@ -251,6 +267,16 @@ class Store:
                 for row in connection.execute(query.where(EMBEDDINGS.c.fingerprint.in_(batch))):
                     found[row.fingerprint] = embedding_of(self.name, row)
         return found
+
+    def all_embeddings(self, fingerprints: Sequence[str]) -> dict[str, list[Embedding]]:
+        """What all encoders made of these nests; nests without any are left out."""
+        query = sa.select(EMBEDDINGS).order_by(EMBEDDINGS.c.encoder)
+        found: defaultdict[str, list[Embedding]] = defaultdict(list)
+        with self._database.reading() as connection:
+            for batch in _batches(fingerprints):
+                for row in connection.execute(query.where(EMBEDDINGS.c.fingerprint.in_(batch))):
+                    found[row.fingerprint].append(embedding_of(self.name, row))
+        return dict(found)
 
     def vectors(self, encoder: str, fingerprints: Sequence[str] | None = None) -> Iterator[Rows]:
         """The nest vectors of one encoder, or those of some nests; some thousands at a time.

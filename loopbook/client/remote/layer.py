@@ -1,0 +1,116 @@
+"""A server's book as a layer of a shelf, behind all books that lie at hand."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from loopbook.client.remote import calls
+from loopbook.client.remote.cache import AnswerCache
+from loopbook.client.remote.calls import Call, Policy
+from loopbook.client.remote.client import Client
+from loopbook.errors import RemoteError
+from loopbook.recipes.book import Neighbour
+from loopbook.recipes.embedding import Embedding
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.ranking import Kernels
+from loopbook.recipes.record import Record
+
+FRESH_S = 3600.0
+"""Answers younger than this are used without asking again."""
+
+SILENT_S = 60.0
+"""A server that could not be reached is not asked for so long."""
+
+QUICK = Policy(timeout=5.0, attempts=2)
+"""Somebody waits for a compile."""
+
+_told: set[str] = set()
+
+
+class RemoteBook:
+    """What a shelf needs of a book, asked of a server.
+
+    Answers are cached on disk. A server that cannot be reached is complained about once in a
+    process; from then on the cache answers, however old; what it does not have is not found.
+
+    Args:
+        client: default one for ``$LOOPBOOK_SERVER``.
+    """
+
+    readonly = True
+
+    def __init__(self, client: Client | None = None, cache: AnswerCache | None = None) -> None:
+        self._client = client or Client(policy=QUICK)
+        self._cache = cache or AnswerCache()
+        self._silent_until = 0.0
+
+    @property
+    def name(self) -> str:
+        """The server's address."""
+        return self._client.url
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def nearest(
+        self,
+        query: Embedding,
+        k: int = 5,
+        *,
+        target: str = "sequential",
+        hardware: HardwareProfile | None = None,
+        exclude: Kernels = None,
+        per_nest: int = 2,
+    ) -> list[Neighbour]:
+        """As `loopbook.recipes.book.Book.nearest`; how many of one nest is the server's choice."""
+        names = () if exclude is None or callable(exclude) else exclude
+        call = calls.nearest_call(query, k, target, names, hardware)
+        found = self._asked(call, lambda told: calls.neighbours_of(told, self.name))
+        if callable(exclude):
+            found = [one for one in found if not exclude(one.record.kernel)]
+        return found
+
+    def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
+        """As `loopbook.recipes.book.Book.exact`."""
+        call = calls.exact_call(fingerprint, target)
+        found = self._asked(call, lambda told: calls.records_of(told, self.name))
+        return [one for one in found if hardware_key in (None, one.hardware.key)]
+
+    def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:
+        """None: the server embeds its nests itself."""
+        return iter(())
+
+    def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
+        """Nothing: the server counts itself."""
+
+    def _asked(self, call: Call, read: Callable[[dict[str, Any]], list[Any]]) -> list[Any]:
+        question = [self.name, *call]
+        kept = self._cache.get(question)
+        if kept is not None and kept.age < FRESH_S:
+            return self._read(read, kept.value)
+        if time.monotonic() >= self._silent_until:
+            try:
+                told = self._client.ask(call)
+                found = read(told)
+            except RemoteError as error:
+                self._silent_until = time.monotonic() + SILENT_S
+                self._say(error)
+            else:
+                self._cache.put(question, told)
+                return found
+        return [] if kept is None else self._read(read, kept.value)
+
+    def _read(self, read: Callable[[dict[str, Any]], list[Any]], value: Any) -> list[Any]:
+        try:
+            return read(value)
+        except RemoteError:  # somebody has been at the file
+            return []
+
+    def _say(self, error: RemoteError) -> None:
+        if self.name not in _told:
+            _told.add(self.name)
+            print(f"loopbook: {error}; going on with what is at hand", file=sys.stderr, flush=True)

@@ -1,0 +1,105 @@
+"""The application: routes, errors and the life of the service behind them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from loopbook.errors import BookError, DeadlineError, LoopbookError, OverloadError
+from loopbook.server import routes_docc, routes_v1
+from loopbook.server.access import service_of
+from loopbook.server.guard import Guard
+from loopbook.server.metrics import Metrics
+from loopbook.server.service import Service
+from loopbook.server.settings import Settings
+
+DESCRIPTION = """Recipes for loop nests: docc's remote-tuning protocol under `/docc`, our own API
+under `/v1`. Errors are `{"error": "one line"}`."""
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The ASGI application of one server; its service starts and ends with it."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service = Service(settings)
+        app.state.service = service
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.close()
+
+    app = FastAPI(
+        title="loopbook",
+        version=version("loopbook"),
+        description=DESCRIPTION,
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+
+    def metrics() -> Metrics | None:
+        service = getattr(app.state, "service", None)
+        return None if service is None else service.metrics
+
+    app.add_middleware(Guard, limits=settings.limits, metrics=metrics)
+    app.include_router(routes_docc.router)
+    app.include_router(routes_v1.router)
+    app.add_exception_handler(HTTPException, _refusal)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(LoopbookError, _failure)
+
+    @app.get("/healthz", tags=["operation"])
+    async def healthz() -> dict[str, str]:
+        """The process is alive."""
+        return {"status": "ok"}
+
+    @app.get("/readyz", tags=["operation"], responses={503: {"description": "not now"}})
+    async def readyz(request: Request) -> Response:
+        """A look-up has a chance now: there are workers, and the book answers."""
+        ready = service_of(request).ready
+        return JSONResponse({"status": "ok" if ready else "not ready"}, 200 if ready else 503)
+
+    @app.get("/metrics", tags=["operation"])
+    async def prometheus(request: Request) -> Response:
+        """Figures for Prometheus."""
+        service = service_of(request)
+        service.gauge()
+        return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    return app
+
+
+async def _refusal(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])[:80]
+    return _said(f"{place}: {first['msg'][:200]}", 422)
+
+
+async def _failure(request: Request, error: Exception) -> Response:
+    metrics = service_of(request).metrics
+    if isinstance(error, (OverloadError, BookError, DeadlineError)):
+        metrics.refused.labels("deadline" if isinstance(error, DeadlineError) else "overload").inc()
+        return _said(str(error), 503, {"Retry-After": "1"})
+    metrics.refused.labels("crash").inc()
+    return _said(str(error), 422)
+
+
+def _said(words: str, status: int, headers: dict[str, str] | None = None) -> Response:
+    # A client's text may hold half a surrogate pair, which no body can.
+    clean = words.encode("utf-8", "replace").decode()
+    return JSONResponse({"error": clean}, status, headers)

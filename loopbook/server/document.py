@@ -1,0 +1,113 @@
+"""Reads what a client sends, within limits, before docc sees any of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from loopbook.errors import InputError, SdfgError
+from loopbook.server.settings import Limits
+
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+
+
+def read_json(body: bytes, limits: Limits) -> dict[str, Any]:
+    """The JSON object in a request's body.
+
+    Raises:
+        InputError: it is none, is nested too deeply, or holds NaN or half a surrogate pair.
+    """
+    check_nesting(body, limits.nesting)
+    try:
+        document = json.loads(body.decode("utf-8"), parse_constant=_refuse)
+        json.dumps(document, ensure_ascii=False).encode("utf-8")
+    except UnicodeError:
+        raise InputError("the body is no text in UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the body is no JSON: {str(error)[:120]}") from None
+    if not isinstance(document, dict):
+        raise InputError("the body is no JSON object")
+    return document
+
+
+def check_nesting(body: bytes, most: int) -> None:
+    """Refuse JSON with more than `most` brackets inside one another: parsers that call themselves
+    for each run out of stack."""
+    deep = 0
+    for found in _BRACKETS.finditer(body):
+        first = found[0][:1]
+        if first in (b"[", b"{"):
+            deep += 1
+            if deep > most:
+                raise InputError(f"the body has more than {most} brackets inside one another")
+        elif first != b'"':
+            deep -= 1
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+def sdfg_text(document: dict[str, Any], limits: Limits) -> str:
+    """The program in a request, as JSON text, after a look at its size.
+
+    Raises:
+        SdfgError: there is none, or it has too many loops, or too many inside one another.
+    """
+    sdfg = document.get("sdfg")
+    if not isinstance(sdfg, dict) or not isinstance(sdfg.get("root"), dict):
+        raise SdfgError("the request has no SDFG")
+    for count, depth in enumerate(_loops(sdfg["root"]), 1):
+        if depth > limits.depth:
+            raise SdfgError(f"the program has more than {limits.depth} loops inside one another")
+        if count > limits.loops:
+            raise SdfgError(f"the program has more than {limits.loops} loops")
+    return json.dumps(sdfg)
+
+
+def _loops(root: dict[str, Any]) -> Iterator[int]:
+    """The depth of each loop."""
+    waiting: list[tuple[Any, int]] = [(root, 0)]
+    while waiting:
+        element, depth = waiting.pop()
+        if isinstance(element, list):
+            waiting += [(one, depth) for one in element]
+        elif isinstance(element, dict):
+            if "indvar" in element or element.get("type") == "while":
+                depth += 1
+                yield depth
+            waiting += [
+                (element[k], depth) for k in ("root", "children", "branches") if k in element
+            ]
+
+
+def sizes_of(document: dict[str, Any], assumed: int) -> dict[str, int]:
+    """Values of the program's size symbols: those that the client tells, `assumed` for the rest.
+
+    Raises:
+        InputError: `sizes` in the request is no object of whole numbers.
+    """
+    told = document.get("sizes", {})
+    good = isinstance(told, dict) and all(
+        isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 2**63 for v in told.values()
+    )
+    if not good:
+        raise InputError("sizes is an object of whole numbers")
+    if not assumed:
+        return told
+    program = document["sdfg"]
+    containers = program.get("containers")
+    containers = containers if isinstance(containers, dict) else {}
+    names = program.get("arguments")
+    scalars = [
+        name
+        for name in (names if isinstance(names, list) else ())
+        if isinstance(name, str) and _is_scalar(containers.get(name))
+    ]
+    return dict.fromkeys(scalars, assumed) | told
+
+
+def _is_scalar(container: Any) -> bool:
+    return isinstance(container, dict) and container.get("type") == "scalar"

@@ -1,0 +1,235 @@
+"""Our own API: what `loopbook.Client` speaks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import StreamingResponse
+
+from loopbook.recipes.embedding import Embedding
+from loopbook.recipes.exchange import HEADER, line
+from loopbook.recipes.record import Record
+from loopbook.server.access import Caller, caller, service_of
+from loopbook.server.quarantine import KNOWN
+from loopbook.server.service import until
+
+_STATUSES: dict[int | str, dict[str, Any]] = {
+    400: {"description": "the request is malformed"},
+    401: {"description": "no token, or none that is good"},
+    403: {"description": "the token is not good for this"},
+    404: {"description": "there is no such thing"},
+    408: {"description": "the body did not arrive in time"},
+    413: {"description": "the body is too large"},
+    422: {"description": "what was given cannot be used"},
+    429: {"description": "too many requests of this caller"},
+    503: {"description": "the server has too much to do"},
+}
+router = APIRouter(prefix="/v1", tags=["loopbook"], responses=_STATUSES)
+
+MayLookUp = Annotated[Caller, Depends(caller("lookup"))]
+MayContribute = Annotated[Caller, Depends(caller("contribute"))]
+MayRule = Annotated[Caller, Depends(caller("admin"))]
+
+Target = Literal["sequential", "openmp"]
+Id = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of a record")]
+Fingerprint = Annotated[str, Query(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
+
+PAGE = 100
+
+
+class Nearest(BaseModel):
+    """A question for neighbours: of a program, or of a vector."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sdfg: dict[str, Any] | None = Field(None, description="a program as docc's JSON")
+    vector: list[float] | None = Field(
+        None, description="of one nest, by the encoder that /v1/info names", max_length=4096
+    )
+    encoder: str | None = Field(None, description="what made the vector", max_length=128)
+    target: Target = "sequential"
+    k: int = Field(5, ge=1, le=100)
+    exclude: list[str] = Field(default_factory=list, max_length=256)
+    hardware: dict[str, Any] | None = Field(
+        None, description="the machine that recipes are for; default the server's choice"
+    )
+    whole: bool = Field(False, description="answer with whole records and their vectors")
+
+
+class Contribution(BaseModel):
+    """A record as `loopbook book export` writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    record: dict[str, Any]
+
+
+class Received(BaseModel):
+    """What became of a contributed record."""
+
+    id: str
+    status: str
+
+
+@router.get("/info")
+async def info(request: Request, _: MayLookUp) -> dict[str, Any]:
+    """What is served."""
+    service = service_of(request)
+    count = await service.ask(lambda: [layer.count() for layer in service.layers()])
+    return {
+        "records": sum(count),
+        "own": count[0],
+        "stamp": service.answers.stamp,
+        "anonymous": service.settings.anonymous,
+        "limits": {
+            "body_bytes": service.settings.limits.body_bytes,
+            "deadline_s": service.settings.deadline_s,
+        },
+    }
+
+
+@router.post("/nearest")
+async def nearest(request: Request, asked: Nearest, _: MayLookUp) -> Response:
+    """The records nearest to a vector, or to each nest of a program."""
+    if (asked.sdfg is None) == (asked.vector is None):
+        raise HTTPException(422, "give either an sdfg or a vector")
+    return await _worked(request, "nearest", asked.model_dump())
+
+
+@router.get("/records")
+async def exact(
+    request: Request, _: MayLookUp, fingerprint: Fingerprint, target: Target = "sequential"
+) -> Response:
+    """The records of one very nest."""
+    return await _worked(request, "exact", {"fingerprint": fingerprint, "target": target})
+
+
+@router.get("/records/{record_id}")
+async def record(request: Request, _: MayLookUp, record_id: Id) -> dict[str, Any]:
+    """One record."""
+    service = service_of(request)
+
+    def find() -> Record | None:
+        found = (layer.record(record_id) for layer in service.layers())
+        return next((one for one in found if one is not None), None)
+
+    return _there(await service.ask(find)).to_json()
+
+
+@router.post("/records", status_code=201, response_model=Received)
+async def contribute(
+    request: Request, response: Response, given: Contribution, caller: MayContribute
+) -> Received:
+    """Give a record. It is checked, and kept apart until it is promoted or measured by another
+    contributor; it is not lost once this answers."""
+    service = service_of(request)
+    checked = await _worked(request, "check", given.model_dump())
+    told = json.loads(bytes(checked.body))
+    if checked.status_code != 200:
+        raise HTTPException(checked.status_code, told["error"])
+    embedding = Embedding.from_json(told["embedding"])
+    one = Record.from_json(given.record)
+    outcome = await service.ask(service.quarantine.receive, one, embedding, caller.id)
+    service.metrics.contributed.labels(outcome).inc()
+    response.status_code = 200 if outcome == KNOWN else 201
+    return Received(id=one.id, status=outcome)
+
+
+@router.delete("/records/{record_id}")
+async def delete(request: Request, _: MayRule, record_id: Id) -> dict[str, Any]:
+    """Take a record out of the book."""
+    service = service_of(request)
+    if not await service.ask(service.book.delete, record_id):
+        raise HTTPException(404, "there is no such record")
+    return {"id": record_id, "status": "deleted"}
+
+
+@router.get("/quarantine")
+async def quarantine(request: Request, _: MayRule) -> dict[str, Any]:
+    """The records that wait to be promoted, oldest first."""
+    service = service_of(request)
+    waiting = await service.ask(service.quarantine.all)
+    return {"records": [one._asdict() for one in waiting]}
+
+
+@router.post("/quarantine/{record_id}/promote")
+async def promote(request: Request, _: MayRule, record_id: Id) -> Received:
+    """Move a record that waits into the book."""
+    service = service_of(request)
+    if not await service.ask(service.quarantine.promote, record_id):
+        raise HTTPException(404, "there is no such record in quarantine")
+    return Received(id=record_id, status="promoted")
+
+
+@router.delete("/quarantine/{record_id}")
+async def reject(request: Request, _: MayRule, record_id: Id) -> Received:
+    """Throw a record that waits away."""
+    service = service_of(request)
+    if not await service.ask(service.quarantine.reject, record_id):
+        raise HTTPException(404, "there is no such record in quarantine")
+    return Received(id=record_id, status="rejected")
+
+
+@router.get("/export", response_class=StreamingResponse)
+async def export(
+    request: Request,
+    _: MayLookUp,
+    after: Annotated[str, Query(pattern="^[0-9a-f]{0,32}$")] = "",
+    target: Target | None = None,
+) -> StreamingResponse:
+    """The book as JSON lines, in order of record id, in the form that `loopbook book import` reads.
+    A stream that broke off is taken up again behind the last id that arrived."""
+    service = service_of(request)
+    first = await service.ask(lambda: service.book.page(after, PAGE, target=target))
+
+    def lines() -> Iterator[bytes]:
+        yield line(HEADER)
+        page = first
+        while page:
+            for record, vectors in page:
+                told = [one.to_json() for one in vectors]
+                yield line({"record": record.to_json(), "embeddings": told})
+            page = service.book.page(page[-1][0].id, PAGE, target=target)
+
+    return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+
+@router.get("/hardware")
+async def hardware(request: Request, _: MayLookUp) -> dict[str, Any]:
+    """The machines that records are about."""
+    service = service_of(request)
+
+    def find() -> list[dict[str, Any]]:
+        found = {p.key: p for layer in service.layers() for p in layer.hardware()}
+        return [{"key": key} | profile.to_json() for key, profile in sorted(found.items())]
+
+    return {"hardware": await service.ask(find)}
+
+
+@router.get("/misses")
+async def misses(
+    request: Request, _: MayContribute, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> dict[str, Any]:
+    """Nests that were asked for in vain, the most wanted first: what to tune next."""
+    service = service_of(request)
+    found = await service.ask(service.book.misses)
+    return {"misses": [miss._asdict() for miss in found[:limit]]}
+
+
+def _there(found: Record | None) -> Record:
+    if found is None:
+        raise HTTPException(404, "there is no such record")
+    return found
+
+
+async def _worked(request: Request, job: str, question: dict[str, Any]) -> Response:
+    """A worker's answer."""
+    service = service_of(request)
+    body = json.dumps(question).encode()
+    reply = await service.answer(job, body, until(service.settings))
+    return Response(reply.body, int(reply.told["status"]), media_type="application/json")

@@ -1,0 +1,131 @@
+"""Runs a server until it is told to stop, and then lets it finish what it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from loopbook.errors import InputError
+
+HEADER_SECONDS = 10.0
+"""How long a client may take to send the head of a request."""
+
+IDLE_SECONDS = 30
+MOST_CONNECTIONS = 1000
+
+
+class PatientProtocol(H11Protocol):
+    """uvicorn's protocol, with an end to its patience: it closes connections that begin a request
+    and do not come to the end of its head."""
+
+    _head: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        if self._head is None and (self.cycle is None or self.cycle.response_complete):
+            self._wait_for_head()
+        super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._head is not None:
+            self._head.cancel()
+        super().connection_lost(exc)
+
+    def _wait_for_head(self) -> None:
+        before = self.cycle
+
+        def over() -> None:
+            self._head = None
+            if self.cycle is before and not self.transport.is_closing():
+                self.transport.close()
+
+        self._head = self.loop.call_later(HEADER_SECONDS, over)
+
+
+class AnnouncingServer(uvicorn.Server):
+    """uvicorn's server, which says where it is as soon as it answers."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and sockets:
+            scheme = "https" if self.config.is_ssl else "http"
+            name, port = sockets[0].getsockname()[:2]
+            print(f"loopbook: serving {scheme}://{name}:{port}", flush=True)
+
+
+def run(
+    app: Any,
+    *,
+    host: str,
+    port: int,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    drain_s: float = 30.0,
+    proxied: bool = False,
+) -> None:
+    """Serve an ASGI application until SIGTERM or SIGINT.
+
+    Args:
+        port: 0 takes a free one, which is printed.
+        certificate, key: files in PEM; HTTPS if given.
+        drain_s: seconds in which requests that are being answered may end.
+        proxied: take the client's address from a proxy in front, which is on this machine.
+
+    Raises:
+        InputError: the address is taken or none, or the certificate cannot be used.
+    """
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    if certificate is not None:
+        _check_certificate(certificate, key)
+    listener = _listen(host, port)
+    config = uvicorn.Config(
+        app,
+        http=PatientProtocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=proxied,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=int(drain_s),
+        limit_concurrency=MOST_CONNECTIONS,
+        lifespan="on",
+    )
+    server = AnnouncingServer(config)
+    # uvicorn ends gracefully, then hands the signal on: to have been told to stop is no failure.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    server.run(sockets=[listener])
+    if not server.started:
+        raise InputError("the server did not start: see its log")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.socket(family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except (OSError, OverflowError) as error:
+        raise InputError(f"cannot listen at {host}, port {port}: {error}") from None
+    return listener
+
+
+def _check_certificate(certificate: Path, key: Path | None) -> None:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(f"the certificate {certificate} cannot be used: {error}") from None

@@ -1,0 +1,178 @@
+"""What one server is made of, and what it does besides answering."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from loopbook.client.shelf import starter_path
+from loopbook.errors import DeadlineError, LoopbookError
+from loopbook.recipes.book import Book
+from loopbook.server.answers import Answers
+from loopbook.server.metrics import Metrics
+from loopbook.server.pool import Pool, Reply
+from loopbook.server.quarantine import Quarantine
+from loopbook.server.rates import Rates
+from loopbook.server.settings import Settings
+from loopbook.server.tables import open_tables
+from loopbook.server.tokens import Tokens
+
+log = logging.getLogger("loopbook.server")
+
+T = TypeVar("T")
+
+MOST_MISSES = 10_000
+"""Nests that were missed, remembered until they are written down."""
+
+REPEATED = frozenset({"program", "nest"})
+"""Jobs whose answers depend on nothing but the question and the book."""
+
+
+class Service:
+    """A running server.
+
+    Raises:
+        BookError: the book cannot be opened or written.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._database = open_tables(settings.store)
+        self.book = Book.open(settings.store)
+        self._layers = [self.book]
+        shipped = starter_path() if settings.starter else None
+        if shipped is not None and shipped.exists():
+            self._layers.append(Book.open(shipped, readonly=True))
+        self.tokens = Tokens(self._database, fresh_s=settings.refresh_s)
+        self.quarantine = Quarantine(self._database, self.book)
+        self.pool = Pool(settings)
+        self.answers = Answers(settings.answers_bytes)
+        self.metrics = Metrics()
+        self.metrics.count_replaced(self.pool.replaced)
+        self.rates = Rates(settings.limits.rate, settings.limits.burst)
+        self._misses: Counter[tuple[str, str]] = Counter()
+        self._ticking: asyncio.Task[None] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+        self.draining = False
+        self.reachable = True
+
+    async def start(self) -> None:
+        """Start the workers, and begin to look after things.
+
+        Raises:
+            LoopbookError: a worker does not start.
+        """
+        self.answers.renew(await self.ask(lambda: self.book.stamp))
+        self.metrics.records.set(await self.ask(self._count))
+        await self.pool.start()
+        self._ticking = asyncio.create_task(self._tick())
+
+    async def close(self) -> None:
+        """Finish what is being done, write down what is not written yet, and end the workers."""
+        self.draining = True
+        for task in (self._ticking, self._refreshing):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+        await self.pool.close()
+        with contextlib.suppress(LoopbookError):
+            await asyncio.to_thread(self._write_misses)
+        for layer in self._layers:
+            layer.close()
+        self._database.close()
+
+    async def answer(self, job: str, body: bytes, until: float) -> Reply:
+        """A worker's answer to a request, or the one that was given to the same before.
+
+        Raises:
+            LoopbookError: see `loopbook.server.pool.Pool.run`.
+        """
+        key = Answers.key(job, body)
+        known = self.answers.get(key) if job in REPEATED else None
+        if known is not None:
+            self.metrics.repeated.inc()
+            return Reply({"status": 200}, known)
+        stamp = self.answers.stamp
+        reply = await self.pool.run(job, body, until)
+        if job in REPEATED and reply.told["good"]:
+            self.answers.put(key, reply.body, stamp)
+        for tier, count in reply.told["tiers"].items():
+            self.metrics.nests.labels(tier).inc(count)
+        for target, missed in reply.told["missed"].items():
+            self._note(target, missed)
+        return reply
+
+    async def ask(self, function: Callable[..., T], *args: Any) -> T:
+        """A question to the database, in a thread and with the deadline of a request.
+
+        Raises:
+            DeadlineError: it does not answer.
+        """
+        try:
+            async with asyncio.timeout(self.settings.deadline_s):
+                return await asyncio.to_thread(function, *args)
+        except TimeoutError:
+            raise DeadlineError("the book's database does not answer") from None
+
+    def layers(self) -> list[Book]:
+        """The book that is contributed to, and the starter book where that is served."""
+        return list(self._layers)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a request now has a chance."""
+        return not self.draining and self.reachable and self.pool.alive > 0
+
+    def _note(self, target: str, missed: list[str]) -> None:
+        for fingerprint in missed:
+            if len(self._misses) < MOST_MISSES or (fingerprint, target) in self._misses:
+                self._misses[fingerprint, target] += 1
+
+    def _write_misses(self) -> None:
+        misses, self._misses = self._misses, Counter()
+        hardware = self.settings.hardware
+        for (fingerprint, target), count in misses.items():
+            self.book.note_miss(fingerprint, target, hardware.key if hardware else "", count=count)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.refresh_s)
+            try:
+                await self.pool.watch()
+                await self._look()
+                if self._misses:
+                    await asyncio.to_thread(self._write_misses)
+            except LoopbookError as error:
+                self.reachable = False
+                log.warning("%s", error)
+            except Exception:  # whatever it is, looking after things must go on
+                log.exception("looking after the server")
+
+    async def _look(self) -> None:
+        """Look for what other processes have changed in the book."""
+        stamp = await self.ask(lambda: self.book.stamp)
+        self.reachable = True
+        if not self.answers.renew(stamp):
+            return
+        self.metrics.records.set(await self.ask(self._count))
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self.pool.everywhere("refresh"))
+
+    def _count(self) -> int:
+        return sum(layer.count() for layer in self._layers)
+
+    def gauge(self) -> None:
+        """Bring the figures up to date that nobody counts."""
+        self.metrics.waiting.set(self.pool.waiting)
+        self.metrics.workers.set(self.pool.alive)
+
+
+def until(settings: Settings) -> float:
+    """When a request that comes now has to be answered, on the clock of `time.monotonic`."""
+    return time.monotonic() + settings.deadline_s

@@ -1,0 +1,307 @@
+"""What worker processes do: every job that may let docc's C++ at what a client sent.
+
+A job takes a request's body and gives an answer's body, with a few words for the server about what
+was done. Nothing here knows HTTP, and nothing that a client sends is run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from loopbook.client.decision import Plan
+from loopbook.client.plan import WORTH_USING, plan_nests
+from loopbook.client.shelf import Neighbour, Shelf, open_shelf
+from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.record import Record
+from loopbook.sdfg import build, program
+from loopbook.sdfg.apply import Workbench, apply_steps
+from loopbook.sdfg.nest import Nest
+from loopbook.server import document
+from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
+from loopbook.server.settings import Settings
+
+MAX_FITS = 4096
+"""Answers of docc about legality that are remembered."""
+
+MAX_NEAREST = 100
+
+MAX_EXACT = 50
+
+
+@dataclass
+class Answer:
+    """What a job gives.
+
+    Attributes:
+        body: of the HTTP response, JSON.
+        tiers: how many nests were found exactly, nearly, or not at all.
+        missed: fingerprints of nests that the book has nothing for, by target.
+        good: the same question may be given the same answer until the book changes.
+        status: of the HTTP response.
+    """
+
+    body: bytes
+    tiers: dict[str, int] = field(default_factory=dict)
+    missed: dict[str, list[str]] = field(default_factory=dict)
+    good: bool = True
+    status: int = 200
+
+
+class ServedShelf(Shelf):
+    """A shelf for programs that run on machines of a given kind, which may be others than ours."""
+
+    profile: HardwareProfile | None = None
+
+    def hardware(self, target: str) -> HardwareProfile:
+        return self.profile or super().hardware(target)
+
+
+class Work:
+    """One worker's book and encoder, and the jobs."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        with_books = open_shelf(settings.store, starter=settings.starter)
+        self._shelf = ServedShelf(with_books.books)
+        self._shelf.profile = settings.hardware
+        self._jobs: dict[str, Callable[[dict[str, Any]], Answer]] = {
+            "program": self._program,
+            "nest": self._single,
+            "nearest": self._nearest,
+            "exact": self._exact,
+            "check": self._check,
+            "refresh": self._refresh,
+        }
+        self._refresh({})
+
+    def do(self, job: str, body: bytes) -> Answer:
+        """One job; what is wrong with the request is an answer too."""
+        if len(self._shelf.fits) > MAX_FITS:
+            self._shelf.fits.clear()
+        try:
+            return self._jobs[job](document.read_json(body, self._settings.limits))
+        except (LoopbookError, RecursionError) as error:
+            words = str(error) or type(error).__name__
+            status = 422 if isinstance(error, (InputError, RecursionError)) else 500
+            return Answer(error_answer(words), good=False, status=status)
+
+    # -- docc's protocol ------------------------------------------------------------------------
+
+    def _program(self, request: dict[str, Any]) -> Answer:
+        target, text = self._asked(request)
+        if target is None:
+            return Answer(error_answer(NO_MATCH))
+        prepared, nests = program.prepare_nests(text)
+        plan = self._plan(request, nests, prepared.to_json(), target)
+        tiers, missed = _counted(plan)
+        if not plan.active:
+            return Answer(error_answer(NO_MATCH), tiers, missed)
+        try:
+            done = build.transform(plan.normalised or text, target, plan.recipes)[0]
+        except IllegalStepError as error:
+            return Answer(error_answer(f"{NO_MATCH}: {error}"), tiers, missed)
+        return Answer(program_answer(done.to_json(), nests, plan), tiers, missed)
+
+    def _single(self, request: dict[str, Any]) -> Answer:
+        """One nest of a program that the client has normalised already. Its loops keep their
+        names, because the client puts them back among the others."""
+        target, text = self._asked(request)
+        if target is None:
+            return Answer(error_answer(NO_MATCH))
+        sdfg = program.parse(text)
+        nests = program.nests(sdfg)
+        plan = self._plan(request, nests, sdfg.to_json(), target, in_place=True)
+        tiers, missed = _counted(plan)
+        if not plan.recipes:
+            return Answer(error_answer(NO_MATCH), tiers, missed)
+        steps = []
+        for nest in nests:
+            if nest.position in plan.recipes:
+                steps += apply_steps(sdfg, nest, plan.recipes[nest.position])
+        program.finish(sdfg, target)
+        return Answer(single_answer(sdfg.to_json(), steps, nests, plan), tiers, missed)
+
+    def _asked(self, request: dict[str, Any]) -> tuple[str | None, str]:
+        """The target, None if it is not one of ours, and the program's text."""
+        text = document.sdfg_text(request, self._settings.limits)
+        target = request.get("target", "sequential")
+        if not isinstance(target, str):
+            raise InputError("target is a word")
+        return (target if target in program.TARGETS else None), text
+
+    def _plan(
+        self,
+        request: dict[str, Any],
+        nests: list[Nest],
+        text: str,
+        target: str,
+        *,
+        in_place: bool = False,
+    ) -> Plan:
+        sizes = document.sizes_of(request, self._settings.assumed_size)
+        return plan_nests(nests, text, target, self._shelf, sizes=sizes, in_place=in_place)
+
+    # -- our own API ----------------------------------------------------------------------------
+
+    def _nearest(self, request: dict[str, Any]) -> Answer:
+        """Neighbours of a vector, or of each nest of a program."""
+        target = str(request.get("target") or "sequential")
+        count = min(int(request.get("k") or 5), MAX_NEAREST)
+        exclude = [str(name) for name in request.get("exclude") or ()]
+        given = request.get("hardware")
+        self._shelf.profile = (
+            HardwareProfile.from_json(given) if given is not None else self._settings.hardware
+        )
+        try:
+            if request.get("vector") is not None:
+                told = self._near_vector(request, target, count, exclude)
+            else:
+                told = self._near_program(request, target, count, exclude)
+        finally:
+            self._shelf.profile = self._settings.hardware
+        return Answer(json.dumps(told).encode())
+
+    def _near_program(
+        self, request: dict[str, Any], target: str, count: int, exclude: list[str]
+    ) -> dict[str, Any]:
+        text = document.sdfg_text(request, self._settings.limits)
+        _, nests = program.prepare_nests(text)
+        embeddings = self._shelf.encoder.encode_many(nests)
+        found = []
+        for nest, embedding in zip(nests, embeddings, strict=True):
+            near = self._shelf.neighbours(nest, embedding, count, target, exclude)
+            found.append(
+                {
+                    "position": nest.position,
+                    "loops": [loop.indvar for loop in nest.loops],
+                    "fingerprint": nest.fingerprint,
+                    "neighbours": [_told(one, bool(request.get("whole"))) for one in near],
+                }
+            )
+        return {"encoder": self._shelf.encoder.version, "nests": found}
+
+    def _near_vector(
+        self, request: dict[str, Any], target: str, count: int, exclude: list[str]
+    ) -> dict[str, Any]:
+        encoder = self._shelf.encoder.version
+        if request.get("encoder") not in (None, encoder):
+            raise InputError(f"the vector is of another encoder: this server has {encoder}")
+        try:
+            vector = np.asarray(request["vector"], dtype=np.float32)
+        except (ValueError, TypeError, OverflowError):
+            raise InputError("the vector is a list of numbers") from None
+        found: list[Neighbour] = []
+        for book in self._shelf.books:
+            near = book.nearest(
+                vector,
+                count,
+                target=target,
+                hardware=self._shelf.hardware(target),
+                exclude=set(exclude),
+                encoder=encoder,
+            )
+            found += [
+                Neighbour(n.record, n.distance, n.hardware_distance, n.embedding) for n in near
+            ]
+        found.sort(key=lambda one: (one.rank, -one.speedup))
+        whole = bool(request.get("whole"))
+        return {"encoder": encoder, "neighbours": [_told(one, whole) for one in found[:count]]}
+
+    def _exact(self, request: dict[str, Any]) -> Answer:
+        """The records of one very nest."""
+        fingerprint, target = str(request["fingerprint"]), str(request["target"])
+        found = {r.id: r for book in self._shelf.books for r in book.exact(fingerprint, target)}
+        told = [record.to_json() for record in list(found.values())[:MAX_EXACT]]
+        return Answer(json.dumps({"records": told}).encode())
+
+    def _check(self, request: dict[str, Any]) -> Answer:
+        """Whether a contributed record holds what it says, as far as that can be told without
+        measuring; its embedding by our own encoder."""
+        record = Record.from_json(request.get("record"))
+        nest = checked(record, self._settings)
+        embedding = self._shelf.encoder.encode(nest)
+        told = {"id": record.id, "embedding": embedding.to_json()}
+        return Answer(json.dumps(told).encode(), good=False)
+
+    def _refresh(self, request: dict[str, Any]) -> Answer:
+        """Catch up with the book, so that no request has to wait for that."""
+        version = self._shelf.encoder.version
+        for book in self._shelf.books:
+            some = next(iter(book.records()), None) if len(book) else None
+            vectors = book.embedding(some.fingerprint, version) if some else None
+            if vectors is not None:
+                book.nearest(vectors, 1)
+        return Answer(b"{}", good=False)
+
+
+def checked(record: Record, settings: Settings) -> Nest:
+    """The nest of a record that somebody has sent, after a look at all of it.
+
+    Raises:
+        InputError: the nest is none, has another fingerprint than the record says, the recipe does
+            not replay on it, or the figures are none that a machine gives.
+    """
+    text = document.sdfg_text({"sdfg": program.load_json(record.nest_json)}, settings.limits)
+    sdfg = program.parse(text)
+    nests = program.nests(sdfg)
+    if len(nests) != 1:
+        raise SdfgError(f"a record is about one nest, not {len(nests)}")
+    nest = nests[0]
+    if nest.fingerprint != record.fingerprint:
+        raise InputError("the record's fingerprint is not that of its nest")
+    bench = Workbench(sdfg, nest)
+    for position, step in enumerate(record.recipe):
+        try:
+            bench.apply(*step, position)
+        except IllegalStepError as error:
+            raise InputError(f"the recipe does not replay on its nest: {error}") from None
+    _check_figures(record)
+    return nest
+
+
+MOST_SPEEDUP = 1e4
+SHORTEST_S = 1e-8
+LONGEST_S = 1e5
+
+
+def _check_figures(record: Record) -> None:
+    if not record.measurements:
+        raise InputError("the record has no measurements")
+    for one in record.measurements:
+        if not all(SHORTEST_S <= s <= LONGEST_S for s in (one.baseline_s, one.tuned_s)):
+            raise InputError("the record has a time that no measurement gives")
+        if one.runs < 1 or one.spread > 10 or not one.speedup <= MOST_SPEEDUP:
+            raise InputError("the record has figures that no measurement gives")
+    if len(record.recipe) and record.best <= WORTH_USING:
+        raise InputError("the recipe gains at none of the sizes measured")
+
+
+def _told(near: Neighbour, whole: bool) -> dict[str, Any]:
+    """A neighbour as JSON; `whole` with all of the record and its vectors."""
+    record = near.record
+    told: dict[str, Any] = {
+        "record": record.id,
+        "nest": record.nest,
+        "kernel": record.kernel,
+        "distance": round(near.distance, 6),
+        "hardware_distance": round(near.hardware_distance, 6),
+        "speedup": record.speedup,
+        "hardware": record.hardware.key,
+        "recipe": record.recipe.text(),
+    }
+    if whole:
+        told |= {"content": record.to_json(), "embedding": near.embedding.to_json()}
+    return told
+
+
+def _counted(plan: Plan) -> tuple[dict[str, int], dict[str, list[str]]]:
+    tiers: dict[str, int] = {}
+    for nest in plan.nests:
+        tiers[nest.tier] = tiers.get(nest.tier, 0) + 1
+    return tiers, {plan.target: plan.missed}

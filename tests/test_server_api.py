@@ -1,0 +1,259 @@
+"""Our own API, access to it, contributions, and the figures of operation."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import httpx
+import pytest
+from client_kit import SIMPLE, encoder, nests_of, product, product_permuted, record, stencil
+from server_kit import Served, message, product_store, sent, serving, token
+
+from loopbook.recipes import Book, Measurement, Recipe
+from loopbook.recipes.exchange import read_lines
+from loopbook.server.tables import open_tables
+from loopbook.server.tokens import Tokens
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[str]:
+    with product_store() as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
+def server(store: str) -> Iterator[Served]:
+    with serving(store, "--workers", 1, "--deadline", 60) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def reader(server: Served, store: str) -> Iterator[httpx.Client]:
+    with server.client(token(store)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def ruler(server: Served, store: str) -> Iterator[httpx.Client]:
+    with server.client(token(store, "admin")) as client:
+        yield client
+
+
+def test_nearest_of_a_program_and_of_a_vector_agree(reader):
+    question = {"sdfg": message(product_permuted)["sdfg"], "k": 2}
+    (nest,) = reader.post("/v1/nearest", json=question).json()["nests"]
+    vector = [float(x) for x in encoder().encode(nests_of(product_permuted)[0]).nest]
+    told = reader.post("/v1/nearest", json={"vector": vector, "k": 2, "whole": True}).json()
+    assert told["encoder"] == encoder().version
+    near = told["neighbours"]
+    assert [one["record"] for one in near] == [one["record"] for one in nest["neighbours"]]
+    assert near[0]["nest"] == "product:0"
+    assert near[0]["content"]["id"] == near[0]["record"]
+    assert near[0]["distance"] == pytest.approx(nest["neighbours"][0]["distance"], abs=1e-4)
+
+
+def test_records_by_id_and_by_nest(reader, store):
+    with Book.open(store, readonly=True) as book:
+        known = list(book.records())
+    for one in known:
+        assert reader.get(f"/v1/records/{one.id}").json() == one.to_json()
+        question = {"fingerprint": one.fingerprint, "target": one.target}
+        assert reader.get("/v1/records", params=question).json() == {"records": [one.to_json()]}
+    assert reader.get(f"/v1/records/{'0' * 32}").status_code == 404
+    assert reader.get("/v1/records", params={"fingerprint": "none"}).json() == {"records": []}
+
+
+def test_the_export_is_a_stream_that_can_be_taken_up_again(reader, tmp_path, store):
+    whole = reader.get("/v1/export").content
+    path = tmp_path / "export.json"
+    path.write_bytes(whole)
+    items = list(read_lines(path))
+    with Book.open(store, readonly=True) as book:
+        assert [one for one, _ in items] == list(book.records())
+    assert items[0][1][0].encoder == encoder().version
+    rest = reader.get("/v1/export", params={"after": items[0][0].id}).content
+    lines = whole.splitlines()
+    assert rest.splitlines() == [lines[0], *lines[2:]]
+
+
+def test_info_hardware_and_misses(server, reader, ruler, store):
+    assert reader.get("/v1/info").json()["records"] >= 2
+    (profile,) = reader.get("/v1/hardware").json()["hardware"]
+    assert profile["key"] == record(product, SIMPLE).hardware.key
+    reader.post("/docc/transfertune_sdfg", content=sent(stencil, target="openmp"))
+    until = time.monotonic() + 20
+    while not (found := ruler.get("/v1/misses").json()["misses"]) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert found[0]["fingerprint"] == nests_of(stencil)[0].fingerprint
+    assert found[0]["target"] == "openmp"
+
+
+def test_scopes_are_kept_apart(server, store):
+    contributor = token(store, "contribute")
+    looker = token(store, "lookup")
+    for secret, method, path, status in (
+        (looker, "GET", "/v1/info", 200),
+        (looker, "POST", "/v1/records", 403),
+        (looker, "GET", "/v1/misses", 403),
+        (looker, "GET", "/v1/quarantine", 403),
+        (looker, "DELETE", f"/v1/records/{'0' * 32}", 403),
+        (contributor, "GET", "/v1/info", 403),
+        (contributor, "GET", "/v1/misses", 200),
+        (contributor, "POST", f"/v1/quarantine/{'0' * 32}/promote", 403),
+        (contributor, "POST", "/docc/transfertune_session", 403),
+        (None, "GET", "/v1/info", 401),
+        (None, "POST", "/v1/records", 401),
+    ):
+        with server.client(secret) as client:
+            body = {"record": {}} if method == "POST" else None
+            assert client.request(method, path, json=body).status_code == status, (method, path)
+
+
+def gaining(seconds: float, **changes):
+    """A contribution about the permuted product."""
+    return replace(
+        record(product_permuted, "vectorize L0\n"),
+        measurements=(Measurement(seconds, 1.0, 0.01, 5, {}),),
+        **changes,
+    )
+
+
+def test_a_contribution_waits_until_it_is_promoted(server, reader, ruler, store):
+    one = gaining(3.0)
+    with server.client(token(store, "contribute")) as giver:
+        answer = giver.post("/v1/records", json={"record": one.to_json()})
+        assert (answer.status_code, answer.json()) == (201, {"id": one.id, "status": "quarantine"})
+        again = giver.post("/v1/records", json={"record": one.to_json()})
+        assert (again.status_code, again.json()["status"]) == (200, "known")
+    assert reader.get(f"/v1/records/{one.id}").status_code == 404
+    waiting = ruler.get("/v1/quarantine").json()["records"]
+    assert one.id in [each["id"] for each in waiting]
+    assert ruler.post(f"/v1/quarantine/{one.id}/promote").json()["status"] == "promoted"
+    assert reader.get(f"/v1/records/{one.id}").json() == one.to_json()
+    body = sent(product_permuted, fresh=1)
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        results = reader.post("/docc/transfertune_sdfg", content=body).json().get("results", [{}])
+        if results[0].get("tier") == "exact":
+            break
+        time.sleep(0.2)
+    assert results[0]["metadata"]["region_id"] == one.id
+    assert ruler.delete(f"/v1/records/{one.id}").status_code == 200
+    assert reader.get(f"/v1/records/{one.id}").status_code == 404
+
+
+def test_a_second_contributor_confirms_the_first(server, reader, ruler, store):
+    first, second = gaining(4.0), gaining(4.5)
+    mine, others = token(store, "contribute", name="a"), token(store, "contribute", name="b")
+    with server.client(mine) as giver:
+        giver.post("/v1/records", json={"record": first.to_json()})
+        own = giver.post("/v1/records", json={"record": gaining(4.1).to_json()})
+        assert own.json()["status"] == "quarantine"  # nobody confirms themselves
+    with server.client(others) as giver:
+        answer = giver.post("/v1/records", json={"record": second.to_json()})
+        assert answer.json()["status"] == "promoted"
+    for one in (first, second):
+        assert reader.get(f"/v1/records/{one.id}").status_code == 200
+        assert ruler.delete(f"/v1/records/{one.id}").status_code == 200
+
+
+def test_what_is_contributed_is_checked(server, store):
+    good = gaining(2.0)
+    illegal = replace(good, recipe=Recipe.parse("unroll L0\n"))
+    unknown = replace(good, recipe=Recipe.parse("vectorize L7\n"))
+    elsewhere = replace(good, fingerprint="0" * 64)
+    nothing = replace(good, nest_json="{}")
+    bare = replace(good, measurements=())
+    useless = gaining(1.0)
+    wonder = replace(good, measurements=(Measurement(1.0, 1e-9, 0.0, 5, {}),))
+    changed = good.to_json() | {"nest": "another"}
+    with server.client(token(store, "contribute")) as giver:
+        for bad in (illegal, unknown, elsewhere, nothing, bare, useless, wonder):
+            answer = giver.post("/v1/records", json={"record": bad.to_json()})
+            assert answer.status_code == 422, bad
+            assert set(answer.json()) == {"error"}
+        for text in ({"record": changed}, {"record": []}, {}, {"record": {}, "more": 1}):
+            assert giver.post("/v1/records", json=text).status_code == 422
+    database = open_tables(store)
+    assert good.id not in [token.id for token in Tokens(database).all()]
+    database.close()
+
+
+def test_anonymous_look_ups_where_they_are_allowed(store):
+    with serving(store, "--workers", 1, "--anonymous", "--rate", 5, "--burst", 8) as server:
+        with server.client() as nobody:
+            assert nobody.post("/docc/transfertune_sdfg", content=sent(product)).json()["results"]
+            assert nobody.post("/v1/records", json={"record": {}}).status_code == 401
+        with server.client("wrong") as stranger:
+            assert stranger.get("/v1/info").status_code == 401
+        with server.client(token(store)) as client:
+            answers = [client.get("/v1/info") for _ in range(60)]
+            statuses = [answer.status_code for answer in answers]
+            assert set(statuses) == {200, 429}
+            assert statuses[:8] == [200] * 8
+            late = next(answer for answer in answers if answer.status_code == 429)
+            time.sleep(int(late.headers["Retry-After"]))
+            assert client.get("/v1/info").status_code == 200
+
+
+def test_health_and_figures(server, reader):
+    with server.client() as nobody:
+        assert nobody.get("/healthz").json() == {"status": "ok"}
+        assert nobody.get("/readyz").json() == {"status": "ok"}
+        text = nobody.get("/metrics").text
+    assert "loopbook_workers 1.0" in text
+    assert 'loopbook_requests_total{path="/v1/info",status="200"}' in text
+    assert reader.get("/v1/openapi.json").json()["info"]["title"] == "loopbook"
+
+
+def test_tls_by_files(store, tmp_path):
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    words = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    subprocess.run(["openssl", *words.split(), *map(str, names)], check=True, capture_output=True)
+    with serving(store, "--workers", 1, "--certificate", certificate, "--key", key) as server:
+        assert server.url.startswith("https://")
+        context = ssl.create_default_context(cafile=str(certificate))
+        assert httpx.get(f"{server.url}/healthz", verify=context).status_code == 200
+
+
+def test_two_servers_on_one_postgresql_share_records(postgres):
+    url = postgres.database()
+    with Book.open(url) as book:
+        book.add(record(stencil, "", 1.0), encoder().encode(nests_of(stencil)[0]))
+    secret = token(url, "admin")
+    with serving(url, "--workers", 1) as one, serving(url, "--workers", 1) as other:
+        body = sent(product)
+        with one.client(secret) as here, other.client(secret) as there:
+            assert "error" in there.post("/docc/transfertune_sdfg", content=body).json()
+            new = record(product, SIMPLE)
+            assert here.post("/v1/records", json={"record": new.to_json()}).status_code == 201
+            assert here.post(f"/v1/quarantine/{new.id}/promote").status_code == 200
+            until = time.monotonic() + 20
+            while time.monotonic() < until:
+                told = there.post("/docc/transfertune_sdfg", content=body).json()
+                if "results" in told:
+                    break
+                time.sleep(0.1)
+            assert told["results"][0]["metadata"]["region_id"] == new.id
+            # A database that goes away and comes back costs errors, not the server.
+            postgres.stop()
+            try:
+                down = there.post("/docc/transfertune_sdfg", content=sent(product, other=1))
+                assert down.status_code in (200, 503)
+                assert "error" in down.json()
+            finally:
+                postgres.start()
+            until = time.monotonic() + 30
+            while time.monotonic() < until:
+                told = there.post("/docc/transfertune_sdfg", content=sent(product, other=2)).json()
+                if "results" in told:
+                    break
+                time.sleep(0.2)
+            assert "results" in told
+            assert json.dumps(told)
