@@ -91,9 +91,9 @@ def test_a_product_s_tiles_are_built_with_the_sizes_wanted():
 def test_variants_with_threads_are_for_openmp_only():
     steps = (Step("tile", ("L0", 8)),)
     assert with_threads(steps, AROUND) == [steps]
-    assert all(
-        any(step.op in ("parallel", "single") for step in variant)
-        for variant in with_threads(steps, THREADED)
-    )
+    first, *others = with_threads(steps, THREADED)
+    assert first == steps
+    assert others
+    assert all(any(step.op in ("parallel", "single") for step in one) for one in others)
     shared = (*steps, Step("parallel", ("L0.tile",)))
     assert with_threads(shared, THREADED) == [shared]

@@ -99,11 +99,12 @@ def fitting(nest: Nest, around: Surroundings) -> frozenset[str]:
 
 
 def with_threads(steps: Built, around: Surroundings) -> list[Built]:
-    """The recipe for the target: itself, or for OpenMP, where it uses no threads yet, variants that
-    do."""
+    """The recipe for the target: itself, and for OpenMP, where it says nothing of threads, variants
+    that do. Which of them is like a neighbour's shows whether that has threads."""
     if around.target != "openmp" or any(made.op in ("parallel", "single") for made in steps):
         return [steps]
-    return [tuple(variant) for variant in threaded(steps, around.threads)] if steps else []
+    variants = [tuple(variant) for variant in threaded(steps, around.threads)] if steps else []
+    return [steps, *variants]
 
 
 def _on_chains(move: Move) -> Kind:

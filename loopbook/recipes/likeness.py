@@ -46,7 +46,8 @@ _TRAITS: dict[str, dict[str, float]] = {
     "straighten": {"pivots": 2.0},
     "hoist": {"pivots": 1.0},
     "library": {"library": 4.0},
-    "parallel": {"threads": 0.5},
+    "parallel": {"threads": 1.0},
+    "single": {"single": 0.1},
     "collapse": {"threads": 0.3},
 }
 """What each step says of the recipe that it is in. Chosen, not learnt."""
