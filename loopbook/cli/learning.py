@@ -31,7 +31,9 @@ def train(
     ] = None,
     logs: Annotated[
         list[Path] | None,
-        typer.Option(help="logs of searches on synthetic programs; repeatable"),
+        typer.Option(
+            help="logs of searches on synthetic programs, or a corpus of them; repeatable"
+        ),
     ] = None,
     book: Annotated[
         list[Path] | None,

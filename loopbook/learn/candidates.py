@@ -12,6 +12,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import trip_counts
+from loopbook.tuner import corpus
 from loopbook.tuner.samples import Sample, read_logs
 from loopbook.workloads import polybench, synthetic
 from loopbook.workloads.workload import Workload
@@ -23,12 +24,20 @@ MEASURED = frozenset({"ok", "wrong", "hang", "crash", "memory"})
 def from_logs(
     paths: Iterable[Path], progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Examples:
-    """All candidates in logs of searches, see `loopbook.tuner.samples.read_logs`.
+    """All candidates on synthetic programs in logs of searches, see
+    `loopbook.tuner.samples.read_logs`, or in folders of a corpus that such logs were packed into.
 
     Raises:
-        CorpusError: a log cannot be read.
+        CorpusError: a log or corpus cannot be read.
     """
-    return of_samples(read_logs(paths, {}).samples, progress)
+    found: list[Sample] = []
+    for path in paths:
+        if any(path.glob("*.parquet")):
+            found += corpus.samples(corpus.load(path))
+        else:
+            found += read_logs([path], {}).samples
+    suite = polybench.names()
+    return of_samples([one for one in found if one.kernel not in suite], progress)
 
 
 def of_samples(
