@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from loopbook.client.remote import calls
@@ -64,15 +64,23 @@ class RemoteBook:
         target: str = "sequential",
         hardware: HardwareProfile | None = None,
         exclude: Kernels = None,
+        without: Collection[str] = (),
+        steps: Collection[str] = (),
         per_nest: int = 2,
     ) -> list[Neighbour]:
-        """As `loopbook.recipes.book.Book.nearest`; how many of one nest is the server's choice."""
+        """As `loopbook.recipes.book.Book.nearest`; how many of one nest is the server's choice, and
+        of the `k` that it sends those without any of `steps` are left out here."""
         names = () if exclude is None or callable(exclude) else exclude
         call = calls.nearest_call(query, k, target, names, hardware)
         found = self._asked(call, lambda told: calls.neighbours_of(told, self.name))
         if callable(exclude):
             found = [one for one in found if not exclude(one.record.kernel)]
-        return found
+        return [
+            one
+            for one in found
+            if one.record.fingerprint not in without
+            and (not steps or any(step.op in steps for step in one.record.recipe))
+        ]
 
     def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
         """As `loopbook.recipes.book.Book.exact`."""
