@@ -69,7 +69,7 @@ def test_register_tiles_fit_and_are_whole_vectors(there, here, rows, vectors, de
 
 @given(PROFILES, PROFILES, st.sampled_from([(4, 3), (6, 2), (4, 2)]), st.integers(11, 14))
 def test_there_and_back_again_changes_nothing_that_fits_both(there, here, tile, depth):
-    recipe = packed(*tile, 2**depth, there.vector_bits // 64)
+    recipe = packed(tile[0], tile[1], 2**depth, there.vector_bits // 64)
     assert rescaled(rescaled(recipe, there, here), here, there) == recipe
 
 
@@ -86,7 +86,7 @@ def test_there_and_back_again_changes_nothing_that_fits_both(there, here, tile, 
     ],
 )
 def test_panels_grow_with_the_cache_and_as_they_get_narrower(tile, here, wanted):
-    assert sizes(rescaled(packed(*tile, 256), AVX512, here)) == wanted
+    assert sizes(rescaled(packed(tile[0], tile[1], 256), AVX512, here)) == wanted
 
 
 def test_cache_tiles_share_the_growth():
