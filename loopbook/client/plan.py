@@ -16,7 +16,7 @@ from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.moves import Surroundings
-from loopbook.moves.kinds import RARE, fitting
+from loopbook.moves.kinds import RARE, Firsts, firsts, names
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
@@ -279,12 +279,13 @@ class _Planner:
         evidence = [evidence_of(self._shelf, near, nest, trips) for near in neighbours]
         hardware = self._shelf.hardware(self._target)
         around = Surroundings.of(hardware, self._target, trips)
-        for near in self._rare(nest, embedding, around, evidence):
+        built = firsts(nest, around)
+        for near in self._rare(nest, embedding, built, evidence):
             evidence.append(evidence_of(self._shelf, near, nest, trips))
         if not any(one.gain for one in evidence):
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
-        ports = Ports(nest, embedding, evidence, hardware, around)
+        ports = Ports(nest, embedding, evidence, hardware, around, built)
         appraise = Appraisal(self._shelf, nest, self._target, trips)
         prospects = Prospects(ports, appraise)
         choices: list[Choice] = []
@@ -314,11 +315,11 @@ class _Planner:
         return _distinct(choices), reasons[0] if reasons else ""
 
     def _rare(
-        self, nest: Nest, embedding: Embedding, around: Surroundings, evidence: list[Evidence]
+        self, nest: Nest, embedding: Embedding, built: Firsts, evidence: list[Evidence]
     ) -> list[Neighbour]:
         """Farther neighbours with recipes of the rare kinds that fit the nest, but none so far."""
         known = {step.op for one in evidence if one.gain for step in one.near.record.recipe}
-        signs = {RARE[kind] for kind in fitting(nest, around) & RARE.keys()} - known
+        signs = {RARE[kind] for kind in names(built) & RARE.keys()} - known
         if not signs:
             return []
         seen = {one.near.record.id for one in evidence}
