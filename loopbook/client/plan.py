@@ -172,6 +172,12 @@ def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> 
 def strided(nest: Nest) -> float:
     """Share of the accesses in innermost loops that jump through memory from one iteration to the
     next."""
+    if "strided" not in nest.notes:
+        nest.notes["strided"] = _strided(nest)
+    return nest.notes["strided"]
+
+
+def _strided(nest: Nest) -> float:
     outer = {loop.parent for loop in nest.loops}
     inner = {block.index for block in nest.blocks if block.parent not in outer}
     last = [a.strides[-1] for a in nest.accesses if a.block in inner and a.strides]
@@ -219,6 +225,7 @@ class _Planner:
         self._max_distance = max_distance
         self._count = choices
         self._trial = trial
+        self._known: dict[int, list[Record]] = {}
 
     def plan(
         self, nest: Nest, embedding: Embedding, trips: Trips
@@ -228,7 +235,7 @@ class _Planner:
         Args:
             trips: how often its loops run, as far as that is known.
         """
-        records = self._shelf.exact(nest, self._target, self._exclude, trips)
+        records = self._records(nest, trips)
         if records:
             speedup = exact_speedup(records[0], trips)
             if not _pays(records[0], speedup, WORTH_USING):
@@ -250,9 +257,16 @@ class _Planner:
         if usable:
             near = usable[0].distance > 0 or usable[0].record.fingerprint != nest.fingerprint
             return None if near else measured_here(usable[0].record, trips)
-        for record in self._shelf.exact(nest, self._target, self._exclude, trips):
+        for record in self._records(nest, trips):
             return measured_here(record, trips)
         return None
+
+    def _records(self, nest: Nest, trips: Trips) -> list[Record]:
+        """Those of this very nest."""
+        if nest.position not in self._known:
+            found = self._shelf.exact(nest, self._target, self._exclude, trips)
+            self._known[nest.position] = found
+        return self._known[nest.position]
 
     def _exact(self, nest: Nest, records: list[Record], trips: Trips) -> tuple[Choice, ...]:
         choices = []
