@@ -54,6 +54,9 @@ RARE_ONES = 8
 TRIED = 8
 """Ports that docc is asked about for each choice wanted."""
 
+REMEMBERED = 512
+"""Nests of which the prospects are kept."""
+
 TEXT_SECONDS = 30.0
 """How long docc may work on an untrusted text."""
 
@@ -300,8 +303,7 @@ class _Planner:
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
         ports = Ports(nest, embedding, evidence, hardware, around, built)
-        appraise = Appraisal(self._shelf, nest, self._target, trips)
-        prospects = Prospects(ports, appraise)
+        prospects = self._prospects(nest, ports, trips, [one.near for one in evidence])
         choices: list[Choice] = []
         reasons: list[str] = []
         fits = 0
@@ -327,6 +329,26 @@ class _Planner:
             else:
                 prospects.add(best, fit)
         return _distinct(choices), reasons[0] if reasons else ""
+
+    def _prospects(
+        self, nest: Nest, ports: Ports, trips: Trips, neighbours: list[Neighbour]
+    ) -> Prospects:
+        """The ports with their promises. They are the same for nests with one fingerprint, as long
+        as sizes and neighbours are."""
+        key = (
+            nest.fingerprint,
+            self._target,
+            self._shelf.hardware(self._target),
+            tuple(sorted(trips.items())),
+            tuple((n.record.id, n.distance, n.hardware_distance) for n in neighbours),
+        )
+        known = self._shelf.prospects
+        if key not in known:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            appraise = Appraisal(self._shelf, nest, self._target, trips)
+            known[key] = Prospects(ports, appraise)
+        return known[key].copy()
 
     def _rare(
         self, nest: Nest, embedding: Embedding, built: Firsts, evidence: list[Evidence]
