@@ -259,7 +259,7 @@ def test_what_is_no_sdfg_is_refused(good, text, untrusted):
 
 
 def test_untrusted_text_gets_the_same_plan(good):
-    good.fits.clear()
+    good.forget()
     assert plan(product_permuted, good, untrusted=True) == plan(product_permuted, good)
 
 
@@ -278,6 +278,21 @@ def test_legality_is_asked_of_docc_once(good, monkeypatch):
     monkeypatch.setattr("loopbook.client.fit.Trial.fit", lambda *_: pytest.fail("asked again"))
     assert plan(product_permuted, good) == first
     assert all(isinstance(fit, Fit) for fit in good.fits.values())
+
+
+def test_promises_are_worked_out_once_for_the_same_neighbours(tmp_path, monkeypatch):
+    path = tmp_path / "book.db"
+    with Book.open(fill(path, [record(product, blocked())])) as book:
+        books = Shelf([book], encoder())
+        first = plan(product_permuted, books)
+        assert first.nests[0].neighbour == "product:0"
+        monkeypatch.setattr("loopbook.client.ports.Ports.best", lambda _: pytest.fail("again"))
+        assert plan(product_permuted, books) == first
+        assert plan(product_permuted, books, choices=2).choices
+        monkeypatch.undo()
+        assert plan(product_permuted, books, exclude=["product"]).nests[0].neighbour is None
+        books.forget()
+        assert plan(product_permuted, books) == first
 
 
 def test_reports_are_json(good):
