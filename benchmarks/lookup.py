@@ -8,7 +8,7 @@ times the look-up of the whole prepared program and divides by its nests:
 * ``first``: with nothing remembered but the loaded book and encoder; docc is asked step by step
   whether the ported recipe is legal.
 * ``again``: the same program in the same process, as a service meets it: what docc allows on a nest
-  with this fingerprint is remembered.
+  with this fingerprint, and what each ported recipe promises there, is remembered.
 
 It also times two cold processes: ``import loopbook`` and ``loopbook nearest FILE.json``.
 """
@@ -57,7 +57,7 @@ def measure(book: str | None, rounds: int) -> list[dict[str, Any]]:
             times: dict[str, list[float]] = {"first": [], "again": []}
             plan = make_plan(text, "sequential", shelf, exclude=[name])
             for _ in range(rounds):
-                shelf.fits.clear()
+                shelf.forget()
                 for kind in times:
                     begun = time.perf_counter()
                     plan = make_plan(text, "sequential", shelf, exclude=[name])

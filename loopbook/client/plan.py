@@ -16,7 +16,7 @@ from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.moves import Surroundings
-from loopbook.moves.kinds import RARE, fitting
+from loopbook.moves.kinds import RARE, Firsts, firsts, names
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
@@ -53,6 +53,9 @@ RARE_ONES = 8
 
 TRIED = 8
 """Ports that docc is asked about for each choice wanted."""
+
+REMEMBERED = 512
+"""Nests of which the prospects are kept."""
 
 TEXT_SECONDS = 30.0
 """How long docc may work on an untrusted text."""
@@ -172,6 +175,12 @@ def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> 
 def strided(nest: Nest) -> float:
     """Share of the accesses in innermost loops that jump through memory from one iteration to the
     next."""
+    if "strided" not in nest.notes:
+        nest.notes["strided"] = _strided(nest)
+    return nest.notes["strided"]
+
+
+def _strided(nest: Nest) -> float:
     outer = {loop.parent for loop in nest.loops}
     inner = {block.index for block in nest.blocks if block.parent not in outer}
     last = [a.strides[-1] for a in nest.accesses if a.block in inner and a.strides]
@@ -219,6 +228,7 @@ class _Planner:
         self._max_distance = max_distance
         self._count = choices
         self._trial = trial
+        self._known: dict[int, list[Record]] = {}
 
     def plan(
         self, nest: Nest, embedding: Embedding, trips: Trips
@@ -228,7 +238,7 @@ class _Planner:
         Args:
             trips: how often its loops run, as far as that is known.
         """
-        records = self._shelf.exact(nest, self._target, self._exclude, trips)
+        records = self._records(nest, trips)
         if records:
             speedup = exact_speedup(records[0], trips)
             if not _pays(records[0], speedup, WORTH_USING):
@@ -250,9 +260,16 @@ class _Planner:
         if usable:
             near = usable[0].distance > 0 or usable[0].record.fingerprint != nest.fingerprint
             return None if near else measured_here(usable[0].record, trips)
-        for record in self._shelf.exact(nest, self._target, self._exclude, trips):
+        for record in self._records(nest, trips):
             return measured_here(record, trips)
         return None
+
+    def _records(self, nest: Nest, trips: Trips) -> list[Record]:
+        """Those of this very nest."""
+        if nest.position not in self._known:
+            found = self._shelf.exact(nest, self._target, self._exclude, trips)
+            self._known[nest.position] = found
+        return self._known[nest.position]
 
     def _exact(self, nest: Nest, records: list[Record], trips: Trips) -> tuple[Choice, ...]:
         choices = []
@@ -279,14 +296,14 @@ class _Planner:
         evidence = [evidence_of(self._shelf, near, nest, trips) for near in neighbours]
         hardware = self._shelf.hardware(self._target)
         around = Surroundings.of(hardware, self._target, trips)
-        for near in self._rare(nest, embedding, around, evidence):
+        built = firsts(nest, around)
+        for near in self._rare(nest, embedding, built, evidence):
             evidence.append(evidence_of(self._shelf, near, nest, trips))
         if not any(one.gain for one in evidence):
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
-        ports = Ports(nest, embedding, evidence, hardware, around)
-        appraise = Appraisal(self._shelf, nest, self._target, trips)
-        prospects = Prospects(ports, appraise)
+        ports = Ports(nest, embedding, evidence, hardware, around, built)
+        prospects = self._prospects(nest, ports, trips, [one.near for one in evidence])
         choices: list[Choice] = []
         reasons: list[str] = []
         fits = 0
@@ -313,12 +330,32 @@ class _Planner:
                 prospects.add(best, fit)
         return _distinct(choices), reasons[0] if reasons else ""
 
+    def _prospects(
+        self, nest: Nest, ports: Ports, trips: Trips, neighbours: list[Neighbour]
+    ) -> Prospects:
+        """The ports with their promises. They are the same for nests with one fingerprint, as long
+        as sizes and neighbours are."""
+        key = (
+            nest.fingerprint,
+            self._target,
+            self._shelf.hardware(self._target),
+            tuple(sorted(trips.items())),
+            tuple((n.record.id, n.distance, n.hardware_distance) for n in neighbours),
+        )
+        known = self._shelf.prospects
+        if key not in known:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            appraise = Appraisal(self._shelf, nest, self._target, trips)
+            known[key] = Prospects(ports, appraise)
+        return known[key].copy()
+
     def _rare(
-        self, nest: Nest, embedding: Embedding, around: Surroundings, evidence: list[Evidence]
+        self, nest: Nest, embedding: Embedding, built: Firsts, evidence: list[Evidence]
     ) -> list[Neighbour]:
         """Farther neighbours with recipes of the rare kinds that fit the nest, but none so far."""
         known = {step.op for one in evidence if one.gain for step in one.near.record.recipe}
-        signs = {RARE[kind] for kind in fitting(nest, around) & RARE.keys()} - known
+        signs = {RARE[kind] for kind in names(built) & RARE.keys()} - known
         if not signs:
             return []
         seen = {one.near.record.id for one in evidence}

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from loopbook.client.port import port
 from loopbook.client.shelf import Neighbour
 from loopbook.moves import Surroundings
-from loopbook.moves.kinds import RARE, Built, Kind, fitting, kinds, with_threads
+from loopbook.moves.kinds import RARE, Built, Firsts, names, with_threads
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.likeness import likeness, only_reorders
@@ -114,6 +114,7 @@ class Ports:
     Args:
         evidence: its neighbours, nearest first; at least one.
         hardware: the machine; with the target and the nest's trip counts also in `around`.
+        firsts: what can be built for the nest in these surroundings.
     """
 
     def __init__(
@@ -123,12 +124,16 @@ class Ports:
         evidence: Sequence[Evidence],
         hardware: HardwareProfile,
         around: Surroundings,
+        firsts: Firsts,
     ) -> None:
         self._nest = nest
         self._embedding = embedding
         self._evidence = evidence
         self._hardware, self._around = hardware, around
-        own = fitting(nest, around)
+        self._firsts = firsts
+        self._panels: dict[str, _Panel] = {}
+        self._told: dict[tuple[Recipe, str], tuple[float, Evidence]] = {}
+        own = names(firsts)
         self._apart = [
             e.near.rank + OTHER_KINDS * (1 - len(own & e.kinds) / max(1, len(own | e.kinds)))
             for e in evidence
@@ -167,26 +172,21 @@ class Ports:
                 yield Port(recipe, evidence, AS_IT_IS, expected)
 
     def _refitted(self) -> Iterator[Port]:
-        firsts = [made for kind in kinds(self._nest) if (made := self._first(kind)) is not None]
-        firsts.sort(key=lambda pair: -pair[1].expected)
-        for number, (kind, first) in enumerate(firsts):
+        told = [
+            (kind, steps, *self.expect(Recipe(steps), kind.name))
+            for kind, steps in self._firsts.items()
+        ]
+        told.sort(key=lambda one: -one[2])
+        for number, (kind, first, _, evidence) in enumerate(told):
             if number < REFITTED:
-                like = kind.like(self._wanted(first.evidence).steps, self._nest, self._around)
+                like = kind.like(self._wanted(evidence).steps, self._nest, self._around)
                 yield from self._variants(kind.name, like)
-            yield from self._variants(kind.name, first.recipe.steps)
+            yield from self._variants(kind.name, first)
 
     def _wanted(self, evidence: Evidence) -> Recipe:
         """A neighbour's recipe with sizes for this machine."""
         record = evidence.near.record
         return rescaled(record.recipe, record.hardware, self._hardware)
-
-    def _first(self, kind: Kind) -> tuple[Kind, Port] | None:
-        steps = kind.first(self._nest, self._around)
-        if not steps:
-            return None
-        recipe = Recipe(steps)
-        expected, evidence = self.expect(recipe, kind.name)
-        return kind, Port(recipe, evidence, kind.name, expected)
 
     def _variants(self, how: str, steps: Built) -> Iterator[Port]:
         for variant in with_threads(steps, self._around):
@@ -200,6 +200,13 @@ class Ports:
         Args:
             kind: only neighbours that this kind of recipe could be built for are asked.
         """
+        if (recipe, kind) not in self._told:
+            if kind not in self._panels:
+                self._panels[kind] = self._panel(kind)
+            self._told[recipe, kind] = self._panels[kind].expect(recipe)
+        return self._told[recipe, kind]
+
+    def _panel(self, kind: str) -> _Panel:
         closer = CLOSER if kind in RARE else 1.0
         asked = [
             (away * closer, evidence)
@@ -207,17 +214,43 @@ class Ports:
             if not kind or kind in evidence.kinds
         ]
         if not asked:
-            return 0.0, self._evidence[0]
+            return _Panel(self._evidence[0], 0.0, 1.0, ())
         nearest = min(away for away, _ in asked)
+        weights = [
+            evidence.weight * math.exp((nearest**2 - away**2) / WIDTH**2)
+            for away, evidence in asked
+        ]
+        voices = tuple(
+            (weight * evidence.gain, evidence)
+            for weight, (_, evidence) in zip(weights, asked, strict=True)
+            if weight > NEGLIGIBLE and evidence.gain
+        )
         reach = 1.0 - min(nearest, 2.0) / 2.0
-        weights, shares = [], []
-        for away, evidence in asked:
-            weight = evidence.weight * math.exp((nearest**2 - away**2) / WIDTH**2)
-            weights.append(weight)
-            counts = weight > NEGLIGIBLE and evidence.gain
-            shares.append(weight * evidence.gain * evidence.speaks_for(recipe) if counts else 0.0)
-        most = max(range(len(shares)), key=shares.__getitem__)
-        return reach * math.fsum(shares) / math.fsum(weights), asked[most][1]
+        return _Panel(asked[0][1], reach, math.fsum(weights), voices)
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """The neighbours that are asked about recipes of one kind.
+
+    Attributes:
+        first: speaks where nobody has anything to say.
+        reach: how much of what they say carries over, 0 to 1.
+        total: the weight of all, those that gained nothing included.
+        voices: those that gained and count, each with its gain times its weight.
+    """
+
+    first: Evidence
+    reach: float
+    total: float
+    voices: tuple[tuple[float, Evidence], ...]
+
+    def expect(self, recipe: Recipe) -> tuple[float, Evidence]:
+        """As `Ports.expect`."""
+        shares = [gain * evidence.speaks_for(recipe) for gain, evidence in self.voices]
+        most = max(range(len(shares)), key=shares.__getitem__, default=0)
+        voucher = self.voices[most][1] if shares and shares[most] > 0 else self.first
+        return self.reach * math.fsum(shares) / self.total, voucher
 
 
 def _build(nest: Nest) -> list[int]:

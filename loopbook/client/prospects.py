@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
@@ -52,6 +53,12 @@ class Prospects:
             for place, (one, promise) in enumerate(zip(found, appraise(found), strict=True))
         ]
         heapify(self._waiting)
+
+    def copy(self) -> Prospects:
+        """All that is left here, to be tried from here on without taking it from this one."""
+        other = copy(self)
+        other._seen, other._waiting = set(self._seen), list(self._waiting)
+        return other
 
     def best(self) -> Prospect | None:
         """The most promising one that is left, which is left no more; of equal ones the one that

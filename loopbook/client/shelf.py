@@ -115,6 +115,7 @@ class Shelf:
         self._nests: dict[str, Nest] = {}
         self._anew: dict[str, dict[str, Embedding]] = {}
         self.fits: dict[tuple[str, str, bool], Any] = {}
+        self.prospects: dict[tuple[Any, ...], Any] = {}
         self._kinds: dict[str, frozenset[str]] = {}
 
     def __enter__(self) -> Shelf:
@@ -145,6 +146,11 @@ class Shelf:
         from loopbook.client.hardware import local_profile, threads_of
 
         return local_profile(threads_of(target), measured=False)
+
+    def forget(self) -> None:
+        """Drop what has been found out about nests that were looked up."""
+        self.fits.clear()
+        self.prospects.clear()
 
     # -- look-up --------------------------------------------------------------------------------
 

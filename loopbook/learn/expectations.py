@@ -14,6 +14,7 @@ from loopbook.embed.inference import Encoder
 from loopbook.errors import RecipeError
 from loopbook.learn.examples import Example, Examples, Source
 from loopbook.moves import Surroundings
+from loopbook.moves.kinds import firsts
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
@@ -87,7 +88,7 @@ def _expected(
     evidence = [evidence_of(shelf, near, nest, first.trips) for near in neighbours]
     hardware = shelf.hardware(first.target)
     around = Surroundings.of(hardware, first.target, first.trips)
-    ports = Ports(nest, embedding, evidence, hardware, around)
+    ports = Ports(nest, embedding, evidence, hardware, around, firsts(nest, around))
     for one in group:
         try:
             expected, voucher = ports.expect(Recipe.parse(one.steps))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 
-from loopbook.sdfg.nest import Loop, Nest, Stride
+from loopbook.sdfg.nest import Access, Loop, Nest, Stride
 
 MISS_COST = {
     Stride.ZERO: 0.0,
@@ -38,8 +39,12 @@ class Chain:
 
     def by_locality(self) -> list[str]:
         """The loops' names, the one that suits the innermost place best last."""
+        return list(self._by_locality)
+
+    @cached_property
+    def _by_locality(self) -> tuple[str, ...]:
         ranked = sorted(self.loops, key=lambda loop: (-self.innermost_cost(loop), loop.index))
-        return [loop.name for loop in ranked]
+        return tuple(loop.name for loop in ranked)
 
     def moves_output(self, loop: Loop) -> bool:
         """Whether some array that is written moves with `loop`: it is no pure reduction loop."""
@@ -49,10 +54,8 @@ class Chain:
         """Arrays that are read and written inside the chain and do not move with `reduction`."""
         loop = next(loop for loop in self.loops if loop.name == reduction)
         read, written, moving = set(), set(), set()
-        for access in self.nest.accesses:
+        for access in self._accesses:
             container = self.nest.containers[access.container]
-            if not container.is_array or not self._inside(access.block):
-                continue
             (written if access.write else read).add(container.name)
             if loop.depth < len(access.strides) and access.strides[loop.depth] != Stride.ZERO:
                 moving.add(container.name)
@@ -61,10 +64,9 @@ class Chain:
     def inputs(self) -> list[str]:
         """Arrays that the chain only reads."""
         read, written = set(), set()
-        for access in self.nest.accesses:
+        for access in self._accesses:
             container = self.nest.containers[access.container]
-            if container.is_array and self._inside(access.block):
-                (written if access.write else read).add(container.name)
+            (written if access.write else read).add(container.name)
         return sorted(read - written)
 
     def inputs_along(self, loop: Loop, still: Loop) -> list[str]:
@@ -86,15 +88,28 @@ class Chain:
     def _strides(self, loop: Loop) -> list[tuple[Stride, bool]]:
         return [
             (access.strides[loop.depth], access.write)
-            for access in self.nest.accesses
-            if self.nest.containers[access.container].is_array
-            and self._inside(access.block)
-            and loop.depth < len(access.strides)
+            for access in self._accesses
+            if loop.depth < len(access.strides)
         ]
+
+    @cached_property
+    def _accesses(self) -> tuple[Access, ...]:
+        """Those of arrays inside the innermost loop."""
+        return tuple(
+            access
+            for access in self.nest.accesses
+            if self.nest.containers[access.container].is_array and self._inside(access.block)
+        )
 
 
 def chains(nest: Nest) -> list[Chain]:
     """The maximal chains of a nest in preorder; every loop stands in exactly one."""
+    if "chains" not in nest.notes:
+        nest.notes["chains"] = tuple(_chains(nest))
+    return list(nest.notes["chains"])
+
+
+def _chains(nest: Nest) -> list[Chain]:
     children = defaultdict(list)
     for parent, child in nest.contains:
         children[parent].append(child)

@@ -6,7 +6,7 @@ hold other loops; the move that makes such steps does, or says that it has nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from random import Random
@@ -87,15 +87,29 @@ def kinds(nest: Nest) -> Iterator[Kind]:
     yield from _OF_NESTS
     found = chains(nest)
     if any(triangle(chain) or staircase(chain) for chain in found):
-        yield _on_chains(triangular_tiles)
+        yield _OF_TRIANGLES
     if any(len(chain.loops) > 2 for chain in found):
         yield from _OF_PRODUCTS
     yield from _OF_CHAINS
 
 
+Firsts = dict[Kind, Built]
+"""The kinds that can be built for a nest, each with its first recipe."""
+
+
+def firsts(nest: Nest, around: Surroundings) -> Firsts:
+    """What can be built for a nest, in the order of `kinds`."""
+    made = {kind: kind.first(nest, around) for kind in kinds(nest)}
+    return {kind: steps for kind, steps in made.items() if steps}
+
+
 def fitting(nest: Nest, around: Surroundings) -> frozenset[str]:
     """Names of the kinds that can be built for a nest."""
-    return frozenset(kind.name for kind in kinds(nest) if kind.first(nest, around))
+    return names(firsts(nest, around))
+
+
+def names(built: Iterable[Kind]) -> frozenset[str]:
+    return frozenset(kind.name for kind in built)
 
 
 def with_threads(steps: Built, around: Surroundings) -> list[Built]:
@@ -161,6 +175,7 @@ _OF_NESTS = (
     _on_nest(strips_at(0), name="strips of outermost loops"),
     _on_nest(strips_at(1), name="strips of second loops"),
 )
+_OF_TRIANGLES = _on_chains(triangular_tiles)
 _OF_PRODUCTS = tuple(map(_on_chains, (packed_tiles, register_tiles)))
 _OF_CHAINS = tuple(
     map(_on_chains, (stride_one, accumulate, jam, unroll_and_jam, strip_mine, cache_tiles, leave))

@@ -225,10 +225,15 @@ def _elements(reference: _Reference, nodes: Iterable[Node]) -> float:
 
 def _bytes(reference: _Reference, nodes: Sequence[Node]) -> float:
     """What of an array the loops touch, in whole cache lines unless it is packed there."""
-    elements = _elements(reference, nodes)
     if any(reference.container in node.staged for node in nodes[:1]):
-        return elements * reference.bytes
-    run = math.prod(node.trip for node in nodes if reference.stride(node) == Stride.UNIT)
+        return _elements(reference, nodes) * reference.bytes
+    elements = run = 1.0
+    for node in nodes:
+        stride = reference.strides.get(node.base)
+        if stride:
+            elements *= node.trip
+            if stride is Stride.UNIT:
+                run *= node.trip
     lines = math.ceil(run * reference.bytes / LINE_BYTES)
     return elements / run * max(lines * LINE_BYTES, LINE_BYTES)
 

@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ class HardwareProfile:
             _fields.check_number(getattr(self, name), f"{what}: {name}")
             object.__setattr__(self, name, float(getattr(self, name)))
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Equal for machines that the same recipe suits, such as ``avx2-1t-3f9a02c1``.
 

@@ -106,6 +106,7 @@ class Workbench:
         self._rewrote = False
         self._called = False
         self._split: set[int] = set()
+        self._checked: tuple[str, Args, Draft] | None = None
         own = {loop.element_id for loop in nest.loops}
         self._foreign = {i for i in self._ids() if i not in own}
         self._names: dict[str, int] = {loop.name: loop.element_id for loop in nest.loops}
@@ -141,6 +142,7 @@ class Workbench:
 
     def can_apply(self, op: str, args: Args) -> bool:
         """Whether the step is allowed now (for starred names: on at least one copy)."""
+        self._checked = None
         try:
             self._check(op, args)
             if op not in REWRITES and any(
@@ -164,6 +166,7 @@ class Workbench:
             IllegalStepError: see `apply_steps`.
         """
         self._position = position
+        self._checked = None
         if op in REWRITES:
             rewrote = self._rewrote
             self._adopt(self._rewritten(op, args))
@@ -226,6 +229,8 @@ class Workbench:
         """The SDFG's document after one of our own rewritings."""
         if self._in_place:
             raise self._refusal(f"docc has no '{op}' that fits, and ours makes a new SDFG")
+        if self._checked is not None and self._checked[:2] == (op, args):
+            return self._checked[2]
         return self._draft(op, args)
 
     def _draft(self, op: str, args: Args) -> Draft:
@@ -379,7 +384,8 @@ class Workbench:
         if self._split or not any(str(name).split(".")[-1].startswith("tile") for name in args):
             return
         try:
-            self._draft("interchange", args)
+            # Where docc then has no such interchange, ours need not be drawn up again.
+            self._checked = ("interchange", args, self._draft("interchange", args))
         except IllegalStepError as refusal:
             if isinstance(refusal.__cause__, DependenceError):
                 raise

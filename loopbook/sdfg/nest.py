@@ -270,8 +270,16 @@ class Nest:
 
     def ancestry(self, loop: int) -> tuple[Loop, ...]:
         """The loops around and including loop number `loop`, outermost first."""
-        chain: list[Loop] = []
-        while loop >= 0:
-            chain.append(self.loops[loop])
-            loop = self.loops[loop].parent
-        return tuple(reversed(chain))
+        return self._ancestries[loop] if loop >= 0 else ()
+
+    @cached_property
+    def _ancestries(self) -> tuple[tuple[Loop, ...], ...]:
+        found: list[tuple[Loop, ...]] = []
+        for loop in self.loops:
+            found.append((*(found[loop.parent] if loop.parent >= 0 else ()), loop))
+        return tuple(found)
+
+    @cached_property
+    def notes(self) -> dict[str, Any]:
+        """What has been worked out from this nest alone, kept for the next who asks. By name."""
+        return {}

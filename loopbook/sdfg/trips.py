@@ -44,16 +44,23 @@ def iterations(nest: Nest, trips: Mapping[str, int]) -> int | None:
         trips: what `trip_counts` gave. Loops that never run count as running once as well.
     """
     total = 0
-    inner = {loop.index for loop in nest.loops} - {loop.parent for loop in nest.loops}
-    for index in inner:
+    if "innermost" not in nest.notes:
+        nest.notes["innermost"] = _innermost(nest)
+    for around in nest.notes["innermost"]:
         product = 1
-        for loop in nest.ancestry(index):
-            if loop.name in trips:
-                product *= max(1, trips[loop.name])
-            elif loop.kind != "while":
+        for name, counted in around:
+            if name in trips:
+                product *= max(1, trips[name])
+            elif counted:
                 return None
         total += product
     return total
+
+
+def _innermost(nest: Nest) -> list[list[tuple[str, bool]]]:
+    """For each innermost loop the names of the loops around it, and whether their trips count."""
+    inner = {loop.index for loop in nest.loops} - {loop.parent for loop in nest.loops}
+    return [[(loop.name, loop.kind != "while") for loop in nest.ancestry(n)] for n in inner]
 
 
 def _ends(

@@ -83,7 +83,7 @@ class Work:
     def do(self, job: str, body: bytes) -> Answer:
         """One job; what is wrong with the request is an answer too."""
         if len(self._shelf.fits) > MAX_FITS:
-            self._shelf.fits.clear()
+            self._shelf.forget()
         try:
             return self._jobs[job](document.read_json(body, self._settings.limits))
         except (LoopbookError, RecursionError) as error:

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from loopbook.errors import IllegalStepError
@@ -307,7 +308,12 @@ def replace(root: Json, old: Json, new: Sequence[Json]) -> None:
 
 def lower_bounds(loop: Loop) -> list[expr.Polynomial]:
     """Where the loop's variable begins: at the greatest of these."""
-    return [expr.polynomial(ast.unparse(part)) for part in _parts(expr.parse(loop.init), "max")]
+    return list(_beginnings(loop.init))
+
+
+@lru_cache(maxsize=4096)
+def _beginnings(init: str) -> tuple[expr.Polynomial, ...]:
+    return tuple(expr.polynomial(ast.unparse(part)) for part in _parts(expr.parse(init), "max"))
 
 
 def upper_bounds(loop: Loop) -> list[expr.Polynomial]:
@@ -315,15 +321,20 @@ def upper_bounds(loop: Loop) -> list[expr.Polynomial]:
 
     Empty if the condition is of another form than ``i < n`` or a conjunction of such.
     """
-    found = []
-    for part in _conjuncts(expr.parse(loop.condition)):
+    return list(_ends(loop.condition, loop.indvar))
+
+
+@lru_cache(maxsize=4096)
+def _ends(condition: str, indvar: str) -> tuple[expr.Polynomial, ...]:
+    found: list[expr.Polynomial] = []
+    for part in _conjuncts(expr.parse(condition)):
         match part:
             case ast.Compare(left=ast.Name(id=name), ops=[ast.Lt()], comparators=[right]):
-                if name == loop.indvar:
+                if name == indvar:
                     found += [expr.polynomial(ast.unparse(end)) for end in _parts(right, "min")]
             case _:
-                return []
-    return found
+                return ()
+    return tuple(found)
 
 
 def _conjuncts(condition: ast.expr) -> list[ast.expr]:
