@@ -69,7 +69,7 @@ def test_a_permuted_product_is_served_by_its_neighbour(good):
     assert report.distance is not None
     assert 0 < report.distance < MAX_DISTANCE
     assert 1.1 < report.predicted_speedup < 20.0
-    assert report.recipe.startswith("interchange L0 L1\ntile L1 4\n")
+    assert "vectorize L0*" in report.recipe.splitlines(), "the loop over columns, wherever it is"
     assert report.loops == ("col", "row", "mid")
 
 

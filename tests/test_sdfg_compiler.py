@@ -14,7 +14,7 @@ from sdfg_kit import doubled, random
 from loopbook.errors import CompilerError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.compiler import DOCC_NAME, OLDEST, activate, find_compiler
+from loopbook.sdfg.compiler import DOCC_NAME, FLAGS, OLDEST, activate, find_compiler
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def test_the_environments_choice_is_taken(monkeypatch, tmp_path):
     monkeypatch.setenv("LOOPBOOK_CXX", str(path))
     assert activate().path == path
     done = subprocess.run([DOCC_NAME, "a b", "-c"], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["my-compiler", "a", "b", "-c"]
+    assert done.stdout.split() == ["my-compiler", *FLAGS.split(), "a", "b", "-c"]
 
 
 def test_activate_twice_changes_path_once():
@@ -109,7 +109,7 @@ def test_another_instruction_set_replaces_the_native_one(monkeypatch, tmp_path):
     activate()
     command = [DOCC_NAME, "-O3", "-march=native", "-mtune=native", "my file.cpp"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "my-compiler -O3 -march=x86-64-v2 my file.cpp"
+    assert done.stdout.strip() == f"my-compiler {FLAGS} -O3 -march=x86-64-v2 my file.cpp"
 
 
 def test_another_instruction_set_reaches_the_library(monkeypatch, tmp_path):

@@ -170,11 +170,11 @@ def _script(compiler: Compiler, march: str, quick: bool) -> str:
             "done\n"
         )
     if quick:
-        script += _QUICK.replace("CLANG FLAGS", f"{command} {_FLAGS}")
-    return script + f'exec {command} {_FLAGS} "$@"\n'
+        script += _QUICK.replace("CLANG FLAGS", f"{command} {FLAGS}")
+    return script + f'exec {command} {FLAGS} "$@"\n'
 
 
-_FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
+FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register
 tile has more. It then takes every store through a pointer for a change of the tile, and keeps the
 tile in memory. Where it only links, it would warn of what it has no use for."""
