@@ -163,12 +163,14 @@ class Table:
         gains: ``(n,)`` float64.
         families: each row's family.
         nests: each row's nest, machine and target, as one text.
+        examples: what each row is of; those whose steps cannot be read have none.
     """
 
     rows: np.ndarray
     gains: np.ndarray
     families: list[str]
     nests: list[str]
+    examples: list[Example]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -218,6 +220,7 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
         np.array([one.gain for one in kept]),
         [one.family for one in kept],
         [f"{one.fingerprint} {one.hardware} {one.target}" for one in kept],
+        kept,
     )
 
 

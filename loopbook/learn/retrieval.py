@@ -97,7 +97,7 @@ def judge(examples: Examples, method: Method) -> Retrieval:
         return retrieval(asked, far)
     runnable = asked.keep(lambda one: one.fits)
     table = tabulate(runnable, distance)
-    expected = dict(zip(map(id, runnable.examples), _speedups(method, table), strict=True))
+    expected = dict(zip(map(id, table.examples), _speedups(method, table), strict=True))
     # What cannot be applied is never served: it comes last.
     return retrieval(asked, [-expected.get(id(one), 0.0) for one in asked.examples])
 
