@@ -88,9 +88,10 @@ def test_torch_gives_the_same(encoder: Encoder, others: list[Nest]) -> None:
         np.testing.assert_allclose(ours, theirs.detach().numpy(), atol=1e-4)
 
 
-def test_permuted_and_renamed_product_is_nearest_to_the_product(
+def test_permuted_and_renamed_products_are_nearer_to_the_product_than_others(
     encoder: Encoder, others: list[Nest]
 ) -> None:
+    """Than nearly all: near is what the same recipes suit, which may be another kind of nest."""
     assert len(others) >= 10
     query = encoder.encode(nest_of(product()))
     rng = random.Random(2)
@@ -100,7 +101,7 @@ def test_permuted_and_renamed_product_is_nearest_to_the_product(
         variants.retyped(document_of(product())),
         variants.resized(document_of(product("ikj")), rng),
     ]
-    far = max(float(e.nest @ query.nest) for e in encoder.encode_many(others))
+    far = np.quantile([float(e.nest @ query.nest) for e in encoder.encode_many(others)], 0.95)
     for document in alike:
         found = encoder.encode(read_nests(document)[0])
         assert float(found.nest @ query.nest) > far

@@ -23,6 +23,7 @@ from loopbook.tuner import corpus
 from loopbook.tuner.corpus import Packed, load, pack, samples, summary
 from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.samples import MAX_MESSAGE, read_logs
+from loopbook.workloads import polybench
 
 HEADER = {
     "kernel": "gemm",
@@ -409,7 +410,7 @@ def test_the_corpus_in_the_repository_is_whole():
     table = load()
     assert table.num_rows >= 1000
     groups = summary(table)
-    assert len({group.kernel for group in groups}) == 30
+    assert {group.kernel for group in groups} >= set(polybench.names())
     assert {group.target for group in groups} == {"sequential", "openmp"}
     assert sum(path.stat().st_size for path in corpus.CORPUS.iterdir()) < 40e6
     for sample in samples(table.slice(0, 500)):
