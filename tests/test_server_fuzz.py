@@ -138,15 +138,16 @@ def test_too_many_loops_and_too_deep_ones_are_refused(docc):
 
 
 def test_bodies_that_are_too_large_are_refused_unread(docc, server):
-    answer = docc.post("/docc/transfertune_sdfg", content=b" " * 2_000_001)
-    assert answer.status_code == 413
+    # Whether the words arrive before the connection is closed is the network's choice.
+    with contextlib.suppress(httpx.TransportError):
+        answer = docc.post("/docc/transfertune_sdfg", content=b" " * 2_000_001)
+        assert answer.status_code == 413
 
     def endless() -> Iterator[bytes]:
         while True:
             yield b" " * 65536
 
     with server.client() as client, contextlib.suppress(httpx.TransportError):
-        # Whether the words arrive before the connection is closed is the network's choice.
         assert client.post("/docc/transfertune_sdfg", content=endless()).status_code == 413
 
 
