@@ -15,6 +15,7 @@
     │   ├── MemoryLimitError it wanted more memory than it may have
     │   └── WrongResultError its numbers differ from the unoptimised program's
     ├── BookError            the book cannot be opened, read or written
+    │   └── UnavailableError its database does not answer now, and may later
     ├── CorpusError          the corpus of measured candidates cannot be read or written
     ├── EncoderError         the encoder's weights are missing or do not fit
     ├── OverloadError        our server has more to do than it can
@@ -94,6 +95,10 @@ class WrongResultError(RunError):
 
 class BookError(LoopbookError):
     """The book cannot be opened, read or written."""
+
+
+class UnavailableError(BookError):
+    """The book's database does not answer now, and may later."""
 
 
 class CorpusError(LoopbookError):

@@ -7,22 +7,48 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy.exc import SQLAlchemyError
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from loopbook.errors import BookError
+from loopbook.errors import BookError, UnavailableError
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
-    """Turn database errors into BookError, with one line that says what to do."""
+def explained(name: str, engine: sa.Engine | None = None) -> Iterator[None]:
+    """Turn database errors into BookError, with one line that says what to do.
+
+    Args:
+        engine: its driver's own errors are turned too: SQLAlchemy does not wrap those that come
+            while it sets a connection up or takes it back.
+
+    Raises:
+        UnavailableError: the database is gone, does not take connections, or ended this one.
+    """
+    driver = sqlite3.Error if engine is None else engine.dialect.loaded_dbapi.Error
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error) as error:
-        cause = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise BookError(f"book {name}: {_advice(cause)}") from error
+    except (SQLAlchemyError, sqlite3.Error, driver) as error:
+        lines = str(getattr(error, "orig", None) or error).splitlines()
+        cause = lines[0] if lines else type(error).__name__
+        kind = UnavailableError if _is_passing(error, engine) else BookError
+        raise kind(f"book {name}: {_advice(cause)}") from error
     except UnicodeDecodeError as error:
         # What is stored as text is no text any more; SQLite hands it over unchecked.
         raise BookError(f"book {name}: {_advice('database disk image is malformed')}") from error
+
+
+def _is_passing(error: Exception, engine: sa.Engine | None) -> bool:
+    """Whether the same may work later. SQLite says of a damaged file that it does not operate; a
+    server's driver says so of its connection to the server only."""
+    if isinstance(error, PoolTimeoutError):
+        return True
+    if engine is None or engine.dialect.name == "sqlite":
+        return any(sign in str(error).lower() for sign in ("locked", "busy"))
+    own = engine.dialect.loaded_dbapi
+    lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    kinds = (OperationalError, InterfaceError, own.OperationalError, own.InterfaceError)
+    return lost or isinstance(error, kinds)
 
 
 def _advice(cause: str) -> str:

@@ -22,6 +22,12 @@ from loopbook.recipes import schema
 from loopbook.recipes._faults import explained, explained_os
 from loopbook.recipes.sqlite_file import Hold, create_file, log_size, sqlite_engine
 
+_LIBPQ = ("postgresql+psycopg", "postgresql+psycopg2")
+
+_PATIENCE = {"connect_timeout": 10, "tcp_user_timeout": 20_000}
+"""Seconds to wait for a connection, and milliseconds for a server that falls silent; libpq by
+itself waits for ever, and a quarter of an hour. A URL may say otherwise."""
+
 WRITE = {"loopbook_write": True}
 """Execution options of a connection that is going to write."""
 
@@ -55,7 +61,7 @@ class Database:
         """A transaction that sees one state of the book throughout."""
         self._check_open()
         with (
-            explained(self.name),
+            explained(self.name, self.engine),
             self.engine.connect().execution_options(**self._snapshot) as connection,
             connection.begin(),
         ):
@@ -73,7 +79,7 @@ class Database:
         if self.readonly:
             raise BookError(f"book {self.name} is read-only: open another one to write to")
         with (
-            explained(self.name),
+            explained(self.name, self.engine),
             self.engine.connect().execution_options(**WRITE) as connection,
             connection.begin(),
         ):
@@ -103,7 +109,10 @@ def open_database(location: str | Path, *, readonly: bool, busy_s: float) -> Dat
 
 def _open_url(url: str, readonly: bool) -> Database:
     try:
-        engine = sa.create_engine(with_driver(url), pool_pre_ping=True)
+        target = sa.make_url(with_driver(url))
+        patience = {name: _PATIENCE[name] for name in _PATIENCE.keys() - target.query.keys()}
+        arguments = patience if target.drivername in _LIBPQ else {}
+        engine = sa.create_engine(target, pool_pre_ping=True, connect_args=arguments)
     except ModuleNotFoundError as error:
         advice = "install it with 'pip install loopbook[server]'"
         raise BookError(f"book URL can't be used: it needs {error.name}; {advice}") from None
@@ -126,7 +135,7 @@ def with_driver(url: str) -> str:
 def _create_once(database: Database) -> None:
     """Make the tables where there are none yet; of several processes that do so at once, one
     wins and the others find its tables."""
-    with explained(database.name):
+    with explained(database.name, database.engine):
         for last in (False, True):
             try:
                 with database.engine.begin() as connection:
@@ -165,7 +174,7 @@ def _open_file(path: Path, readonly: bool, busy_s: float) -> Database:
 
 def _use_log(database: Database) -> None:
     """Switch to a write-ahead log, so that readers and the one writer don't wait for each other."""
-    with explained(database.name):
+    with explained(database.name, database.engine):
         connection = database.engine.raw_connection()
         try:
             connection.cursor().execute("PRAGMA journal_mode=WAL")
@@ -180,7 +189,7 @@ def _use_log(database: Database) -> None:
 def _check_version(database: Database) -> None:
     """Refuse a newer book, upgrade an older one."""
     try:
-        with explained(database.name), database.engine.begin() as connection:
+        with explained(database.name, database.engine), database.engine.begin() as connection:
             found = schema.version(connection)
         if found <= 0:
             raise BookError(f"{database.name} is not a loopbook book")

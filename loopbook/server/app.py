@@ -11,9 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from loopbook.errors import BookError, DeadlineError, LoopbookError, OverloadError
+from loopbook.errors import LoopbookError
 from loopbook.server import routes_docc, routes_v1
 from loopbook.server.access import service_of
+from loopbook.server.failures import cause_of, headers_of, status_of
 from loopbook.server.guard import Guard
 from loopbook.server.metrics import Metrics
 from loopbook.server.service import Service
@@ -91,12 +92,9 @@ async def _invalid(_: Request, error: Exception) -> Response:
 
 
 async def _failure(request: Request, error: Exception) -> Response:
-    metrics = service_of(request).metrics
-    if isinstance(error, (OverloadError, BookError, DeadlineError)):
-        metrics.refused.labels("deadline" if isinstance(error, DeadlineError) else "overload").inc()
-        return _said(str(error), 503, {"Retry-After": "1"})
-    metrics.refused.labels("crash").inc()
-    return _said(str(error), 422)
+    service_of(request).metrics.refused.labels(cause_of(error)).inc()
+    status = status_of(error)
+    return _said(str(error), status, headers_of(status))
 
 
 def _said(words: str, status: int, headers: dict[str, str] | None = None) -> Response:

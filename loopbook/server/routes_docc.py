@@ -6,18 +6,47 @@ time-out of its own, so that every answer is given within the deadline.
 
 from __future__ import annotations
 
+import logging
 import uuid
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
-from loopbook.errors import BookError, DeadlineError, LoopbookError, OverloadError
+from loopbook.errors import LoopbookError
 from loopbook.server.access import Caller, caller, service_of
+from loopbook.server.failures import cause_of, headers_of, status_of, words_of
 from loopbook.server.protocol import error_answer, session_answer
 from loopbook.server.service import until
 
-router = APIRouter(prefix="/docc", tags=["docc"])
+log = logging.getLogger("loopbook.server")
+
+
+class DoccRoute(APIRoute):
+    """A route whose every failure, that of looking at the token included, is docc's ``error``."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def told(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except (HTTPException, RequestValidationError):
+                raise  # a refusal, which has a status of its own
+            except Exception as error:
+                if not isinstance(error, LoopbookError):
+                    log.exception("%s", request.url.path)
+                service_of(request).metrics.refused.labels(cause_of(error)).inc()
+                return _json(error_answer(words_of(error)), status_of(error, docc=True))
+
+        return told
+
+
+router = APIRouter(prefix="/docc", tags=["docc"], route_class=DoccRoute)
 
 MayLookUp = Annotated[Caller, Depends(caller("lookup"))]
 
@@ -71,21 +100,9 @@ async def transfertune_session(_: MayLookUp) -> Response:
 
 async def _tuned(request: Request, job: str) -> Response:
     service = service_of(request)
-    limit = until(service.settings)
-    try:
-        reply = await service.answer(job, await request.body(), limit)
-    except (OverloadError, BookError) as error:
-        service.metrics.refused.labels("overload").inc()
-        return _json(error_answer(str(error)), 503)
-    except DeadlineError as error:
-        service.metrics.refused.labels("deadline").inc()
-        return _json(error_answer(str(error)))
-    except LoopbookError as error:
-        service.metrics.refused.labels("crash").inc()
-        return _json(error_answer(str(error)))
+    reply = await service.answer(job, await request.body(), until(service.settings))
     return _json(reply.body, int(reply.told["status"]))
 
 
 def _json(body: bytes, status: int = 200) -> Response:
-    headers = {"Retry-After": "1"} if status == 503 else None
-    return Response(body, status, headers, media_type="application/json")
+    return Response(body, status, headers_of(status), media_type="application/json")

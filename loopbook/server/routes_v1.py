@@ -15,6 +15,7 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import HEADER, line
 from loopbook.recipes.record import Record
 from loopbook.server.access import Caller, caller, service_of
+from loopbook.server.failures import headers_of
 from loopbook.server.quarantine import KNOWN
 from loopbook.server.service import until
 
@@ -131,7 +132,8 @@ async def contribute(
     checked = await _worked(request, "check", given.model_dump())
     told = json.loads(bytes(checked.body))
     if checked.status_code != 200:
-        raise HTTPException(checked.status_code, told["error"])
+        headers = headers_of(checked.status_code)
+        raise HTTPException(checked.status_code, told["error"], headers)
     embedding = Embedding.from_json(told["embedding"])
     one = Record.from_json(given.record)
     outcome = await service.ask(service.quarantine.receive, one, embedding, caller.id)
@@ -232,4 +234,5 @@ async def _worked(request: Request, job: str, question: dict[str, Any]) -> Respo
     service = service_of(request)
     body = json.dumps(question).encode()
     reply = await service.answer(job, body, until(service.settings))
-    return Response(reply.body, int(reply.told["status"]), media_type="application/json")
+    status = int(reply.told["status"])
+    return Response(reply.body, status, headers_of(status), media_type="application/json")

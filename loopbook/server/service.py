@@ -82,7 +82,7 @@ class Service:
                     await task
         await self.pool.close()
         with contextlib.suppress(LoopbookError):
-            await asyncio.to_thread(self._write_misses)
+            await self._write_misses()
         for layer in self._layers:
             layer.close()
         self._database.close()
@@ -102,6 +102,8 @@ class Service:
         reply = await self.pool.run(job, body, until)
         if job in REPEATED and reply.told["good"]:
             self.answers.put(key, reply.body, stamp)
+        if reply.told["fault"]:
+            log.error("%s: %s", job, reply.told["fault"])
         for tier, count in reply.told["tiers"].items():
             self.metrics.nests.labels(tier).inc(count)
         for target, missed in reply.told["missed"].items():
@@ -134,11 +136,19 @@ class Service:
             if len(self._misses) < MOST_MISSES or (fingerprint, target) in self._misses:
                 self._misses[fingerprint, target] += 1
 
-    def _write_misses(self) -> None:
+    async def _write_misses(self) -> None:
         misses, self._misses = self._misses, Counter()
-        hardware = self.settings.hardware
-        for (fingerprint, target), count in misses.items():
-            self.book.note_miss(fingerprint, target, hardware.key if hardware else "", count=count)
+        try:
+            await asyncio.to_thread(self._write, misses)
+        finally:
+            self._misses.update(misses)  # those that could not be written wait for the next time
+
+    def _write(self, misses: Counter[tuple[str, str]]) -> None:
+        """Write misses down, and forget each that is written."""
+        key = self.settings.hardware.key if self.settings.hardware else ""
+        for (fingerprint, target), count in list(misses.items()):
+            self.book.note_miss(fingerprint, target, key, count=count)
+            del misses[fingerprint, target]
 
     async def _tick(self) -> None:
         while True:
@@ -147,7 +157,7 @@ class Service:
                 await self.pool.watch()
                 await self._look()
                 if self._misses:
-                    await asyncio.to_thread(self._write_misses)
+                    await self._write_misses()
             except LoopbookError as error:
                 self.reachable = False
                 log.warning("%s", error)

@@ -7,6 +7,7 @@ was done. Nothing here knows HTTP, and nothing that a client sends is run.
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from loopbook.sdfg import build, program
 from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.nest import Nest
 from loopbook.server import document
+from loopbook.server.failures import DOCC, status_of, words_of
 from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
 from loopbook.server.settings import Settings
 
@@ -44,6 +46,7 @@ class Answer:
         missed: fingerprints of nests that the book has nothing for, by target.
         good: the same question may be given the same answer until the book changes.
         status: of the HTTP response.
+        fault: what the log is told about an error that nobody expected.
     """
 
     body: bytes
@@ -51,6 +54,7 @@ class Answer:
     missed: dict[str, list[str]] = field(default_factory=dict)
     good: bool = True
     status: int = 200
+    fault: str = ""
 
 
 class ServedShelf(Shelf):
@@ -86,10 +90,12 @@ class Work:
             self._shelf.forget()
         try:
             return self._jobs[job](document.read_json(body, self._settings.limits))
-        except (LoopbookError, RecursionError) as error:
-            words = str(error) or type(error).__name__
-            status = 422 if isinstance(error, (InputError, RecursionError)) else 500
-            return Answer(error_answer(words), good=False, status=status)
+        except Exception as error:
+            answer = Answer(error_answer(words_of(error)), good=False)
+            answer.status = status_of(error, docc=job in DOCC)
+            if not isinstance(error, (LoopbookError, RecursionError)):
+                answer.fault = traceback.format_exc()
+            return answer
 
     # -- docc's protocol ------------------------------------------------------------------------
 

@@ -133,6 +133,7 @@ def _serve(pipe: Connection, settings: Settings) -> None:
                 "missed": answer.missed,
                 "good": answer.good,
                 "status": answer.status,
+                "fault": answer.fault,
                 "seconds": time.perf_counter() - begun,
             }
             pipe.send_bytes(json.dumps(told).encode())
