@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,22 @@ class Served:
     def client(self, secret: str | None = None, scheme: str = "Token") -> httpx.Client:
         headers = {} if secret is None else {"Authorization": f"{scheme} {secret}"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=SECONDS)
+
+    def listens(self) -> bool:
+        """Whether it still takes connections."""
+        name, _, port = self.url.rpartition("//")[2].partition(":")
+        try:
+            socket.create_connection((name, int(port)), SECONDS).close()
+        except ConnectionError:
+            return False
+        return True
+
+    def figure(self, name: str) -> float:
+        """The sum of a figure over its labels, as ``/metrics`` tells it."""
+        with self.client() as client:
+            text = client.get("/metrics").text
+        found = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE)
+        return sum(map(float, found))
 
     def workers(self) -> list[int]:
         """Process ids of its workers."""

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 from cli_kit import Answer, surroundings
-from tuner_kit import marked, wait_until
+from tuner_kit import marked
+from wait_kit import wait_until
 
 from loopbook.recipes.book import Book
 

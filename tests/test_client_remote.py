@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 from cli_kit import make_shell
 from client_kit import SIMPLE, blocked, encoder, fill, nests_of, product, record, stencil, text_of
-from server_kit import Served, product_store, serving, token
+from server_kit import Served, token
 
 import loopbook
 from loopbook.client.plan import make_plan
@@ -31,16 +31,7 @@ QUICK = Policy(timeout=2.0, attempts=3, first_wait=0.01, longest_wait=0.02)
 NOWHERE = "http://127.0.0.1:9"
 
 
-@pytest.fixture(scope="module")
-def store() -> Iterator[str]:
-    with product_store() as path:
-        yield path
-
-
-@pytest.fixture(scope="module")
-def server(store: str) -> Iterator[Served]:
-    with serving(store, "--workers", 1, "--deadline", 60) as one:
-        yield one
+pytest_plugins = ["server_fixtures"]
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sdfg_kit import children
+from wait_kit import wait_until
 
 from loopbook.errors import (
     CompilerError,
@@ -90,13 +91,6 @@ def state(pid: int) -> str:
     except (FileNotFoundError, ProcessLookupError):
         return ""
     return "" if letter == "Z" else letter
-
-
-def wait_until(true: Any, seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(true())
 
 
 def test_one_child_does_job_after_job(worker):
@@ -221,7 +215,8 @@ ORPHANS = """
 import os, signal, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_sdfg_worker import do, wait_until
+from test_sdfg_worker import do
+from wait_kit import wait_until
 from loopbook.sdfg.worker import Worker
 workers = [Worker(do) for _ in range(2)]
 for worker, path in zip(workers, sys.argv[2:4]):

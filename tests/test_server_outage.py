@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import sqlalchemy as sa
 from client_kit import SIMPLE, encoder, nests_of, product, record
 from fastapi import APIRouter, Depends, FastAPI
 from server_kit import Served, sent, serving, token
+from wait_kit import wait_until
 
 from loopbook.errors import DeadlineError, UnavailableError
 from loopbook.recipes import Book
@@ -79,16 +81,14 @@ class Callers:
 
 def works_again(server: Served, secret: str) -> bool:
     """Whether a program is tuned within a minute."""
-    until = time.monotonic() + 60
+    numbers = itertools.count()
     with server.client(secret) as client:
-        number = 0
-        while time.monotonic() < until:
-            number += 1
-            body = sent(product, again=number)
-            if "results" in client.post("/docc/transfertune_sdfg", content=body).json():
-                return True
-            time.sleep(0.1)
-    return False
+        path = "/docc/transfertune_sdfg"
+        return wait_until(
+            lambda: (
+                "results" in client.post(path, content=sent(product, again=next(numbers))).json()
+            )
+        )
 
 
 @pytest.mark.parametrize("rudely", [False, True])

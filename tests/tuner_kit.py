@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,14 +80,6 @@ def marked(mark: str) -> list[int]:
         if mark.encode() in environment:
             found.append(process.pid)
     return found
-
-
-def wait_until(true: Callable[[], object], seconds: float = 10.0) -> bool:
-    """Whether it became true in time."""
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.02)
-    return bool(true())
 
 
 def bad_library(text: str, folder: Path, body: str) -> Path:

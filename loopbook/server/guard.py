@@ -6,6 +6,7 @@ A body has to arrive whole, within its time and its size, before anything looks 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import time
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from loopbook.server.metrics import Metrics
 
 log = logging.getLogger("loopbook.server")
+
+LINGER_S = 5.0
+LINGER_BYTES = 64 << 20
+"""How long, and how much, a client may go on sending after it has been refused."""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -34,6 +39,17 @@ class Refused(Exception):
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
         self.status = status
+
+
+class TooLarge(Refused):
+    """The body has more bytes than it may have.
+
+    Args:
+        most: how many it may.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__(413, f"the body has more than {most} bytes")
 
 
 class Guard:
@@ -64,6 +80,8 @@ class Guard:
         try:
             body = await self._body(scope, receive)
             await self._app(scope, _given(body, receive), counted)
+        except TooLarge as refusal:
+            await _say_to_sender(counted, receive, refusal.status, str(refusal))
         except Refused as refusal:
             await _say(counted, refusal.status, str(refusal))
         except Exception:
@@ -81,7 +99,7 @@ class Guard:
         most = self._limits.body_bytes
         for name, value in scope["headers"]:
             if name == b"content-length" and (not value.isdigit() or int(value[:20]) > most):
-                raise Refused(413, f"the body has more than {most} bytes")
+                raise TooLarge(most)
         parts: list[bytes] = []
         size = 0
         try:
@@ -93,7 +111,7 @@ class Guard:
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > most:
-                        raise Refused(413, f"the body has more than {most} bytes")
+                        raise TooLarge(most)
                     if not message.get("more_body"):
                         return b"".join(parts)
         except TimeoutError:
@@ -116,8 +134,28 @@ def _given(body: bytes, receive: Receive) -> Receive:
 
 
 async def _say(send: Send, status: int, words: str) -> None:
-    body = json.dumps({"error": words}).encode()
+    await send(_head(status, body := json.dumps({"error": words}).encode()))
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _say_to_sender(send: Send, receive: Receive, status: int, words: str) -> None:
+    """Answer a client that is still sending. To close a connection on which more has come than was
+    read resets it, and the client may lose the answer with it: so what it sends is read for a
+    while, and thrown away."""
+    await send(_head(status, body := json.dumps({"error": words}).encode()))
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    left = LINGER_BYTES
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while left > 0:
+                message = await receive()
+                if message["type"] == "http.disconnect" or not message.get("more_body"):
+                    break
+                left -= len(message.get("body", b""))
+    await send({"type": "http.response.body"})
+
+
+def _head(status: int, body: bytes) -> Message:
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
     headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    return {"type": "http.response.start", "status": status, "headers": headers}

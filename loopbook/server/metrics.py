@@ -36,6 +36,7 @@ class Metrics:
         )
         self.repeated = Counter("loopbook_answers_repeated", "Answers given again", registry=own)
         self.waiting = Gauge("loopbook_waiting", "Requests that wait for a worker", registry=own)
+        self.busy = Gauge("loopbook_busy", "Workers that have a job", registry=own)
         self.workers = Gauge("loopbook_workers", "Worker processes alive", registry=own)
         self.records = Gauge("loopbook_records", "Records in the book served", registry=own)
         self.contributed = Counter(

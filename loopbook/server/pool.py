@@ -37,6 +37,7 @@ class Pool:
     Attributes:
         replaced: how many workers were, by cause: "crash", "hang", "growth", "age".
         waiting: jobs that have no worker yet.
+        busy: jobs that have one.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -48,6 +49,7 @@ class Pool:
         self._closed = False
         self.replaced: Counter[str] = Counter()
         self.waiting = 0
+        self.busy = 0
 
     async def start(self) -> None:
         """Start all workers.
@@ -132,6 +134,7 @@ class Pool:
             worker.kill()
 
         timer = asyncio.get_running_loop().call_later(max(0.0, until - time.monotonic()), end)
+        self.busy += 1
         try:
             return Reply(*await self._in_thread(worker.ask, job, body))
         except Died:
@@ -141,6 +144,7 @@ class Pool:
             raise
         finally:
             timer.cancel()
+            self.busy -= 1
             self._put_back(worker, lost)
 
     def _put_back(self, worker: WorkerProcess, lost: str = "") -> None:

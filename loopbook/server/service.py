@@ -180,6 +180,7 @@ class Service:
     def gauge(self) -> None:
         """Bring the figures up to date that nobody counts."""
         self.metrics.waiting.set(self.pool.waiting)
+        self.metrics.busy.set(self.pool.busy)
         self.metrics.workers.set(self.pool.alive)
 
 

@@ -1,0 +1,21 @@
+"""Waiting for what comes in its own time, on a machine that may be slow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def wait_until(true: Callable[[], T], seconds: float = 60.0) -> T:
+    """Ask again and again until the answer is yes; the last answer.
+
+    Args:
+        seconds: after which to give up. A test that passes never waits so long.
+    """
+    until = time.monotonic() + seconds
+    while not (answer := true()) and time.monotonic() < until:
+        time.sleep(0.05)
+    return answer
