@@ -20,7 +20,7 @@ import loopbook
 from loopbook.client.plan import make_plan
 from loopbook.client.remote import layer
 from loopbook.client.remote.cache import AnswerCache
-from loopbook.client.remote.calls import Policy
+from loopbook.client.remote.flows import Policy
 from loopbook.client.remote.layer import RemoteBook
 from loopbook.client.remote.transfer import pull, push
 from loopbook.client.shelf import Shelf, open_shelf

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 from client_kit import SIMPLE, nests_of, product, product_permuted, record, shelf, text_of
+from packed_kit import MICRO, packed
 
 from loopbook.client.hardware import MARCH_ISA
 from loopbook.client.plan import build_plan, make_plan
@@ -16,24 +17,7 @@ from loopbook.sdfg.run import Binding
 
 WIDE = HardwareProfile(isa="avx512", vector_bits=512, l1d_bytes=32 << 10, l2_bytes=1 << 20)
 
-PACKED = """serial L2
-tile L0 6
-tile L1 32
-tile L2 64
-interchange L0 L1.tile
-interchange L1 L2.tile
-interchange L1 L2
-interchange L0.tile L1.tile
-interchange L0 L2.tile
-interchange L0 L2
-interchange L0.tile L2.tile
-stage L0.tile A1 in
-stage L2 A2 out
-pad L1
-peel L0
-vectorize L1*
-unroll L0*
-"""
+PACKED = "serial L2\n" + packed(6, 32, 64) + MICRO
 
 
 @pytest.mark.parametrize("march", ["x86-64-v2", "x86-64-v3"])

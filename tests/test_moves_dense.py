@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from packed_kit import MICRO, ORDER, packed
 from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
 
 from loopbook.errors import IllegalStepError
@@ -12,17 +13,7 @@ from loopbook.moves import Surroundings
 from loopbook.moves.chains import chains
 from loopbook.moves.registers import MICRO_TILES, packed_tiles
 
-ORDER = """
-interchange L0 L1.tile
-interchange L1 L2.tile
-interchange L1 L2
-interchange L0.tile L1.tile
-interchange L0 L2.tile
-interchange L0 L2
-interchange L0.tile L2.tile
-"""
-PACKED = f"serial L2\ntile L0 4\ntile L1 8\ntile L2 16{ORDER}stage L0.tile A1 in\nstage L2 A2 out\n"
-MICRO = "pad L1\npeel L0\nvectorize L1*\nunroll L0*"
+PACKED = "serial L2\n" + packed(4, 8, 16)
 SIZES = [matmul_args(m, n, k) for m, n, k in ((9, 10, 11), (5, 17, 33), (16, 8, 32), (3, 31, 2))]
 
 
@@ -51,7 +42,7 @@ def test_padded_tiles_are_right_for_every_size(tmp_path):
 
 
 def test_padded_tiles_are_right_with_threads(tmp_path):
-    check_recipe(matmul, SIZES, steps(PACKED + MICRO + "\nparallel L1.tile"), tmp_path, "openmp")
+    check_recipe(matmul, SIZES, steps(PACKED + MICRO + "parallel L1.tile"), tmp_path, "openmp")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +52,7 @@ def test_padded_tiles_are_right_with_threads(tmp_path):
         ("tile L1 8", "pad L1.tile", "no bound but its tile's"),
         ("tile L1 8", "pad L1", "no local buffer"),
         (
-            f"serial L2\ntile L0 4\ntile L1 8\ntile L2 16{ORDER}stage L2 A2 out",
+            f"serial L2\ntile L0 4\ntile L1 8\ntile L2 16\n{ORDER}stage L2 A2 out",
             "pad L1",
             "no local buffer",
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from packed_kit import MICRO, packed
 from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
 from test_moves_stencil import FIELDS, GRIDS, SQUARES, driven, heat, seidel
 
@@ -78,32 +79,16 @@ def test_there_are_time_tiles_for_every_thread():
     assert all(args[1:3] == (3, 2) for args in tiles)
 
 
-PACKED = """\
-tile L0 4
-tile L1 16
-tile L2 64
-interchange L0 L1.tile
-interchange L1 L2.tile
-interchange L1 L2
-interchange L0.tile L1.tile
-interchange L0 L2.tile
-interchange L0 L2
-interchange L0.tile L2.tile
-stage L0.tile A1 in
-stage L2 A2 out
-pad L1
-peel L0
-vectorize L1*
-unroll L0*"""
+PACKED = packed(4, 16, 64) + MICRO
 
 
 def test_packed_tiles_are_buffered_for_threads(tmp_path):
     """docc refuses threads around what it has staged; what is buffered runs in them."""
     recipes = [Recipe(tuple(steps)) for steps in threaded(Recipe.parse(PACKED).steps, 2)]
     wanted = PACKED.replace("stage L0.tile A1 in", "buffer L0.tile L2 L1")
-    wanted = wanted.replace("stage L2 A2 out", "buffer L2 L0 L1") + "\nparallel L1.tile\nsingle"
+    wanted = wanted.replace("stage L2 A2 out", "buffer L2 L0 L1") + "parallel L1.tile\nsingle"
     assert Recipe.parse(wanted) in recipes
-    assert Recipe.parse(PACKED + "\nparallel L1.tile\nsingle") in recipes
+    assert Recipe.parse(PACKED + "parallel L1.tile\nsingle") in recipes
     sizes = [matmul_args(9, 37, 70), matmul_args(4, 16, 64), matmul_args(5, 17, 3)]
     check_recipe(matmul, sizes, steps(wanted), tmp_path, "openmp")
 

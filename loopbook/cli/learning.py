@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from loopbook.cli import options
+from loopbook.cli.bars import bars
 from loopbook.errors import InputError
 
 if TYPE_CHECKING:
@@ -100,25 +101,12 @@ def train(
 @contextmanager
 def stages(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
     """A bar for the stage that training is in."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    console = Console(stderr=True)
-    with Bars(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        disable=hidden or not console.is_terminal,
-        redirect_stdout=False,
-    ) as bars:
-        bar = bars.add_task("", total=None)
+    with bars(hidden=hidden, elapsed=True) as shown:
+        bar = shown.add_task("", total=None)
 
         def tell(state: Progress) -> None:
             loss = "" if state.loss is None else f" loss {state.loss:.3f}"
-            bars.update(
+            shown.update(
                 bar,
                 completed=state.done,
                 total=state.total,

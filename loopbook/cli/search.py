@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from loopbook.cli import options
+from loopbook.cli.bars import bars, say
 from loopbook.cli.source import load_source
 from loopbook.errors import BookError, InputError, LoopbookError
 
@@ -291,34 +291,10 @@ class _Bars:
             gains = [f"{preset} {gain:.2f}×" for preset, gain in result.tuned.speedups.items()]
             outcome = ", ".join(gains)
         name = f"{result.job.subject.name} {result.job.target}"
-        line = f"{name:<28} {outcome}"
-        if self._progress.disable or not sys.stdout.isatty():
-            print(line, flush=True)
-        else:
-            self._progress.console.print(line, highlight=False)  # above the bars
+        say(self._progress, f"{name:<28} {outcome}")
 
 
 @contextmanager
 def _bars(jobs: int, *, hidden: bool) -> Iterator[_Bars]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=hidden or not console.is_terminal,
-        redirect_stdout=False,  # what is printed there is no part of the bars
-    ) as progress:
+    with bars(hidden=hidden, elapsed=True, remaining=True) as progress:
         yield _Bars(progress, jobs)

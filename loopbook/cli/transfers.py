@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from loopbook.cli import options
+from loopbook.cli.bars import bars, say
 from loopbook.errors import BookError, InputError
 
 if TYPE_CHECKING:
@@ -156,26 +156,8 @@ def _told(done: Done) -> dict[str, Any]:
 @contextmanager
 def _bar(programs: int, *, hidden: bool) -> Iterator[Any]:
     """What shows a `Done`: a bar with the time left on a terminal, else a line for each."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
     begun, pairs = time.monotonic(), 0
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=hidden or not console.is_terminal,
-        redirect_stdout=False,
-    ) as progress:
+    with bars(hidden=hidden, remaining=True) as progress:
         bar = progress.add_task("programs", total=programs)
 
         def tell(done: Done) -> None:
@@ -185,11 +167,7 @@ def _bar(programs: int, *, hidden: bool) -> Iterator[Any]:
             progress.update(bar, advance=1, description=f"{pairs} pairs, {rate:.0f} a minute")
             counts = _counts(Counter(pair.outcome for pair in done.pairs))
             outcome = done.error or ("measured already" if done.skipped else counts)
-            line = f"{done.job.subject.name:<50} {len(done.pairs):>5} {outcome}"
-            if progress.disable or not sys.stdout.isatty():
-                print(line, flush=True)
-            else:
-                progress.console.print(line, highlight=False)
+            say(progress, f"{done.job.subject.name:<50} {len(done.pairs):>5} {outcome}")
 
         yield tell
 

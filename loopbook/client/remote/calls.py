@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import random
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import httpx
@@ -15,14 +12,10 @@ from loopbook.client.shelf import SERVER_VARIABLE
 from loopbook.errors import AccessError, InputError, OfflineError, RemoteError
 from loopbook.recipes.book import Neighbour
 from loopbook.recipes.embedding import Embedding
-from loopbook.recipes.exchange import HEADER
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
 
 TOKEN_VARIABLES = ("LOOPBOOK_TOKEN", "DOCC_ACCESS_TOKEN")
-
-MAX_ANSWER = 128 << 20
-"""Bytes of an answer that are read."""
 
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same may be asked again."""
@@ -35,22 +28,6 @@ class Call(NamedTuple):
     path: str
     body: Any = None
     query: dict[str, str] | None = None
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How patient to be.
-
-    Attributes:
-        timeout: seconds for connecting, and between two pieces of an answer.
-        attempts: how often to ask in all.
-        first_wait, longest_wait: seconds between attempts; doubled each time.
-    """
-
-    timeout: float = 10.0
-    attempts: int = 4
-    first_wait: float = 0.25
-    longest_wait: float = 8.0
 
 
 def server_address(url: str | None) -> str:
@@ -80,44 +57,6 @@ def access_headers(token: str | None) -> dict[str, str]:
     if not found.isascii() or not found.isprintable():
         raise InputError("the token holds characters that no token has")
     return {"Authorization": f"Token {found}"}
-
-
-class Attempts:
-    """Counts attempts at one call, and says how long to wait before the next."""
-
-    def __init__(self, policy: Policy, url: str) -> None:
-        self._policy = policy
-        self._url = url
-        self._done = 0
-
-    def failed(self, error: Exception) -> float:
-        """Seconds to wait after an attempt that got no answer.
-
-        Raises:
-            OfflineError: that was the last.
-        """
-        self._done += 1
-        if self._done >= self._policy.attempts:
-            late = isinstance(error, httpx.TimeoutException)
-            what = "does not answer in time" if late else "cannot be reached"
-            cause = "" if late else f": {error}"
-            raise OfflineError(f"the server {self._url} {what}{cause}") from None
-        return self._wait(None)
-
-    def answered(self, response: httpx.Response) -> float | None:
-        """Seconds to wait before asking again; None if the answer stands."""
-        self._done += 1
-        if response.status_code not in AGAIN or self._done >= self._policy.attempts:
-            return None
-        return self._wait(response.headers.get("retry-after"))
-
-    def _wait(self, told: str | None) -> float:
-        policy = self._policy
-        wait = min(policy.longest_wait, policy.first_wait * 2 ** (self._done - 1))
-        if told is not None and told.isdigit():
-            wait = max(wait, min(float(told), policy.longest_wait))
-        # Clients that failed together must not come back together.
-        return wait * random.uniform(0.5, 1.5)
 
 
 def check_status(response: httpx.Response, url: str) -> None:
@@ -211,47 +150,3 @@ def export_call(after: str, target: str | None) -> Call:
     """The book behind a record's id."""
     query = {"after": after} | ({} if target is None else {"target": target})
     return Call("GET", "/v1/export", None, query)
-
-
-class Lines:
-    """Cuts the pieces of an export into records.
-
-    A stream that ends within a line has been cut off: what was whole before it counts.
-    """
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._rest = b""
-        self._begun = False
-
-    def feed(self, piece: bytes) -> Iterator[tuple[Record, list[Embedding]]]:
-        """The records that are complete with this piece.
-
-        Raises:
-            RemoteError: it is no export, or a record in it is damaged.
-        """
-        *whole, self._rest = (self._rest + piece).split(b"\n")
-        if len(self._rest) > MAX_ANSWER:
-            raise RemoteError(f"the server {self._url} sends a line without an end")
-        for line in whole:
-            try:
-                told = json.loads(line)
-                if not self._begun:
-                    if told != HEADER:
-                        raise InputError("it does not begin as one")
-                    self._begun = True
-                    continue
-                record = Record.from_json(told["record"])
-                vectors = [Embedding.from_json(one) for one in told["embeddings"]]
-            except (InputError, ValueError, KeyError, TypeError, RecursionError) as error:
-                raise RemoteError(f"the export of {self._url} is damaged: {error}") from None
-            yield record, vectors
-
-    def end(self) -> None:
-        """Check that nothing is missing.
-
-        Raises:
-            RemoteError: the stream ended before its first line or within one.
-        """
-        if self._rest or not self._begun:
-            raise RemoteError(f"the export of {self._url} is cut short")

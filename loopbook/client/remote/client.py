@@ -10,13 +10,12 @@ from typing import Any
 import httpx
 
 from loopbook.client.remote import calls
-from loopbook.client.remote.calls import Attempts, Call, Lines, Policy
+from loopbook.client.remote.calls import Call
+from loopbook.client.remote.flows import Came, Export, Item, Policy, asking
 from loopbook.recipes.book import Neighbour
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
-
-Item = tuple[Record, list[Embedding]]
 
 
 class Client:
@@ -44,12 +43,7 @@ class Client:
     ) -> None:
         self.url = calls.server_address(url)
         self._policy = policy or Policy()
-        self._http = httpx.Client(
-            base_url=self.url,
-            headers=calls.access_headers(token),
-            timeout=self._policy.timeout,
-            verify=verify,
-        )
+        self._http = httpx.Client(**_options(self.url, token, self._policy, verify))
 
     def __enter__(self) -> Client:
         return self
@@ -99,43 +93,40 @@ class Client:
         Args:
             after: an id; only records behind it.
         """
-        attempts = Attempts(self._policy, self.url)
+        export = Export(after, target, self._policy, self.url)
         while True:
-            call = calls.export_call(after, target)
+            call = export.call
             try:
                 with self._http.stream(call.method, call.path, params=call.query) as response:
-                    wait = attempts.answered(response)
+                    if response.status_code != 200:
+                        response.read()
+                    wait = export.begun(response)
                     if wait is None:
-                        if response.status_code != 200:
-                            response.read()
-                        calls.check_status(response, self.url)
-                        lines = Lines(self.url)
                         for piece in response.iter_bytes():
-                            for item in lines.feed(piece):
-                                yield item
-                                after = item[0].id
-                                attempts = Attempts(self._policy, self.url)
-                        lines.end()
+                            yield from export.feed(piece)
+                        export.end()
                         return
             except httpx.TransportError as error:
-                wait = attempts.failed(error)
+                wait = export.failed(error)
             time.sleep(wait)
 
     def ask(self, call: Call) -> dict[str, Any]:
         """The JSON object that the server answers with."""
-        attempts = Attempts(self._policy, self.url)
-        while True:
-            try:
-                response = self._http.request(
-                    call.method, call.path, json=call.body, params=call.query
-                )
-                wait = attempts.answered(response)
-                if wait is None:
-                    calls.check_status(response, self.url)
-                    return calls.parsed(response, self.url)
-            except httpx.TransportError as error:
-                wait = attempts.failed(error)
-            time.sleep(wait)
+        steps = asking(call, self._policy, self.url)
+        came: Came = None
+        try:
+            while True:
+                came = self._do(steps.send(came))
+        except StopIteration as end:
+            return end.value
+
+    def _do(self, step: Call | float) -> Came:
+        if isinstance(step, float):
+            return time.sleep(step)
+        try:
+            return self._http.request(step.method, step.path, json=step.body, params=step.query)
+        except httpx.TransportError as error:
+            return error
 
 
 class AsyncClient:
@@ -151,12 +142,7 @@ class AsyncClient:
     ) -> None:
         self.url = calls.server_address(url)
         self._policy = policy or Policy()
-        self._http = httpx.AsyncClient(
-            base_url=self.url,
-            headers=calls.access_headers(token),
-            timeout=self._policy.timeout,
-            verify=verify,
-        )
+        self._http = httpx.AsyncClient(**_options(self.url, token, self._policy, verify))
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -196,40 +182,49 @@ class AsyncClient:
 
     async def export(self, after: str = "", target: str | None = None) -> AsyncIterator[Item]:
         """See `Client.export`."""
-        attempts = Attempts(self._policy, self.url)
+        export = Export(after, target, self._policy, self.url)
         while True:
-            call = calls.export_call(after, target)
+            call = export.call
             try:
                 async with self._http.stream(call.method, call.path, params=call.query) as response:
-                    wait = attempts.answered(response)
+                    if response.status_code != 200:
+                        await response.aread()
+                    wait = export.begun(response)
                     if wait is None:
-                        if response.status_code != 200:
-                            await response.aread()
-                        calls.check_status(response, self.url)
-                        lines = Lines(self.url)
                         async for piece in response.aiter_bytes():
-                            for item in lines.feed(piece):
+                            for item in export.feed(piece):
                                 yield item
-                                after = item[0].id
-                                attempts = Attempts(self._policy, self.url)
-                        lines.end()
+                        export.end()
                         return
             except httpx.TransportError as error:
-                wait = attempts.failed(error)
+                wait = export.failed(error)
             await asyncio.sleep(wait)
 
     async def ask(self, call: Call) -> dict[str, Any]:
         """See `Client.ask`."""
-        attempts = Attempts(self._policy, self.url)
-        while True:
-            try:
-                response = await self._http.request(
-                    call.method, call.path, json=call.body, params=call.query
-                )
-                wait = attempts.answered(response)
-                if wait is None:
-                    calls.check_status(response, self.url)
-                    return calls.parsed(response, self.url)
-            except httpx.TransportError as error:
-                wait = attempts.failed(error)
-            await asyncio.sleep(wait)
+        steps = asking(call, self._policy, self.url)
+        came: Came = None
+        try:
+            while True:
+                came = await self._do(steps.send(came))
+        except StopIteration as end:
+            return end.value
+
+    async def _do(self, step: Call | float) -> Came:
+        if isinstance(step, float):
+            return await asyncio.sleep(step)
+        call = self._http.request(step.method, step.path, json=step.body, params=step.query)
+        try:
+            return await call
+        except httpx.TransportError as error:
+            return error
+
+
+def _options(url: str, token: str | None, policy: Policy, verify: Any) -> dict[str, Any]:
+    """What an HTTP client is made with."""
+    return {
+        "base_url": url,
+        "headers": calls.access_headers(token),
+        "timeout": policy.timeout,
+        "verify": verify,
+    }

@@ -9,8 +9,9 @@ from typing import Any
 
 from loopbook.client.remote import calls
 from loopbook.client.remote.cache import AnswerCache
-from loopbook.client.remote.calls import Call, Policy
+from loopbook.client.remote.calls import Call
 from loopbook.client.remote.client import Client
+from loopbook.client.remote.flows import Policy
 from loopbook.errors import RemoteError
 from loopbook.recipes.book import Neighbour
 from loopbook.recipes.embedding import Embedding
