@@ -81,9 +81,8 @@ class Soak:
 
     async def _lookup(self, client: httpx.AsyncClient, number: int) -> None:
         kernel = PROGRAMS[number % len(PROGRAMS)]
-        # Half of them in new words, which no answer that was given before fits.
-        more = {} if number % 2 else {"session_id": str(number)}
-        body = server_kit.sent(kernel, **more)
+        # Half of them are new programs, which no answer that was given before fits.
+        body = server_kit.sent(kernel, new=None if number % 2 else number)
         answer = await client.post("/docc/transfertune_sdfg", content=body)
         told = answer.json()
         if "sdfg_result" in told:

@@ -44,9 +44,17 @@ def revoke(store: str, name: str) -> None:
         database.close()
 
 
-def sent(kernel: Callable[..., Any], **more: Any) -> bytes:
-    """The body that docc's client sends about a kernel."""
-    return json.dumps(message(kernel) | more).encode()
+def sent(kernel: Callable[..., Any], *, new: object = None, **more: Any) -> bytes:
+    """The body that docc's client sends about a kernel.
+
+    Args:
+        new: goes into the program's name: makes another program of it, which no answer fits that
+            was given before.
+    """
+    document = message(kernel) | more
+    if new is not None:
+        document["sdfg"]["name"] += f"_{new}"
+    return json.dumps(document).encode()
 
 
 @lru_cache

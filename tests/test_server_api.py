@@ -110,7 +110,7 @@ def test_a_contribution_waits_until_it_is_promoted(server, reader, ruler, store)
     assert one.id in [each["id"] for each in waiting]
     assert ruler.post(f"/v1/quarantine/{one.id}/promote").json()["status"] == "promoted"
     assert reader.get(f"/v1/records/{one.id}").json() == one.to_json()
-    body = sent(product_permuted, fresh=1)
+    body = sent(product_permuted)
 
     def served() -> bool:
         results = reader.post("/docc/transfertune_sdfg", content=body).json().get("results", [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -177,27 +178,98 @@ def test_the_unmodified_client_survives_a_wrong_token(server):
     assert "401" in words
 
 
-def test_a_killed_worker_is_replaced_and_costs_its_own_request_only(reader, server):
+class Asked(threading.Thread):
+    """A question that is asked beside the test; `answer` is there once it is joined."""
+
+    answer: httpx.Response
+
+    def __init__(self, server: Served, secret: str, body: bytes) -> None:
+        super().__init__()
+        self._client, self._body = server.client(secret), body
+        self.start()
+
+    def run(self) -> None:
+        with self._client as client:
+            self.answer = client.post("/docc/transfertune_sdfg", content=self._body)
+
+
+def stopped(server: Served) -> int:
+    """The worker, which from now on does nothing. It has started: it has answered."""
+    with server.client(token(server.store)) as client:
+        client.post("/docc/transfertune_sdfg", content=sent(product, new=time.monotonic_ns()))
+    assert wait_until(lambda: len(server.workers()) == 1)
     (worker,) = server.workers()
-    answers: list[httpx.Response] = []
     os.kill(worker, signal.SIGSTOP)
-    thread = threading.Thread(
-        target=lambda: answers.append(reader.post("/docc/transfertune_sdfg", content=sent(product)))
-    )
-    thread.start()
-    time.sleep(0.5)
-    os.kill(worker, signal.SIGKILL)
-    thread.join()
-    assert answers[0].json() == {"error": "docc crashed on this request"}
-    answers = [reader.post("/docc/transfertune_sdfg", content=sent(product, n=n)) for n in range(3)]
-    assert all("sdfg_result" in answer.json() for answer in answers)
+    return worker
+
+
+def test_a_worker_that_is_killed_costs_no_request(reader, server, store):
+    for body in (sent(product, new=1), sent(product, new=2)):
+        before = server.figure("loopbook_workers_replaced_total")
+        worker = stopped(server)
+        asked = Asked(server, token(store), body)
+        assert wait_until(lambda: server.figure("loopbook_busy") == 1)
+        os.kill(worker, signal.SIGKILL)
+        asked.join()
+        assert "sdfg_result" in asked.answer.json()
+        assert server.figure("loopbook_workers_replaced_total") == before + 1
     (worker,) = server.workers()
-    os.kill(worker, signal.SIGKILL)  # one that has nothing to do costs no request at all
-    time.sleep(0.3)
-    answers = [reader.post("/docc/transfertune_sdfg", content=sent(product, n=-n)) for n in (1, 2)]
+    os.kill(worker, signal.SIGKILL)  # one that has nothing to do
+    answers = [reader.post("/docc/transfertune_sdfg", content=sent(product, new=n)) for n in (3, 4)]
     assert all("sdfg_result" in answer.json() for answer in answers)
     assert server.workers() != [worker]
-    assert 'loopbook_workers_replaced_total{cause="crash"}' in reader.get("/metrics").text
+
+
+def test_a_request_that_loses_two_workers_is_not_tried_again(server, store):
+    def answer_of(number: int) -> httpx.Response:
+        """To a request whose second worker is killed too, if it is not quicker than that."""
+        worker = stopped(server)
+        asked = Asked(server, token(store), sent(product, new=f"fatal{number}"))
+        assert wait_until(lambda: server.figure("loopbook_busy") == 1)
+        os.kill(worker, signal.SIGKILL)
+        assert wait_until(lambda: server.figure("loopbook_busy") == 0)
+        assert wait_until(lambda: server.figure("loopbook_busy") == 1 or not asked.is_alive())
+        for second in server.workers():
+            os.kill(second, signal.SIGKILL)
+        asked.join()
+        return asked.answer
+
+    numbers = itertools.count()
+    answer = wait_until(lambda: "error" in (a := answer_of(next(numbers))).json() and a)
+    assert answer.status_code == 200
+    assert answer.json() == {"error": "docc crashed on this request"}
+
+
+def test_the_same_question_at_the_same_time_is_worked_on_once(server, store):
+    before = server.figure("loopbook_requests_merged_total")
+    worker = stopped(server)
+    secret = token(store)
+    bodies = [sent(product, new="once", session_id=str(n)) for n in range(4)]
+    asked = [Asked(server, secret, body) for body in bodies]
+    assert wait_until(lambda: server.figure("loopbook_requests_merged_total") == before + 3)
+    assert server.figure("loopbook_waiting") + server.figure("loopbook_busy") == 1
+    os.kill(worker, signal.SIGCONT)
+    for one in asked:
+        one.join()
+    assert len({one.answer.content for one in asked}) == 1
+    assert "sdfg_result" in asked[0].answer.json()
+
+
+def test_a_question_is_worked_on_again_only_if_the_program_or_its_target_differ(reader, server):
+    def ask(body: bytes) -> tuple[bytes, bool]:
+        before = server.figure("loopbook_answers_repeated_total")
+        answer = reader.post("/docc/transfertune_sdfg", content=body).content
+        return answer, server.figure("loopbook_answers_repeated_total") > before
+
+    first, _ = ask(sent(product, new="same"))
+    assert ask(sent(product, new="same")) == (first, True)
+    assert ask(sent(product, new="same", session_id="x", category="y")) == (first, True)
+    for other in (
+        sent(product, new="other"),
+        sent(product, new="same", target="openmp"),
+        sent(product, new="same", sizes={"_s0": 3}),
+    ):
+        assert not ask(other)[1]
 
 
 def test_a_worker_that_hangs_is_replaced_and_the_answer_is_an_error_in_time(store):
@@ -217,46 +289,28 @@ def test_a_worker_that_hangs_is_replaced_and_the_answer_is_an_error_in_time(stor
 def test_overload_is_refused_at_once(store):
     with serving(store, "--workers", 1, "--waiting", 1, "--deadline", 60) as server:
         secret = token(store)
-        (worker,) = server.workers()
-        os.kill(worker, signal.SIGSTOP)
-        answers: list[httpx.Response] = []
-
-        def ask(number: int) -> None:
-            with server.client(secret) as client:
-                body = sent(product, number=number)
-                answers.append(client.post("/docc/transfertune_sdfg", content=body))
-
-        threads = [threading.Thread(target=ask, args=(number,)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-        wait_until(lambda: len(answers) >= 4)
-        refused = list(answers)
+        worker = stopped(server)
+        asked = [Asked(server, secret, sent(product, new=number)) for number in range(6)]
+        assert wait_until(lambda: sum(one.is_alive() for one in asked) == 2)
+        refused = [one for one in asked if not one.is_alive()]
         os.kill(worker, signal.SIGCONT)
-        for thread in threads:
-            thread.join()
-        assert [answer.status_code for answer in refused] == [503] * 4
-        assert all(answer.headers["Retry-After"] == "1" for answer in refused)
-        assert all("results" in answer.json() for answer in answers[4:])
+        for one in asked:
+            one.join()
+        assert [one.answer.status_code for one in refused] == [503] * 4
+        assert all(one.answer.headers["Retry-After"] == "1" for one in refused)
+        assert all("results" in one.answer.json() for one in asked if one not in refused)
 
 
 def test_on_sigterm_it_finishes_what_it_holds(store):
     server = Served(store, "--workers", 1, "--deadline", 60)
-    secret = token(store)
-    (worker,) = server.workers()
-    os.kill(worker, signal.SIGSTOP)
-    answers: list[httpx.Response] = []
-
-    def ask() -> None:
-        with server.client(secret) as client:
-            answers.append(client.post("/docc/transfertune_sdfg", content=sent(product)))
-
-    thread = threading.Thread(target=ask)
-    thread.start()
+    worker = stopped(server)
+    asked = Asked(server, token(store), sent(product))
     assert wait_until(lambda: server.figure("loopbook_busy") == 1)
     server.process.send_signal(signal.SIGTERM)
     assert wait_until(lambda: not server.listens())
     os.kill(worker, signal.SIGCONT)
-    thread.join()
-    assert "results" in answers[0].json()
-    assert server.stop() == 0
+    asked.join()
+    assert "results" in asked.answer.json()
+    assert server.process.wait(60) == 0
+    server.stop()
     assert server.workers() == []

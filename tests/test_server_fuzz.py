@@ -38,7 +38,7 @@ def server(store: str) -> Iterator[Served]:
 def _it_goes_on(ruler: httpx.Client) -> Iterator[None]:
     """After each test the server still answers as it should."""
     yield
-    body = sent(product, session_id=uuid.uuid4().hex)  # no answer given before fits
+    body = sent(product, new=uuid.uuid4().hex)
     answer = ruler.post("/docc/transfertune_sdfg", content=body)
     assert "sdfg_result" in answer.json()
 

@@ -50,8 +50,8 @@ class Callers:
         self.answers: list[tuple[str, httpx.Response]] = []
         self._over = threading.Event()
         work = [
-            lambda client, n: client.post("/docc/transfertune_sdfg", content=sent(product, n=n)),
-            lambda client, n: client.post("/docc/transfertune", content=sent(product, n=n)),
+            lambda client, n: client.post("/docc/transfertune_sdfg", content=sent(product, new=n)),
+            lambda client, n: client.post("/docc/transfertune", content=sent(product, new=n)),
             lambda client, _: client.post("/docc/transfertune_session", json={}),
             lambda client, _: client.get("/v1/misses"),
             lambda client, _: client.get("/v1/info"),
@@ -81,13 +81,11 @@ class Callers:
 
 def works_again(server: Served, secret: str) -> bool:
     """Whether a program is tuned within a minute."""
-    numbers = itertools.count()
+    numbers = itertools.count(1_000_000)
     with server.client(secret) as client:
         path = "/docc/transfertune_sdfg"
         return wait_until(
-            lambda: (
-                "results" in client.post(path, content=sent(product, again=next(numbers))).json()
-            )
+            lambda: "results" in client.post(path, content=sent(product, new=next(numbers))).json()
         )
 
 

@@ -2,48 +2,93 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
+import json
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from loopbook.errors import InputError
+from loopbook.server.document import read_json
+from loopbook.server.latest import Latest, digest
+from loopbook.server.settings import Limits
+
+READ = ("sdfg", "target", "sizes")
+"""Members of docc's requests that an answer depends on: two that differ in others, in the name of
+their session, say, are the same question."""
+
+ALIASES = 50_000
+"""Bodies whose question is remembered."""
+
+
+class Question(NamedTuple):
+    """What is asked, without what does not matter.
+
+    Attributes:
+        key: names it.
+        body: asks it.
+    """
+
+    key: bytes
+    body: bytes
+
+
+def question(job: str, body: bytes, limits: Limits) -> Question:
+    """The question that a request of docc's client asks. A body that cannot be read is one of its
+    own, which is answered elsewhere."""
+    try:
+        document = read_json(body, limits)
+    except InputError:
+        return Question(digest(job.encode(), body), body)
+    read = json.dumps({name: document[name] for name in READ if name in document}).encode()
+    return Question(digest(job.encode(), read), read)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An answer that may be given again.
+
+    Attributes:
+        body: of the response.
+        tiers, missed: see `loopbook.server.work.Answer`.
+    """
+
+    body: bytes
+    tiers: dict[str, int] = field(default_factory=dict)
+    missed: dict[str, list[str]] = field(default_factory=dict)
 
 
 class Answers:
-    """The latest answers, by a hash of the question.
+    """The latest answers.
 
     Args:
         most: bytes of all answers together.
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._held: OrderedDict[bytes, bytes] = OrderedDict()
+        self._held: Latest[Kept] = Latest(most)
+        self._aliases: Latest[bytes] = Latest(ALIASES)
         self._stamp = ""
-        self._bytes = 0
 
-    @staticmethod
-    def key(job: str, body: bytes) -> bytes:
-        """What names a question."""
-        return hashlib.blake2b(job.encode() + b"\0" + body, digest_size=24).digest()
-
-    def get(self, key: bytes) -> bytes | None:
+    def get(self, key: bytes) -> Kept | None:
         """The answer to a question, if it was given since the book last changed."""
-        found = self._held.get(key)
-        if found is not None:
-            self._held.move_to_end(key)
-        return found
+        return self._held.get(key)
 
-    def put(self, key: bytes, answer: bytes, stamp: str) -> None:
+    def put(self, key: bytes, answer: Kept, stamp: str) -> None:
         """Remember an answer.
 
         Args:
             stamp: of the book when the question came; an answer from before its last change is
                 not kept.
         """
-        if stamp != self._stamp or len(answer) > self._most // 4:
-            return
-        self._bytes += len(answer) - len(self._held.pop(key, b""))
-        self._held[key] = answer
-        while self._bytes > self._most:
-            self._bytes -= len(self._held.popitem(last=False)[1])
+        if stamp == self._stamp:
+            self._held.put(key, answer, len(answer.body))
+
+    def known_as(self, raw: bytes) -> bytes | None:
+        """The question that a body of this digest asked before."""
+        return self._aliases.get(raw)
+
+    def remember(self, raw: bytes, key: bytes) -> None:
+        """A body of this digest asks that question."""
+        self._aliases.put(raw, key, 1)
 
     @property
     def stamp(self) -> str:
@@ -54,6 +99,6 @@ class Answers:
         """Forget all if the book is another one now; whether it is."""
         if stamp == self._stamp:
             return False
-        self._stamp, self._bytes = stamp, 0
+        self._stamp = stamp
         self._held.clear()
         return True

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, NoReturn
 
 from loopbook.errors import InputError, SdfgError
 from loopbook.server.settings import Limits
 
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STEP = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
+_NO_BRACKETS = bytes(set(range(256)) - _STEP.keys())
 
 
 def read_json(body: bytes, limits: Limits) -> dict[str, Any]:
@@ -35,15 +38,9 @@ def read_json(body: bytes, limits: Limits) -> dict[str, Any]:
 def check_nesting(body: bytes, most: int) -> None:
     """Refuse JSON with more than `most` brackets inside one another: parsers that call themselves
     for each run out of stack."""
-    deep = 0
-    for found in _BRACKETS.finditer(body):
-        first = found[0][:1]
-        if first in (b"[", b"{"):
-            deep += 1
-            if deep > most:
-                raise InputError(f"the body has more than {most} brackets inside one another")
-        elif first != b'"':
-            deep -= 1
+    brackets = _STRING.sub(b"", body).translate(None, _NO_BRACKETS)
+    if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > most:
+        raise InputError(f"the body has more than {most} brackets inside one another")
 
 
 def _refuse(word: str) -> NoReturn:

@@ -35,6 +35,9 @@ class Metrics:
             "loopbook_nests", "Nests looked up, by outcome", ["tier"], registry=own
         )
         self.repeated = Counter("loopbook_answers_repeated", "Answers given again", registry=own)
+        self.merged = Counter(
+            "loopbook_requests_merged", "Requests that waited for another's answer", registry=own
+        )
         self.waiting = Gauge("loopbook_waiting", "Requests that wait for a worker", registry=own)
         self.busy = Gauge("loopbook_busy", "Workers that have a job", registry=own)
         self.workers = Gauge("loopbook_workers", "Worker processes alive", registry=own)

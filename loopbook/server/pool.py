@@ -82,7 +82,7 @@ class Pool:
         return [worker.pid for worker in self._workers]
 
     async def run(self, job: str, body: bytes, until: float) -> Reply:
-        """Do a job.
+        """Do a job; a second time, on another worker, if the first one dies.
 
         Args:
             until: when it must be done, on the clock of `time.monotonic`.
@@ -90,24 +90,35 @@ class Pool:
         Raises:
             OverloadError: too many wait already, or its time was up before its turn came.
             DeadlineError: it took too long.
-            Died: its worker crashed.
+            Died: both workers crashed.
         """
         if self._free.empty() and self.waiting >= self._settings.waiting:
             raise OverloadError("the server has more to do than it can; ask again in a moment")
+        try:
+            return await self._attempt(job, body, until)
+        except Died:
+            # Something else than this job may have been the end of that worker.
+            log.warning("%s is tried again", job)
+            return await self._attempt(job, body, until)
+
+    async def _attempt(self, job: str, body: bytes, until: float) -> Reply:
+        worker = await self._free_worker(until)
+        # What the client does from here on does not matter to the worker.
+        return await asyncio.shield(self._keep(self._job(worker, job, body, until)))
+
+    async def _free_worker(self, until: float) -> WorkerProcess:
         self.waiting += 1
         try:
             while True:
                 left = max(0.0, until - time.monotonic())
                 worker = await asyncio.wait_for(self._free.get(), left)
                 if worker.alive:
-                    break
+                    return worker
                 self._put_back(worker)  # it died with nothing to do
         except TimeoutError:
             raise OverloadError("the server is busy; ask again in a moment") from None
         finally:
             self.waiting -= 1
-        # What the client does from here on does not matter to the worker.
-        return await asyncio.shield(self._keep(self._job(worker, job, body, until)))
 
     async def everywhere(self, job: str) -> None:
         """Have each worker do a job when it is free, one after the other."""

@@ -7,13 +7,15 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from loopbook.client.shelf import starter_path
 from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.recipes.book import Book
-from loopbook.server.answers import Answers
+from loopbook.server.answers import Answers, Kept, Question, question
+from loopbook.server.failures import DOCC
+from loopbook.server.latest import digest
 from loopbook.server.metrics import Metrics
 from loopbook.server.pool import Pool, Reply
 from loopbook.server.quarantine import Quarantine
@@ -29,8 +31,8 @@ T = TypeVar("T")
 MOST_MISSES = 10_000
 """Nests that were missed, remembered until they are written down."""
 
-REPEATED = frozenset({"program", "nest"})
-"""Jobs whose answers depend on nothing but the question and the book."""
+QUICKLY_READ = 64 << 10
+"""Bytes of a body that is read at once; a larger one does not hold the others up meanwhile."""
 
 
 class Service:
@@ -56,6 +58,7 @@ class Service:
         self.metrics.count_replaced(self.pool.replaced)
         self.rates = Rates(settings.limits.rate, settings.limits.burst)
         self._misses: Counter[tuple[str, str]] = Counter()
+        self._working: dict[bytes, asyncio.Task[Reply]] = {}
         self._ticking: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self.draining = False
@@ -88,27 +91,69 @@ class Service:
         self._database.close()
 
     async def answer(self, job: str, body: bytes, until: float) -> Reply:
-        """A worker's answer to a request, or the one that was given to the same before.
+        """A worker's answer to a request, or the one that is or was given to the same question.
 
         Raises:
             LoopbookError: see `loopbook.server.pool.Pool.run`.
         """
-        key = Answers.key(job, body)
-        known = self.answers.get(key) if job in REPEATED else None
-        if known is not None:
-            self.metrics.repeated.inc()
-            return Reply({"status": 200}, known)
-        stamp = self.answers.stamp
-        reply = await self.pool.run(job, body, until)
-        if job in REPEATED and reply.told["good"]:
-            self.answers.put(key, reply.body, stamp)
-        if reply.told["fault"]:
-            log.error("%s: %s", job, reply.told["fault"])
-        for tier, count in reply.told["tiers"].items():
-            self.metrics.nests.labels(tier).inc(count)
-        for target, missed in reply.told["missed"].items():
-            self._note(target, missed)
+        if job not in DOCC:
+            reply = await self.pool.run(job, body, until)
+            self._count_in(job, reply.told)
+            return reply
+        raw = digest(job.encode(), body)
+        key = self.answers.known_as(raw)
+        known = None if key is None else self.answers.get(key)
+        if known is None:
+            asked = await self._question(job, body)
+            self.answers.remember(raw, asked.key)
+            known = self.answers.get(asked.key)
+            if known is None:
+                return await self._once(job, asked, until)
+        self.metrics.repeated.inc()
+        self._count_in(job, {"tiers": known.tiers, "missed": known.missed})
+        return Reply({"status": 200}, known.body)
+
+    async def _question(self, job: str, body: bytes) -> Question:
+        if len(body) < QUICKLY_READ:
+            return question(job, body, self.settings.limits)
+        return await asyncio.to_thread(question, job, body, self.settings.limits)
+
+    async def _once(self, job: str, asked: Question, until: float) -> Reply:
+        """Work on a question, unless that is being done already: then its answer is this one's."""
+        name = digest(asked.key, self.answers.stamp.encode())
+        task = self._working.get(name)
+        if task is None:
+            task = asyncio.create_task(self._worked(job, asked, until))
+            self._working[name] = task
+            task.add_done_callback(lambda done: self._forget(name, done))
+        else:
+            self.metrics.merged.inc()
+        # Whoever goes away does not take the answer away from the others.
+        reply = await asyncio.shield(task)
+        self._count_in(job, reply.told)
         return reply
+
+    def _forget(self, name: bytes, done: asyncio.Task[Reply]) -> None:
+        del self._working[name]
+        if not done.cancelled():
+            done.exception()  # seen, also when nobody waits for it any more
+
+    async def _worked(self, job: str, asked: Question, until: float) -> Reply:
+        stamp = self.answers.stamp
+        reply = await self.pool.run(job, asked.body, until)
+        told = reply.told
+        if told["good"]:
+            self.answers.put(asked.key, Kept(reply.body, told["tiers"], told["missed"]), stamp)
+        return reply
+
+    def _count_in(self, job: str, told: Mapping[str, Any]) -> None:
+        """Take what a worker tells of an answer into the figures."""
+        if told.get("fault"):
+            log.error("%s: %s", job, told["fault"])
+        for tier, count in told["tiers"].items():
+            self.metrics.nests.labels(tier).inc(count)
+        for target, missed in told["missed"].items():
+            self._note(target, missed)
 
     async def ask(self, function: Callable[..., T], *args: Any) -> T:
         """A question to the database, in a thread and with the deadline of a request.

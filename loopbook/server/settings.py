@@ -55,6 +55,8 @@ class Settings:
         hardware: the machines that recipes are served for; None is this one.
         refresh_s: how often to look for changes that other processes made.
         answers_bytes: memory for answers that are given again to the same question.
+        programs_bytes: memory of a worker for programs that it has prepared, and as much for those
+            that it has finished.
         worker_bytes: address space of a worker.
         worker_grown: resident bytes at which a worker is replaced.
         worker_jobs: jobs after which it is replaced.
@@ -70,6 +72,7 @@ class Settings:
     hardware: HardwareProfile | None = None
     refresh_s: float = 1.0
     answers_bytes: int = 64 << 20
+    programs_bytes: int = 24 << 20
     worker_bytes: int = 8 << 30
     worker_grown: int = 2 << 30
     worker_jobs: int = 20_000

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,17 +19,22 @@ from loopbook.client.plan import WORTH_USING, plan_nests
 from loopbook.client.shelf import Neighbour, Shelf, open_shelf
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg import build, program
 from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.nest import Nest
 from loopbook.server import document
 from loopbook.server.failures import DOCC, status_of, words_of
+from loopbook.server.latest import Latest, digest
 from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
 from loopbook.server.settings import Settings
 
 MAX_FITS = 4096
 """Answers of docc about legality that are remembered."""
+
+NEST_COST = 10
+"""Bytes in memory of a program's nests, for each byte of its text, at most."""
 
 MAX_NEAREST = 100
 
@@ -57,6 +62,18 @@ class Answer:
     fault: str = ""
 
 
+class Prepared(NamedTuple):
+    """A program in the form that nests are looked up in.
+
+    Attributes:
+        key: names what it was made from.
+    """
+
+    key: bytes
+    text: str
+    nests: list[Nest]
+
+
 class ServedShelf(Shelf):
     """A shelf for programs that run on machines of a given kind, which may be others than ours."""
 
@@ -82,6 +99,8 @@ class Work:
             "check": self._check,
             "refresh": self._refresh,
         }
+        self._programs: Latest[Prepared] = Latest(settings.programs_bytes)
+        self._finished: Latest[str] = Latest(settings.programs_bytes)
         self._refresh({})
 
     def do(self, job: str, body: bytes) -> Answer:
@@ -103,16 +122,37 @@ class Work:
         target, text = self._asked(request)
         if target is None:
             return Answer(error_answer(NO_MATCH))
-        prepared, nests = program.prepare_nests(text)
-        plan = self._plan(request, nests, prepared.to_json(), target)
+        prepared = self._prepared(text)
+        nests = prepared.nests
+        plan = self._plan(request, nests, prepared.text, target)
         tiers, missed = _counted(plan)
         if not plan.active:
             return Answer(error_answer(NO_MATCH), tiers, missed)
         try:
-            done = build.transform(plan.normalised or text, target, plan.recipes)[0]
+            done = self._transformed(prepared, target, plan.recipes)
         except IllegalStepError as error:
             return Answer(error_answer(f"{NO_MATCH}: {error}"), tiers, missed)
-        return Answer(program_answer(done.to_json(), nests, plan), tiers, missed)
+        return Answer(program_answer(done, nests, plan), tiers, missed)
+
+    def _prepared(self, text: str) -> Prepared:
+        """A program prepared, and its nests; the same for whatever book."""
+        key = digest(text.encode())
+        found = self._programs.get(key)
+        if found is None:
+            sdfg, nests = program.prepare_nests(text)
+            found = Prepared(key, sdfg.to_json(), nests)
+            self._programs.put(key, found, NEST_COST * len(found.text))
+        return found
+
+    def _transformed(self, prepared: Prepared, target: str, recipes: Mapping[int, Recipe]) -> str:
+        """The finished program, as JSON text."""
+        told = {position: recipe.text() for position, recipe in sorted(recipes.items())}
+        key = digest(prepared.key, target.encode(), json.dumps(told).encode())
+        found = self._finished.get(key)
+        if found is None:
+            found = build.transform(prepared.text, target, recipes)[0].to_json()
+            self._finished.put(key, found, len(found))
+        return found
 
     def _single(self, request: dict[str, Any]) -> Answer:
         """One nest of a program that the client has normalised already. Its loops keep their
