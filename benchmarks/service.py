@@ -8,11 +8,11 @@
     … --core 0 --load-core 1 --json
 
 The server with its one worker is kept to one core, the load to another. Half load is half of the
-requests a second that one client after the other gets answered. Every figure is given twice:
-``repeated`` asks about the same programs again and again, as users who compile the same project
-do, and the server gives answers again that it has given; ``fresh`` makes every request another one
-(by its session), so that every nest is looked up and every recipe applied anew. What a worker has
-learnt of docc, that a recipe is legal on a nest, say, it remembers in both.
+requests a second that one client after the other gets answered. Every figure is given three times:
+``repeated`` sends the same body again and again; ``recompiled`` the same program in another session
+each time, as users do who compile a project again; ``new`` a program each time that the server has
+not seen (by its name), so that all of it is prepared, every nest is looked up and every recipe
+applied. What a worker has learnt of docc, that a recipe is legal on a nest, say, it remembers.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,8 +138,19 @@ def repeated(document: dict[str, Any]) -> Bodies:
     return lambda _: body
 
 
-def fresh(document: dict[str, Any]) -> Bodies:
+def recompiled(document: dict[str, Any]) -> Bodies:
     return lambda number: json.dumps(document | {"session_id": f"{number}"}).encode()
+
+
+def new(document: dict[str, Any]) -> Bodies:
+    sdfg = document["sdfg"]
+    series = uuid.uuid4().hex[:8]
+
+    def body(number: int) -> bytes:
+        other = sdfg | {"name": f"{sdfg['name']}_{series}_{number}"}
+        return json.dumps(document | {"sdfg": other}).encode()
+
+    return body
 
 
 @dataclass
@@ -199,11 +211,11 @@ async def load(
     return done
 
 
-WAYS = {"repeated": repeated, "fresh": fresh}
+WAYS = {"repeated": repeated, "recompiled": recompiled, "new": new}
 
 
-def both(server: Server, document: dict[str, Any], seconds: float, clients: int) -> dict[str, Any]:
-    """Full load in both ways."""
+def each(server: Server, document: dict[str, Any], seconds: float, clients: int) -> dict[str, Any]:
+    """Full load in every way."""
     told = {}
     for name, way in WAYS.items():
         asyncio.run(load(server, way(document), 1.0, 1))  # warm
@@ -223,11 +235,11 @@ def latency(server: Server, options: argparse.Namespace, folder: Path) -> list[d
 
 def by_clients(server: Server, options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     document = body_of(3, folder)
-    return [{"clients": n, **both(server, document, options.seconds, n)} for n in CLIENTS]
+    return [{"clients": n, **each(server, document, options.seconds, n)} for n in CLIENTS]
 
 
 def by_nests(server: Server, options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
-    return [{"nests": n, **both(server, body_of(n, folder), options.seconds, 4)} for n in NESTS]
+    return [{"nests": n, **each(server, body_of(n, folder), options.seconds, 4)} for n in NESTS]
 
 
 def filled(path: Path, records: int) -> None:
@@ -269,7 +281,7 @@ def by_records(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]
         filled(path, size)
         server = Server(str(path), options.core)
         try:
-            told = both(server, document, options.seconds, 4)
+            told = each(server, document, options.seconds, 4)
             rows.append({"records": size, **told, "resident_mb": server.resident() >> 20})
         finally:
             server.close()
@@ -278,13 +290,14 @@ def by_records(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]
 
 
 def memory(server: Server, options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
-    bodies = [fresh(body_of(n, folder)) for n in (1, 2, 3)]
+    documents = [body_of(n, folder) for n in (1, 2, 3)]
+    bodies = [way(one) for one in documents for way in (new, recompiled, repeated)]
     rows = []
     done = 0
     for upto in (1000, options.requests):
         while done < upto:
             count = min(upto - done, 1000)
-            asyncio.run(_some(server, lambda n: bodies[n % 3](n), done, count))
+            asyncio.run(_some(server, lambda n: bodies[n % len(bodies)](n), done, count))
             done += count
         rows.append({"requests": done, "resident_mb": round(server.resident() / 2**20, 1)})
     return rows

@@ -173,6 +173,31 @@ def test_each_encoder_has_its_own_vectors(store):
     assert len(index_of(store, "third")) == 0
 
 
+def test_the_index_of_a_database_on_a_server_is_kept_on_this_machine(
+    postgres, tmp_path, monkeypatch, built
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(_indexes, "_MOST_KEPT", 2)
+    folder = tmp_path / "cache" / "loopbook" / "indexes"
+    urls = [postgres.database() for _ in range(3)]
+    for url in urls:
+        with closing(Store.open(url)) as store:
+            store.add((record(n), [embedding(n)]) for n in range(20))
+            index_of(store, "first")
+            assert [nearest(index_of(store, "first"), n) for n in (3, 7)] == ["nest3", "nest7"]
+    assert len(built) == 3
+    assert len(list(folder.iterdir())) == 2
+    with closing(Store.open(urls[-1])) as store:
+        store.add([(record(30), [embedding(30)])])
+        assert nearest(index_of(store, "first"), 30) == "nest30"
+        assert len(built) == 3
+    # The index of another book, which was at this address before, is of no use.
+    with closing(Store.open(urls[0])) as store:
+        next(folder.iterdir()).replace(_indexes._path(store))
+        assert nearest(index_of(store, "first"), 3) == "nest3"
+        assert len(built) == 4
+
+
 def test_a_read_only_book_gets_no_index_file(store):
     packed = store.path.with_name("packed.db")
     store.pack(packed)

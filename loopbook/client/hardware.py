@@ -11,6 +11,7 @@ from pathlib import Path
 
 from loopbook.errors import CompilerError, InputError, RunError
 from loopbook.recipes import hardware
+from loopbook.recipes.folders import cache_folder
 from loopbook.recipes.hardware import HardwareProfile
 
 THREADS_VARIABLE = "OMP_NUM_THREADS"
@@ -66,12 +67,6 @@ def _profile(threads: int, measured: bool, march: str) -> HardwareProfile:
         return profile
     _keep(profile, march)
     return profile
-
-
-def cache_folder() -> Path:
-    """Where loopbook keeps what it can make again."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "loopbook"
 
 
 def _file(profile: HardwareProfile, march: str) -> Path:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from loopbook.errors import LoopbookError
+from loopbook.recipes.folders import cache_folder
 from loopbook.recipes.index import VectorIndex
 from loopbook.recipes.store import Store
 
 _SAVE_AT = 8
 """An index is saved again when one row in so many has changed: until then catching up is quick."""
+
+_MOST_KEPT = 8
+"""Indexes of databases on servers that are kept on this machine."""
 
 
 class Indexes:
@@ -65,9 +71,8 @@ class _Renewal(threading.Thread):
 def index_of(store: Store, encoder: str, held: VectorIndex | None = None) -> VectorIndex:
     """The index over a book's vectors of one encoder: the one held or kept, brought up to date,
     else a new one."""
-    path = _path(store)
-    if held is None and path is not None:
-        held = VectorIndex.load(path, encoder)
+    if held is None:
+        held = VectorIndex.load(_path(store), encoder)
     if held is None or not _caught_up(held, store, encoder) or held.outgrown == "now":
         return _built(store, encoder)
     if _SAVE_AT * held.unsaved > len(held):
@@ -111,10 +116,27 @@ def _caught_up(index: VectorIndex, store: Store, encoder: str) -> bool:
 
 
 def _save(index: VectorIndex, store: Store, encoder: str) -> None:
+    if not len(index) or (store.path is not None and store.readonly):
+        return
     path = _path(store)
-    if path is not None and not store.readonly and len(index):
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
         index.save(path, encoder)
+        if store.path is None:
+            _prune(path.parent)
 
 
-def _path(store: Store) -> Path | None:
-    return None if store.path is None else store.path.with_name(store.path.name + ".faiss")
+def _path(store: Store) -> Path:
+    """Beside the book, or for a database on a server in this machine's cache. One of another book
+    at the same address does no harm: its stamp is not in this one's log."""
+    if store.path is not None:
+        return store.path.with_name(store.path.name + ".faiss")
+    name = hashlib.sha256(store.name.encode()).hexdigest()[:32]
+    return cache_folder() / "indexes" / f"{name}.faiss"
+
+
+def _prune(folder: Path) -> None:
+    """Keep the indexes used last."""
+    kept = sorted(folder.glob("*.faiss"), key=lambda path: path.stat().st_mtime)
+    for path in kept[:-_MOST_KEPT]:
+        path.unlink(missing_ok=True)

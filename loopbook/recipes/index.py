@@ -1,8 +1,9 @@
 """Finding the nests nearest to a vector, in a book's vectors of one encoder.
 
-The index is derived from the database: kept beside the book as ``<book>.faiss``, brought up to
-date by the book's log of changes, and rebuilt without a word when it is missing, damaged, or older
-than the log reaches. Where it can't be written it lives in memory only.
+The index is derived from the database: kept beside the book as ``<book>.faiss``, or for a database
+on a server in the cache; brought up to date by the book's log of changes, and rebuilt without a
+word when it is missing, damaged, or older than the log reaches. Where it can't be written it lives
+in memory only.
 """
 
 from __future__ import annotations

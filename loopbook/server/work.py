@@ -279,8 +279,8 @@ class Work:
         """Catch up with the book, so that no request has to wait for that."""
         version = self._shelf.encoder.version
         for book in self._shelf.books:
-            some = next(iter(book.records()), None) if len(book) else None
-            vectors = book.embedding(some.fingerprint, version) if some else None
+            first = book.page(limit=1)
+            vectors = book.embedding(first[0][0].fingerprint, version) if first else None
             if vectors is not None:
                 book.nearest(vectors, 1)
         return Answer(b"{}", good=False)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from loopbook.client.hardware import cache_folder
+from loopbook.recipes.folders import cache_folder
 
 MAX_FILES = 4096
 
