@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,9 @@ Store = Annotated[
     str | None, typer.Option("--store", help="the book, a file or URL; default the user's")
 ]
 Port = Annotated[int, typer.Option(help="0 takes a free one", min=0, max=65535)]
+
+MOST_MEASURED = 1000
+"""Records that one command measures."""
 
 token_app = typer.Typer(help="Make and revoke tokens of a server.", no_args_is_help=True)
 quarantine_app = typer.Typer(
@@ -185,6 +189,39 @@ def reject(
         for one in records:
             if not quarantine.reject(one):
                 raise InputError(f"no record {one[:40]} waits")
+
+
+@quarantine_app.command()
+def measure(
+    records: Annotated[
+        list[str] | None, typer.Argument(help="ids of records; default all that wait")
+    ] = None,
+    keep: Annotated[bool, typer.Option(help="say what would be done, and do nothing")] = False,
+    store: Store = None,
+    json: options.Json = False,
+) -> None:
+    """Measure records that wait on this machine. What gains here is promoted; what is wrong or
+    breaks, or gains nothing on the kind of machine that it was made on, is rejected."""
+    from loopbook.client.hardware import local_profile, threads_of
+    from loopbook.server.quarantine import GAINS
+    from loopbook.tuner.requalify import verdict_of
+
+    with _quarantine(store) as quarantine:
+        for one in records or [waiting.id for waiting in quarantine.all(limit=MOST_MEASURED)]:
+            record = quarantine.record(one)
+            if record is None:
+                raise InputError(f"no record {one[:40]} waits")
+            here = local_profile(threads_of(record.target), measured=False)
+            verdict = verdict_of(record, here)
+            decision = verdict.decision(record, here, GAINS)
+            if not keep and decision != "keep":
+                (quarantine.promote if decision == "promote" else quarantine.reject)(one)
+            told = {"id": one, "decision": decision, **asdict(verdict)}
+            if json:
+                options.print_json(told)
+            else:
+                why = f"{verdict.speedup:.2f}×" if verdict.status == "ok" else verdict.status
+                print(f"{one}  {decision:<8} {why}  {verdict.message}".rstrip(), flush=True)
 
 
 def _location(store: str | None) -> str:

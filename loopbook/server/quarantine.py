@@ -108,14 +108,17 @@ class Quarantine:
         with self._database.reading() as connection:
             return [Waiting(*row) for row in connection.execute(query)]
 
+    def record(self, record_id: str) -> Record | None:
+        """The record of this id, if it waits."""
+        found = self._read(record_id)
+        return None if found is None else found[0]
+
     def promote(self, record_id: str) -> bool:
         """Move a record into the book; False if none of that id waits."""
-        body = sa.select(QUARANTINE.c.body).where(QUARANTINE.c.id == record_id)
-        with self._database.reading() as connection:
-            found = connection.execute(body).scalar()
+        found = self._read(record_id)
         if found is None:
             return False
-        record, embedding = _unpacked(record_id, found)
+        record, embedding = found
         # First in, then out: whatever happens in between, the record is not lost.
         self._book.add(record, embedding)
         self.reject(record_id)
@@ -126,6 +129,12 @@ class Quarantine:
         with self._database.writing() as connection:
             gone = sa.delete(QUARANTINE).where(QUARANTINE.c.id == record_id)
             return connection.execute(gone).rowcount > 0
+
+    def _read(self, record_id: str) -> tuple[Record, Embedding] | None:
+        body = sa.select(QUARANTINE.c.body).where(QUARANTINE.c.id == record_id)
+        with self._database.reading() as connection:
+            found = connection.execute(body).scalar()
+        return None if found is None else _unpacked(record_id, found)
 
     def _holds(self, record_id: str) -> bool:
         query = sa.select(QUARANTINE.c.id).where(QUARANTINE.c.id == record_id)

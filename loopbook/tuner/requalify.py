@@ -1,0 +1,146 @@
+"""Measures a record that somebody else has made: its nest alone, with data of our own.
+
+Nothing that the record says is taken for true but the nest, the recipe, and how often loops run,
+from which the sizes to measure at follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loopbook.errors import InputError, LoopbookError
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.record import Record
+from loopbook.sdfg.arguments import size_names
+from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.program import prepare_nests
+from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg.trips import trip_counts
+from loopbook.tuner.finals import heat
+from loopbook.tuner.session import Session
+from loopbook.tuner.subject import SdfgSubject
+
+LONGEST_S = 1.0
+"""Sizes at which the nest is said to take longer are not measured at, if there are others."""
+
+USUAL = 300
+"""What sizes are where the record does not tell how often its loops run."""
+
+MOST = 2000
+"""No size is larger."""
+
+READ_SECONDS = 60.0
+
+ROUNDS = 4
+
+BROKEN = frozenset({"illegal", "wrong", "crash", "compiler", "error"})
+"""Failures that are the recipe's fault on any machine."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What measuring came to.
+
+    Attributes:
+        status: see `loopbook.tuner.session.Outcome`.
+        speedup: of the nest over docc's own compile; 0 for a failure.
+        sizes: that it was measured at.
+        message: why it failed.
+    """
+
+    status: str
+    speedup: float = 0.0
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    message: str = ""
+
+    def decision(self, record: Record, here: HardwareProfile, gains: float) -> str:
+        """ "promote", "reject", or "keep" where this machine cannot tell.
+
+        Args:
+            here: what was measured on.
+            gains: the least speedup that is one.
+        """
+        if self.status in BROKEN:
+            return "reject"
+        if self.status != "ok":
+            return "keep"
+        if self.speedup > gains:
+            return "promote"
+        # What gains nothing here may well do so on another kind of machine.
+        return "reject" if record.hardware.key == here.key else "keep"
+
+
+def requalify(record: Record, here: HardwareProfile) -> Verdict:
+    """Build a record's nest with its recipe, check the numbers against the unoptimised nest's, and
+    time it in turn with docc's own compile.
+
+    Raises:
+        LoopbookError: the nest itself cannot be read, compiled or run on this machine.
+    """
+    if not record.recipe.steps:
+        raise InputError("there is no recipe to measure")
+    sizes = run_limited(_sizes, record, seconds=READ_SECONDS, what="reading the nest")
+    subject = SdfgSubject(record.kernel, record.nest_json, sizes)
+    candidate = {0: record.recipe.steps}
+    with Session(subject, subject.PRESET, record.target, threads=here.threads) as session:
+        outcome = session.measure(candidate, lenient=False)
+        if outcome.status != "ok":
+            return Verdict(outcome.status, sizes=sizes, message=outcome.message)
+        times = heat(session, [candidate])
+        if not times.tuned:
+            return Verdict("wrong", sizes=sizes, message="its numbers differ now and then")
+        before, after = times.before(0), times.after(0, record.recipe.steps)
+        if not (before and after):  # the nest's timers are gone
+            before, after = min(times.baseline.seconds), min(times.tuned[0].seconds)
+    return Verdict("ok", before / after, sizes)
+
+
+def _sizes(record: Record) -> dict[str, int]:
+    """Sizes for a record's nest. Runs in a child process: nobody knows the nest.
+
+    Raises:
+        LoopbookError: it cannot be read, or is another one than the record says.
+    """
+    _, nests = prepare_nests(record.nest_json)
+    if [nest.fingerprint for nest in nests] != [record.fingerprint]:
+        raise InputError("the record's fingerprint is not that of its nest")
+    return sizes_for(nests[0], size_names(record.nest_json), _wanted(record))
+
+
+def _wanted(record: Record) -> Mapping[str, int]:
+    """The trips to measure at: those of the longest measurement that does not take too long."""
+    told = [one for one in record.measurements if one.trips]
+    short = [one for one in told if one.baseline_s <= LONGEST_S]
+    if short:
+        return max(short, key=lambda one: one.baseline_s).trips
+    return min(told, key=lambda one: one.baseline_s).trips if told else {}
+
+
+def sizes_for(nest: Nest, names: Sequence[str], trips: Mapping[str, int]) -> dict[str, int]:
+    """Values of size symbols at which a nest's loops run as often as wanted, as nearly as may be.
+
+    Args:
+        names: of the symbols. One that no loop's trips follow, a stride, say, gets the most trips
+            of any loop.
+        trips: loop name to how often it shall run; without any, all sizes are `USUAL`.
+    """
+    most = min(max(trips.values(), default=USUAL), MOST)
+    sizes = dict.fromkeys(names, max(most, 2))
+    for _ in range(ROUNDS if trips else 0):
+        for name in names:
+            now = trip_counts(nest, sizes)
+            more = trip_counts(nest, {**sizes, name: sizes[name] + 1})
+            follow = [one for one in trips if one in now and more.get(one) == now[one] + 1]
+            if follow:
+                size = sizes[name] + trips[follow[0]] - now[follow[0]]
+                sizes[name] = min(max(size, 2), MOST)
+    return sizes
+
+
+def verdict_of(record: Record, here: HardwareProfile) -> Verdict:
+    """`requalify`, with what it raises as a verdict that leaves the matter open."""
+    try:
+        return requalify(record, here)
+    except LoopbookError as error:
+        return Verdict("unmeasured", message=str(error))

@@ -1,0 +1,112 @@
+"""Records of others, measured again: what gains is promoted, what is wrong is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cli_kit import make_shell
+from client_kit import (
+    blocked,
+    encoder,
+    nests_of,
+    product,
+    product_permuted,
+    record,
+    stencil,
+)
+
+from loopbook.recipes import Book, HardwareProfile, Measurement, Record
+from loopbook.sdfg.arguments import size_names
+from loopbook.sdfg.trips import trip_counts
+from loopbook.server.quarantine import Quarantine
+from loopbook.server.tables import open_tables
+from loopbook.tuner.requalify import Verdict, requalify, sizes_for
+
+HERE = HardwareProfile(isa="avx2", vector_bits=256)
+ELSEWHERE = HardwareProfile(isa="sse2", vector_bits=128)
+TRIPS = {"L0": 160, "L1": 190, "L2": 175}
+
+
+def given(kernel, recipe: str, **changes) -> Record:
+    """A record that says to gain much, at sizes that are no tiles' multiples."""
+    told = (Measurement(1e-2, 1e-3, 0.01, 5, {}, TRIPS),)
+    return replace(record(kernel, recipe), measurements=told, **changes)
+
+
+def test_sizes_follow_from_how_often_loops_run():
+    nest = nests_of(product)[0]
+    names = size_names(record(product, "").nest_json)
+    assert trip_counts(nest, sizes_for(nest, names, TRIPS)) == TRIPS
+    halo = nests_of(stencil)[0]
+    symbols = size_names(record(stencil, "").nest_json)
+    wanted = {loop.name: 20 + 3 * n for n, loop in enumerate(halo.loops)}
+    found = trip_counts(halo, sizes_for(halo, symbols, wanted))
+    assert set(found.values()) <= set(wanted.values())
+    assert all(size >= 2 for size in sizes_for(halo, symbols, {}).values())
+
+
+@pytest.mark.parametrize(
+    ("status", "speedup", "made_on", "decision"),
+    [
+        ("ok", 2.0, ELSEWHERE, "promote"),
+        ("ok", 1.0, ELSEWHERE, "keep"),
+        ("ok", 1.0, HERE, "reject"),
+        ("wrong", 0.0, ELSEWHERE, "reject"),
+        ("crash", 0.0, ELSEWHERE, "reject"),
+        ("hang", 0.0, HERE, "keep"),
+        ("unmeasured", 0.0, HERE, "keep"),
+    ],
+)
+def test_what_is_done_with_a_verdict(status, speedup, made_on, decision):
+    one = replace(record(product, blocked()), hardware=made_on)
+    assert Verdict(status, speedup).decision(one, HERE, 1.02) == decision
+
+
+def test_a_recipe_that_gains_does_so_here():
+    verdict = requalify(given(product, blocked()), HERE)
+    assert verdict.status == "ok"
+    assert verdict.speedup > 1.1
+    assert sorted(verdict.sizes.values()) == sorted(TRIPS.values())
+
+
+def test_a_recipe_that_does_not_fit_is_illegal():
+    assert requalify(given(product, "vectorize L7\n"), HERE).status == "illegal"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> tuple[Path, dict[str, Record]]:
+    path = tmp_path / "book.db"
+    waiting = {
+        "gains": given(product, blocked()),
+        "illegal": given(product_permuted, "vectorize L7\n"),
+        "unreadable": given(stencil, "vectorize L1\n", nest_json="{}"),
+    }
+    Book.open(path).close()
+    database = open_tables(str(path))
+    with Book.open(path) as book:
+        quarantine = Quarantine(database, book)
+        for one in waiting.values():
+            quarantine.receive(one, encoder().encode(nests_of(product)[0]), "somebody")
+    database.close()
+    return path, waiting
+
+
+def test_the_command_promotes_and_rejects(store, tmp_path, monkeypatch, capfd):
+    path, waiting = store
+    shell = make_shell(tmp_path, monkeypatch, capfd)
+    words = ("quarantine", "measure", "--store", path, "--json")
+    (dry,) = shell(*words, "--keep", waiting["illegal"].id).good().documents
+    assert (dry["id"], dry["decision"]) == (waiting["illegal"].id, "reject")
+    told = {one["id"]: one["decision"] for one in shell(*words).good().documents}
+    assert told == {
+        waiting["gains"].id: "promote",
+        waiting["illegal"].id: "reject",
+        waiting["unreadable"].id: "keep",
+    }
+    with Book.open(path) as book:
+        assert [one.id for one in book.records()] == [waiting["gains"].id]
+    left = shell("quarantine", "list", "--store", path, "--json").good().documents[0]
+    assert [one["id"] for one in left] == [waiting["unreadable"].id]
+    assert "waits" in shell("quarantine", "measure", "0" * 32, "--store", path).refusal()
