@@ -36,6 +36,9 @@ import httpx
 import numpy as np
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
+NEW_EVERY = 50
+"""Of the requests after which memory is looked at, so many have one new program among them."""
+
 NESTS = (1, 2, 3, 4, 8, 16)
 
 
@@ -291,13 +294,18 @@ def by_records(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]
 
 def memory(server: Server, options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     documents = [body_of(n, folder) for n in (1, 2, 3)]
-    bodies = [way(one) for one in documents for way in (new, recompiled, repeated)]
+    ways = [[way(one) for one in documents] for way in (repeated, recompiled, new)]
+
+    def body(number: int) -> bytes:
+        kind = 2 if number % NEW_EVERY == 0 else number % 2
+        return ways[kind][number % len(documents)](number)
+
     rows = []
     done = 0
     for upto in (1000, options.requests):
         while done < upto:
             count = min(upto - done, 1000)
-            asyncio.run(_some(server, lambda n: bodies[n % len(bodies)](n), done, count))
+            asyncio.run(_some(server, body, done, count))
             done += count
         rows.append({"requests": done, "resident_mb": round(server.resident() / 2**20, 1)})
     return rows

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from loopbook.errors import InputError
 from loopbook.server.document import read_json
-from loopbook.server.latest import Latest, digest
+from loopbook.server.latest import Latest, digest, packed, unpacked
 from loopbook.server.settings import Limits
 
 READ = ("sdfg", "target", "sizes")
@@ -57,7 +57,7 @@ class Kept:
 
 
 class Answers:
-    """The latest answers.
+    """The latest answers. They are kept compressed: a program's text shrinks to a tenth.
 
     Args:
         most: bytes of all answers together.
@@ -70,7 +70,8 @@ class Answers:
 
     def get(self, key: bytes) -> Kept | None:
         """The answer to a question, if it was given since the book last changed."""
-        return self._held.get(key)
+        kept = self._held.get(key)
+        return None if kept is None else replace(kept, body=unpacked(kept.body))
 
     def put(self, key: bytes, answer: Kept, stamp: str) -> None:
         """Remember an answer.
@@ -80,7 +81,8 @@ class Answers:
                 not kept.
         """
         if stamp == self._stamp:
-            self._held.put(key, answer, len(answer.body))
+            body = packed(answer.body)
+            self._held.put(key, replace(answer, body=body), len(body))
 
     def known_as(self, raw: bytes) -> bytes | None:
         """The question that a body of this digest asked before."""

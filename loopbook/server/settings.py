@@ -71,8 +71,8 @@ class Settings:
     assumed_size: int = 2000
     hardware: HardwareProfile | None = None
     refresh_s: float = 1.0
-    answers_bytes: int = 64 << 20
-    programs_bytes: int = 24 << 20
+    answers_bytes: int = 32 << 20
+    programs_bytes: int = 8 << 20
     worker_bytes: int = 8 << 30
     worker_grown: int = 2 << 30
     worker_jobs: int = 20_000

@@ -26,7 +26,7 @@ from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.nest import Nest
 from loopbook.server import document
 from loopbook.server.failures import DOCC, status_of, words_of
-from loopbook.server.latest import Latest, digest
+from loopbook.server.latest import Latest, digest, packed, unpacked
 from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
 from loopbook.server.settings import Settings
 
@@ -100,7 +100,7 @@ class Work:
             "refresh": self._refresh,
         }
         self._programs: Latest[Prepared] = Latest(settings.programs_bytes)
-        self._finished: Latest[str] = Latest(settings.programs_bytes)
+        self._finished: Latest[bytes] = Latest(settings.programs_bytes)
         self._refresh({})
 
     def do(self, job: str, body: bytes) -> Answer:
@@ -149,10 +149,12 @@ class Work:
         told = {position: recipe.text() for position, recipe in sorted(recipes.items())}
         key = digest(prepared.key, target.encode(), json.dumps(told).encode())
         found = self._finished.get(key)
-        if found is None:
-            found = build.transform(prepared.text, target, recipes)[0].to_json()
-            self._finished.put(key, found, len(found))
-        return found
+        if found is not None:
+            return unpacked(found).decode()
+        done = build.transform(prepared.text, target, recipes)[0].to_json()
+        kept = packed(done.encode())
+        self._finished.put(key, kept, len(kept))
+        return done
 
     def _single(self, request: dict[str, Any]) -> Answer:
         """One nest of a program that the client has normalised already. Its loops keep their
