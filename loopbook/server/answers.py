@@ -15,7 +15,7 @@ READ = ("sdfg", "target", "sizes")
 """Members of docc's requests that an answer depends on: two that differ in others, in the name of
 their session, say, are the same question."""
 
-ALIASES = 50_000
+ALIASES = 10_000
 """Bodies whose question is remembered."""
 
 
