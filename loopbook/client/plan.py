@@ -306,7 +306,8 @@ class _Planner:
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
         ports = Ports(nest, embedding, evidence, hardware, around, built)
-        prospects = self._prospects(nest, ports, trips, [one.near for one in evidence])
+        near = [one.near for one in evidence]
+        prospects = self._prospects(nest, ports, trips, near, names(built))
         least = WORTH_TRYING if self._count == 1 else WORTH_MEASURING
         choices: list[Choice] = []
         reasons: list[str] = []
@@ -335,7 +336,12 @@ class _Planner:
         return _distinct(choices), reasons[0] if reasons else ""
 
     def _prospects(
-        self, nest: Nest, ports: Ports, trips: Trips, neighbours: list[Neighbour]
+        self,
+        nest: Nest,
+        ports: Ports,
+        trips: Trips,
+        neighbours: list[Neighbour],
+        kinds: Collection[str],
     ) -> Prospects:
         """The ports with their promises. They are the same for nests with one fingerprint, as long
         as sizes and neighbours are."""
@@ -350,7 +356,7 @@ class _Planner:
         if key not in known:
             if len(known) >= REMEMBERED:
                 known.clear()
-            appraise = Appraisal(self._shelf, nest, self._target, trips)
+            appraise = Appraisal(self._shelf, nest, self._target, trips, kinds)
             known[key] = Prospects(ports, appraise)
         return known[key].copy()
 
