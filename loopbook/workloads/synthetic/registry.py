@@ -7,12 +7,15 @@ from types import MappingProxyType
 
 from loopbook.errors import WorkloadError
 from loopbook.workloads.synthetic.families import (
+    closure,
     contraction,
     convolution,
     elementwise,
     guarded,
     imperfect,
     indirect,
+    interval,
+    matvec,
     recurrence,
     reduction,
     stencil,
@@ -35,6 +38,9 @@ _MODULES = (
     indirect,
     sweep,
     guarded,
+    closure,
+    interval,
+    matvec,
 )
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
