@@ -10,7 +10,9 @@ from loopbook.workloads.synthetic.families import (
     closure,
     contraction,
     convolution,
+    coupled,
     elementwise,
+    filter,
     guarded,
     imperfect,
     indirect,
@@ -41,6 +43,8 @@ _MODULES = (
     closure,
     interval,
     matvec,
+    filter,
+    coupled,
 )
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(

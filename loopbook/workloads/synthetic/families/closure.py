@@ -85,7 +85,7 @@ def write(choice: Choice) -> Program:
         arrays=arrays,
         body=code.lines,
         loops=[*batch, *"iii"],
-        cost=0.6,
+        cost=1.0,
         fixed={"b": BATCH} if batch else {},
         data=dict.fromkeys(arrays, f"({SEMIRINGS[choice['semiring']][2]}).astype(TYPE)"),
     )
