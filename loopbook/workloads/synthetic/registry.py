@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from loopbook.errors import WorkloadError
 from loopbook.workloads.synthetic.families import (
+    alternating,
     closure,
     contraction,
     convolution,
@@ -45,6 +46,7 @@ _MODULES = (
     matvec,
     filter,
     coupled,
+    alternating,
 )
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
