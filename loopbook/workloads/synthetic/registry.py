@@ -13,6 +13,7 @@ from loopbook.workloads.synthetic.families import (
     convolution,
     coupled,
     elementwise,
+    factorisation,
     filter,
     guarded,
     imperfect,
@@ -47,6 +48,7 @@ _MODULES = (
     filter,
     coupled,
     alternating,
+    factorisation,
 )
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
