@@ -31,6 +31,9 @@ QUOTIENT = "0.3 / (1.6 - 0.3 * {p-})"
 PARTIAL = "({right} + 0.3 * {q-}) / (1.6 - 0.3 * {p-})"
 
 
+SOLVERS = ("thomas", "implicit")
+"""Kinds that go both ways."""
+
 DATA = {
     **dict.fromkeys("efg", "(0.2 + 0.3 * rng.random(SHAPE)).astype(TYPE)"),
     "Q": "(1.0 + rng.random(SHAPE)).astype(TYPE)",
@@ -94,7 +97,7 @@ def write(choice: Choice) -> Program:
         grid = grids if number % 2 == 0 else grids[::-1]
         _pass(code, choice, indices, axis, number, grid, arrays)
     across = choice["joint"] == "across"  # no element waits for the one before it
-    ways = 1 if choice["ways"] == "up" and kind not in ("thomas", "implicit") else 2
+    ways = 1 if choice["ways"] == "up" and kind not in SOLVERS else 2
     return Program(
         arrays=arrays,
         body=code.lines,
@@ -117,15 +120,14 @@ def _pass(
 ) -> None:
     """All lines along one axis, up and perhaps down."""
     kind = choice["kind"]
-    signs = [1, -1] if kind in ("thomas", "implicit") or choice["ways"] == "both" else [1]
+    signs = [1, -1] if kind in SOLVERS or choice["ways"] == "both" else [1]
     across = kind == "implicit"
     joint = choice["joint"] == "line"
     for sign in signs:
         # Variables of their own: docc 0.8 shares those that several loops use between threads.
         place = 2 * number + (sign < 0)
         lines = 2 * number + (sign < 0 and not joint)
-        own = "".join(indices)
-        names = {index: f"{index}{place if index == indices[axis] else lines}" for index in own}
+        names = {index: f"{index}{place if index == indices[axis] else lines}" for index in indices}
         way = _Way(indices, axis, sign, grids)
         rest = [index for index in indices if index != indices[axis]]
         loops = [*rest, indices[axis]] if choice["joint"] != "across" else [indices[axis], *rest]
@@ -153,9 +155,7 @@ FAMILY = Family(
     work={
         "kind": tuple(KINDS),
         "axes": ("ij", "ij", "ji", "ji", *orders("ijk")),
-        "ways": lambda choice: (
-            ("both",) if choice["kind"] in ("thomas", "implicit") else ("both", "up")
-        ),
+        "ways": lambda choice: ("both",) if choice["kind"] in SOLVERS else ("both", "up"),
     },
     writing={"joint": ("line", "apart", "across"), "operands": ("given", "swapped")},
     write=write,

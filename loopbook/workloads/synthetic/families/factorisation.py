@@ -65,12 +65,6 @@ PATTERNS: dict[str, Sequence[str]] = {
         "1 d[i] = A[i, i]", "1 p: i", "2 w[p] = A[i, p] / d[p]", "2 d[i] -= A[i, p] * w[p]",
         "1 q: i", "2 A[i, q] = w[q]",
     ),
-    "byrows": (
-        "0 k: M", "1 d[k] = 0.0", "1 i: N", "2 d[k] += Q[i, k] * Q[i, k]",
-        "1 p: N", "2 x[p] = Q[p, k] / np.sqrt(d[k])", "1 l: M", "2 w[l] = 0.0",
-        "1 r: N", "2 j: k + 1, M", "3 w[j] += x[r] * Q[r, j]",
-        "1 q: N", "2 Q[q, k] = x[q]", "2 s: k + 1, M", "3 Q[q, s] -= x[q] * w[s]",
-    ),
     "forwardcolumns": (
         "0 k: N", "1 w[k] = x[k] / A[k, k]", "1 i: k + 1, N", "2 x[i] -= A[i, k] * w[k]",
     ),
@@ -251,8 +245,6 @@ def _arrays(given: Sequence[str], turned: str) -> dict[str, Sequence[str]]:
     found = {name: axes for name, axes in AXES.items() if f"{name}[" in text}
     columns = "j" if "Q" in found else "i"
     found |= {name: (columns,) for name in "dw" if f"{name}[" in text}
-    if "Q" in found and "x" in found:
-        found["x"] = found["Q"][:1]
     return {name: axes[::-1] if name in turned else axes for name, axes in found.items()}
 
 
