@@ -154,7 +154,7 @@ FAMILY = Family(
     about="lines along one axis after the other",
     work={
         "kind": tuple(KINDS),
-        "axes": ("ij", "ij", "ji", "ji", *orders("ijk")),
+        "axes": (*orders("ij") * 4, *orders("ijk")),
         "ways": lambda choice: ("both",) if choice["kind"] in SOLVERS else ("both", "up"),
     },
     writing={"joint": ("line", "apart", "across"), "operands": ("given", "swapped")},
