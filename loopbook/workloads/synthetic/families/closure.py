@@ -13,11 +13,16 @@ from collections.abc import Sequence
 from loopbook.workloads.synthetic.family import Choice, Family
 from loopbook.workloads.synthetic.program import Code, Program, element, extent
 
+WHOLE = "rng.integers(1, 1000, SHAPE)"
+
 SEMIRINGS = {
     "minplus": ("{0} + {1}", "<", "rng.random(SHAPE) ** 4"),
     "maxplus": ("{0} + {1}", ">", "-(rng.random(SHAPE) ** 4)"),
     "maxmin": ("min({0}, {1})", ">", "rng.random(SHAPE)"),
     "minmax": ("max({0}, {1})", "<", "rng.random(SHAPE)"),
+    "hops": ("{0} + {1}", "<", WHOLE),
+    "gains": ("{0} + {1}", ">", f"-{WHOLE}"),
+    "grades": ("min({0}, {1})", ">", WHOLE),
     "maxtimes": ("{0} * {1}", ">", "rng.random(SHAPE) ** 0.25"),
     "mintimes": ("{0} * {1}", "<", "1.0 + 5.0 * rng.random(SHAPE) ** 4"),
     "maybe": ("{0} * {1}", "", "0.1 * rng.random(SHAPE)"),
@@ -87,8 +92,13 @@ def write(choice: Choice) -> Program:
         loops=[*batch, *"iii"],
         cost=1.0,
         fixed={"b": BATCH} if batch else {},
-        data=dict.fromkeys(arrays, f"({SEMIRINGS[choice['semiring']][2]}).astype(TYPE)"),
+        data=dict.fromkeys(arrays, _data(choice)),
     )
+
+
+def _data(choice: Choice) -> str:
+    data = SEMIRINGS[choice["semiring"]][2]
+    return f"({data}).astype({'np.int32' if WHOLE in data else 'TYPE'})"
 
 
 def _update(code: Code, choice: Choice, parts: Sequence[str], batch: Sequence[str]) -> None:
