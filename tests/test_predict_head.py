@@ -9,6 +9,8 @@ import pytest
 from client_kit import blocked, nests_of, product, stencil
 
 from loopbook.errors import EncoderError
+from loopbook.moves import Surroundings
+from loopbook.moves.kinds import fitting
 from loopbook.predict.features import SITE
 from loopbook.predict.head import Head
 from loopbook.predict.rows import COLUMNS, NO_DONOR, Donor, Rows
@@ -133,3 +135,16 @@ def test_rows_see_another_nest():
     other = Rows(nests_of(stencil)[0], MACHINE, "openmp", {})(())
     assert one.shape == other.shape == (len(COLUMNS),)
     assert not np.array_equal(one, other)
+
+
+def test_rows_see_what_sort_of_nest_it_is():
+    nest = nests_of(product)[0]
+    kinds = fitting(nest, Surroundings.of(MACHINE, "sequential", TRIPS))
+    row = dict(zip(COLUMNS, Rows(nest, MACHINE, "sequential", TRIPS, kinds)(()), strict=True))
+    assert (row["nest depth"], row["nest serial outside"], row["nest triangular"]) == (3, 0, 0)
+    assert row["nest fits register_tiles"] == 1.0
+    assert row["nest fits pivot_cuts"] == 0.0
+    bare = dict(zip(COLUMNS, Rows(nest, MACHINE, "sequential", TRIPS)(()), strict=True))
+    assert {name for name in COLUMNS if row[name] != bare[name]} == {
+        f"nest fits {kind}" for kind in kinds
+    }

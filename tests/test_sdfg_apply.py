@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 from docc.sdfg import AnalysisManager, Replayer, StructuredSDFG, StructuredSDFGBuilder
 from sdfg_kit import (
@@ -145,6 +146,23 @@ def test_illegal_steps_say_which_and_why(text: str, position: int, message: str)
     assert caught.value.position == position
     assert str(caught.value).startswith(f"step {position + 1}: ")
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_found_by_an_index_array_is_not_staged():
+    """docc itself allows it, copies one element, and reads past it."""
+
+    def gathered(x, p, y):
+        for i in range(y.shape[0]):
+            y[i] = 0.5 * x[p[i]]
+
+    args = [random(50), np.arange(50)[::-1].copy(), random(50)]
+    sdfg = prepared(gathered, args)
+    nest = program.nests(sdfg)[0]
+    names = {container.data: container.name for container in nest.arrays}
+    bench = Workbench(sdfg, nest)
+    bench.apply("tile", ("L0", 8))
+    assert not bench.can_apply("stage", ("L0", names["x"], "in"))
+    assert bench.can_apply("stage", ("L0", names["p"], "in"))
 
 
 def test_a_refused_step_changes_nothing():

@@ -52,7 +52,8 @@ class Witness(Rig):
         before = self._others()
         times = super().measure(built, schedule, lost, seconds)
         after = self._others()
-        busy = [pid for pid, p in before.items() if pid in after and after[pid].ticks > p.ticks]
+        # A tick of the clock may be charged late, when the work before is over.
+        busy = [p for pid, p in before.items() if pid in after and after[pid].ticks > p.ticks + 1]
         stopped = [pid for pid, p in before.items() if p.state == "T"]
         with self._notes.open("a") as file:
             print(*sorted(os.sched_getaffinity(0)), len(stopped), len(busy), sep=",", file=file)
@@ -97,8 +98,7 @@ def test_no_measurement_shares_its_cores(request, tmp_path, target, threads):
     seen = notes(tmp_path)
     assert usage.measured == len(seen) > 1
     assert all(note[:-2] == CORES[-threads:] for note in seen)
-    # A clock tick of the work before may be charged late.
-    assert max(note[-1] for note in seen) <= 1, "a builder worked meanwhile"
+    assert [note[-1] for note in seen] == [0] * len(seen), "a builder worked meanwhile"
     if threads == len(CORES) > 1:  # a builder works while the other's candidate is ready
         assert any(note[-2] for note in seen), "no builder had to be stopped"
     assert usage.steps > 0

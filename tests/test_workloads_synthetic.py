@@ -54,9 +54,8 @@ def equal_extents(workload: Workload, preset: str) -> list[int]:
 
 
 def test_a_seed_gives_the_same_programs_again() -> None:
-    first = list(synthetic.names(12, seed=5))
-    assert first == list(synthetic.names(12, seed=5))
-    assert first[:3] == list(synthetic.names(3, seed=5))
+    first = list(synthetic.names(len(synthetic.FAMILIES), seed=5))
+    assert first[:5] == list(synthetic.names(5, seed=5))
     assert first[:3] != list(synthetic.names(3, seed=6))
     assert {name.partition(".")[0] for name in first} == set(synthetic.FAMILIES)
 

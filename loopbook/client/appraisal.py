@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from loopbook.client.ports import Port
 from loopbook.client.shelf import Bodies, Shelf
@@ -21,12 +21,17 @@ class Appraisal:
 
     Args:
         trips: of the nest at the size at hand, as far as they are known.
+        kinds: names of the kinds of recipes that can be built for the nest.
     """
 
-    def __init__(self, shelf: Shelf, nest: Nest, target: str, trips: Trips) -> None:
+    def __init__(
+        self, shelf: Shelf, nest: Nest, target: str, trips: Trips, kinds: Collection[str]
+    ) -> None:
         self._shelf = shelf
         self._head = shelf.head
-        self._rows = Rows(nest, shelf.hardware(target), target, trips) if self._head else None
+        self._rows = None
+        if self._head is not None:
+            self._rows = Rows(nest, shelf.hardware(target), target, trips, kinds)
 
     def __call__(self, ports: Sequence[Port], dropped: int = 0) -> list[Prediction]:
         """One prediction for each port.

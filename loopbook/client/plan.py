@@ -38,6 +38,9 @@ WORTH_PORTING = 1.1
 WORTH_TRYING = 1.2
 """A port that promises less than this is not worth that risk either."""
 
+WORTH_MEASURING = 0.8
+"""Where it is measured before it is used, there is no risk; but measuring takes its time."""
+
 WORTH_USING = 1.02
 """A record of the very nest is used from this speedup on: below, it is noise."""
 
@@ -299,27 +302,29 @@ class _Planner:
         built = firsts(nest, around)
         for near in self._rare(nest, embedding, built, evidence):
             evidence.append(evidence_of(self._shelf, near, nest, trips))
-        if not any(one.gain for one in evidence):
+        if self._count == 1 and not any(one.gain for one in evidence):
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
         ports = Ports(nest, embedding, evidence, hardware, around, built)
-        prospects = self._prospects(nest, ports, trips, [one.near for one in evidence])
+        near = [one.near for one in evidence]
+        prospects = self._prospects(nest, ports, trips, near, names(built))
+        least = WORTH_TRYING if self._count == 1 else WORTH_MEASURING
         choices: list[Choice] = []
         reasons: list[str] = []
         fits = 0
         while len(choices) < self._count and fits < TRIED * self._count:
-            best = prospects.best()
+            best = prospects.best([choice.recipe for choice in choices])
             if best is None:
                 break
             name = best.port.evidence.near.record.nest
-            if best.promise.speedup < WORTH_TRYING:
+            if best.promise.speedup < least:
                 reasons.append(f"{best.promise.speedup:.2f}× is all that {name} promises")
-                break
+                continue
             if best.legal:
                 if self._count == 1 and best.promise.lower < 1:
                     span = f"{best.promise.lower:.2f} to {best.promise.speedup:.2f}×"
                     reasons.append(f"the recipe of {name} may make it slower: {span}")
-                else:
+                elif self._count == 1 or len(best.port.recipe):
                     choices.append(best.choice())
                 continue
             fits += 1
@@ -331,7 +336,12 @@ class _Planner:
         return _distinct(choices), reasons[0] if reasons else ""
 
     def _prospects(
-        self, nest: Nest, ports: Ports, trips: Trips, neighbours: list[Neighbour]
+        self,
+        nest: Nest,
+        ports: Ports,
+        trips: Trips,
+        neighbours: list[Neighbour],
+        kinds: Collection[str],
     ) -> Prospects:
         """The ports with their promises. They are the same for nests with one fingerprint, as long
         as sizes and neighbours are."""
@@ -346,7 +356,7 @@ class _Planner:
         if key not in known:
             if len(known) >= REMEMBERED:
                 known.clear()
-            appraise = Appraisal(self._shelf, nest, self._target, trips)
+            appraise = Appraisal(self._shelf, nest, self._target, trips, kinds)
             known[key] = Prospects(ports, appraise)
         return known[key].copy()
 

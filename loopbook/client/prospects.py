@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 
 from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit
 from loopbook.client.ports import Port, Ports
 from loopbook.predict.head import Prediction
+from loopbook.recipes.likeness import likeness
 from loopbook.recipes.recipe import Recipe
+
+VARIETY = 0.5
+"""How much being like a recipe that is to be measured anyway counts against one, in logarithms of
+speedups: one that promises e^0.5 times less, but does something else, is measured rather."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +55,8 @@ class Prospects:
         found = ports.best()
         self._seen: set[Recipe] = {one.recipe for one in found}
         self._waiting = [
-            (-promise.speedup, place, Prospect(one, promise))
-            for place, (one, promise) in enumerate(zip(found, appraise(found), strict=True))
+            Prospect(one, promise) for one, promise in zip(found, appraise(found), strict=True)
         ]
-        heapify(self._waiting)
 
     def copy(self) -> Prospects:
         """All that is left here, to be tried from here on without taking it from this one."""
@@ -60,10 +64,24 @@ class Prospects:
         other._seen, other._waiting = set(self._seen), list(self._waiting)
         return other
 
-    def best(self) -> Prospect | None:
+    def best(self, beside: Sequence[Recipe] = ()) -> Prospect | None:
         """The most promising one that is left, which is left no more; of equal ones the one that
-        `Ports.best` names first. None at the end."""
-        return heappop(self._waiting)[-1] if self._waiting else None
+        `Ports.best` names first. None at the end.
+
+        Args:
+            beside: recipes that are measured as well. What is like them would tell little more:
+                promise and novelty are weighed against each other (maximal marginal relevance,
+                J. Carbonell and J. Goldstein, SIGIR 1998).
+        """
+        if not self._waiting:
+            return None
+
+        def worth(place: int) -> float:
+            one = self._waiting[place]
+            known = max((likeness(one.port.recipe, other) for other in beside), default=0.0)
+            return math.log(max(one.promise.speedup, 1e-9)) - VARIETY * known
+
+        return self._waiting.pop(max(range(len(self._waiting)), key=worth))
 
     def add(self, tried: Prospect, fit: Fit) -> None:
         """Put one back of which docc accepts `fit`; without the steps that it refuses, it may
@@ -76,4 +94,4 @@ class Prospects:
             port = self._ports.changed(port, fit.recipe)
             (promise,) = self._appraise([port], dropped)
         # Tried once more at once if it still comes first.
-        heappush(self._waiting, (-promise.speedup, -1, Prospect(port, promise, True, dropped)))
+        self._waiting.insert(0, Prospect(port, promise, True, dropped))

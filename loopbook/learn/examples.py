@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from loopbook.errors import RecipeError
+from loopbook.moves import Surroundings
+from loopbook.moves.kinds import fitting
 from loopbook.predict.rows import COLUMNS, Donor, Rows
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
@@ -188,8 +190,9 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
     def maker(fingerprint: str, hardware: str, target: str, trips: Mapping[str, int]) -> Rows:
         key = (fingerprint, hardware, target, tuple(trips.items()))
         if key not in makers:
-            profile = examples.hardware[hardware]
-            makers[key] = Rows(examples.nests[fingerprint], profile, target, trips)
+            nest, profile = examples.nests[fingerprint], examples.hardware[hardware]
+            kinds = fitting(nest, Surroundings.of(profile, target, trips))
+            makers[key] = Rows(nest, profile, target, trips, kinds)
         return makers[key]
 
     rows: list[np.ndarray] = []

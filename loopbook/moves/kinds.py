@@ -180,3 +180,6 @@ _OF_PRODUCTS = tuple(map(_on_chains, (packed_tiles, register_tiles)))
 _OF_CHAINS = tuple(
     map(_on_chains, (stride_one, accumulate, jam, unroll_and_jam, strip_mine, cache_tiles, leave))
 )
+
+NAMES = tuple(kind.name for kind in (*_OF_NESTS, _OF_TRIANGLES, *_OF_PRODUCTS, *_OF_CHAINS))
+"""Of all kinds."""

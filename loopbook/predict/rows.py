@@ -1,8 +1,8 @@
 """What the prediction of a speedup starts from: one row of numbers for each candidate recipe.
 
-A row holds the features of the nest after the recipe and before it, how the two differ, the
-machine, and, for a recipe that comes from a record, how much it gained there, how far away that
-nest and machine are, and in what the two nests differ before and after.
+A row holds the features of the nest after the recipe and before it, how the two differ, what sort
+of nest it is, the machine, and, for a recipe that comes from a record, how much it gained there,
+how far away that nest and machine are, and in what the two nests differ before and after.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from loopbook.moves import Surroundings
 from loopbook.predict import features
+from loopbook.predict.context import CONTEXT, context
 from loopbook.predict.features import SITE, Features
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.step import OPERATIONS, Step
@@ -31,6 +32,7 @@ COLUMNS = (
     *(f"step {name}" for name in _OPERATIONS),
     *(f"before {name}" for name in SITE),
     *(f"change {name}" for name in SITE),
+    *(f"nest {name}" for name in CONTEXT),
     *(f"machine {name}" for name in _MACHINE),
     *(f"donor {name}" for name in _DONOR),
     *(f"donor before {name}" for name in SITE),
@@ -70,14 +72,20 @@ class Rows:
 
     Args:
         trips: loop name to how often it runs, as far as that is known.
+        kinds: names of the kinds of recipes that can be built for the nest (`kinds.fitting`).
     """
 
     def __init__(
-        self, nest: Nest, hardware: HardwareProfile, target: str, trips: Mapping[str, int]
+        self,
+        nest: Nest,
+        hardware: HardwareProfile,
+        target: str,
+        trips: Mapping[str, int],
+        kinds: Collection[str] = (),
     ) -> None:
         self._features = Features(nest, Surroundings.of(hardware, target, trips))
         self._before = self._features(())[: len(SITE)]
-        self._machine = _machine(hardware, target)
+        self._around = np.concatenate([context(nest, kinds), _machine(hardware, target)])
 
     def __call__(
         self, steps: Sequence[Step], donor: Donor | None = None, dropped: int = 0
@@ -106,7 +114,7 @@ class Rows:
                 dropped,
             ]
             known = np.concatenate([said, self._before - donor.before, after - donor.after])
-        parts = [told, operations, self._before, after - self._before, self._machine, known]
+        parts = [told, operations, self._before, after - self._before, self._around, known]
         return np.concatenate(parts, dtype=np.float32)
 
     def bodies(self, steps: Sequence[Step]) -> tuple[np.ndarray, np.ndarray]:

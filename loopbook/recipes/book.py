@@ -19,7 +19,7 @@ from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import read_lines, write_lines
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.ranking import Kernels, Ranked, rank, rank_among
+from loopbook.recipes.ranking import Filters, Kernels, Ranked, rank, rank_among
 from loopbook.recipes.record import Record
 from loopbook.recipes.store import Miss, Store
 
@@ -180,18 +180,12 @@ class Book:
             return []
         if vector.shape != (index.dimension,) or not np.isfinite(vector).all():
             raise InputError(f"the query is not a finite vector of {index.dimension} numbers")
-        filters: dict[str, Any] = {
-            "target": target,
-            "hardware": hardware,
-            "exclude": exclude,
-            "without": without,
-            "per_nest": per_nest,
-        }
+        filters = Filters(target, hardware, exclude, without, per_nest)
         if steps:
             fastest = nlargest(_HOLDING, snapshot.holding(steps), key=lambda one: one.speedup)
             distances = self._distances(vector, {one.fingerprint for one in fastest}, encoder)
-            return self._neighbours(rank_among(snapshot, fastest, distances, k, **filters), encoder)
-        return self._neighbours(rank(snapshot, index, vector, k, **filters), encoder)
+            return self._neighbours(rank_among(snapshot, fastest, distances, k, filters), encoder)
+        return self._neighbours(rank(snapshot, index, vector, k, filters), encoder)
 
     def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
         """All records of a nest for a target, best speedup first.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -38,36 +40,33 @@ class Ranked(NamedTuple):
     entry: Entry
 
 
-def rank(
-    snapshot: Snapshot,
-    index: VectorIndex,
-    vector: np.ndarray,
-    k: int,
-    *,
-    target: str | None,
-    hardware: HardwareProfile | None,
-    exclude: Kernels,
-    without: Collection[str],
-    per_nest: int,
-) -> list[Ranked]:
-    """The ``k`` best of all records that pass the filters; see
-    :meth:`loopbook.recipes.book.Book.nearest` for the arguments.
+@dataclass(frozen=True)
+class Filters:
+    """Which records may be found; see :meth:`loopbook.recipes.book.Book.nearest`."""
 
-    No record is lost to the filters. Machines are taken in turn, the nearest first: of the nests
-    tuned for the target on such a machine the nearest are asked of the index, more and more, until
-    ``k`` records are found and none further out could come before them, or there are no more.
-    """
-    apart = {
-        key: profile.distance(hardware) if hardware else 0.0
-        for key, profile in snapshot.hardware.items()
-    }
-    excluded = _test_of(exclude)
-    found: list[Ranked] = []
-    seen: set[str] = set()
+    target: str | None
+    hardware: HardwareProfile | None
+    exclude: Kernels
+    without: Collection[str]
+    per_nest: int
 
-    def look_at(fingerprint: str, distance: float) -> None:
-        if fingerprint in without:
-            return
+    def apart(self, snapshot: Snapshot) -> dict[str, float]:
+        """How far each machine of a book is from the one asked for."""
+        wanted = self.hardware
+        return {
+            key: profile.distance(wanted) if wanted else 0.0
+            for key, profile in snapshot.hardware.items()
+        }
+
+    def of_nest(
+        self, entries: Iterable[Entry], distance: float, apart: Mapping[str, float]
+    ) -> list[Ranked]:
+        """The places of one nest's records: of those that pass, the first ``per_nest``.
+
+        Args:
+            distance: from the query to the nest.
+        """
+        excluded = _test_of(self.exclude)
         fitting = [
             Ranked(
                 distance + HARDWARE_WEIGHT * apart[entry.hardware_id],
@@ -77,19 +76,35 @@ def rank(
                 apart[entry.hardware_id],
                 entry,
             )
-            for entry in snapshot.by_nest.get(fingerprint, ())
-            if (target is None or entry.target == target) and not excluded(entry.kernel)
+            for entry in entries
+            if self.target in (None, entry.target)
+            and entry.fingerprint not in self.without
+            and not excluded(entry.kernel)
         ]
-        found.extend(_distinct(sorted(fitting), per_nest))
+        return _distinct(sorted(fitting), self.per_nest)
 
-    for least, tags in _groups(index.tags, apart, target):
+
+def rank(
+    snapshot: Snapshot, index: VectorIndex, vector: np.ndarray, k: int, filters: Filters
+) -> list[Ranked]:
+    """The ``k`` best of all records that pass the filters.
+
+    No record is lost to the filters. Machines are taken in turn, the nearest first: of the nests
+    tuned for the target on such a machine the nearest are asked of the index, more and more, until
+    ``k`` records are found and none further out could come before them, or there are no more.
+    """
+    apart = filters.apart(snapshot)
+    found: list[Ranked] = []
+    seen: set[str] = set()
+    for least, tags in _groups(index.tags, apart, filters.target):
         asked = 2 * k
         while not _complete(found, k, HARDWARE_WEIGHT * least):
             fingerprints, distances = index.search(vector, asked, tags)
             for fingerprint, distance in zip(fingerprints, distances, strict=True):
                 if fingerprint not in seen:
                     seen.add(fingerprint)
-                    look_at(fingerprint, distance)
+                    entries = snapshot.by_nest.get(fingerprint, ())
+                    found += filters.of_nest(entries, distance, apart)
             found.sort()
             # What this group has yet to show is at least as far as the last nest that it showed.
             if len(fingerprints) < asked:
@@ -105,31 +120,20 @@ def rank_among(
     entries: Iterable[Entry],
     distances: Mapping[str, float],
     k: int,
-    *,
-    target: str | None,
-    hardware: HardwareProfile | None,
-    exclude: Kernels,
-    without: Collection[str],
-    per_nest: int,
+    filters: Filters,
 ) -> list[Ranked]:
     """The ``k`` best of some records.
 
     Args:
         distances: fingerprint to distance; records of other nests are left out.
     """
-    excluded = _test_of(exclude)
-    by_nest: defaultdict[str, list[Ranked]] = defaultdict(list)
+    apart = filters.apart(snapshot)
+    nests: defaultdict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
-        wanted = target in (None, entry.target) and entry.fingerprint not in without
-        if wanted and entry.fingerprint in distances and not excluded(entry.kernel):
-            machine = snapshot.hardware[entry.hardware_id]
-            away = machine.distance(hardware) if hardware else 0.0
-            distance = distances[entry.fingerprint]
-            score = distance + HARDWARE_WEIGHT * away
-            by_nest[entry.fingerprint].append(
-                Ranked(score, -entry.speedup, entry.id, distance, away, entry)
-            )
-    return sorted(r for one in by_nest.values() for r in _distinct(sorted(one), per_nest))[:k]
+        if entry.fingerprint in distances:
+            nests[entry.fingerprint].append(entry)
+    ranked = (filters.of_nest(own, distances[nest], apart) for nest, own in nests.items())
+    return sorted(chain.from_iterable(ranked))[:k]
 
 
 def _groups(

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 import docc.sdfg as docc
 
+from loopbook.sdfg import expr
+
 Made = Iterator[tuple[Any, str]]
 
 
@@ -74,6 +76,8 @@ def stage(nest: Named, loop: str, container: str, way: str = "auto") -> Made:
     scope = nest.loop(loop)
     data = nest.container(container)
     label = f"{loop}.load"
+    if _found_by_data(scope.body, data):
+        return
     whole = _copies_whole_tiles(scope)
     for node in _accesses(scope.body, data):
         if way == "out" and whole:
@@ -147,10 +151,31 @@ def _has_branch(sequence: Any) -> bool:
     return any(isinstance(e, docc.IfElse) for e in _elements(sequence))
 
 
+def _found_by_data(sequence: Any, data: str) -> bool:
+    """Whether indices of container `data` are computed inside, as in ``A[P[i]]``.
+
+    docc takes such an index for one that does not change and copies a single element (seen with
+    0.8.1: the program reads outside of its buffer).
+    """
+    written = {
+        assigned
+        for element in _elements(sequence)
+        if isinstance(element, docc.AssignmentBlock)
+        for assigned in map(str, element.assignments)
+    }
+    indices: set[str] = set()
+    for dataflow in _dataflows(sequence):
+        written |= {node.data for node in dataflow.data_nodes if dataflow.in_degree(node)}
+        for edge in dataflow.edges:
+            if data in (getattr(edge.src, "data", ""), getattr(edge.dst, "data", "")):
+                indices |= set(expr.symbols(" ".join(map(str, edge.subset))))
+    return not written.isdisjoint(indices)
+
+
+def _dataflows(sequence: Any) -> Iterator[Any]:
+    return (e.dataflow for e in _elements(sequence) if isinstance(e, docc.Block))
+
+
 def _accesses(sequence: Any, data: str) -> Iterator[Any]:
     """Access nodes of container `data` below `sequence`."""
-    for element in _elements(sequence):
-        if isinstance(element, docc.Block):
-            for node in element.dataflow.data_nodes:
-                if node.data == data:
-                    yield node
+    return (node for flow in _dataflows(sequence) for node in flow.data_nodes if node.data == data)

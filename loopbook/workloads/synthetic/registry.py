@@ -7,12 +7,19 @@ from types import MappingProxyType
 
 from loopbook.errors import WorkloadError
 from loopbook.workloads.synthetic.families import (
+    alternating,
+    closure,
     contraction,
     convolution,
+    coupled,
     elementwise,
+    factorisation,
+    filter,
     guarded,
     imperfect,
     indirect,
+    interval,
+    matvec,
     recurrence,
     reduction,
     stencil,
@@ -35,6 +42,13 @@ _MODULES = (
     indirect,
     sweep,
     guarded,
+    closure,
+    interval,
+    matvec,
+    filter,
+    coupled,
+    alternating,
+    factorisation,
 )
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(

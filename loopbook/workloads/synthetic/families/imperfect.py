@@ -109,7 +109,6 @@ PATTERNS: Mapping[str, Sequence[str]] = {
         "ijk: C[i, j] += (A[i, k] - B[k, j]) * (A[i, k] - B[k, j])",
         "ij: C[i, j] = np.sqrt(C[i, j])",
     ),
-    "paths": ("kij: M[i, j] = min(M[i, j], M[i, k] + M[k, j])",),
     "forces": (
         "i: z[i] = 0.0",
         "ij: z[i] += (x[j] - y[i]) / (0.1 + (x[j] - y[i]) * (x[j] - y[i]))",
@@ -120,7 +119,7 @@ PATTERNS: Mapping[str, Sequence[str]] = {
 those that all have in common (see `_joints`)."""
 
 _OPERATIONS = {"plain": "{}", "scaled": "0.5 * ({})", "shifted": "0.25 + ({})"}
-MATRICES = "ABCDFGM"
+MATRICES = "ABCDFG"
 
 
 def _statements(pattern: str) -> list[tuple[str, str]]:
@@ -161,21 +160,19 @@ def _inner(choice: Choice) -> tuple[str, ...]:
     """Whether the loops that a statement has to itself are turned round."""
     joint = int(choice["joint"])
     deep = any(len(loops) - joint > 1 for loops, _ in _statements(choice["pattern"]))
-    return ("given", "turned") if deep and choice["pattern"] != "paths" else ("given",)
+    return ("given", "turned") if deep else ("given",)
 
 
 def write(choice: Choice) -> Program:
     pattern, joint = choice["pattern"], int(choice["joint"])
     statements = _statements(pattern)
     arrays: dict[str, Sequence[str]] = dict(_axes(pattern))
-    if pattern == "paths":
-        arrays = {"M": ("i", "i")}
     for name in choice["turned"].strip("0"):
         row, column = arrays[name]
         arrays[name] = (column, row)
     code = Code()
     for index in statements[0][0][:joint]:
-        code.loop(index, extent("i" if pattern == "paths" else index, arrays))
+        code.loop(index, extent(index, arrays))
     for number, (loops, statement) in enumerate(statements):
         code.depth = joint
         line = _changed(statement, choice, last=number == len(statements) - 1)
@@ -184,13 +181,13 @@ def write(choice: Choice) -> Program:
             # A variable of its own: docc 0.8 shares one that several loops use between threads.
             fresh = f"{index}{number + 1}" if number else index
             line = re.sub(rf"\b{index}\b", fresh, line)
-            code.loop(fresh, extent("i" if pattern == "paths" else index, arrays))
+            code.loop(fresh, extent(index, arrays))
         code.add(line)
     deepest = max((loops for loops, _ in statements), key=len)
     return Program(
         arrays=arrays,
         body=code.lines,
-        loops="iii" if pattern == "paths" else deepest,
+        loops=deepest,
         cost=0.7 * len(statements),
     )
 
@@ -211,9 +208,7 @@ FAMILY = Family(
     work={
         "pattern": tuple(PATTERNS),
         "turned": _turned,
-        "operation": lambda choice: (
-            ("plain",) if choice["pattern"] == "paths" else tuple(_OPERATIONS)
-        ),
+        "operation": tuple(_OPERATIONS),
     },
     writing={"joint": _joints, "inner": _inner},
     write=write,

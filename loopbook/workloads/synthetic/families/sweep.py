@@ -17,6 +17,16 @@ SHAPES = {
 }
 
 
+def _sweeps(choice: Choice) -> tuple[str, ...]:
+    """One sweep, or several: with a border that repeats, or as they are.
+
+    Of sweeps without a border, docc 0.8 moves the time loop inwards, which is wrong, unless a star
+    or a box of two dimensions or more stops it.
+    """
+    stops = choice["shape"] in ("star", "box") and choice["dims"] != "1"
+    return ("single", "periodic", "several") if stops else ("single", "periodic")
+
+
 def write(choice: Choice) -> Program:
     dims, radius = int(choice["dims"]), int(choice["radius"])
     indices = "ijk"[:dims]
@@ -27,13 +37,13 @@ def write(choice: Choice) -> Program:
     if choice["source"] != "none":
         arrays["W"] = indices
     code = Code()
-    timed = choice["sweeps"] == "periodic"
+    timed = choice["sweeps"] != "single"
     if timed:
         code.loop("t", "n")
     for index in choice["order"]:
         code.loop(index, _bounds(choice["way"], extent(index, arrays), radius))
     code.add(f"{element('A', indices)} = {_value(choice, points, indices)}")
-    if timed:
+    if choice["sweeps"] == "periodic":
         code.depth = 1
         _wrap(code, indices, radius)
     return Program(
@@ -49,8 +59,7 @@ def write(choice: Choice) -> Program:
 def _wrap(code: Code, indices: str, radius: int) -> None:
     """Make the first axis periodic: its end is what lies before its beginning.
 
-    It also keeps the time loop outside: without a second statement in it, docc 0.8 moves it inwards
-    although sweeps depend on one another.
+    It also keeps the time loop outside (see `_sweeps`).
     """
     rest = [f"{index}2" for index in indices[1:]]
     for axis, index in enumerate(rest, 1):
@@ -86,7 +95,7 @@ FAMILY = Family(
         "shape": lambda choice: SHAPES[choice["dims"]],
         "radius": lambda choice: ("1",) if choice["shape"] == "box" else ("1", "1", "2", "3"),
         "source": ("none", "added", "factor"),
-        "sweeps": ("single", "periodic"),
+        "sweeps": _sweeps,
         "way": ("up", "up", "down"),
     },
     writing={
