@@ -39,7 +39,7 @@ CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 NEW_EVERY = 100
 """Of the requests after which memory is looked at, so many have one new program among them."""
 
-LOOKED_AT = (1000, 10_000, 30_000, 60_000)
+LOOKED_AT = (1000, 2000, 5000, 10_000, 30_000, 60_000)
 """Requests after which memory is looked at."""
 
 NESTS = (1, 2, 3, 4, 8, 16)
@@ -129,10 +129,11 @@ class Server:
             pid = waiting.pop()
             try:
                 pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-                children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+                # Workers are children of whatever thread has started them.
+                for thread in Path(f"/proc/{pid}/task").iterdir():
+                    waiting += map(int, (thread / "children").read_text().split())
             except OSError:
                 continue
-            waiting += [int(child) for child in children.split()]
         return pages * os.sysconf("SC_PAGE_SIZE")
 
 
