@@ -68,6 +68,8 @@ def test_holdouts_leave_out_what_they_say():
     assert set(HOLDOUTS["family"].kernels("lu")) >= {"lu", "cholesky", "ludcmp"}
     assert "gemm" not in HOLDOUTS["family"].kernels("lu")
     assert HOLDOUTS["polybench"].kernels("lu") == polybench.names()
+    assert all(rule.nests for name, rule in HOLDOUTS.items() if name != "hardware")
+    assert not HOLDOUTS["hardware"].kernels("lu")
     here = record(product, "").hardware
     keep = other_hardware(here)
     assert not keep(record(product, ""))

@@ -106,3 +106,12 @@ def test_all_parts_of_a_loop_get_threads():
 
 def test_other_recipes_are_not_buffered():
     assert buffered(Recipe.parse("tile L0 4\nstage L2 A2 out\nvectorize L1\nunroll L0").steps) == []
+
+
+def test_searches_begin_with_one_thread_and_with_shared_waves():
+    nest = nests_of(heat, GRIDS[0])[0]
+    first = [Recipe(recipe).text().strip() for recipe in openings(nest, AROUND)]
+    assert first[1] == "single"
+    assert any("time_waves" in text and "parallel L0.tile" in text for text in first)
+    alone = Surroundings("sequential", 8, l2_bytes=1 << 20)
+    assert all("single" not in Recipe(recipe).text() for recipe in openings(nest, alone))

@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+import sdfg_kit
 from client_kit import (
     blocked,
     chain,
@@ -175,3 +176,19 @@ def test_the_body_that_runs_most_is_the_hot_one():
     assert features("vectorize L4", stencil, around)["hot vectorized"] == 1
     assert features("vectorize L2", stencil, around)["hot vectorized"] == 0
     assert 0 < features("vectorize L2", stencil, around)["mean vectorized"] < 0.1
+
+
+def test_a_loop_in_a_branch_can_be_followed():
+    def guarded(a, b):
+        for i in range(a.shape[0]):
+            if b[i] > 0.5:
+                for j in range(a.shape[1]):
+                    a[i, j] = 2.0 * a[i, j]
+
+    (nest,) = sdfg_kit.nests_of(guarded, [sdfg_kit.random(9, 8), sdfg_kit.random(9)])
+    steps = Recipe.parse("tile L1 8\ntile L0 4").steps
+    drawn = outline(nest, steps, {"L0": 40, "L1": 80})
+    assert drawn.refused == 0
+    assert ["L0.tile", "L0", "L1.tile", "L1"] in [
+        [node.name for node in path] for path, _ in drawn.sites()
+    ]

@@ -38,7 +38,7 @@ LESSONS = 12
 DONORS = 10
 """Of a lesson's donors, that a batch looks at."""
 
-CONTRAST = 0.25
+CONTRAST = 0.5
 """Weight of contrast between whole nests beside lessons; without these it is 1."""
 
 FACTS = 0.3

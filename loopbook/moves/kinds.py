@@ -24,7 +24,7 @@ from loopbook.moves.registers import packed_tiles, register_tiles
 from loopbook.moves.separation import separate
 from loopbook.moves.staircase import staircase
 from loopbook.moves.strips import strips_at
-from loopbook.moves.threads import threaded
+from loopbook.moves.threads import one_thread, threaded
 from loopbook.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
 from loopbook.moves.triangular import triangle, triangular_tiles
@@ -174,6 +174,7 @@ _OF_NESTS = (
     _on_nest(_serial(wavefront, 3)),
     _on_nest(strips_at(0), name="strips of outermost loops"),
     _on_nest(strips_at(1), name="strips of second loops"),
+    _on_nest(one_thread),
 )
 _OF_TRIANGLES = _on_chains(triangular_tiles)
 _OF_PRODUCTS = tuple(map(_on_chains, (packed_tiles, register_tiles)))

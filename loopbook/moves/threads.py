@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
-from loopbook.moves.base import Steps, step
+from loopbook.moves.base import Steps, Surroundings, step
 from loopbook.recipes.step import Step, base_name
+from loopbook.sdfg.nest import Nest
 
 ROWS = 32
 """Rows of a wavefront that a thread does before it waits for the others."""
@@ -17,6 +19,12 @@ MAKERS = ("tile", "block")
 """Steps that make loops over tiles."""
 
 SINGLE = step("single")
+
+
+def one_thread(nest: Nest, random: Random, around: Surroundings) -> Steps:
+    """One thread where docc takes several: where each of them has little to do, waiting for all is
+    most of the time. Nothing for other targets."""
+    return [SINGLE] if around.target == "openmp" else []
 
 
 def waves(time: Step, threads: int) -> Steps:

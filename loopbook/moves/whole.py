@@ -20,6 +20,7 @@ from loopbook.moves.separation import fitted_separations, separate
 from loopbook.moves.skewing import skew
 from loopbook.moves.staircase import staircase
 from loopbook.moves.strips import fitted_strips, strips
+from loopbook.moves.threads import one_thread, threaded
 from loopbook.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
 from loopbook.moves.triangular import triangle, triangular_tiles
@@ -59,6 +60,9 @@ NEST_MOVES: dict[NestMove, float] = {
 
 LIBRARY_MOVES: dict[NestMove, float] = NEST_MOVES | {library_call: 0.3}
 """These moves where libraries may be called."""
+
+SHARED = 2
+"""Ways to share a recipe among threads that a search begins with."""
 
 NEST_MOVE_SHARE = 0.35
 """How often a recipe is one move on the whole nest."""
@@ -109,13 +113,22 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
         + fitted_factorisations(nest)
     )
     for steps in reversed(whole):
-        recipes.insert(1, tuple(steps))
+        recipes[1:1] = _with_threads(steps, around)
     if any(triangle(chain) or staircase(chain) for chain in chains(nest)):
         for _ in range(2):
             recipes.insert(1, combine(nest, lambda: triangular_tiles, random, around))
     if called := library_call(nest, random, around):
         recipes.insert(1, tuple(called))
+    if alone := one_thread(nest, random, around):
+        recipes.insert(1, tuple(alone))
     return recipes
+
+
+def _with_threads(steps: Steps, around: Surroundings) -> list[tuple[Step, ...]]:
+    """A recipe for the target: with OpenMP the most promising ways to share it among threads."""
+    if around.target != "openmp":
+        return [tuple(steps)]
+    return [tuple(variant) for variant in threaded(steps, around.threads)[:SHARED]]
 
 
 def combine(

@@ -27,7 +27,7 @@ from loopbook.predict.outline import Node, Outline, outline
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
 
-VERSION = 1
+VERSION = 2
 """Of the features' meaning and order; models and stored vectors of another version do not fit."""
 
 LINE_BYTES = 64

@@ -91,9 +91,9 @@ def _plain(nest: Nest, trips: Mapping[str, int]) -> Outline:
         parent = nodes[loop.parent] if loop.parent >= 0 else None
         trip = _trip(loop, parent, trips)
         nodes.append(Node(loop.name, loop.index, loop.kind, trip, parent=parent))
-    for (outer, parent), (inner, child) in nest.contains:
-        if outer == "loop" and inner == "loop":
-            nodes[parent].items.append(nodes[child])
+    for _, (inner, child) in nest.contains:
+        if inner == "loop" and (around := nodes[child].parent) is not None:
+            around.items.append(nodes[child])  # perhaps with a branch between the two
         elif inner == "block":
             nodes[nest.blocks[child].parent].items.append(child)
     return Outline(nodes[0], {node.name: node for node in nodes})
