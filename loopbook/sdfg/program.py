@@ -102,8 +102,8 @@ def prepare(text: str) -> StructuredSDFG:
     Loops get induction variables of their own, then docc expands, simplifies and normalises. Maps
     are not fused: independent statements stay nests of their own, which are more alike between
     programs than what fusion makes of them. What docc normalises so that it computes something else
-    (see `loopbook.sdfg.validation`) stays as it was. Loops that docc then takes for
-    parallel, but which are not (see `loopbook.sdfg.hazards`), are made serial.
+    (see `loopbook.sdfg.validation`) stays as it was. Loops that docc then takes for parallel, but
+    which are not (see `loopbook.sdfg.hazards`), are made serial.
 
     Raises:
         SdfgError: if the text is no SDFG that docc can handle.
@@ -165,9 +165,9 @@ def _normalised(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
     Returns:
         The SDFG, and element ids of the outermost loops that are not normalised.
     """
-    sdfg = simplify(parse(text))
+    sdfg = simplify(parse(text), fuse=False)
     before = json.loads(sdfg.to_json())
-    _normalise(sdfg, fuse=False)
+    reorder(sdfg, fuse=False)
     result = mended(before, json.loads(sdfg.to_json()))
     if result is None:
         return sdfg, frozenset()
@@ -188,7 +188,7 @@ def _is_kept(text: str) -> bool:
 def _keeps(text: str) -> bool:
     sdfg = simplify(parse(text))
     before = json.loads(sdfg.to_json())
-    _normalise(sdfg, fuse=True)
+    reorder(sdfg, fuse=True)
     return mended(before, json.loads(sdfg.to_json())) is None
 
 
@@ -213,21 +213,12 @@ def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = "sequential") -
     Raises:
         SdfgError: if docc cannot.
     """
-    return _normalise(simplify(sdfg, target=target), fuse=fuse)
+    return reorder(simplify(sdfg, fuse=fuse, target=target), fuse=fuse)
 
 
-def _normalise(sdfg: StructuredSDFG, *, fuse: bool) -> StructuredSDFG:
-    options = TargetOptions()
-    options.enable_fusion_in_normalize = fuse
-    try:
-        with quiet_stderr():
-            sdfg.normalize(options)
-    except (RuntimeError, IndexError, ValueError) as error:
-        raise SdfgError(f"docc cannot normalise this SDFG: {_first_line(error)}") from None
-    return sdfg
-
-
-def simplify(sdfg: StructuredSDFG, *, target: str = "sequential") -> StructuredSDFG:
+def simplify(
+    sdfg: StructuredSDFG, *, fuse: bool = True, target: str = "sequential"
+) -> StructuredSDFG:
     """Expand and simplify `sdfg`, in place: what docc does even for its target "none".
 
     Raises:
@@ -236,10 +227,30 @@ def simplify(sdfg: StructuredSDFG, *, target: str = "sequential") -> StructuredS
     try:
         with quiet_stderr():
             sdfg.expand(_options(target))
-            sdfg.simplify()
+            sdfg.simplify(_fusing(fuse))
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot simplify this SDFG: {_first_line(error)}") from None
     return sdfg
+
+
+def reorder(sdfg: StructuredSDFG, *, fuse: bool) -> StructuredSDFG:
+    """The rest of `normalise`, in place: docc distributes and interchanges loops, and fuses maps.
+
+    Raises:
+        SdfgError: if docc cannot.
+    """
+    try:
+        with quiet_stderr():
+            sdfg.normalize(_fusing(fuse))
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise SdfgError(f"docc cannot normalise this SDFG: {_first_line(error)}") from None
+    return sdfg
+
+
+def _fusing(fuse: bool) -> TargetOptions:
+    options = TargetOptions()
+    options.enable_fusion_in_normalize = fuse
+    return options
 
 
 def nests(sdfg: StructuredSDFG) -> list[Nest]:
