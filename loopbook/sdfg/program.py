@@ -11,7 +11,7 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 from loopbook.errors import RunError, SdfgError
 from loopbook.sdfg import expr
 from loopbook.sdfg.hazards import hazards
-from loopbook.sdfg.mending import mended
+from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.reader import read_nests
@@ -136,7 +136,7 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
         sdfg = parse(json.dumps(corrected))
         sdfg.add_metadata(ORDERED, ",".join(map(str, sorted(wrong))))
         found = nests(sdfg)
-    if undone and not _is_kept(text):
+    if undone and not _keeps_order(text):
         sdfg.add_metadata(MISORDERED, ",".join(map(str, sorted(undone))))
     sdfg.add_metadata(PREPARED, PREPARED_VERSION)
     return sdfg, found
@@ -165,16 +165,19 @@ def _normalised(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
     Returns:
         The SDFG, and element ids of the outermost loops that are not normalised.
     """
-    sdfg = simplify(parse(text), fuse=False)
-    before = json.loads(sdfg.to_json())
-    reorder(sdfg, fuse=False)
-    result = mended(before, json.loads(sdfg.to_json()))
+    sdfg, result = _reordered(text, fuse=False)
     if result is None:
         return sdfg, frozenset()
     return parse(json.dumps(result.document)), result.undone
 
 
-def _is_kept(text: str) -> bool:
+def normalised(text: str) -> StructuredSDFG | None:
+    """The SDFG normalised without fusion; nothing if that may change what it computes."""
+    sdfg, mending = _reordered(text, fuse=False)
+    return sdfg if mending is None else None
+
+
+def _keeps_order(text: str) -> bool:
     """Whether docc's own compile keeps the order that the program needs, as far as we can tell.
 
     Asked in a child process: docc's fusion may crash where its distribution fails.
@@ -186,10 +189,14 @@ def _is_kept(text: str) -> bool:
 
 
 def _keeps(text: str) -> bool:
-    sdfg = simplify(parse(text))
+    return _reordered(text, fuse=True)[1] is None
+
+
+def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Mended | None]:
+    sdfg = simplify(parse(text), fuse=fuse)
     before = json.loads(sdfg.to_json())
-    reorder(sdfg, fuse=True)
-    return mended(before, json.loads(sdfg.to_json())) is None
+    reorder(sdfg, fuse=fuse)
+    return sdfg, mended(before, json.loads(sdfg.to_json()))
 
 
 def _serialise(element: Any, wrong: set[int]) -> None:
