@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.errors import RunError, SdfgError
 from loopbook.sdfg import expr
-from loopbook.sdfg.hazards import hazards
+from loopbook.sdfg.hazards import confirmed, hazards
 from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.nest import Nest
@@ -103,7 +104,7 @@ def prepare(text: str) -> StructuredSDFG:
     are not fused: independent statements stay nests of their own, which are more alike between
     programs than what fusion makes of them. What docc normalises so that it computes something else
     (see `loopbook.sdfg.validation`) stays as it was. Loops that docc then takes for parallel, but
-    which are not (see `loopbook.sdfg.hazards`), are made serial.
+    which may not be (see `loopbook.sdfg.hazards`), are made serial.
 
     Raises:
         SdfgError: if the text is no SDFG that docc can handle.
@@ -129,17 +130,24 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
         raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
     sdfg, undone = _normalised(renamed)
     found = nests(sdfg)
-    wrong = {nest.loops[index].element_id for nest in found for index in hazards(nest)}
-    if wrong:
+    suspects = [(nest, hazards(nest)) for nest in found]
+    doubtful = _ids(suspects)
+    if doubtful:
+        wrong = _ids([(nest, confirmed(nest, indices)) for nest, indices in suspects])
         corrected = json.loads(sdfg.to_json())
-        _serialise(corrected["root"], wrong)
+        _serialise(corrected["root"], doubtful)
         sdfg = parse(json.dumps(corrected))
-        sdfg.add_metadata(ORDERED, ",".join(map(str, sorted(wrong))))
+        if wrong:
+            sdfg.add_metadata(ORDERED, ",".join(map(str, sorted(wrong))))
         found = nests(sdfg)
     if undone and not _keeps_order(text):
         sdfg.add_metadata(MISORDERED, ",".join(map(str, sorted(undone))))
     sdfg.add_metadata(PREPARED, PREPARED_VERSION)
     return sdfg, found
+
+
+def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
+    return {nest.loops[index].element_id for nest, indices in loops for index in indices}
 
 
 def ordered(sdfg: StructuredSDFG) -> frozenset[int]:
