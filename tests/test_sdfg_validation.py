@@ -165,3 +165,13 @@ def test_a_statement_that_is_gone_is_missed():
     before, after = forms(*RIGHT["halves"])
     after["root"]["children"].pop()
     assert any("other statements" in part.fault for part in compared(before, after))
+
+
+def test_an_index_from_memory_is_no_obstacle_where_nothing_carries_it():
+    def pick(A, B, C, places):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                C[i] += A[i, places[j]] + B[i, j]
+
+    args = [random(9, 10), random(9, 10), random(9), np.arange(10)[::-1].copy()]
+    assert not any(part.fault for part in compared(*forms(pick, args)))

@@ -12,8 +12,8 @@ What cannot be matched or understood counts as not kept; where nothing has moved
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from loopbook.errors import IllegalStepError, SdfgError
@@ -62,8 +62,7 @@ def compared(before: Json, after: Json) -> list[Part]:
         private = private_scalars(before) & private_scalars(after)
     except SdfgError:  # some condition is of an unusual form
         private = frozenset()
-    private -= _indices(old) | _indices(new)
-    matching = _Matching(private, Types(before["containers"]))
+    matching = _Matching(private, frozenset(_written(old)), Types(before["containers"]))
     return [Part(one, two, matching.fault(one, two)) for one, two in _cut(old, new)]
 
 
@@ -110,17 +109,15 @@ def _leaves(siblings: Sequence[Json]) -> Iterator[int]:
             yield int(element["element_id"])
 
 
-def _indices(siblings: Sequence[Json]) -> set[str]:
-    """All symbols in indices and in the bounds of loops."""
-    found: set[str] = set()
+def _written(siblings: Sequence[Json]) -> Iterator[str]:
+    """What is written somewhere: as part of an index or a bound it may be anything."""
     for element in siblings:
-        for key in ("init", "condition", "update"):
-            found.update(expr.symbols(str(element.get(key, ""))))
-        for edge in element.get("dataflow", {}).get("edges", ()):
-            found.update(expr.symbols(" ".join(edge.get("subset", ()))))
+        flow = element.get("dataflow", {"edges": (), "nodes": ()})
+        ends = {edge["dst"] for edge in flow["edges"]}
+        yield from (str(n.get("data", "")) for n in flow["nodes"] if n["element_id"] in ends)
+        yield from (str(one["symbol"]) for one in element.get("assignments", ()))
         for body in _body(element):
-            found |= _indices(body)
-    return found
+            yield from _written(body)
 
 
 def _shape(siblings: Sequence[Json]) -> tuple[Any, ...]:
@@ -139,11 +136,24 @@ class _Matching:
 
     Attributes:
         private: scalars that carry nothing between statements in either form.
+        written: what is written somewhere.
         types: of all containers.
     """
 
     private: frozenset[str]
+    written: frozenset[str]
     types: Types
+
+    def header(self, element: Json, path: Path) -> LoopNode:
+        """A loop without what is in it, and without bounds that change as the program runs."""
+        loop = read_header(element, frozenset(outer.variable for outer in path))
+        loop.lows = [low for low in loop.lows if not self.changes(low)]
+        loop.highs = [high for high in loop.highs if not self.changes(high)]
+        return loop
+
+    def changes(self, texts: Iterable[str]) -> bool:
+        """Whether some expression has something in it that is written."""
+        return any(not self.written.isdisjoint(expr.symbols(text)) for text in texts)
 
     def fault(self, before: Sequence[Json], after: Sequence[Json]) -> str:
         """See `Part`."""
@@ -215,7 +225,7 @@ class _Old:
         variables = frozenset(loop.variable for loop in path)
         for element in siblings:
             if "indvar" in element:
-                loop = read_header(element, variables)
+                loop = self._matching.header(element, path)
                 loop.children += self.trees(element["root"]["children"], (*path, loop))
                 found.append(loop)
                 continue
@@ -239,8 +249,9 @@ class _Old:
         private = self._matching.private
         operators = updates(elements, self._matching.types)
         found = (t for element in elements for t in touches(element, operators))
+        changes = self._matching.changes
         return [
-            t
+            replace(t, subset=()) if changes(t.subset) else t
             for t in found
             if (t.subset or t.container not in private) and t.container not in variables
         ]
@@ -271,7 +282,7 @@ class _New:
         waiting: list[Json] = []
         for element in siblings:
             if "indvar" in element:
-                loop = read_header(element, frozenset(loop.variable for loop in path))
+                loop = self._matching.header(element, path)
                 loop.children += self.trees(element["root"]["children"], (*path, loop))
                 found.append(loop)
             elif waiting:
