@@ -169,9 +169,11 @@ def test_a_statement_that_is_gone_is_missed():
 
 def test_an_index_from_memory_is_no_obstacle_where_nothing_carries_it():
     def pick(A, B, C, places):
-        for i in range(A.shape[0]):
-            for j in range(A.shape[1]):
+        for j in range(A.shape[1]):
+            for i in range(A.shape[0]):
                 C[i] += A[i, places[j]] + B[i, j]
 
     args = [random(9, 10), random(9, 10), random(9), np.arange(10)[::-1].copy()]
-    assert not any(part.fault for part in compared(*forms(pick, args)))
+    before, after = forms(pick, args)
+    assert [f["root"]["children"][0]["indvar"] for f in (before, after)] == ["j", "i"]
+    assert not any(part.fault for part in compared(before, after))
