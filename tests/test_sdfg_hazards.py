@@ -9,9 +9,9 @@ import pytest
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.apply import apply_steps
+from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.build import build_baseline, build_tuned
-from loopbook.sdfg.hazards import hazards
+from loopbook.sdfg.hazards import confirmed, hazards
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.run import Binding, Schedule
 
@@ -44,6 +44,28 @@ def first_large(A, found):
         if A[i] > 0.99:
             break
         found[i] = A[i]
+
+
+def outer_products(A):
+    for k in range(A.shape[0]):
+        A[k, k] = np.sqrt(A[k, k])
+        for i in range(A.shape[0] - k - 1):
+            A[1 + i + k, k] = A[1 + i + k, k] / A[k, k]
+        for r in range(A.shape[0] - k - 1):
+            for j in range(r + 1):
+                A[1 + r + k, 1 + j + k] -= A[1 + r + k, k] * A[1 + j + k, k]
+
+
+def mirrored(A, B):
+    for i in range(A.shape[0]):
+        for j in range(i, A.shape[0]):
+            B[i, j] = 2.0 * A[i, j]
+            B[j, i] = B[i, j]
+
+
+def gathered(A, B, places):
+    for i in range(B.shape[0] - 1):
+        B[places[i]] = A[i] + B[1 + i]
 
 
 def data(*shapes: tuple[int, ...]) -> list[np.ndarray]:
@@ -121,3 +143,47 @@ def test_threads_are_refused_where_docc_would_lose_values(before):
         apply_steps(sdfg, nests[0], [*before, ("parallel", ("L0",))])
     sdfg, nests = program.prepare_nests(frontend.trace(product, args))
     apply_steps(sdfg, nests[0], [*before, ("parallel", ("L0.tile",))])
+
+
+def definite(n: int) -> np.ndarray:
+    (matrix,) = data((n, n))
+    return matrix @ matrix.T + n * np.eye(n)
+
+
+def test_bounds_clear_the_loops_of_a_factorisation_but_not_the_one_that_carries_it():
+    sdfg, nests = program.prepare_nests(frontend.trace(outer_products, [definite(19)]))
+    assert [loop.kind for loop in nests[0].loops] == ["for"] * 4
+    assert not program.ordered(sdfg)
+    with pytest.raises(IllegalStepError, match="may depend on each other"):
+        Workbench(sdfg, nests[0]).apply("prove", ("L0",))
+
+
+def test_a_cleared_loop_runs_in_threads_with_right_numbers(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    args = [definite(60)]
+    text = frontend.trace(outer_products, args)
+    binding = Binding.of_function(outer_products, args)
+    expected = binding.results(build_baseline(text, "none", tmp_path / "none").library)
+    steps = [("prove", ("L1",)), ("prove", ("L2",)), ("parallel", ("L2",))]
+    built = build_tuned(text, "openmp", {0: steps}, tmp_path / "openmp")
+    assert built.recipes[0] == tuple(steps)
+    binding.measure([built], Schedule(repeats=5, seconds=0.5), expected)
+
+
+def test_what_is_mirrored_is_written_by_one_iteration_only():
+    sdfg, nests = program.prepare_nests(frontend.trace(mirrored, data((20, 20), (20, 20))))
+    assert not program.ordered(sdfg)
+    assert not any(confirmed(nest, range(len(nest.loops))) for nest in nests)
+
+
+def test_an_index_from_memory_clears_nothing():
+    args = [*data((30,), (30,)), np.arange(30)[::-1].copy()]
+    (nest,) = program.prepare_nests(frontend.trace(gathered, args))[1]
+    assert confirmed(nest, [0]) == {0}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_wrong_stays_wrong_for_the_sharp_test(name):
+    kernel, args = CASES[name]
+    nests = program.prepare_nests(frontend.trace(kernel, args))[1]
+    assert 0 in confirmed(nests[-1], [0])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg.nest import Nest
+
+MISORDERED = "docc's own compile may change what it computes; compiled without"
+"""Why a nest without a recipe gets docc's schedule, but not its normalisation."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Plan:
         nests: one report for each nest of the prepared program, about the first choice.
         choices: nest position to the recipes that can be used, best first.
         prepared: compile the prepared program even if no nest has a recipe: measuring has shown
-            that this alone is faster.
+            that this alone is faster, or docc's own compile may be wrong.
         normalised: JSON text of the prepared program; docc may take seconds to make it again.
     """
 
@@ -119,8 +122,19 @@ class Plan:
             ),
         )
 
+    def distrusting(self, positions: Collection[int]) -> Plan:
+        """The plan for a program with nests that docc's own compile may get wrong."""
+        return replace(
+            self,
+            prepared=True,
+            nests=tuple(
+                replace(r, reason=MISORDERED) if r.position in positions and not r.recipe else r
+                for r in self.nests
+            ),
+        )
+
     def without_recipes(self, reason: str) -> Plan:
-        """The plan to leave everything to docc, and why."""
+        """The plan to leave everything to docc's schedule, and why."""
         return replace(
             self,
             choices={},

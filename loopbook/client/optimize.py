@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from loopbook.client.decision import NestReport, Plan
+from loopbook.client.decision import NestReport, Plan, left_to_docc
 from loopbook.client.plan import plan_nests
 from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.errors import SdfgError
@@ -90,7 +90,14 @@ def schedule(
     """`optimize` without the bookkeeping around it."""
     from loopbook.sdfg import inplace, program
 
-    copy = program.normalise(program.parse(sdfg.to_json()), fuse=False)
+    text = sdfg.to_json()
+    copy = program.normalised(text)
+    if copy is None:
+        reason = "docc normalises the program in a way that may change what it computes"
+        prepared, nests = program.prepare_nests(text)
+        normal = not program.misordered(prepared.to_json())  # docc's own way, with fusion
+        inplace.schedule(sdfg, target, None, normal=normal)
+        return Plan(target, tuple(left_to_docc(nest, None, None, reason) for nest in nests))
     plan = plan_nests(
         program.nests(copy),
         copy.to_json(),

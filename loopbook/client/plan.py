@@ -150,6 +150,9 @@ def plan_nests(
             found[nest.position] = usable
         times.append(planner.measured(nest, usable, trips))
     plan = Plan(target, tuple(reports), found, normalised=normalised)
+    wrong = program.misordered(normalised)
+    if wrong:
+        return plan.distrusting({n.position for n in nests if n.element_id in wrong})
     if choices == 1 and lose_together(times):
         return plan.without_recipes("docc's own compile, which fuses nests, is faster as a whole")
     return plan

@@ -31,7 +31,7 @@ from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGB
 
 from loopbook.errors import DependenceError, IllegalStepError, LoopbookError
 from loopbook.sdfg import expr
-from loopbook.sdfg.hazards import hazards, tiles_may_clash
+from loopbook.sdfg.hazards import confirmed, hazards, tiles_may_clash
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.program import ordered, parse
 from loopbook.sdfg.rewrites import FALLBACKS, REWRITES, Draft
@@ -99,7 +99,7 @@ class Workbench:
         self._nest = nest
         self._base_loops = {loop.name: loop.index for loop in nest.loops}
         serial = ordered(sdfg)
-        self._ordered = {nest.loops[index].name for index in hazards(nest)} | {
+        self._ordered = {nest.loops[i].name for i in confirmed(nest, hazards(nest))} | {
             loop.name for loop in nest.loops if loop.element_id in serial
         }
         self._proven: set[str] = set()

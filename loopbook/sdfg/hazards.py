@@ -3,17 +3,24 @@
 docc 0.8 takes a loop for parallel although one iteration reads what a later one overwrites
 (``B[i] = B[i + 1]``), or although all iterations add to the same elements (``s[j] += …`` in a loop
 over ``i`` that computes something else as well). Its threads race then. `hazards` finds such loops
-with a conservative test of its own, so that they are neither run in parallel nor reordered.
+with a quick test of its own, so that they are not run in parallel. That test knows no bounds: of a
+factorisation it suspects that ``A[1 + i + k, k]`` may be ``A[k, k]``. `confirmed` does; the loops
+that it leaves may be reordered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from typing import Any
 
-from loopbook.errors import SdfgError
+from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.sdfg import expr
+from loopbook.sdfg.dependence import carries_nothing
+from loopbook.sdfg.looptree import LoopNode, Statement, read_header, touches
 from loopbook.sdfg.nest import Access, Loop, Nest
+
+Json = dict[str, Any]
 
 Dimensions = Mapping[expr.Monomial, expr.Polynomial]
 """The symbols that multiply an index (its stride) to the index: ``i*N + j`` is two dimensions."""
@@ -26,6 +33,76 @@ def hazards(nest: Nest) -> frozenset[int]:
         for loop in nest.loops
         if loop.kind == "map" and (_is_left_early(nest, loop) or _may_carry(nest, loop))
     )
+
+
+def confirmed(nest: Nest, suspects: Iterable[int]) -> frozenset[int]:
+    """Those of some `hazards` of which the loops' bounds do not show either that all iterations
+    touch different elements."""
+    return frozenset(
+        index
+        for index in suspects
+        if _is_left_early(nest, nest.loops[index]) or not _is_independent(nest, nest.loops[index])
+    )
+
+
+def _is_independent(nest: Nest, loop: Loop) -> bool:
+    indices = {name for access in nest.accesses for text in access.subset for name in _names(text)}
+    for other in nest.loops:
+        indices |= _names(other.init) | _names(other.condition)
+    try:
+        around: list[LoopNode] = []
+        for outer in nest.ancestry(loop.index)[:-1]:
+            around.append(read_header(_element(nest.body, outer), _variables(around)))
+        return carries_nothing(_tree(_element(nest.body, loop), around, indices), around)
+    except (IllegalStepError, SdfgError):
+        return False
+
+
+def _names(text: str) -> set[str]:
+    return set(expr.symbols(text))
+
+
+def _variables(loops: Sequence[LoopNode]) -> frozenset[str]:
+    return frozenset(loop.variable for loop in loops)
+
+
+def _element(body: Json, loop: Loop) -> Json:
+    """docc's element of a loop, through loops only.
+
+    Raises:
+        IllegalStepError: it stands in a branch.
+    """
+    waiting = [body]
+    while waiting:
+        element = waiting.pop()
+        if element.get("element_id") == loop.element_id:
+            return element
+        if "indvar" in element:
+            waiting += element["root"]["children"]
+    raise IllegalStepError("the loop stands in a branch")
+
+
+def _tree(element: Json, around: Sequence[LoopNode], indices: set[str]) -> LoopNode:
+    """The loop with what it does to arrays, and to scalars that index them; docc has looked at what
+    it does to other scalars.
+
+    Raises:
+        IllegalStepError: it is not understood.
+    """
+    node = read_header(element, _variables(around))
+    path = [*around, node]
+    for child in element["root"]["children"]:
+        if "indvar" in child:
+            node.children.append(_tree(child, path, indices))
+            continue
+        counted = _variables(path)
+        found = [
+            touch
+            for touch in touches(child)
+            if touch.subset or (touch.container in indices and touch.container not in counted)
+        ]
+        node.children.append(Statement([child], found))
+    return node
 
 
 def _is_left_early(nest: Nest, loop: Loop) -> bool:

@@ -13,18 +13,26 @@ from loopbook.sdfg.stderr import quiet_stderr
 
 
 def schedule(
-    sdfg: StructuredSDFG, target: str, recipes: Mapping[int, Iterable[StepPair]] | None
+    sdfg: StructuredSDFG,
+    target: str,
+    recipes: Mapping[int, Iterable[StepPair]] | None,
+    *,
+    normal: bool = True,
 ) -> None:
     """Schedule `sdfg` for `target`, in place.
 
     Args:
         recipes: nest position (of the SDFG normalised without fusion) to legal steps; None leaves
             everything to docc, fusion too.
+        normal: whether docc is to normalise the SDFG; recipes need that.
 
     Raises:
         IllegalStepError: a step does not fit; the SDFG is half transformed then.
     """
-    program.normalise(sdfg, fuse=recipes is None, target=target)
+    if normal:
+        program.normalise(sdfg, fuse=recipes is None, target=target)
+    else:
+        program.simplify(sdfg, target=target)
     if recipes:
         for nest in program.nests(sdfg):
             if nest.position in recipes:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from docc.sdfg import StructuredSDFG, TargetOptions
 
-from loopbook.errors import SdfgError
+from loopbook.errors import RunError, SdfgError
 from loopbook.sdfg import expr
-from loopbook.sdfg.hazards import hazards
+from loopbook.sdfg.hazards import confirmed, hazards
+from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.reader import read_nests
+from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.stderr import quiet_stderr
 
 TARGETS = ("sequential", "openmp")
@@ -29,6 +32,12 @@ PREPARED_VERSION = "1"
 
 ORDERED = "loopbook_ordered"
 """Metadata key: element ids of loops that are serial although docc takes them for parallel."""
+
+MISORDERED = "loopbook_misordered"
+"""Metadata key: element ids of outermost loops that docc's own compile may get wrong."""
+
+KEPT_SECONDS = 30.0
+"""How long docc may take to normalise a program in its own way."""
 
 MAX_TEXT = 32 << 20
 """Longest SDFG text that is read, bytes."""
@@ -93,8 +102,9 @@ def prepare(text: str) -> StructuredSDFG:
 
     Loops get induction variables of their own, then docc expands, simplifies and normalises. Maps
     are not fused: independent statements stay nests of their own, which are more alike between
-    programs than what fusion makes of them. Loops that docc then takes for parallel, but which are
-    not (see `loopbook.sdfg.hazards`), are made serial.
+    programs than what fusion makes of them. What docc normalises so that it computes something else
+    (see `loopbook.sdfg.validation`) stays as it was. Loops that docc then takes for parallel, but
+    which may not be (see `loopbook.sdfg.hazards`), are made serial.
 
     Raises:
         SdfgError: if the text is no SDFG that docc can handle.
@@ -118,22 +128,83 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
         renamed = json.dumps(document)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
-    sdfg = normalise(parse(renamed), fuse=False)
+    sdfg, undone = _normalised(renamed)
     found = nests(sdfg)
-    wrong = {nest.loops[index].element_id for nest in found for index in hazards(nest)}
-    if wrong:
+    suspects = [(nest, hazards(nest)) for nest in found]
+    doubtful = _ids(suspects)
+    if doubtful:
+        wrong = _ids([(nest, confirmed(nest, indices)) for nest, indices in suspects])
         corrected = json.loads(sdfg.to_json())
-        _serialise(corrected["root"], wrong)
+        _serialise(corrected["root"], doubtful)
         sdfg = parse(json.dumps(corrected))
-        sdfg.add_metadata(ORDERED, ",".join(map(str, sorted(wrong))))
+        if wrong:
+            sdfg.add_metadata(ORDERED, ",".join(map(str, sorted(wrong))))
         found = nests(sdfg)
+    if undone and not _keeps_order(text):
+        sdfg.add_metadata(MISORDERED, ",".join(map(str, sorted(undone))))
     sdfg.add_metadata(PREPARED, PREPARED_VERSION)
     return sdfg, found
 
 
+def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
+    return {nest.loops[index].element_id for nest, indices in loops for index in indices}
+
+
 def ordered(sdfg: StructuredSDFG) -> frozenset[int]:
     """Element ids of the loops that `prepare` has found docc to take for parallel wrongly."""
-    return frozenset(int(e) for e in sdfg.metadata(ORDERED).split(",") if e.isdigit())
+    return _listed(sdfg.metadata(ORDERED))
+
+
+def misordered(text: str) -> frozenset[int]:
+    """Element ids of the outermost loops in a prepared SDFG's text of which docc's own compile may
+    change what they compute."""
+    if MISORDERED not in text:
+        return frozenset()
+    return _listed(str(json.loads(text)["metadata"].get(MISORDERED, "")))
+
+
+def _listed(numbers: str) -> frozenset[int]:
+    return frozenset(int(e) for e in numbers.split(",") if e.isdigit())
+
+
+def _normalised(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
+    """The SDFG normalised without fusion, but for the parts that this gets wrong.
+
+    Returns:
+        The SDFG, and element ids of the outermost loops that are not normalised.
+    """
+    sdfg, result = _reordered(text, fuse=False)
+    if result is None:
+        return sdfg, frozenset()
+    return parse(json.dumps(result.document)), result.undone
+
+
+def normalised(text: str) -> StructuredSDFG | None:
+    """The SDFG normalised without fusion; nothing if that may change what it computes."""
+    sdfg, mending = _reordered(text, fuse=False)
+    return sdfg if mending is None else None
+
+
+def _keeps_order(text: str) -> bool:
+    """Whether docc's own compile keeps the order that the program needs, as far as we can tell.
+
+    Asked in a child process: docc's fusion may crash where its distribution fails.
+    """
+    try:
+        return run_limited(_keeps, text, seconds=KEPT_SECONDS, what="docc's normalisation")
+    except (SdfgError, RunError):
+        return False
+
+
+def _keeps(text: str) -> bool:
+    return _reordered(text, fuse=True)[1] is None
+
+
+def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Mended | None]:
+    sdfg = simplify(parse(text), fuse=fuse)
+    before = json.loads(sdfg.to_json())
+    reorder(sdfg, fuse=fuse)
+    return sdfg, mended(before, json.loads(sdfg.to_json()))
 
 
 def _serialise(element: Any, wrong: set[int]) -> None:
@@ -157,16 +228,44 @@ def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = "sequential") -
     Raises:
         SdfgError: if docc cannot.
     """
-    options = TargetOptions()
-    options.enable_fusion_in_normalize = fuse
+    return reorder(simplify(sdfg, fuse=fuse, target=target), fuse=fuse)
+
+
+def simplify(
+    sdfg: StructuredSDFG, *, fuse: bool = True, target: str = "sequential"
+) -> StructuredSDFG:
+    """Expand and simplify `sdfg`, in place: what docc does even for its target "none".
+
+    Raises:
+        SdfgError: if docc cannot.
+    """
     try:
         with quiet_stderr():
             sdfg.expand(_options(target))
-            sdfg.simplify(options)
-            sdfg.normalize(options)
+            sdfg.simplify(_fusing(fuse))
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise SdfgError(f"docc cannot simplify this SDFG: {_first_line(error)}") from None
+    return sdfg
+
+
+def reorder(sdfg: StructuredSDFG, *, fuse: bool) -> StructuredSDFG:
+    """The rest of `normalise`, in place: docc distributes and interchanges loops, and fuses maps.
+
+    Raises:
+        SdfgError: if docc cannot.
+    """
+    try:
+        with quiet_stderr():
+            sdfg.normalize(_fusing(fuse))
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot normalise this SDFG: {_first_line(error)}") from None
     return sdfg
+
+
+def _fusing(fuse: bool) -> TargetOptions:
+    options = TargetOptions()
+    options.enable_fusion_in_normalize = fuse
+    return options
 
 
 def nests(sdfg: StructuredSDFG) -> list[Nest]:
@@ -215,10 +314,7 @@ def baseline(text: str, target: str) -> StructuredSDFG:
     """
     sdfg = parse(text)
     if target == "none":
-        with quiet_stderr():
-            sdfg.expand(_options(target))
-            sdfg.simplify()
-        return sdfg
+        return simplify(sdfg, target=target)
     return finish(normalise(sdfg, fuse=True, target=target), target)
 
 

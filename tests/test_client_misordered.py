@@ -1,0 +1,78 @@
+"""Programs that docc's own compile gets wrong come out right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from client_kit import SIMPLE, product, record, shelf
+from sdfg_kit import random
+from test_sdfg_validation import dominant, lu, shortest
+
+from loopbook.client import optimize
+from loopbook.client.decision import MISORDERED
+from loopbook.client.plan import build_plan, make_plan
+from loopbook.client.verify import Verifier
+from loopbook.errors import WrongResultError
+from loopbook.sdfg import compiler, frontend, program
+from loopbook.sdfg.build import build_baseline
+from loopbook.sdfg.run import Binding, compare
+from loopbook.sdfg.sandbox import run_limited
+
+PATHS = [random(17, 17)]
+
+
+@pytest.fixture
+def right() -> list[np.ndarray]:
+    expected = PATHS[0].copy()
+    shortest(expected)
+    return [expected]
+
+
+@pytest.fixture
+def books(tmp_path):
+    return shelf(tmp_path, record(product, SIMPLE))
+
+
+def test_docc_itself_is_wrong(right, tmp_path):
+    built = build_baseline(frontend.trace(shortest, PATHS), "sequential", tmp_path)
+    with pytest.raises(WrongResultError):
+        compare(Binding.of_function(shortest, PATHS).results(built.library), right)
+
+
+def test_the_plan_does_without_docc_s_normalisation_and_says_so(right, books, tmp_path):
+    text = frontend.trace(shortest, PATHS)
+    plan = make_plan(text, "sequential", books)
+    assert plan.active
+    assert [report.reason for report in plan.nests] == [MISORDERED]
+    library = build_plan(text, plan, tmp_path / "build").library
+    compare(Binding.of_function(shortest, PATHS).results(library), right)
+
+
+def test_what_only_our_way_gets_wrong_is_left_to_docc(books):
+    assert not make_plan(frontend.trace(lu, [dominant()]), "sequential", books).active
+
+
+def test_measuring_keeps_nothing_wrong(right, books, tmp_path):
+    verifier = Verifier(shortest, PATHS, "sequential", tmp_path / "verify")
+    verdict = verifier.choose(make_plan(verifier.text, "sequential", books))
+    compare(Binding.of_function(shortest, PATHS).results(verdict.built.library), right)
+
+
+def _in_place(text: str, books, folder: Path) -> tuple[Path, list[str]]:
+    compiler.activate()
+    sdfg = program.parse(text)
+    plan = optimize.schedule(sdfg, "sequential", books)
+    return program.build(sdfg, folder, "sequential"), [report.reason for report in plan.nests]
+
+
+@pytest.mark.parametrize("kernel", [shortest, lu])
+def test_in_place_it_is_right_too(kernel, books, tmp_path):
+    args = [dominant()]
+    expected = [args[0].copy()]
+    kernel(*expected)
+    text = frontend.trace(kernel, args)
+    library, reasons = run_limited(_in_place, text, books, tmp_path / "build")
+    assert all("may change" in reason for reason in reasons)
+    compare(Binding.of_function(kernel, args).results(library), expected)
