@@ -123,6 +123,9 @@ def polybench(
 def synthetic(
     count: Annotated[int, typer.Option(help="programs to make", min=1)] = 100,
     family: Annotated[list[str] | None, typer.Option(help="this family; repeatable")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="the program of this name; repeatable")
+    ] = None,
     target: Targets = None,
     trials: Trials = 100,
     refine: Refine = 40,
@@ -150,7 +153,10 @@ def synthetic(
     settings = _settings(trials, refine, strategy, seed, timeout, libraries)
     if preset not in ("", *suite.PRESETS):
         raise InputError(f"there is no preset {preset!r}; take {', '.join(suite.PRESETS)}")
-    workloads = suite.generate(count, seed, family or tuple(suite.FAMILIES))
+    if only:
+        workloads = map(suite.load, only)
+    else:
+        workloads = suite.generate(count, seed, family or tuple(suite.FAMILIES))
     todo = jobs(map(PythonSubject, workloads), targets, preset)
     return _run(todo, settings, book, json, again=False)
 

@@ -28,14 +28,15 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.rescale import rescaled
 from loopbook.sdfg.nest import Nest
 
-WIDTH = 0.5
+WIDTH = 0.35
 """Of the weights: a neighbour this much farther than the nearest (in the root of the difference of
-squares) counts 1/e of it."""
+squares) counts 1/e of it. This and `OTHER_KINDS` are those of some tried that tell best what
+recipes of synthetic nests gained on others."""
 
 NEGLIGIBLE = 1e-3
 """Weight of a neighbour that is not asked any more."""
 
-OTHER_KINDS = 0.4
+OTHER_KINDS = 0.7
 """How much farther away a neighbour is for which none of the same kinds can be built."""
 
 CLOSER = 0.7
@@ -225,7 +226,7 @@ class Ports:
             for weight, (_, evidence) in zip(weights, asked, strict=True)
             if weight > NEGLIGIBLE and evidence.gain
         )
-        reach = 1.0 - min(nearest, 2.0) / 2.0
+        reach = 1.0 - (min(nearest, 2.0) / 2.0) ** 2
         return _Panel(asked[0][1], reach, math.fsum(weights), voices)
 
 

@@ -66,7 +66,8 @@ def score(results: Sequence[Result], method: str, way: int) -> Score:
         label = f"{row.kernel} {row.target}"
         if one.speedup < 1 / SLOWER:
             slow.append(label)
-        if all(nest["tier"] == "none" for nest in one.nests) and best > TUNED:
+        nothing = all(nest["tier"] == "none" for nest in one.nests) and one.speedup < TUNED
+        if nothing and best > TUNED:
             declined.append(label)
             lost += math.log(best)
     regrets = [max(0.0, 1 - a / b) for a, b in zip(gained, tuned, strict=True)]

@@ -58,9 +58,7 @@ _OTHER = {"other": 0.3}
 _STAGED = {"out": {"hold": 1.5, "sums": 1.0}}
 """A sum held in a buffer is something else than an operand copied to one."""
 
-_ORDERING = frozenset(
-    {"tile", "interchange", "sink", "skew", "peel", "unroll", "vectorize", "serial"}
-)
+_ORDERING = frozenset({"tile", "interchange", "skew", "peel", "unroll", "vectorize", "serial"})
 
 OCTAVES = 4.0
 """Parameters this many doublings apart are as far apart as counts."""
