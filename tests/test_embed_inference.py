@@ -91,7 +91,6 @@ def test_torch_gives_the_same(encoder: Encoder, others: list[Nest]) -> None:
 def test_permuted_and_renamed_products_are_nearer_to_the_product_than_others(
     encoder: Encoder, others: list[Nest]
 ) -> None:
-    """Than nearly all: near is what the same recipes suit, which may be another kind of nest."""
     assert len(others) >= 10
     query = encoder.encode(nest_of(product()))
     rng = random.Random(2)
@@ -101,7 +100,7 @@ def test_permuted_and_renamed_products_are_nearer_to_the_product_than_others(
         variants.retyped(document_of(product())),
         variants.resized(document_of(product("ikj")), rng),
     ]
-    far = np.quantile([float(e.nest @ query.nest) for e in encoder.encode_many(others)], 0.95)
+    far = max(float(e.nest @ query.nest) for e in encoder.encode_many(others))
     for document in alike:
         found = encoder.encode(read_nests(document)[0])
         assert float(found.nest @ query.nest) > far

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import client_kit as kit
+import numpy as np
 import pytest
 from cli_kit import Shell, make_shell
 from hypothesis import given
@@ -106,10 +107,15 @@ def test_nobody_is_drawn_twice_and_seeds_decide(donors):
 
 
 def test_the_nearest_and_the_rarest_kinds_are_among_the_drawn(donors):
-    _, drawn = draw(donors, 5)
-    assert sum(why == "near" for why, _ in drawn) == 2
-    near = {donor.record.kernel for why, donor in drawn if why == "near"}
-    assert near <= {"product_permuted", "product_transposed"}
+    nest, drawn = draw(donors, 5)
+    here = kit.encoder().encode(nest).nest
+
+    def away(donor: Donor) -> float:
+        return float(np.linalg.norm(donor.embedding.nest - here))
+
+    everybody = [donor for _, donor in draw(donors, 100)[1]]
+    near = [away(donor) for why, donor in drawn if why == "near"]
+    assert sorted(near) == pytest.approx(sorted(map(away, everybody))[:2])
     assert any("vectorize" in donor.record.recipe.text() for _, donor in drawn)
 
 

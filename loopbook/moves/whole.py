@@ -126,7 +126,7 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
 
 def _with_threads(steps: Steps, around: Surroundings) -> list[tuple[Step, ...]]:
     """A recipe for the target: with OpenMP the most promising ways to share it among threads."""
-    if around.target != "openmp":
+    if around.target != "openmp" or any(made.op == "parallel" for made in steps):
         return [tuple(steps)]
     return [tuple(variant) for variant in threaded(steps, around.threads)[:SHARED]]
 
