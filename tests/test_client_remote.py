@@ -143,6 +143,13 @@ def test_a_wrong_token_and_a_missing_server_are_clear(server):
 Answer = tuple[int, bytes, float]
 
 
+class Quiet(http.server.ThreadingHTTPServer):
+    """Says nothing of clients that lose patience and hang up: other tests read what is printed."""
+
+    def handle_error(self, *_: object) -> None:
+        pass
+
+
 class Moody:
     """A server that gives answers in turn, the last for ever: status, body, and seconds to wait; or
     of how many bytes at the end to cheat."""
@@ -165,7 +172,7 @@ class Moody:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = Quiet(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 

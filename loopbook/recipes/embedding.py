@@ -133,7 +133,7 @@ def from_bytes(data: bytes, rows: int, dimension: int) -> np.ndarray:
         InputError: another number of bytes.
     """
     if len(data) != 4 * rows * dimension:
-        raise InputError(f"vectors of {len(data)} bytes are not {rows} by {dimension} numbers")
+        raise InputError(f"vectors of {len(data)} bytes are not {rows!r} by {dimension!r} numbers")
     return np.frombuffer(data, dtype="<f4").reshape(rows, dimension).astype(np.float32)
 
 
