@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import postgres_kit
 import pytest
 from hypothesis import HealthCheck, settings
+
+from loopbook.errors import DeadlineError, KernelError
+from loopbook.sdfg.sandbox import run_limited
 
 # Compiles and forks share the machine with whatever else runs: no test fails for being slow.
 settings.register_profile("loopbook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,3 +37,28 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "book.db")
     return request.getfixturevalue("postgres").database()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run tests marked ``apart`` in a child process, up to three times.
+
+    docc 0.8.1 now and then dies of factorisations and the like, depending on what its heap holds,
+    and would take all other tests with it. What fails every time fails.
+    """
+    if pyfuncitem.get_closest_marker("apart") is None:
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    wanted = {name: pyfuncitem.funcargs[name] for name in names}
+    for left in (2, 1, 0):
+        try:
+            run_limited(_call, pyfuncitem.obj, wanted, seconds=120.0, memory=16 << 30)
+            break
+        except (KernelError, DeadlineError):
+            if not left:
+                raise
+    return True
+
+
+def _call(test: Callable[..., None], arguments: dict[str, Any]) -> None:
+    test(**arguments)

@@ -20,6 +20,8 @@ from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.run import Binding, compare
 from loopbook.sdfg.sandbox import run_limited
 
+pytestmark = pytest.mark.apart
+
 PATHS = [random(17, 17)]
 
 

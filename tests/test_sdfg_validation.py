@@ -16,6 +16,8 @@ from loopbook.sdfg.rewrites.document import elements
 from loopbook.sdfg.run import Binding, compare
 from loopbook.sdfg.validation import compared
 
+pytestmark = pytest.mark.apart
+
 
 def lu(A):
     for k in range(A.shape[0]):

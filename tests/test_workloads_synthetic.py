@@ -21,6 +21,8 @@ from loopbook.workloads.synthetic.__main__ import main
 from loopbook.workloads.synthetic.program import PRESETS, SIZES, Program, sizes
 from loopbook.workloads.workload import Workload, load_workload
 
+pytestmark = pytest.mark.apart
+
 
 def _has_compiler() -> bool:
     try:

@@ -10,6 +10,8 @@ import pytest
 from loopbook.workloads import synthetic
 from loopbook.workloads.synthetic.families import closure, factorisation, interval
 
+pytestmark = pytest.mark.apart
+
 SIZES = {"NI": 13, "NJ": 14}
 
 
