@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from loopbook.cli import options
+from loopbook.cli.bars import bars
 from loopbook.errors import BookError
 
 app = typer.Typer(help="Look into a book, check it, move records.", no_args_is_help=True)
@@ -184,13 +185,9 @@ def push(
 @contextmanager
 def progress(hidden: bool) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on stderr: told how many are done, and of how many."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, disable=hidden or not console.is_terminal) as bars:
-        task = bars.add_task("records", total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total or None)
+    with bars(hidden=hidden, remaining=True) as shown:
+        task = shown.add_task("records", total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total or None)
 
 
 def _count(json: bool, verb: str, count: int) -> None:

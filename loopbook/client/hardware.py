@@ -27,10 +27,7 @@ def threads_of(target: str) -> int:
     chosen = os.environ.get(THREADS_VARIABLE, "").split(",")[0].strip()
     if chosen.isdigit() and int(chosen) > 0:
         return int(chosen)
-    try:
-        return len(os.sched_getaffinity(0))
-    except (AttributeError, OSError):
-        return os.cpu_count() or 1
+    return hardware.usable_cores()
 
 
 def local_profile(threads: int = 1, *, measured: bool = True, march: str = "") -> HardwareProfile:

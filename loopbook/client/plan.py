@@ -327,6 +327,8 @@ class _Planner:
             name = best.port.evidence.near.record.nest
             if best.promise.speedup < least:
                 reasons.append(f"{best.promise.speedup:.2f}× is all that {name} promises")
+                if not choices:  # the others promise less
+                    break
                 continue
             if best.legal:
                 if self._count == 1 and best.promise.lower < SURE[self._target]:

@@ -28,7 +28,6 @@ with a failure; with half of the answer."""
 ANSWER_HEADER = "x-loopbook-answer"
 MODE_HEADER = "x-loopbook-mode"
 NO_MATCH = {"error": "No match found"}
-MAX_NESTING = 400
 UPSTREAM_SECONDS = 60.0
 
 

@@ -24,7 +24,7 @@ from loopbook.moves.registers import packed_tiles, register_tiles
 from loopbook.moves.separation import separate
 from loopbook.moves.staircase import staircase
 from loopbook.moves.strips import strips_at
-from loopbook.moves.threads import one_thread, threaded
+from loopbook.moves.threads import one_thread, shares
 from loopbook.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
 from loopbook.moves.triangular import triangle, triangular_tiles
@@ -115,10 +115,7 @@ def names(built: Iterable[Kind]) -> frozenset[str]:
 def with_threads(steps: Built, around: Surroundings) -> list[Built]:
     """The recipe for the target: itself, and for OpenMP, where it says nothing of threads, variants
     that do. Which of them is like a neighbour's shows whether that has threads."""
-    if around.target != "openmp" or any(made.op in ("parallel", "single") for made in steps):
-        return [steps]
-    variants = [tuple(variant) for variant in threaded(steps, around.threads)] if steps else []
-    return [steps, *variants]
+    return [steps, *shares(steps, around)]
 
 
 def _on_chains(move: Move) -> Kind:

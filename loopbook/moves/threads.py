@@ -62,6 +62,15 @@ def threaded(steps: Sequence[Step], threads: int) -> list[Steps]:
     return [*together(steps), *shared[:1], [*steps, SINGLE], *shared[1:]]
 
 
+def shares(steps: Sequence[Step], around: Surroundings) -> list[tuple[Step, ...]]:
+    """Ways to share a recipe among threads, most promising first; none for other targets, without
+    steps, or where the recipe says itself who does what."""
+    said = any(made.op in ("parallel", "single") for made in steps)
+    if around.target != "openmp" or said or not steps:
+        return []
+    return [tuple(variant) for variant in threaded(steps, around.threads)]
+
+
 def together(steps: Sequence[Step]) -> list[Steps]:
     """Where a loop was cut into parts with tiles of their own: threads on all of their tiles."""
     tiled: dict[str, list[str]] = {}

@@ -20,7 +20,7 @@ from loopbook.moves.separation import fitted_separations, separate
 from loopbook.moves.skewing import skew
 from loopbook.moves.staircase import staircase
 from loopbook.moves.strips import fitted_strips, strips
-from loopbook.moves.threads import one_thread, threaded
+from loopbook.moves.threads import one_thread, shares
 from loopbook.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
 from loopbook.moves.triangular import triangle, triangular_tiles
@@ -113,7 +113,7 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
         + fitted_factorisations(nest)
     )
     for steps in reversed(whole):
-        recipes[1:1] = _with_threads(steps, around)
+        recipes[1:1] = shares(steps, around)[:SHARED] or [tuple(steps)]
     if any(triangle(chain) or staircase(chain) for chain in chains(nest)):
         for _ in range(2):
             recipes.insert(1, combine(nest, lambda: triangular_tiles, random, around))
@@ -122,13 +122,6 @@ def openings(nest: Nest, around: Surroundings) -> list[tuple[Step, ...]]:
     if alone := one_thread(nest, random, around):
         recipes.insert(1, tuple(alone))
     return recipes
-
-
-def _with_threads(steps: Steps, around: Surroundings) -> list[tuple[Step, ...]]:
-    """A recipe for the target: with OpenMP the most promising ways to share it among threads."""
-    if around.target != "openmp" or any(made.op == "parallel" for made in steps):
-        return [tuple(steps)]
-    return [tuple(variant) for variant in threaded(steps, around.threads)[:SHARED]]
 
 
 def combine(

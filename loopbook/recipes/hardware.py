@@ -179,6 +179,14 @@ def _cpu_model(cpuinfo: str) -> str:
     return platform.processor() or platform.machine()
 
 
+def usable_cores() -> int:
+    """Processors, hyper-threads counted too, that this process may run on."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return os.cpu_count() or 1
+
+
 def _physical_cores(cpuinfo: str) -> int:
     """Cores, not hyper-threads, among the processors that this process may run on."""
     try:

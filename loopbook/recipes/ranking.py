@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -58,6 +59,10 @@ class Filters:
             for key, profile in snapshot.hardware.items()
         }
 
+    @cached_property
+    def _excludes(self) -> Callable[[str], bool]:
+        return _test_of(self.exclude)
+
     def of_nest(
         self, entries: Iterable[Entry], distance: float, apart: Mapping[str, float]
     ) -> list[Ranked]:
@@ -66,7 +71,6 @@ class Filters:
         Args:
             distance: from the query to the nest.
         """
-        excluded = _test_of(self.exclude)
         fitting = [
             Ranked(
                 distance + HARDWARE_WEIGHT * apart[entry.hardware_id],
@@ -79,7 +83,7 @@ class Filters:
             for entry in entries
             if self.target in (None, entry.target)
             and entry.fingerprint not in self.without
-            and not excluded(entry.kernel)
+            and not self._excludes(entry.kernel)
         ]
         return _distinct(sorted(fitting), self.per_nest)
 

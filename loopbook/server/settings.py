@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 
-from loopbook.recipes.hardware import HardwareProfile
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except (AttributeError, OSError):
-        return os.cpu_count() or 1
+from loopbook.recipes.hardware import HardwareProfile, usable_cores
 
 
 @dataclass(frozen=True)
@@ -64,7 +56,7 @@ class Settings:
 
     store: str
     starter: bool = True
-    workers: int = field(default_factory=_cores)
+    workers: int = field(default_factory=usable_cores)
     deadline_s: float = 20.0
     waiting: int = 64
     anonymous: bool = False
