@@ -120,6 +120,39 @@ def export(
         print(f"{table.num_rows} candidates exported")
 
 
+@app.command()
+def preparing(
+    corpus: Corpus = None,
+    target: Target = None,
+    json: options.Json = False,
+) -> None:
+    """Measure what preparing each synthetic program of the corpus gains by itself. Stop it any
+    time; the same command goes on."""
+    from loopbook.cli.bars import bars
+    from loopbook.client.hardware import local_profile, threads_of
+    from loopbook.recipes.record import TARGETS
+    from loopbook.tuner import preparing
+    from loopbook.tuner.corpus import CORPUS, load, samples
+
+    folder = corpus or CORPUS
+    added = 0
+    with bars(hidden=json, remaining=True) as shown:
+        for name in target or TARGETS:
+            threads = threads_of(name)
+            machine = local_profile(threads, measured=False)
+            wanted = preparing.places(samples(load(folder, target=name)), name)
+            path = folder / preparing.PATH.name
+            missing = [place for place in wanted if place not in preparing.load(path)]
+            task = shown.add_task(name, total=len(missing))
+            for one in preparing.measure(missing, path, machine.key, threads):
+                added += one is not None
+                shown.advance(task)
+    if json:
+        options.print_json({"added": added})
+    else:
+        print(f"{added} programs measured")
+
+
 def _profiles(path: Path, *, named: bool) -> dict[str, HardwareProfile]:
     """Key to profile of the machines in a book; logs of former versions tell the key alone."""
     from loopbook.recipes.book import Book

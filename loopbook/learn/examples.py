@@ -32,7 +32,8 @@ class Example:
         program, family: where the nest comes from; whole families are held out together.
         steps: the recipe's text in the nest's own words.
         dropped: how many of the donor's steps were left out.
-        gain: base-2 logarithm of the speedup over docc's own schedule.
+        gain: base-2 logarithm of the speedup over docc's own compile, what preparing the program
+            gains included.
         best: base-2 logarithm of the best speedup known of the nest there, at least 0.
         fits: False if the recipe cannot be ported to the nest or is illegal there. Who serves
             recipes knows that before asking what to expect of them.
@@ -145,11 +146,16 @@ class Examples:
         return own | {source.fingerprint for source in sources}
 
 
-def gain_of(speedup: float | None) -> float:
-    """The base-2 logarithm that is learnt; `FAILED` for what has no speedup."""
+def gain_of(speedup: float | None, preparing: float = 0.0) -> float:
+    """The base-2 logarithm that is learnt; `FAILED` for what has no speedup.
+
+    Args:
+        speedup: over docc's own schedule of the prepared program.
+        preparing: what preparing it gained, as such a logarithm.
+    """
     if speedup is None or speedup <= 0:
         return FAILED
-    return min(max(math.log2(speedup), LEAST), MOST)
+    return min(max(math.log2(speedup) + preparing, LEAST), MOST)
 
 
 Distances = Callable[[str, str], float]

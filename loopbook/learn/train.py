@@ -26,6 +26,7 @@ from loopbook.learn.lessons import lessons
 from loopbook.recipes.book import Book
 from loopbook.sdfg.program import load_json
 from loopbook.sdfg.reader import read_nests
+from loopbook.tuner import preparing
 from loopbook.workloads import polybench
 
 
@@ -146,11 +147,12 @@ def gather(
         CorpusError: transfers or logs cannot be read.
     """
     examples = Examples()
+    gains = preparing.load()
     if corpus is not None:
-        examples += transfers.load(corpus)
+        examples += transfers.load(corpus, gains)
     if logs:
         examples += candidates.from_logs(
-            logs, lambda done, total: tell(Progress("reading", done, total))
+            logs, gains, lambda done, total: tell(Progress("reading", done, total))
         )
     return examples.without(polybench.names(), avoid)
 

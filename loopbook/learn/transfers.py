@@ -12,6 +12,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.sdfg.program import load_json
 from loopbook.sdfg.reader import read_nests
 from loopbook.tuner import parquet
+from loopbook.tuner.preparing import Place, place_of
 from loopbook.tuner.transfers import corpus
 
 MEASURED = frozenset({"faster", "same", "slower", "wrong", "crash", "hang", "memory"})
@@ -23,10 +24,16 @@ UNFIT = frozenset({"no match", "illegal"})
 Row = Mapping[str, Any]
 
 
-def load(folder: Path = corpus.FOLDER, *, own: bool = True) -> Examples:
+def load(
+    folder: Path = corpus.FOLDER,
+    preparing: Mapping[Place, float] | None = None,
+    *,
+    own: bool = True,
+) -> Examples:
     """All transfers that were run, or refused as unfit.
 
     Args:
+        preparing: what preparing each program gains, see `loopbook.tuner.preparing.load`.
         own: also records of the very nests that were measured again, as recipes without a donor.
 
     Raises:
@@ -47,7 +54,10 @@ def load(folder: Path = corpus.FOLDER, *, own: bool = True) -> Examples:
         table = corpus.load(folder, own=kind, outcome=MEASURED | UNFIT)
         for row in parquet.rows_of(table):
             if _place(row) in places:
-                found.examples.append(_example(row, places[_place(row)], ported=not kind))
+                place = place_of(row["program"], row["preset"], row["target"], row["sizes"])
+                gained = (preparing or {}).get(place, 0.0)
+                one = _example(row, places[_place(row)], gained, ported=not kind)
+                found.examples.append(one)
     return found
 
 
@@ -69,7 +79,7 @@ def _source(row: Row) -> Source:
     )
 
 
-def _example(row: Row, place: Row, *, ported: bool) -> Example:
+def _example(row: Row, place: Row, gained: float, *, ported: bool) -> Example:
     return Example(
         program=row["program"],
         family=row["family"],
@@ -78,8 +88,8 @@ def _example(row: Row, place: Row, *, ported: bool) -> Example:
         hardware=row["hardware"],
         trips=dict(place["trips"]),
         steps=row["ported"],
-        gain=gain_of(row["speedup"]),
-        best=max(0.0, gain_of(place["best"])),
+        gain=gain_of(row["speedup"], gained),
+        best=max(0.0, gain_of(place["best"], gained)),
         fits=row["outcome"] in MEASURED,
         baseline_s=row["baseline_s"] or 0.0,
         dropped=len((row["dropped"] or "").splitlines()),

@@ -27,10 +27,14 @@ from loopbook.predict.outline import Node, Outline, outline
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
 
-VERSION = 2
+VERSION = 3
 """Of the features' meaning and order; models and stored vectors of another version do not fit."""
 
 LINE_BYTES = 64
+
+THREAD_START = 8192
+"""Iterations of a plain loop in the time that waking threads and waiting for them takes: some
+microseconds against half a nanosecond."""
 REGISTERS = 32
 """Vector registers of AVX-512 and of SVE; with 16 a tile spills earlier, which the model learns."""
 
@@ -111,9 +115,12 @@ SITE: tuple[str, ...] = (
     "packed reads",
     # threads
     "parallel",
-    "parallel place",
-    "parallel trip",
-    "parallel grain",
+    "threaded",
+    "thread place",
+    "thread trip",
+    "thread grain",
+    "thread starts",
+    "thread time",
 )
 """What is known of one body."""
 
@@ -163,7 +170,8 @@ class Features:
         drawn = outline(self._nest, steps, self._around.trips)
         rows, volumes = [], []
         for path, blocks in drawn.sites():
-            rows.append(self._site(path, self._referenced(tuple(blocks))))
+            references = self._referenced(tuple(blocks))
+            rows.append(self._site(path, references, drawn.single))
             volumes.append(math.prod(node.trip for node in path))
         sites = np.array(rows or [[0.0] * len(SITE)], dtype=np.float64)
         weights = np.array(volumes or [1.0])
@@ -203,14 +211,14 @@ class Features:
             for (container, moves), way in ways.items()
         ]
 
-    def _site(self, path: list[Node], references: list[_Reference]) -> list[float]:
+    def _site(self, path: list[Node], references: list[_Reference], alone: bool) -> list[float]:
         values: dict[str, float] = dict.fromkeys(SITE, 0.0)
         _loops(values, path, references)
         _vectors(values, path, references, self._around.lanes)
         _registers(values, path, references, self._around.lanes)
         _caches(values, path, references, self._around)
         _buffers(values, path, references, self._around)
-        _threads(values, path, self._around)
+        _threads(values, path, self._around, alone)
         return [values[name] for name in SITE]
 
 
@@ -359,14 +367,29 @@ def _buffers(
         values["packed reads"] = sum(r.container in packed for r in reads) / len(reads)
 
 
-def _threads(values: dict[str, float], path: list[Node], around: Surroundings) -> None:
+def _threads(values: dict[str, float], path: list[Node], around: Surroundings, alone: bool) -> None:
+    """Who runs the body: the loop that the recipe gives threads, or docc by itself.
+
+    Args:
+        alone: whether docc leaves loops that the recipe gives no threads to one.
+    """
+    if around.target != "openmp":
+        return
     place = next((n for n, node in enumerate(path) if "parallel" in node.marks), None)
+    values["parallel"] = float(place is not None)
+    if place is None and not alone:
+        place = next((n for n, node in enumerate(path) if node.kind == "map"), None)
     if place is None:
         return
-    values["parallel"] = 1.0
-    values["parallel place"] = place
-    values["parallel trip"] = _log(path[place].trip / around.threads)
-    values["parallel grain"] = _log(math.prod(node.trip for node in path[place + 1 :]))
+    starts = math.prod(node.trip for node in path[:place])
+    inside = math.prod(node.trip for node in path[place:])
+    at_once = min(path[place].trip, around.threads)
+    values["threaded"] = 1.0
+    values["thread place"] = place
+    values["thread trip"] = _log(path[place].trip / around.threads)
+    values["thread grain"] = _log(inside / path[place].trip)
+    values["thread starts"] = _log(starts)
+    values["thread time"] = _log(1 / at_once + THREAD_START / inside)
 
 
 def _counts(drawn: Outline, length: int, sites: int) -> np.ndarray:

@@ -52,12 +52,14 @@ class Outline:
 
     Attributes:
         refused: how many steps could not be followed.
+        single: whether loops that the recipe gives no threads have one.
         counts: operation to how often it was applied, refused or not.
     """
 
     root: Node
     nodes: dict[str, Node]
     refused: int = 0
+    single: bool = False
     counts: Counter[str] = field(default_factory=Counter)
 
     def sites(self) -> Iterator[tuple[list[Node], list[int]]]:
@@ -110,6 +112,9 @@ def _trip(loop: Loop, parent: Node | None, trips: Mapping[str, int]) -> float:
 
 def _follow(drawn: Outline, op: str, args: Sequence[str | int]) -> bool:
     """Apply one step; False where it does not fit."""
+    if op == "single":
+        drawn.single = True
+        return True
     found = [_find(drawn, str(arg)) for arg in args if str(arg).startswith("L")]
     if not found or not all(found):
         return False
