@@ -26,8 +26,9 @@ from client_kit import (
 )
 
 from loopbook.client.decision import Plan
+from loopbook.client.evidence import strided
 from loopbook.client.fit import Fit
-from loopbook.client.plan import MAX_DISTANCE, build_plan, make_plan, strided
+from loopbook.client.plan import MAX_DISTANCE, build_plan, make_plan
 from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.embed.weights import Weights
 from loopbook.errors import BookError, KernelError, SdfgError

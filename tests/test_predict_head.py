@@ -36,7 +36,8 @@ def stump(column: int, threshold: float, low: float, high: float) -> Forest:
 def head(low: float = -1.0, shift: float = 0.0) -> Head:
     # Half of what the first forest says is believed.
     forests = {"mean": stump(0, 2.0, 2.0, 6.0), "low": stump(0, 2.0, low, low)}
-    return Head(forests, shift, "gnn1-00000000", {"seed": 0})
+    shifts = {"sequential": shift, "openmp": 2 * shift}
+    return Head(forests, shifts, "gnn1-00000000", {"seed": 0})
 
 
 def rows(*firsts: float) -> list[np.ndarray]:
@@ -67,7 +68,7 @@ def test_a_head_is_saved_and_loaded(tmp_path: Path):
     saved = head(shift=0.25).save(tmp_path / "head.npz")
     loaded = Head.load(tmp_path / "head.npz")
     assert loaded.version == saved.version != ""
-    assert loaded.shift == 0.25
+    assert loaded.shifts == {"sequential": 0.25, "openmp": 0.5}
     assert loaded.encoder == "gnn1-00000000"
     assert loaded.metadata["seed"] == 0
     assert loaded.predict(rows(1.0, 3.0)) == head(shift=0.25).predict(rows(1.0, 3.0))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
+from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, IsolatedTrial, Trial
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.prospects import Prospects
@@ -23,17 +24,14 @@ from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
 from loopbook.sdfg import program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
-from loopbook.sdfg.nest import Nest, Stride
+from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.sandbox import run_limited
-from loopbook.sdfg.trips import trip_counts
+from loopbook.sdfg.trips import iterations, trip_counts
 
 MAX_DISTANCE = 1.4
 """Nests of which the nearest neighbour is farther than this are left to docc. Vectors have length
 1, so at 1.41 they have nothing in common. What a neighbour promises shrinks long before that, see
 `loopbook.client.ports`."""
-
-WORTH_PORTING = 1.1
-"""A neighbour that gained less than this is not worth the risk that its recipe does not suit."""
 
 WORTH_TRYING = 1.2
 """A port that promises less than this is not worth that risk either."""
@@ -48,10 +46,6 @@ WORTH_MEASURING = 0.8
 
 WORTH_USING = 1.02
 """A record of the very nest is used from this speedup on: below, it is noise."""
-
-STRIDED = 0.5
-"""Recipes that only reorder loops gain by making strided accesses contiguous. A neighbour speaks
-for them only if the nest strides through memory at least this much as often as its own does."""
 
 LOOKED_AT = 24
 """Neighbours whose recipes are thought about."""
@@ -147,9 +141,10 @@ def plan_nests(
     reports: list[NestReport] = []
     found: dict[int, tuple[Choice, ...]] = {}
     times: list[Measurement | None] = []
-    for nest, embedding in zip(nests, embeddings, strict=True):
-        trips = trip_counts(nest, sizes or {})
-        report, usable = planner.plan(nest, embedding, trips)
+    counted = [trip_counts(nest, sizes or {}) for nest in nests]
+    hottest = _hottest(nests, counted)
+    for nest, embedding, trips in zip(nests, embeddings, counted, strict=True):
+        report, usable = planner.plan(nest, embedding, trips, hot=nest is hottest)
         reports.append(report)
         if usable:
             found[nest.position] = usable
@@ -161,6 +156,14 @@ def plan_nests(
     if choices == 1 and lose_together(times):
         return plan.without_recipes("docc's own compile, which fuses nests, is faster as a whole")
     return plan
+
+
+def _hottest(nests: Sequence[Nest], trips: Sequence[Trips]) -> Nest | None:
+    """The nest whose body runs most often, as far as that is known."""
+    if not nests:
+        return None
+    runs = [iterations(nest, known) or 0 for nest, known in zip(nests, trips, strict=True)]
+    return max(zip(runs, nests, strict=True), key=lambda one: (one[0], len(one[1].loops)))[1]
 
 
 def lose_together(times: list[Measurement | None]) -> bool:
@@ -181,42 +184,6 @@ def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> 
     if not plan.active:
         return build_baseline(text, plan.target, folder, timers=timers)
     return build_tuned(plan.normalised or text, plan.target, plan.recipes, folder, timers=timers)
-
-
-def strided(nest: Nest) -> float:
-    """Share of the accesses in innermost loops that jump through memory from one iteration to the
-    next."""
-    if "strided" not in nest.notes:
-        nest.notes["strided"] = _strided(nest)
-    return nest.notes["strided"]
-
-
-def _strided(nest: Nest) -> float:
-    outer = {loop.parent for loop in nest.loops}
-    inner = {block.index for block in nest.blocks if block.parent not in outer}
-    last = [a.strides[-1] for a in nest.accesses if a.block in inner and a.strides]
-    return sum(stride >= Stride.CONSTANT for stride in last) / max(len(last), 1)
-
-
-def evidence_of(shelf: Shelf, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
-    """What a neighbour's record says about a nest.
-
-    Args:
-        trips: of the nest at the size at hand.
-
-    Raises:
-        BookError: if the record's nest cannot be read.
-    """
-    source = shelf.source(near.record)
-    speedup = near_speedup(near.record, source, nest, trips)
-    pays = _pays(near.record, speedup, WORTH_PORTING)
-    return Evidence(
-        near,
-        source,
-        math.log(speedup) if pays else 0.0,
-        shelf.kinds(near.record),
-        strided(nest) >= STRIDED * strided(source),
-    )
 
 
 class _Planner:
@@ -242,17 +209,18 @@ class _Planner:
         self._known: dict[int, list[Record]] = {}
 
     def plan(
-        self, nest: Nest, embedding: Embedding, trips: Trips
+        self, nest: Nest, embedding: Embedding, trips: Trips, *, hot: bool
     ) -> tuple[NestReport, tuple[Choice, ...]]:
         """Decide about one nest.
 
         Args:
             trips: how often its loops run, as far as that is known.
+            hot: whether it is the program's hottest one.
         """
         records = self._records(nest, trips)
         if records:
             speedup = exact_speedup(records[0], trips)
-            if not _pays(records[0], speedup, WORTH_USING):
+            if not pays(records[0], speedup, WORTH_USING):
                 report = left_to_docc(nest, records[0], 0.0, _no_gain(records[0], speedup))
                 return replace(report, tier="exact"), ()
         usable = self._exact(nest, records, trips)
@@ -261,7 +229,7 @@ class _Planner:
         neighbours = self._shelf.neighbours(nest, embedding, LOOKED_AT, self._target, self._exclude)
         if not neighbours:
             return left_to_docc(nest, None, None, "the book has nothing for this target"), ()
-        usable, reason = self._near(nest, embedding, trips, neighbours)
+        usable, reason = self._near(nest, embedding, trips, neighbours, hot)
         first = neighbours[0]
         report = left_to_docc(nest, first.record, first.distance, reason)
         return (used(report, usable[0]), usable) if usable else (report, ())
@@ -289,7 +257,7 @@ class _Planner:
             if len(choices) == self._count:
                 break
             speedup = exact_speedup(record, trips)
-            if _pays(record, speedup, WORTH_USING):
+            if pays(record, speedup, WORTH_USING):
                 fit = self._fit(nest, rescaled(record.recipe, record.hardware, here))
                 if isinstance(fit, Fit):
                     dropped = len(fit.dropped)
@@ -297,7 +265,12 @@ class _Planner:
         return _distinct(choices)
 
     def _near(
-        self, nest: Nest, embedding: Embedding, trips: Trips, neighbours: list[Neighbour]
+        self,
+        nest: Nest,
+        embedding: Embedding,
+        trips: Trips,
+        neighbours: list[Neighbour],
+        hot: bool,
     ) -> tuple[tuple[Choice, ...], str]:
         """Usable choices, best first; and why there are none where there are none."""
         nearest = neighbours[0]
@@ -334,7 +307,7 @@ class _Planner:
                 if self._count == 1 and best.promise.lower < SURE[self._target]:
                     span = f"{best.promise.lower:.2f} to {best.promise.speedup:.2f}×"
                     reasons.append(f"the recipe of {name} may make it slower: {span}")
-                elif self._changes(best.port.recipe):
+                elif self._changes(best.port.recipe, hot):
                     choices.append(best.choice())
                 continue
             fits += 1
@@ -345,13 +318,13 @@ class _Planner:
                 prospects.add(best, fit)
         return _distinct(choices), reasons[0] if reasons else ""
 
-    def _changes(self, recipe: Recipe) -> bool:
+    def _changes(self, recipe: Recipe, hot: bool) -> bool:
         """Whether a port does what docc would not. With OpenMP it gives its threads to outermost
-        loops itself. A recipe without steps gained elsewhere because its program was prepared: that
-        is worth serving for one thread, and measured in any case."""
-        if self._target == "openmp":
-            return any(step.op != "parallel" for step in recipe)
-        return self._count == 1 or len(recipe) > 0
+        loops itself. A recipe without steps gained elsewhere because its program was prepared: the
+        hottest nest may speak for that. It is measured in any case."""
+        if not len(recipe):
+            return self._count == 1 and hot
+        return self._target != "openmp" or any(step.op != "parallel" for step in recipe)
 
     def _prospects(
         self,
@@ -410,15 +383,9 @@ class _Planner:
         return self._shelf.fits[key]
 
 
-def _pays(record: Record, speedup: float, least: float) -> bool:
-    """Whether `speedup` is worth using a record. A recipe without steps means that preparing the
-    program is what gains; that has to be worth it, it changes all of the program."""
-    return speedup > (least if len(record.recipe) else max(least, WORTH_PORTING))
-
-
 def _no_gain(record: Record, speedup: float) -> str:
     """Why the best record of the very nest is not used."""
-    if _pays(record, record.best, WORTH_USING):
+    if pays(record, record.best, WORTH_USING):
         return f"its recipe gains at other sizes; here it is expected to reach {speedup:.2f}×"
     return "docc's own schedule was the fastest here"
 

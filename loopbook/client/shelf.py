@@ -97,6 +97,9 @@ class Shelf:
         head: what predicts speedups; default the one that comes with loopbook where the encoder is
             its own, else none.
         without: fingerprints of nests whose records are left out, as if nobody had tuned them.
+
+    Attributes:
+        profile: the machine that recipes are for; None for this one.
     """
 
     def __init__(
@@ -111,6 +114,7 @@ class Shelf:
         self._encoder = encoder
         self._head = head
         self.without = frozenset(without)
+        self.profile: HardwareProfile | None = None
         self.donors: dict[str, Bodies] = {}
         self._nests: dict[str, Nest] = {}
         self._anew: dict[str, dict[str, Embedding]] = {}
@@ -142,7 +146,10 @@ class Shelf:
         return head if head is not None and head.encoder == self.encoder.version else None
 
     def hardware(self, target: str) -> HardwareProfile:
-        """This machine as programs for `target` use it (without measuring it)."""
+        """The machine that recipes for `target` are for: `profile`, else this one as programs for
+        the target use it (not measured)."""
+        if self.profile is not None:
+            return self.profile
         from loopbook.client.hardware import local_profile, threads_of
 
         return local_profile(threads_of(target), measured=False)

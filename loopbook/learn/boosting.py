@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.learn.examples import Table
-from loopbook.predict.head import TRUST, Head, expected
+from loopbook.predict.head import TRUST, Head, expected, for_threads
 from loopbook.predict.trees import Forest
 from loopbook.tuner.strategies.ranker import lightgbm
 
@@ -61,7 +61,7 @@ class Calibration:
         explained: share of the variance that the mean explains.
         order: Spearman's rank correlation within a nest, averaged over nests.
         covered: share of the promising rows at or above the unshifted low quantile.
-        shift: what to take off it so that `COVERED` are.
+        shifts: target to what to take off it so that `COVERED` are.
     """
 
     rows: int
@@ -69,7 +69,7 @@ class Calibration:
     explained: float
     order: float
     covered: float
-    shift: float
+    shifts: dict[str, float]
 
 
 def train(
@@ -115,7 +115,7 @@ def train(
         "mean": fit("mean", table.gains - start, everything),
         "low": fit("low", left, everything),
     }
-    return Head(forests, calibration.shift, encoder, {}), calibration
+    return Head(forests, calibration.shifts, encoder, {}), calibration
 
 
 def _parted(folds: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -193,10 +193,13 @@ def _calibration(table: Table, predicted: dict[str, np.ndarray]) -> Calibration:
     from scipy.stats import spearmanr
 
     gains, mean, low = table.gains, predicted["mean"], predicted["low"]
-    served = mean >= PROMISING if (mean >= PROMISING).any() else np.ones(len(mean), bool)
-    over = (low - gains)[served]
-    # Split conformal: the quantile's rank is of one more than there are rows.
-    rank = min(1.0, COVERED * (1 + 1 / len(over)))
+    promising = mean >= PROMISING
+    threads = for_threads(table.rows)
+    shifts = {
+        "sequential": _shift(low - gains, promising & ~threads),
+        "openmp": _shift(low - gains, promising & threads),
+    }
+    served = promising if promising.any() else np.ones(len(mean), bool)
     orders = []
     names = np.array(table.nests)
     for name in np.unique(names):
@@ -208,6 +211,15 @@ def _calibration(table: Table, predicted: dict[str, np.ndarray]) -> Calibration:
         error=float(np.abs(mean - gains).mean()),
         explained=float(1 - ((mean - gains) ** 2).sum() / ((gains - gains.mean()) ** 2).sum()),
         order=float(np.mean(orders)) if orders else 0.0,
-        covered=float((over <= 0).mean()),
-        shift=float(np.quantile(over, rank)),
+        covered=float((low <= gains)[served].mean()),
+        shifts=shifts,
     )
+
+
+def _shift(over: np.ndarray, chosen: np.ndarray) -> float:
+    """What to take off so that `COVERED` of the chosen rows are not over; 0 if none is chosen."""
+    if not chosen.any():
+        return 0.0
+    # Split conformal: the quantile's rank is of one more than there are rows.
+    rank = min(1.0, COVERED * (1 + 1 / int(chosen.sum())))
+    return float(np.quantile(over[chosen], rank))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from loopbook.client.appraisal import largest
-from loopbook.client.plan import LOOKED_AT, evidence_of
+from loopbook.client.evidence import evidence_of
+from loopbook.client.plan import LOOKED_AT
 from loopbook.client.ports import Ports
 from loopbook.client.shelf import Shelf
 from loopbook.embed.inference import Encoder
@@ -16,18 +17,8 @@ from loopbook.learn.examples import Example, Examples, Source
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import firsts
 from loopbook.recipes.book import Book
-from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
-
-
-class _Elsewhere(Shelf):
-    """A shelf as another machine sees it."""
-
-    profile = HardwareProfile()
-
-    def hardware(self, target: str) -> HardwareProfile:
-        return self.profile
 
 
 def with_expectations(
@@ -64,7 +55,7 @@ def with_expectations(
             trips = tuple(one.trips.items())
             key = (one.fingerprint, one.program, one.hardware, one.target, trips)
             groups.setdefault(key, []).append(one)
-    shelf = _Elsewhere(books, encoder)
+    shelf = Shelf(books, encoder)
     for number, group in enumerate(groups.values(), 1):
         first = group[0]
         shelf.profile = examples.hardware[first.hardware]

@@ -39,7 +39,7 @@ def context(nest: Nest, kinds: Collection[str]) -> np.ndarray:
     outside = 0
     while outside < len(loops) and serial[outside] and loops[outside].depth == outside:
         outside += 1
-    written = {a.container for a in nest.accesses if a.write and _is_array(nest, a.container)}
+    written = {array.index for array in nest.arrays if array.written}
     read = {a.container for a in nest.accesses if not a.write}
     last = [a.strides[-1] for a in nest.accesses if a.strides]
     values = [
@@ -54,7 +54,3 @@ def context(nest: Nest, kinds: Collection[str]) -> np.ndarray:
         sum(stride > 1 for stride in last) / max(1, len(last)),
     ]
     return np.array([*values, *(float(name in kinds) for name in NAMES)], np.float32)
-
-
-def _is_array(nest: Nest, container: int) -> bool:
-    return nest.containers[container].is_array

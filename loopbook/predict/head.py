@@ -3,8 +3,8 @@
 It starts from what near records say of the recipe (`expected` in a row). Two forests (see
 `loopbook.predict.trees`) correct that, in base-2 logarithms of speedups over docc's own schedule:
 one tells how far it is off, of which `TRUST` is believed, the other a low quantile of what is left.
-A shift makes that one hold on nests that it was not trained on (split conformal prediction for
-quantiles: Y. Romano et al., "Conformalized quantile regression", NeurIPS 2019).
+A shift for each target makes that one hold on nests that it was not trained on (split conformal
+prediction for quantiles: Y. Romano et al., "Conformalized quantile regression", NeurIPS 2019).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from loopbook.errors import EncoderError
 from loopbook.predict.rows import COLUMNS, SCHEMA
 from loopbook.predict.trees import Forest
+from loopbook.recipes.record import TARGETS
 
 DEFAULT_PATH = Path(__file__).resolve().parent.parent / "data" / "head.npz"
 """The head that comes with loopbook."""
@@ -38,6 +39,7 @@ _LARGEST = 12.0
 
 
 _KNOWN, _EXPECTED = COLUMNS.index("donor known"), COLUMNS.index("donor expected")
+_OPENMP = COLUMNS.index("machine openmp")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Head:
 
     Attributes:
         forests: one for each name in `FORESTS`.
-        shift: taken off the low quantile, by calibration.
+        shifts: target to what is taken off the low quantile, by calibration.
         encoder: version of the encoder whose distances it was trained with.
         metadata: how it came about.
         version: short hash of all of it.
@@ -67,13 +69,13 @@ class Head:
     def __init__(
         self,
         forests: Mapping[str, Forest],
-        shift: float,
+        shifts: Mapping[str, float],
         encoder: str,
         metadata: Mapping[str, Any],
         version: str = "",
     ) -> None:
         self.forests = dict(forests)
-        self.shift = shift
+        self.shifts = dict(shifts)
         self.encoder = encoder
         self.metadata = dict(metadata)
         self.version = version
@@ -85,7 +87,8 @@ class Head:
         table = np.stack(rows)
         mean = expected(table) + TRUST * self.forests["mean"](table)
         mean = np.clip(mean, -_LARGEST, _LARGEST)
-        low = np.clip(mean + self.forests["low"](table) - self.shift, -_LARGEST, mean)
+        shift = np.where(for_threads(table), self.shifts["openmp"], self.shifts["sequential"])
+        low = np.clip(mean + self.forests["low"](table) - shift, -_LARGEST, mean)
         return [
             Prediction(*pair) for pair in zip((2**mean).tolist(), (2**low).tolist(), strict=True)
         ]
@@ -103,7 +106,7 @@ class Head:
             **self.metadata,
             "schema": SCHEMA,
             "encoder": self.encoder,
-            "shift": self.shift,
+            "shifts": self.shifts,
         }
         text = np.frombuffer(json.dumps(told).encode(), np.uint8)
         partial = path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -129,7 +132,8 @@ class Head:
                 arrays = {name: file[name] for name in file.files}
             metadata = json.loads(arrays.pop("metadata").tobytes())
             schema = metadata["schema"]
-            shift, encoder = float(metadata["shift"]), str(metadata["encoder"])
+            shifts = {target: float(metadata["shifts"][target]) for target in TARGETS}
+            encoder = str(metadata["encoder"])
         except FileNotFoundError:
             raise EncoderError(
                 f"there is no head at {path}: reinstall loopbook, or run 'loopbook train'"
@@ -146,7 +150,7 @@ class Head:
             raise _damaged(path, f"{error} is missing") from None
         if not all(forest.fits(len(COLUMNS)) for forest in forests.values()):
             raise _damaged(path, "a forest does not fit")
-        return cls(forests, shift, encoder, metadata, _version(arrays, shift))
+        return cls(forests, shifts, encoder, metadata, _version(arrays, shifts))
 
 
 def expected(rows: np.ndarray) -> np.ndarray:
@@ -155,14 +159,19 @@ def expected(rows: np.ndarray) -> np.ndarray:
     return np.where(known, rows[:, _EXPECTED], 0.0).astype(np.float64)
 
 
+def for_threads(rows: np.ndarray) -> np.ndarray:
+    """Which rows are for OpenMP, ``(r,)``."""
+    return rows[:, _OPENMP] > 0
+
+
 def _damaged(path: Path, why: str) -> EncoderError:
     return EncoderError(
         f"the head {path} is damaged ({why}): reinstall loopbook, or run 'loopbook train'"
     )
 
 
-def _version(arrays: Mapping[str, np.ndarray], shift: float) -> str:
-    digest = hashlib.sha256(repr(shift).encode())
+def _version(arrays: Mapping[str, np.ndarray], shifts: Mapping[str, float]) -> str:
+    digest = hashlib.sha256(repr(sorted(shifts.items())).encode())
     for name in sorted(arrays):
         digest.update(np.ascontiguousarray(arrays[name]).tobytes())
     return f"head1-{digest.hexdigest()[:8]}"

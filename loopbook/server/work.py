@@ -16,7 +16,7 @@ import numpy as np
 
 from loopbook.client.decision import Plan
 from loopbook.client.plan import WORTH_USING, plan_nests
-from loopbook.client.shelf import Neighbour, Shelf, open_shelf
+from loopbook.client.shelf import Neighbour, open_shelf
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
@@ -74,22 +74,12 @@ class Prepared(NamedTuple):
     nests: list[Nest]
 
 
-class ServedShelf(Shelf):
-    """A shelf for programs that run on machines of a given kind, which may be others than ours."""
-
-    profile: HardwareProfile | None = None
-
-    def hardware(self, target: str) -> HardwareProfile:
-        return self.profile or super().hardware(target)
-
-
 class Work:
     """One worker's book and encoder, and the jobs."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        with_books = open_shelf(settings.store, starter=settings.starter)
-        self._shelf = ServedShelf(with_books.books)
+        self._shelf = open_shelf(settings.store, starter=settings.starter)
         self._shelf.profile = settings.hardware
         self._jobs: dict[str, Callable[[dict[str, Any]], Answer]] = {
             "program": self._program,
