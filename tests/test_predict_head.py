@@ -12,7 +12,7 @@ from loopbook.errors import EncoderError
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import fitting
 from loopbook.predict.features import SITE
-from loopbook.predict.head import Head
+from loopbook.predict.head import TRUST, Head
 from loopbook.predict.rows import COLUMNS, NO_DONOR, Donor, Rows
 from loopbook.predict.trees import Forest
 from loopbook.recipes import HardwareProfile, Recipe
@@ -34,10 +34,9 @@ def stump(column: int, threshold: float, low: float, high: float) -> Forest:
 
 
 def head(low: float = -1.0, shift: float = 0.0) -> Head:
-    # Half of what the first forest says is believed.
-    forests = {"mean": stump(0, 2.0, 2.0, 6.0), "low": stump(0, 2.0, low, low)}
+    forests = {"mean": stump(0, 2.0, 1 / TRUST, 3 / TRUST), "low": stump(0, 2.0, low, low)}
     shifts = {"sequential": shift, "openmp": 2 * shift}
-    return Head(forests, shifts, "gnn1-00000000", {"seed": 0})
+    return Head(dict.fromkeys(shifts, forests), shifts, "gnn1-00000000", {"seed": 0})
 
 
 def rows(*firsts: float) -> list[np.ndarray]:
@@ -54,14 +53,19 @@ def test_a_forest_sums_the_leaves_that_rows_fall_into():
 
 def test_predictions_are_speedups_with_a_lower_bound():
     first, second = head(low=-0.5, shift=1.0).predict(rows(1.0, 3.0))
-    assert (first.speedup, second.speedup) == (2.0, 8.0)
+    assert (first.speedup, second.speedup) == pytest.approx((2.0, 8.0))
     assert (first.lower, second.lower) == pytest.approx((2**-0.5, 2**1.5))
     near = rows(1.0)
     near[0][[COLUMNS.index("donor known"), COLUMNS.index("donor expected")]] = 1.0, 3.0
-    assert head().predict(near)[0].speedup == 16.0, "it starts from what near records say"
+    (told,) = head().predict(near)
+    assert told.speedup == pytest.approx(16.0), "it starts from what near records say"
     (capped,) = head(low=5.0).predict(rows(1.0))
-    assert capped.lower == capped.speedup == 2.0, "the bound is never above what is expected"
+    assert capped.lower == capped.speedup, "the bound is never above what is expected"
     assert head().predict([]) == []
+    threads = rows(1.0)
+    threads[0][COLUMNS.index("machine openmp")] = 1.0
+    (shared,) = head(low=-0.5, shift=1.0).predict(threads)
+    assert shared.lower == pytest.approx(2**-1.5), "each target has a shift of its own"
 
 
 def test_a_head_is_saved_and_loaded(tmp_path: Path):
@@ -95,7 +99,7 @@ def test_a_head_is_saved_and_loaded(tmp_path: Path):
 )
 def test_damaged_forests_are_refused(tmp_path: Path, broken: Forest):
     made = head()
-    made.forests["mean"] = broken
+    made.forests["openmp"]["mean"] = broken
     with pytest.raises(EncoderError, match="damaged"):
         made.save(tmp_path / "head.npz")
 

@@ -1,9 +1,9 @@
 """The head: predicts the speedup of a recipe on a nest and machine, and how sure that is.
 
-It starts from what near records say of the recipe (`expected` in a row). Two forests (see
-`loopbook.predict.trees`) correct that, in base-2 logarithms of speedups over docc's own schedule:
-one tells how far it is off, of which `TRUST` is believed, the other a low quantile of what is left.
-A shift for each target makes that one hold on nests that it was not trained on (split conformal
+It starts from what near records say of the recipe (`expected` in a row). For each target two
+forests (see `loopbook.predict.trees`) correct that, in base-2 logarithms of speedups over docc's
+own schedule: one tells how far it is off, of which `TRUST` is believed, the other a low quantile of
+what is left. A shift makes that one hold on nests that it was not trained on (split conformal
 prediction for quantiles: Y. Romano et al., "Conformalized quantile regression", NeurIPS 2019).
 """
 
@@ -30,7 +30,7 @@ DEFAULT_PATH = Path(__file__).resolve().parent.parent / "data" / "head.npz"
 
 FORESTS = ("mean", "low")
 
-TRUST = 0.5
+TRUST = 0.7
 """How much of the correction is believed. Held-out families are served as well with all of it, but
 the book may be better tuned than what the forests have seen."""
 
@@ -59,7 +59,7 @@ class Head:
     """A trained head.
 
     Attributes:
-        forests: one for each name in `FORESTS`.
+        forests: target to one forest for each name in `FORESTS`.
         shifts: target to what is taken off the low quantile, by calibration.
         encoder: version of the encoder whose distances it was trained with.
         metadata: how it came about.
@@ -68,13 +68,13 @@ class Head:
 
     def __init__(
         self,
-        forests: Mapping[str, Forest],
+        forests: Mapping[str, Mapping[str, Forest]],
         shifts: Mapping[str, float],
         encoder: str,
         metadata: Mapping[str, Any],
         version: str = "",
     ) -> None:
-        self.forests = dict(forests)
+        self.forests = {target: dict(own) for target, own in forests.items()}
         self.shifts = dict(shifts)
         self.encoder = encoder
         self.metadata = dict(metadata)
@@ -85,13 +85,20 @@ class Head:
         if not rows:
             return []
         table = np.stack(rows)
-        mean = expected(table) + TRUST * self.forests["mean"](table)
-        mean = np.clip(mean, -_LARGEST, _LARGEST)
-        shift = np.where(for_threads(table), self.shifts["openmp"], self.shifts["sequential"])
-        low = np.clip(mean + self.forests["low"](table) - shift, -_LARGEST, mean)
+        mean, low = np.empty(len(rows)), np.empty(len(rows))
+        threads = for_threads(table)
+        for target, chosen in (("sequential", ~threads), ("openmp", threads)):
+            if chosen.any():
+                mean[chosen], low[chosen] = self._bounds(target, table[chosen])
         return [
             Prediction(*pair) for pair in zip((2**mean).tolist(), (2**low).tolist(), strict=True)
         ]
+
+    def _bounds(self, target: str, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        forests = self.forests[target]
+        mean = np.clip(expected(table) + TRUST * forests["mean"](table), -_LARGEST, _LARGEST)
+        low = mean + forests["low"](table) - self.shifts[target]
+        return mean, np.clip(low, -_LARGEST, mean)
 
     def save(self, path: Path) -> Head:
         """Write it, so that the file is either the old or the new one.
@@ -100,8 +107,9 @@ class Head:
             The head as `load` would read it.
         """
         arrays: dict[str, np.ndarray] = {}
-        for name, forest in self.forests.items():
-            arrays |= forest.arrays(name)
+        for target, forests in self.forests.items():
+            for name, forest in forests.items():
+                arrays |= forest.arrays(f"{target} {name}")
         told = {
             **self.metadata,
             "schema": SCHEMA,
@@ -145,10 +153,14 @@ class Head:
                 f"the head {path} is for other features: run 'loopbook train'"
             ) from None
         try:
-            forests = {name: Forest.of(arrays, name) for name in FORESTS}
+            forests = {
+                target: {name: Forest.of(arrays, f"{target} {name}") for name in FORESTS}
+                for target in TARGETS
+            }
         except KeyError as error:
             raise _damaged(path, f"{error} is missing") from None
-        if not all(forest.fits(len(COLUMNS)) for forest in forests.values()):
+        every = [forest for own in forests.values() for forest in own.values()]
+        if not all(forest.fits(len(COLUMNS)) for forest in every):
             raise _damaged(path, "a forest does not fit")
         return cls(forests, shifts, encoder, metadata, _version(arrays, shifts))
 
