@@ -51,6 +51,27 @@ def test_inner_loops_read_what_threads_own(kernel, args):
         assert re.search(r"own_A_\d+ = &\(reinterpret_cast<double \*>\(A\)\)\[0\]", body)
 
 
+def smoothed(A, B, decay):
+    """The first nest may have threads, the second may not."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = A[i, j] * decay + 1.0
+    for i in range(1, B.shape[0]):
+        for j in range(B.shape[1]):
+            B[i, j] += B[i - 1, j] * decay
+
+
+def test_loops_beside_those_with_threads_keep_their_variables(tmp_path):
+    args = [random(9, 11), random(7, 12), 0.5]
+    code = code_of(smoothed, args, "parallel L0")
+    assert code.count("omp parallel") == 1
+    serial = code[code.rindex(parallel_bodies(code)[0]) :]
+    loops = serial[serial.index("for(") :]
+    assert not re.search(r"\b(B|decay|_s\d)\b", loops), "clang would load them again and again"
+    sizes = [[random(n, m), random(m, n), 0.5] for n, m in ((9, 11), (1, 4), (12, 3))]
+    check_recipe(smoothed, sizes, steps("parallel L0"), tmp_path, "openmp")
+
+
 def test_triangles_are_dealt_out_dynamically_and_tiles_are_not():
     assert "schedule(dynamic)" in code_of(triangle, TRIANGLES[0], "parallel L0")
     tiles = code_of(matmul, matmul_args(), "tile L0 4\nparallel L0.tile")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,58 @@ class Fit:
 
     recipe: Recipe
     dropped: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a recipe does not fit.
+
+    Attributes:
+        position: index of the step that docc refuses; None if it is not a single one.
+        ordered: loops that were to have threads, but may not.
+    """
+
+    reason: str
+    position: int | None = None
+    ordered: frozenset[str] = frozenset()
+
+
+Shape = tuple[tuple[str, ...], ...]
+"""Steps without their sizes."""
+
+_PROVING = frozenset({"prove", "skew", "wavefront", "time_waves", "distribute", "expand", "block"})
+"""Steps after which a loop may have threads that could have none before."""
+
+
+class Refusals:
+    """What docc has refused of one nest, so that its like need not be asked about: a step after the
+    same steps with other sizes, and threads for the same loop."""
+
+    def __init__(self) -> None:
+        self._shapes: set[Shape] = set()
+        self._ordered: set[str] = set()
+
+    def add(self, steps: Sequence[Step], refusal: Refusal) -> None:
+        if refusal.position is not None:
+            self._shapes.add(_shapes(steps)[refusal.position])
+        if not _proves(steps):
+            self._ordered |= refusal.ordered
+
+    def cover(self, steps: Sequence[Step]) -> bool:
+        """Whether a recipe would most likely be refused, too."""
+        shared = {str(step.args[0]) for step in steps if step.op == "parallel"}
+        alike = not self._shapes.isdisjoint(_shapes(steps))
+        return alike or not (_proves(steps) or shared.isdisjoint(self._ordered))
+
+
+def _proves(steps: Iterable[Step]) -> bool:
+    return any(step.op in _PROVING for step in steps)
+
+
+def _shapes(steps: Iterable[Step]) -> list[Shape]:
+    """The shape of the first step, of the first two…"""
+    words = [(step.op, *(arg for arg in step.args if isinstance(arg, str))) for step in steps]
+    return [tuple(words[: count + 1]) for count in range(len(words))]
 
 
 class Trial:

@@ -10,7 +10,7 @@ from pathlib import Path
 from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
 from loopbook.client.evidence import evidence_of, pays
-from loopbook.client.fit import Fit, IsolatedTrial, Trial
+from loopbook.client.fit import Fit, IsolatedTrial, Refusal, Refusals, Trial
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.prospects import Prospects
 from loopbook.client.shelf import Neighbour, Shelf
@@ -36,10 +36,9 @@ MAX_DISTANCE = 1.4
 WORTH_TRYING = 1.2
 """A port that promises less than this is not worth that risk either."""
 
-SURE = {"sequential": 1.0, "openmp": 1.2}
+SURE = 1.05
 """What a port has to reach for sure. Of the recipes that promise to gain on families that were not
-learnt from, one in ten is slower than docc's own schedule, of those for OpenMP one in six: one
-calibration serves both, and most of what it saw was sequential."""
+learnt from, one in ten is slower than docc's own schedule, of those for OpenMP one in eight."""
 
 WORTH_MEASURING = 0.8
 """Where it is measured before it is used, there is no risk; but measuring takes its time."""
@@ -292,6 +291,7 @@ class _Planner:
         least = WORTH_TRYING if self._count == 1 else WORTH_MEASURING
         choices: list[Choice] = []
         reasons: list[str] = []
+        refusals = Refusals()
         fits = 0
         while len(choices) < self._count and fits < TRIED * self._count:
             best = prospects.best([choice.recipe for choice in choices])
@@ -304,18 +304,21 @@ class _Planner:
                     break
                 continue
             if best.legal:
-                if self._count == 1 and best.promise.lower < SURE[self._target]:
+                if self._count == 1 and best.promise.lower < SURE:
                     span = f"{best.promise.lower:.2f} to {best.promise.speedup:.2f}×"
                     reasons.append(f"the recipe of {name} may make it slower: {span}")
                 elif self._changes(best.port.recipe, hot):
                     choices.append(best.choice())
                 continue
+            if refusals.cover(best.port.recipe.steps):
+                continue
             fits += 1
             fit = self._fit(nest, best.port.recipe)
-            if isinstance(fit, str):
-                reasons.append(f"the recipe of {name} is illegal here: {fit}")
-            else:
+            if isinstance(fit, Fit):
                 prospects.add(best, fit)
+                continue
+            reasons.append(f"the recipe of {name} is illegal here: {fit.reason}")
+            refusals.add(best.port.recipe.steps, fit)
         return _distinct(choices), reasons[0] if reasons else ""
 
     def _changes(self, recipe: Recipe, hot: bool) -> bool:
@@ -365,22 +368,27 @@ class _Planner:
         )
         return [near for near in found if near.record.id not in seen]
 
-    def _fit(self, nest: Nest, recipe: Recipe) -> Fit | str:
+    def _fit(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
         key = (nest.fingerprint, recipe.text(), self._trial.in_place)
         if key not in self._shelf.fits:
-            try:
-                fit = self._trial.fit(nest, recipe)
-                if len(recipe) and 2 * len(fit.dropped) > len(recipe):
-                    self._shelf.fits[key] = "most steps are refused"
-                elif any(step.op == "parallel" for step in fit.dropped):
-                    # docc would give threads to whatever loop is left.
-                    self._shelf.fits[key] = "its threads are refused"
-                else:
-                    self._shelf.fits[key] = fit
-            except (IllegalStepError, RunError) as error:
-                self._shelf.fits[key] = str(error)
+            self._shelf.fits[key] = self._asked(nest, recipe)
         return self._shelf.fits[key]
+
+    def _asked(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
+        try:
+            fit = self._trial.fit(nest, recipe)
+        except IllegalStepError as error:
+            return Refusal(str(error), error.position)
+        except RunError as error:
+            return Refusal(str(error))
+        if len(recipe) and 2 * len(fit.dropped) > len(recipe):
+            return Refusal("most steps are refused")
+        ordered = {str(step.args[0]) for step in fit.dropped if step.op == "parallel"}
+        if ordered:
+            # docc would give threads to whatever loop is left.
+            return Refusal("its threads are refused", ordered=frozenset(ordered))
+        return fit
 
 
 def _no_gain(record: Record, speedup: float) -> str:

@@ -4,7 +4,9 @@ clang moves the body of a parallel loop into a function, which reaches the varia
 reference. It must then take every store through a pointer for a change of sizes, scalars and the
 pointers themselves: it loads them again in the innermost loops, and neither vectorises these nor
 keeps sums in registers. Copies that are made in the body, what OpenMP calls ``firstprivate``, have
-no address that anybody else could know. docc's OpenMP loops have no such clause.
+no address that anybody else could know. docc's OpenMP loops have no such clause. Loops that stay
+with one thread suffer with them: in a function that tells another one where its variables are,
+those are no longer its own.
 
 docc deals iterations out in equal parts, of which one has three quarters of a triangle. And it lets
 threads share the temporaries that another part of the program uses as well.
@@ -36,23 +38,31 @@ _PREFIX = "own_"
 
 
 def improve_threads(sdfg: StructuredSDFG) -> StructuredSDFG:
-    """The scheduled SDFG with copies of what its parallel loops only read, made in their bodies.
+    """The scheduled SDFG with copies of what its loops only read: of parallel ones in their bodies,
+    of others before them.
 
     Scalars, and pointers to arrays, are copied where there is a loop in the body. Iterations of
-    unequal length are dealt out one by one. An SDFG without such loops is given back as it is;
+    unequal length are dealt out one by one. An SDFG without parallel loops is given back as it is;
     element ids stay the same.
     """
     draft = Draft(json.loads(sdfg.to_json()), {})
-    loops = [loop for loop in _outermost_parallel(draft.document["root"]) if _has_loop(loop)]
-    for loop in loops:
+    root = draft.document["root"]
+    shared = list(_outermost_parallel(root))
+    if not shared:
+        return sdfg
+    for loop in filter(_has_loop, shared):
         _balance(loop)
         _separate(draft, loop)
-        _capture(draft, loop)
-    return parse(json.dumps(draft.document)) if loops else sdfg
+        body = loop["root"]
+        body["children"][:0] = _captured(draft, body, {loop["indvar"]})
+    for sequence, loop in list(_outermost_serial(root)):
+        place = next(n for n, child in enumerate(sequence) if child is loop)
+        sequence[place:place] = _captured(draft, loop, {loop["indvar"]})
+    return parse(json.dumps(draft.document))
 
 
 def _outermost_parallel(element: Json) -> Iterator[Json]:
-    if element.get("schedule_type", {}).get("value") == _THREADS:
+    if _is_parallel(element):
         yield element
         return
     if "root" in element:
@@ -61,6 +71,22 @@ def _outermost_parallel(element: Json) -> Iterator[Json]:
         yield from _outermost_parallel(case["root"])
     for child in element.get("children", ()):
         yield from _outermost_parallel(child)
+
+
+def _outermost_serial(element: Json) -> Iterator[tuple[list[Json], Json]]:
+    """Loops without threads, not in each other, with the sequences that they stand in."""
+    children = element.get("children", [])
+    for child in children:
+        if "indvar" in child and not any(_outermost_parallel(child)):
+            yield children, child
+        elif not _is_parallel(child):
+            yield from _outermost_serial(child.get("root", child))
+    for case in element.get("branches", ()):
+        yield from _outermost_serial(case["root"])
+
+
+def _is_parallel(element: Json) -> bool:
+    return element.get("schedule_type", {}).get("value") == _THREADS
 
 
 def _has_loop(loop: Json) -> bool:
@@ -96,32 +122,36 @@ def _separate(draft: Draft, loop: Json) -> None:
     rename(body, {name: draft.fresh_variable(_PREFIX + name, name) for name in sorted(shared)})
 
 
-def _capture(draft: Draft, loop: Json) -> None:
-    """Copy what the loop's body only reads."""
-    body, containers = loop["root"], draft.document["containers"]
-    constant = set(containers) - {loop["indvar"]} - _changed(body, containers)
-    reached = _reached(body)
+def _captured(draft: Draft, code: Json, own: set[str]) -> list[Json]:
+    """Blocks that copy what a loop or body only reads; it reads the copies from now on.
+
+    Args:
+        own: variables that change with it.
+    """
+    containers = draft.document["containers"]
+    constant = set(containers) - own - _changed(code, containers)
+    reached = _reached(code)
     copies: list[Json] = []
     symbols: list[tuple[str, str]] = []
     names: dict[str, str] = {}
-    for name in sorted(mentioned(body, constant)):
+    for name in sorted(mentioned(code, constant)):
         kind = containers[name]
         if kind["type"] == "scalar":
-            own = draft.fresh_variable(_PREFIX + name, name)
+            fresh = draft.fresh_variable(_PREFIX + name, name)
             if DTYPES[int(kind["primitive_type"])].startswith(("int", "uint")):
-                symbols.append((own, name))
+                symbols.append((fresh, name))
             else:
-                copies.append(draft.copy_block((name, ()), (own, ())))
+                copies.append(draft.copy_block((name, ()), (fresh, ())))
         elif name in reached:
-            own = draft.fresh_pointer(_PREFIX + name, reached[name])
-            copies.append(draft.pointer_block(name, own))
+            fresh = draft.fresh_pointer(_PREFIX + name, reached[name])
+            copies.append(draft.pointer_block(name, fresh))
         else:
             continue
-        names[name] = own
-    rename(body, names)
+        names[name] = fresh
+    rename(code, names)
     if symbols:
         copies.append(draft.assignment_block(symbols))
-    body["children"][:0] = copies
+    return copies
 
 
 def _set(body: Json) -> set[str]:
