@@ -17,7 +17,7 @@ from client_kit import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.client.fit import Fit, IsolatedTrial, Trial
+from loopbook.client.fit import Fit, IsolatedTrial, Refusal, Refusals, Trial
 from loopbook.client.match import chain, match_containers, match_loops
 from loopbook.client.port import _reordering, _without_detours, port
 from loopbook.errors import IllegalStepError
@@ -193,3 +193,20 @@ def test_what_is_ported_is_legal_step_by_step(kernel):
     recipe = ported(blocked(), product, kernel)
     assert recipe is not None
     assert Trial(_prepared(kernel)).fit(nests_of(kernel)[0], recipe) == Fit(recipe)
+
+
+def test_what_is_like_a_refused_recipe_is_covered():
+    def of(text: str):
+        return Recipe.parse(text.replace("; ", "\n")).steps
+
+    refusals = Refusals()
+    tried = of("tile L0 4; interchange L0 L1; parallel L0.tile")
+    assert not refusals.cover(tried)
+    refusals.add(tried, Refusal("step 2", position=1))
+    assert refusals.cover(of("tile L0 8; interchange L0 L1; vectorize L1"))
+    assert not refusals.cover(of("tile L0 8; interchange L1 L2"))
+    assert not refusals.cover(of("interchange L0 L1"))
+    refusals.add(of("tile L1 4; parallel L1.tile"), Refusal("", ordered=frozenset({"L1.tile"})))
+    assert refusals.cover(of("tile L1 2; vectorize L1; parallel L1.tile"))
+    assert not refusals.cover(of("tile L1 2; vectorize L1; single"))
+    assert not refusals.cover(of("tile L1 2; prove L1.tile; parallel L1.tile")), "it is proven now"

@@ -158,13 +158,6 @@ def test_larger_caches_mean_less_traffic():
     assert features("interchange L1 L2", around=large)["hot l1 traffic"] < small["hot l1 traffic"]
 
 
-def test_threads_show_where_they_are_and_how_much_they_do():
-    outer, inner = features("parallel L0"), features("parallel L1")
-    assert (outer["hot parallel"], inner["hot parallel"], features()["hot parallel"]) == (1, 1, 0)
-    assert (outer["hot parallel place"], inner["hot parallel place"]) == (0, 1)
-    assert outer["hot parallel grain"] > inner["hot parallel grain"]
-
-
 def test_ragged_tiles_are_peeled_away():
     assert features("tile L0 4")["hot ragged tiles"] == 1
     assert features("tile L0 4; peel L0")["hot ragged tiles"] == 0
@@ -192,3 +185,21 @@ def test_a_loop_in_a_branch_can_be_followed():
     assert ["L0.tile", "L0", "L1.tile", "L1"] in [
         [node.name for node in path] for path, _ in drawn.sites()
     ]
+
+
+def test_who_gets_threads_is_seen():
+    shared = Surroundings("openmp", 8, 32 << 10, 1 << 20, 32 << 20, threads=4, trips=TRIPS)
+    alone = features("parallel L0")
+    assert (alone["hot parallel"], alone["hot threaded"]) == (0, 0), "another target"
+    own = features(around=shared)
+    assert (own["hot parallel"], own["hot threaded"]) == (0, 1), "docc gives them by itself"
+    assert own["hot thread place"] == 0
+    single = features("single", around=shared)
+    assert (single["hot threaded"], single["hot thread time"]) == (0, 0)
+    inner = features("parallel L1", around=shared)
+    assert (inner["hot parallel"], inner["hot thread place"]) == (1, 1)
+    assert own["hot thread grain"] > inner["hot thread grain"]
+    assert inner["hot thread starts"] == pytest.approx(np.log2(1000))
+    assert own["hot thread time"] < inner["hot thread time"] < 0
+    short = Surroundings("openmp", 8, threads=4, trips={"L0": 1000, "L1": 4, "L2": 4})
+    assert features("parallel L1", around=short)["hot thread time"] > 0, "waking them takes longer"
