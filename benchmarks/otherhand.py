@@ -8,6 +8,8 @@ loops as NumPy expressions. For the nest with the most iterations of each form i
 nearest record with that of PolyBench's own form:
 
 * ``same``: the two have the same nearest record's nest, the kernel's own records left out;
+* ``family``: or one of the same family of synthetic programs;
+* ``five``: what is nearest to PolyBench's own form is among the five nearest of the other;
 * ``itself``: with them, the other form's nearest record is one of the kernel's own.
 """
 
@@ -21,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.client.shelf import Shelf, open_shelf
+from loopbook.client.shelf import Neighbour, Shelf, open_shelf
 from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.nest import Nest
@@ -31,6 +33,7 @@ from loopbook.workloads.workload import load_workload
 FOLDER = Path(__file__).with_suffix("")
 FORMS = ("permuted", "shifted", "temporaries", "swapped", "vectors")
 PRESET = "SMALL"
+NEAREST = 5
 
 
 def files() -> dict[str, Path]:
@@ -68,10 +71,13 @@ def principal(kernel: Callable[..., Any], given: list[Any]) -> Nest:
     return max(nests, key=lambda nest: iterations(nest, trip_counts(nest, sizes)) or 0)
 
 
-def nearest(shelf: Shelf, nest: Nest, exclude: list[str]) -> tuple[str, str, float]:
-    """Kernel and name of the nearest record's nest, and how far it is."""
-    near = shelf.neighbours(nest, shelf.encoder.encode(nest), 1, exclude=exclude)[0]
-    return near.record.kernel, near.record.nest, near.distance
+def nearest(shelf: Shelf, nest: Nest, exclude: list[str]) -> dict[str, Neighbour]:
+    """Name to record of the five nearest nests, nearest first."""
+    near = shelf.neighbours(nest, shelf.encoder.encode(nest), 10 * NEAREST, exclude=exclude)
+    found: dict[str, Neighbour] = {}
+    for one in near:
+        found.setdefault(one.record.nest, one)
+    return dict(list(found.items())[:NEAREST])
 
 
 def compared(kernel: str, path: Path, shelf: Shelf) -> list[dict[str, Any]]:
@@ -80,25 +86,32 @@ def compared(kernel: str, path: Path, shelf: Shelf) -> list[dict[str, Any]]:
     wanted = ""
     for form, function in forms(path).items():
         nest = principal(function, arguments(path, form))
-        _, other, apart = nearest(shelf, nest, [kernel])
+        others = nearest(shelf, nest, [kernel])
+        found = next(iter(others))
         if form == "kernel":
-            wanted = other
+            wanted = found
             continue
-        own, itself, gap = nearest(shelf, nest, [])
+        itself, own = next(iter(nearest(shelf, nest, []).items()))
         rows.append(
             {
                 "kernel": kernel,
                 "form": form,
                 "wanted": wanted,
-                "found": other,
-                "distance": apart,
-                "same": other == wanted,
+                "found": found,
+                "distance": others[found].distance,
+                "same": found == wanted,
+                "family": _family(found) == _family(wanted),
+                "five": wanted in others,
                 "nearest": itself,
-                "nearest_distance": gap,
-                "itself": own == kernel,
+                "nearest_distance": own.distance,
+                "itself": own.record.kernel == kernel,
             }
         )
     return rows
+
+
+def _family(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def main() -> None:
@@ -120,7 +133,7 @@ def main() -> None:
             f"{row['kernel']:<15} {row['form']:<12} {'same ' if row['same'] else 'other'} "
             f"{row['found']} for {row['wanted']}; {'itself' if row['itself'] else row['nearest']}"
         )
-    for what in ("same", "itself"):
+    for what in ("same", "family", "five", "itself"):
         count = sum(row[what] for row in rows)
         print(f"{what}: {count} of {len(rows)} ({100 * count / len(rows):.0f} %)")
 

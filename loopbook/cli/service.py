@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loopbook.cli import options
 from loopbook.errors import InputError
+
+if TYPE_CHECKING:
+    from loopbook.server.quarantine import Quarantine
+    from loopbook.server.tokens import Tokens
 
 Store = Annotated[
     str | None, typer.Option("--store", help="the book, a file or URL; default the user's")
@@ -174,9 +180,7 @@ def promote(
 ) -> None:
     """Move records into the book."""
     with _quarantine(store) as quarantine:
-        for one in records:
-            if not quarantine.promote(one):
-                raise InputError(f"no record {one[:40]} waits")
+        _decided(records, quarantine.promote)
 
 
 @quarantine_app.command()
@@ -186,9 +190,7 @@ def reject(
 ) -> None:
     """Throw records away."""
     with _quarantine(store) as quarantine:
-        for one in records:
-            if not quarantine.reject(one):
-                raise InputError(f"no record {one[:40]} waits")
+        _decided(records, quarantine.reject)
 
 
 @quarantine_app.command()
@@ -230,37 +232,32 @@ def _location(store: str | None) -> str:
     return store or str(own_path())
 
 
-class _tokens:
-    """The tokens of a store, open."""
+@contextmanager
+def _tokens(store: str | None) -> Iterator[Tokens]:
+    """The tokens of a store."""
+    from loopbook.server.tables import open_tables
+    from loopbook.server.tokens import Tokens
 
-    def __init__(self, store: str | None) -> None:
-        from loopbook.server.tables import open_tables
-
-        self.location = _location(store)
-        self.database = open_tables(self.location)
-
-    def __enter__(self) -> Any:
-        from loopbook.server.tokens import Tokens
-
-        return Tokens(self.database)
-
-    def __exit__(self, *_: object) -> None:
-        self.database.close()
+    with closing(open_tables(_location(store))) as database:
+        yield Tokens(database)
 
 
-class _quarantine(_tokens):
-    """The quarantine of a store, open."""
+@contextmanager
+def _quarantine(store: str | None) -> Iterator[Quarantine]:
+    """The quarantine of a store."""
+    from loopbook.recipes.book import Book
+    from loopbook.server.quarantine import Quarantine
+    from loopbook.server.tables import open_tables
 
-    def __enter__(self) -> Any:
-        from loopbook.recipes.book import Book
-        from loopbook.server.quarantine import Quarantine
+    location = _location(store)
+    with closing(open_tables(location)) as database, Book.open(location) as book:
+        yield Quarantine(database, book)
 
-        self.book = Book.open(self.location)
-        return Quarantine(self.database, self.book)
 
-    def __exit__(self, *_: object) -> None:
-        self.book.close()
-        super().__exit__()
+def _decided(records: Sequence[str], decide: Callable[[str], bool]) -> None:
+    for one in records:
+        if not decide(one):
+            raise InputError(f"no record {one[:40]} waits")
 
 
 def _profile(path: Path | None) -> Any:
