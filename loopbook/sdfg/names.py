@@ -78,13 +78,13 @@ def _escaping(element: Json, counted: frozenset[str], shared: set[str]) -> set[s
     for case in element.get("branches", ()):
         found |= mentioned(case.get("condition", ""), shared) - counted
     found |= mentioned(own, shared) - counted
-    found |= shared.intersection(_written(element))
+    found |= shared.intersection(written(element))
     for child in _inner(element):
         found |= _escaping(child, counted, shared)
     return found
 
 
-def _written(element: Json) -> Iterator[str]:
+def written(element: Json) -> Iterator[str]:
     """What the element itself assigns; a loop's body may change its induction variable."""
     for assignment in element.get("assignments", ()):
         yield assignment["symbol"]

@@ -29,6 +29,7 @@ from loopbook.sdfg.looptree import (
     read_header,
     touches,
 )
+from loopbook.sdfg.names import written
 from loopbook.sdfg.updates import updates
 
 Json = dict[str, Any]
@@ -112,10 +113,7 @@ def _leaves(siblings: Sequence[Json]) -> Iterator[int]:
 def _written(siblings: Sequence[Json]) -> Iterator[str]:
     """What is written somewhere: as part of an index or a bound it may be anything."""
     for element in siblings:
-        flow = element.get("dataflow", {"edges": (), "nodes": ()})
-        ends = {edge["dst"] for edge in flow["edges"]}
-        yield from (str(n.get("data", "")) for n in flow["nodes"] if n["element_id"] in ends)
-        yield from (str(one["symbol"]) for one in element.get("assignments", ()))
+        yield from written(element)
         for body in _body(element):
             yield from _written(body)
 
