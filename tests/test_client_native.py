@@ -55,6 +55,23 @@ def test_the_decorator_with_arguments(tmp_path):
     assert not program.plan.active
 
 
+def test_a_library_that_docc_has_loaded_is_not_taken_for_ours():
+    """docc builds all programs of one function and target in one folder."""
+    own, ours = (
+        docc_native(product_permuted, target="sequential"),
+        loopbook.native(product_permuted),
+    )
+    for program in (own, ours):
+        check_product(program)
+    again = loopbook.native(product_permuted, exclude=["product"])
+    check_product(again)
+    assert ours.plan.active
+    assert not again.plan.active
+    args = matrices(43)
+    handles = {program.compile(*args).lib._handle for program in (own, ours, again)}
+    assert len(handles) == 3
+
+
 def test_openmp_runs_its_own_recipe():
     program = loopbook.native(product, target="openmp")
     check_product(program)

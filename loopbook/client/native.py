@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,17 +37,23 @@ class NativeProgram(PipedProgram):
         self._book = book
         self._exclude = tuple(exclude)
         self._arguments: tuple[Any, ...] = ()
+        self._placed = False
 
     def compile(self, *args: Any, output_folder: str | None = None) -> Any:
         """Called by docc with the first call's arguments. Recipes are chosen for their sizes; as
         with docc's ``@native``, the result serves later calls at other sizes too."""
-        self._arguments = args
+        self._arguments, self._placed = args, output_folder is not None
         try:
             return super().compile(*args, output_folder=output_folder)
         finally:
             self._arguments = ()
 
     def _build(self, sdfg: Any, folder: Path) -> Path:
+        if not self._placed:
+            # docc gives all programs of one function and target the same folder, its own too, and
+            # a process that has loaded a library gets that one for its path ever after.
+            folder.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix="loopbook-", dir=folder))
         sizes = size_symbols(self.func, self._arguments)
         self.plan, library = compile_text(
             sdfg.to_json(), self._target, folder, self._book, self._exclude, sizes
