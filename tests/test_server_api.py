@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 import subprocess
 from dataclasses import replace
@@ -15,6 +16,7 @@ from wait_kit import wait_until
 
 from loopbook.recipes import Book, Measurement, Recipe
 from loopbook.recipes.exchange import read_lines
+from loopbook.server.run import _listen
 from loopbook.server.tables import open_tables
 from loopbook.server.tokens import Tokens
 
@@ -221,3 +223,11 @@ def test_two_servers_on_one_postgresql_share_records(postgres):
                 lambda: there.post("/docc/transfertune_sdfg", content=body).json().get("results")
             )
             assert found[0]["metadata"]["region_id"] == new.id
+
+
+def test_answers_do_not_wait_between_head_and_body():
+    """Nagle's algorithm and delayed confirmation would take 40 ms of small answers."""
+    with _listen("127.0.0.1", 0) as listener:
+        listener.listen()
+        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
