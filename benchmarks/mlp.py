@@ -18,6 +18,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import httpx
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.serving import serve
+
 CHILD = """
 import json, sys, time
 import torch
@@ -66,17 +72,7 @@ def main() -> int:
     compiler.activate()  # for the child, too: docc calls a compiler that may not be here
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "book.db")
-        command = [sys.executable, "-m", "loopbook"]
-        made = [*command, "token", "create", "bench", "--quiet", "--store", store]
-        token = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
-        server = subprocess.Popen(
-            [*command, "serve", "--port", "0", "--store", store],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert server.stdout is not None
-        url = next(line for line in server.stdout if "serving" in line).split()[-1]
+        server, url, token = serve(store)
         surroundings = {
             **os.environ,
             "RPC_SERVER": f"{url}/docc",
@@ -88,9 +84,7 @@ def main() -> int:
             done = subprocess.run(
                 words, capture_output=True, text=True, env=surroundings, check=False, timeout=900
             )
-            asked = subprocess.run(
-                ["curl", "-s", f"{url}/metrics"], capture_output=True, text=True, check=False
-            ).stdout
+            asked = httpx.get(f"{url}/metrics").text
         finally:
             server.terminate()
             server.wait(60)

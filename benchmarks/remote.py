@@ -21,6 +21,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.serving import serve
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ("contraction", "transposed_chain", "stencil")
 SECONDS = 900.0
@@ -88,17 +92,7 @@ def main() -> int:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "book.db")
-        command = [sys.executable, "-m", "loopbook"]
-        made = [*command, "token", "create", "bench", "--quiet", "--store", store]
-        token = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
-        server = subprocess.Popen(
-            [*command, "serve", "--port", "0", "--store", store],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert server.stdout is not None
-        url = next(line for line in server.stdout if "serving" in line).split()[-1]
+        server, url, token = serve(store)
         surroundings = {
             **os.environ,
             "RPC_SERVER": f"{url}/docc",

@@ -35,6 +35,10 @@ from typing import Any
 import httpx
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.serving import serve
+
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 NEW_EVERY = 100
 """Of the requests after which memory is looked at, so many have one new program among them."""
@@ -94,28 +98,20 @@ class Server:
 
     store: str
     core: int
-    url: str = ""
-    token: str = ""
     process: subprocess.Popen[str] = field(init=False)
+    url: str = field(init=False)
+    token: str = field(init=False)
 
     def __post_init__(self) -> None:
-        command = [sys.executable, "-m", "loopbook"]
-        made = [*command, "token", "create", "bench", "--quiet", "--store", self.store]
-        self.token = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
-        serve = ["serve", "--port", "0", "--store", self.store, "--workers", "1"]
-        self.process = subprocess.Popen(
-            ["taskset", "-c", str(self.core), *command, *serve, "--waiting", "256"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        self.process, self.url, self.token = serve(
+            self.store,
+            "--workers",
+            "1",
+            "--waiting",
+            "256",
+            prefix=["taskset", "-c", str(self.core)],
+            env={"OMP_NUM_THREADS": "1"},
         )
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if "serving" in line:
-                self.url = line.split()[-1]
-                return
-        raise SystemExit("the server did not start")
 
     def close(self) -> None:
         self.process.terminate()
