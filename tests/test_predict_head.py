@@ -61,6 +61,7 @@ def test_predictions_are_speedups_with_a_lower_bound():
     assert told.speedup == pytest.approx(16.0), "it starts from what near records say"
     (capped,) = head(low=5.0).predict(rows(1.0))
     assert capped.lower == capped.speedup, "the bound is never above what is expected"
+    assert capped.speedup == pytest.approx(2.0)
     assert head().predict([]) == []
     threads = rows(1.0)
     threads[0][COLUMNS.index("machine openmp")] = 1.0

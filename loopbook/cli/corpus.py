@@ -120,8 +120,8 @@ def export(
         print(f"{table.num_rows} candidates exported")
 
 
-@app.command()
-def preparing(
+@app.command("preparing")
+def measure_preparing(
     corpus: Corpus = None,
     target: Target = None,
     json: options.Json = False,
@@ -142,7 +142,8 @@ def preparing(
             machine = local_profile(threads, measured=False)
             wanted = preparing.places(samples(load(folder, target=name)), name)
             path = folder / preparing.PATH.name
-            missing = [place for place in wanted if place not in preparing.load(path)]
+            known = preparing.load(path)
+            missing = [place for place in wanted if place not in known]
             task = shown.add_task(name, total=len(missing))
             for one in preparing.measure(missing, path, machine.key, threads):
                 added += one is not None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.learn.examples import Table
-from loopbook.predict.head import TRUST, Head, expected, for_threads
+from loopbook.predict.head import TRUST, Head, by_target, expected
 from loopbook.predict.trees import Forest
 from loopbook.recipes.record import TARGETS
 from loopbook.tuner.strategies.ranker import lightgbm
@@ -94,7 +94,7 @@ def train(
         progress: called with forests done and in all.
     """
     folds = np.array([zlib.crc32(family.encode()) % FOLDS for family in table.families])
-    parts = list(_parted(folds, _own(table)))
+    parts = list(_parted(folds, by_target(table.rows)))
     done, total = 0, len(OBJECTIVES) * (len(parts) + len(TARGETS))
     weights = {target: _weights(table, target) for target in TARGETS}
 
@@ -127,12 +127,6 @@ def train(
     return Head(forests, calibration.shifts, encoder, {}), calibration
 
 
-def _own(table: Table) -> dict[str, np.ndarray]:
-    """Target to which rows are for it."""
-    threads = for_threads(table.rows)
-    return {"sequential": ~threads, "openmp": threads}
-
-
 def _parted(
     folds: np.ndarray, own: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
@@ -147,7 +141,7 @@ def _parted(
 def _weights(table: Table, target: str) -> np.ndarray:
     """A nest with many rows counts more than one with few, but not as much more."""
     _, place, counts = np.unique(table.nests, return_inverse=True, return_counts=True)
-    own = _own(table)[target]
+    own = by_target(table.rows)[target]
     weights = (counts**-0.5)[place] * np.where(own | ~own.any(), 1.0, OTHERS[target])
     return weights * len(weights) / weights.sum()
 
@@ -212,7 +206,7 @@ def _calibration(table: Table, predicted: dict[str, np.ndarray]) -> Calibration:
 
     gains, mean, low = table.gains, predicted["mean"], predicted["low"]
     promising = mean >= PROMISING
-    shifts = {t: _shift(low - gains, promising & own) for t, own in _own(table).items()}
+    shifts = {t: _shift(low - gains, promising & own) for t, own in by_target(table.rows).items()}
     served = promising if promising.any() else np.ones(len(mean), bool)
     orders = []
     names = np.array(table.nests)

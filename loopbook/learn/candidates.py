@@ -84,7 +84,7 @@ def steady(samples: Iterable[Sample]) -> list[Sample]:
         times = [one.before_s, None if one.steps.strip() else one.after_s]
         known = [seconds for seconds in times if seconds]
         if known:
-            usual[_place(one)] = min(*known, usual.get(_place(one), math.inf), math.inf)
+            usual[_place(one)] = min(*known, usual.get(_place(one), math.inf))
     return [
         one for one in told if not one.before_s or one.before_s <= UNSTEADY * usual[_place(one)]
     ]

@@ -86,8 +86,7 @@ class Head:
             return []
         table = np.stack(rows)
         mean, low = np.empty(len(rows)), np.empty(len(rows))
-        threads = for_threads(table)
-        for target, chosen in (("sequential", ~threads), ("openmp", threads)):
+        for target, chosen in by_target(table).items():
             if chosen.any():
                 mean[chosen], low[chosen] = self._bounds(target, table[chosen])
         return [
@@ -171,9 +170,10 @@ def expected(rows: np.ndarray) -> np.ndarray:
     return np.where(known, rows[:, _EXPECTED], 0.0).astype(np.float64)
 
 
-def for_threads(rows: np.ndarray) -> np.ndarray:
-    """Which rows are for OpenMP, ``(r,)``."""
-    return rows[:, _OPENMP] > 0
+def by_target(rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Target to which rows are for it, ``(r,)``."""
+    threads = rows[:, _OPENMP] > 0
+    return {"sequential": ~threads, "openmp": threads}
 
 
 def _damaged(path: Path, why: str) -> EncoderError:
