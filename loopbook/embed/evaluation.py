@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from loopbook.embed.corpus import NestClass, View
-from loopbook.embed.graph import side_by_side
 from loopbook.embed.inference import Encoder
 
 
@@ -86,7 +85,8 @@ def _vectors(
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
     nests, parts = [], []
     for view in views:
-        nest, loops, containers = encoder.forward(side_by_side([view.graph]))
+        _, loops, containers = encoder.forward(view.graph)
+        nest, _, _ = encoder.forward(view.essence)
         nests.append(nest[0])
         parts.append((loops, containers))
     return np.array(nests), parts

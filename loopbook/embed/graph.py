@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log1p, log2
 
 import numpy as np
 
+from loopbook.embed.essence import essence
 from loopbook.sdfg import expr
 from loopbook.sdfg.nest import Access, Container, Loop, Nest, NodeRef, Operation, Stride
 
@@ -86,7 +87,7 @@ FEATURES = (
 WIDTH = len(FEATURES)
 """Features of a node."""
 
-SCHEMA = hashlib.sha256(repr((1, FEATURES, _RELATION_GROUPS)).encode()).hexdigest()[:8]
+SCHEMA = hashlib.sha256(repr((2, FEATURES, _RELATION_GROUPS)).encode()).hexdigest()[:8]
 """Changes when features or relations do: weights of another schema are of no use. The number in
 front is raised when the meaning of a feature changes."""
 
@@ -159,6 +160,13 @@ def nest_graph(nest: Nest) -> NestGraph:
     return _Builder(nest).build()
 
 
+def essential_graph(nest: Nest) -> NestGraph:
+    """The graph of the nest's essence, which its vector is made of (see `loopbook.embed.essence`).
+    Its loops and containers are not those of the nest, and none are named."""
+    nothing = np.zeros(0, np.int64)
+    return replace(nest_graph(essence(nest)), loops=nothing, containers=nothing)
+
+
 def side_by_side(graphs: Sequence[NestGraph]) -> NestGraph:
     """One graph without edges between its parts; nest i is the i-th of `graphs`."""
     if len(graphs) == 1:
@@ -182,6 +190,22 @@ def side_by_side(graphs: Sequence[NestGraph]) -> NestGraph:
         owner=np.repeat(np.arange(len(graphs)), sizes),
         count=len(graphs),
     )
+
+
+def signature(graph: NestGraph, rounds: int = 4) -> str:
+    """Equal for graphs that differ only by the order of nodes and edges (colours refined as by B.
+    Weisfeiler and A. Leman, 1968), and for few others."""
+    colours = [row.tobytes() for row in graph.features]
+    edges = list(zip(graph.source, graph.target, graph.relation, strict=True))
+    for _ in range(rounds):
+        around: list[list[bytes]] = [[] for _ in colours]
+        for source, target, relation in edges:
+            around[target].append(bytes([relation]) + colours[source])
+        colours = [
+            hashlib.sha256(b"".join([colour, *sorted(near)])).digest()
+            for colour, near in zip(colours, around, strict=True)
+        ]
+    return hashlib.sha256(b"".join(sorted(colours))).hexdigest()
 
 
 class _Builder:

@@ -16,6 +16,7 @@ from loopbook.embed.graph import (
     KINDS,
     RELATION_GROUP,
     NestGraph,
+    essential_graph,
     nest_graph,
     side_by_side,
 )
@@ -58,22 +59,25 @@ class Encoder:
         """The embedding of each nest; faster than one at a time."""
         done: list[Embedding] = []
         batch: list[Nest] = []
-        graphs: list[NestGraph] = []
+        graphs: list[tuple[NestGraph, NestGraph]] = []
         for nest in nests:
-            graph = nest_graph(nest)
-            if batch and graph.nodes + sum(g.nodes for g in graphs) > _BATCH_NODES:
+            both = essential_graph(nest), nest_graph(nest)
+            if batch and sum(g.nodes for pair in (*graphs, both) for g in pair) > _BATCH_NODES:
                 done += self._embeddings(batch, graphs)
                 batch, graphs = [], []
             batch.append(nest)
-            graphs.append(graph)
+            graphs.append(both)
         if batch:
             done += self._embeddings(batch, graphs)
         return done
 
-    def _embeddings(self, nests: list[Nest], graphs: list[NestGraph]) -> list[Embedding]:
-        vectors, loops, containers = self.forward(side_by_side(graphs))
+    def _embeddings(
+        self, nests: list[Nest], graphs: list[tuple[NestGraph, NestGraph]]
+    ) -> list[Embedding]:
+        essences, whole = zip(*graphs, strict=True)
+        vectors, loops, containers = self.forward(side_by_side([*essences, *whole]))
         done, loop, container = [], 0, 0
-        for nest, vector in zip(nests, vectors, strict=True):
+        for nest, vector in zip(nests, vectors[: len(nests)], strict=True):
             next_loop, next_container = loop + len(nest.loops), container + len(nest.arrays)
             done.append(
                 Embedding(
@@ -89,7 +93,7 @@ class Encoder:
         return done
 
     def forward(self, graph: NestGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Vectors of the nests ``(graph.count, 128)``, loops and arrays of `graph`."""
+        """Vectors of the parts of `graph` ``(graph.count, 128)``, of its loops and its arrays."""
         w = self._weights
         state = _relu(graph.features @ w["input.weight"] + w["input.bias"])
         state = _normalised(state, w["input.scale"], w["input.shift"])

@@ -224,8 +224,9 @@ class _Run:
     def _loss(self, batch: Sequence[NestClass], rng: random.Random) -> torch.Tensor:
         pairs = [rng.sample(nest_class.views, 2) for nest_class in batch]
         views = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        graph = side_by_side([view.graph for view in (*views[0], *views[1])])
-        nests, loops, containers = self.model(graph)
+        both = [*views[0], *views[1]]
+        _, loops, containers = self.model(side_by_side([view.graph for view in both]))
+        nests, _, _ = self.model(side_by_side([view.essence for view in both]))
         family = self._numbers([nest_class.family for nest_class in batch])
         shape = self._numbers([nest_class.shape for nest_class in batch])
         loss = nest_loss(nests[: len(batch)], nests[len(batch) :], family, shape)
