@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import compiler, program
 from loopbook.sdfg.apply import StepPair, Workbench
+from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.settle import settle
 from loopbook.sdfg.threads import improve_threads
@@ -128,10 +129,12 @@ def transform(
     *,
     lenient: bool = False,
     optional: Collection[str] = (),
+    nests: Sequence[Nest] | None = None,
 ) -> Transformed:
     """Prepare the SDFG, apply recipes to its nests, give the rest docc's own schedule.
 
     Args:
+        nests: those of the SDFG, if it is prepared and they have been read already.
         lenient: leave out all steps that do not fit.
         optional: operations to leave out where they do not fit.
 
@@ -141,10 +144,13 @@ def transform(
     Raises:
         IllegalStepError: a step does not fit, and is not to be left out.
     """
-    sdfg, found = program.prepare_nests(text)
+    if nests is None:
+        sdfg, nests = program.prepare_nests(text)
+    else:
+        sdfg = program.parse(text)
     owners: dict[int, int] = {}
     applied: dict[int, tuple[StepPair, ...]] = {}
-    for nest in found:
+    for nest in nests:
         bench = Workbench(sdfg, nest)
         steps = recipes.get(nest.position, ())
         applied[nest.position] = _apply(bench, steps, lenient, optional)

@@ -7,7 +7,7 @@ things: loops ``L0…`` in preorder, arrays ``A0…`` and scalars ``S0…`` by f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from loopbook.errors import SdfgError
@@ -39,16 +39,20 @@ MAX_LOOPS = 512
 MAX_NODES = 50_000
 
 
-def read_nests(sdfg: Json) -> list[Nest]:
+def read_nests(sdfg: Json, wanted: Callable[[Json], bool] = lambda loop: True) -> list[Nest]:
     """The nests of a parsed SDFG JSON document, in program order.
+
+    Args:
+        wanted: whether to read the nest of an outermost loop. Reading takes most of the time that
+            rewritings take.
 
     Raises:
         SdfgError: if the document is no SDFG or is damaged.
     """
     try:
         containers = sdfg["containers"]
-        loops = list(outermost(sdfg["root"]))
-        return [_Reader(containers, position).read(loop) for position, loop in enumerate(loops)]
+        loops = enumerate(outermost(sdfg["root"]))
+        return [_Reader(containers, place).read(loop) for place, loop in loops if wanted(loop)]
     except SdfgError:
         raise
     except RecursionError:

@@ -45,7 +45,10 @@ def improve_threads(sdfg: StructuredSDFG) -> StructuredSDFG:
     unequal length are dealt out one by one. An SDFG without parallel loops is given back as it is;
     element ids stay the same.
     """
-    draft = Draft(json.loads(sdfg.to_json()), {})
+    text = sdfg.to_json()
+    if _THREADS not in text:
+        return sdfg
+    draft = Draft(json.loads(text), {})
     root = draft.document["root"]
     shared = list(_outermost_parallel(root))
     if not shared:

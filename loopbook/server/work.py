@@ -141,7 +141,8 @@ class Work:
         found = self._finished.get(key)
         if found is not None:
             return unpacked(found).decode()
-        done = build.transform(prepared.text, target, recipes)[0].to_json()
+        sdfg, *_ = build.transform(prepared.text, target, recipes, nests=prepared.nests)
+        done = sdfg.to_json()
         kept = packed(done.encode())
         self._finished.put(key, kept, len(kept))
         return done

@@ -40,7 +40,11 @@ class Draft:
 
     def nest_with(self, element_id: int) -> tuple[Nest, Loop]:
         """The nest, as it is now, that holds a loop, and the loop."""
-        for nest in read_nests(self.document):
+
+        def holds(outermost: Json) -> bool:
+            return any(element["element_id"] == element_id for element in elements(outermost))
+
+        for nest in read_nests(self.document, holds):
             for loop in nest.loops:
                 if loop.element_id == element_id:
                     return nest, loop

@@ -51,9 +51,11 @@ def check_unused_outside(document: dict[str, Any], body: dict[str, Any], names: 
         IllegalStepError: if so.
     """
     names = names - private_scalars(document)
+    if not names:
+        return
     ignored = [body["element_id"]]
     used = set(document["arguments"]) | set(document["externals"])
-    for nest in read_nests(document):
+    for nest in read_nests(document, lambda loop: bool(names & _words(loop, frozenset()))):
         if body["element_id"] in [loop.element_id for loop in nest.loops]:
             continue
         ignored.append(nest.element_id)
