@@ -1,4 +1,4 @@
-"""The essence of nests: the same for the same work, whoever wrote it, and another for other work."""
+"""The essence of nests: the same for the same work, whoever wrote it, another for other work."""
 
 from __future__ import annotations
 

@@ -16,25 +16,13 @@ from math import log1p, log2
 import numpy as np
 
 from loopbook.embed.essence import essence
+from loopbook.embed.operations import OPERATIONS, operation_class
+from loopbook.embed.strides import STRIDES, stride_classes
 from loopbook.sdfg import expr
 from loopbook.sdfg.nest import Access, Container, Loop, Nest, NodeRef, Operation, Stride
 
 KINDS = ("loop", "branch", "block", "operation", "access", "container")
 """The kinds of nodes."""
-
-STRIDES = (
-    "zero",
-    "unit",
-    "constant-0",
-    "constant-1",
-    "constant-2",
-    "symbolic-0",
-    "symbolic-1",
-    "symbolic-2",
-    "non-affine",
-)
-"""Stride classes of an access in an enclosing loop. Constant and symbolic strides carry the number
-of shorter ones among the same access's loops, so that the loops over a 3-d array differ."""
 
 GROUPS = ("down", "up", "beside", "forward", "backward", "storage", "stride")
 """Relations of one group are summed together by the network."""
@@ -64,19 +52,13 @@ RELATION_GROUP = np.array([GROUPS.index(group) for group in _RELATION_GROUPS.val
 
 _LOOP_KINDS = ("map", "reduce", "for", "while")
 _DTYPE_GROUPS = ("double", "float", "half", "long", "integer", "other")
-_OPERATIONS = (
-    *("assign", "neg", "add", "sub", "mul", "div", "rem", "fma", "minmax", "abs", "compare"),
-    *("bits", "root", "exponential", "trigonometric", "power", "function", "library"),
-    *("symbol", "jump", "reference", "integer"),
-)
-
 FEATURES = (
     *(f"kind {kind}" for kind in KINDS),
     *(f"loop {kind}" for kind in _LOOP_KINDS),
     *(f"bound {bound}" for bound in range(4)),
     *("loop trip", "loop depth", "loop step", "loop innermost", "loop scheduled", "loop children"),
     *(f"dtype {group}" for group in _DTYPE_GROUPS),
-    *(f"operation {op}" for op in _OPERATIONS),
+    *(f"operation {op}" for op in OPERATIONS),
     "operation inputs",
     *("access write", "access scalar", "access same", "access others", "access moving"),
     *("container array", "container written", "container read", "container accesses"),
@@ -103,23 +85,6 @@ _DTYPE_COLUMN = {
     **{f"{sign}int{bits}": _COLUMN["dtype integer"] for sign in ("", "u") for bits in (32, 64)},
     "double": _COLUMN["dtype double"],
     "float": _COLUMN["dtype float"],
-}
-
-_STEM_OPERATION = {
-    **{stem: stem for stem in ("assign", "neg", "add", "sub", "mul", "div", "rem", "fma", "abs")},
-    **dict.fromkeys(("sdiv", "udiv"), "div"),
-    **dict.fromkeys(("srem", "urem"), "rem"),
-    **dict.fromkeys(("smin", "smax", "umin", "umax"), "minmax"),
-    **dict.fromkeys(("and", "or", "xor", "shl", "ashr", "lshr"), "bits"),
-}
-
-_FUNCTION_OPERATION = {
-    **dict.fromkeys(("fmin", "fmax"), "minmax"),
-    **dict.fromkeys(("fabs", "abs"), "abs"),
-    **dict.fromkeys(("sqrt", "cbrt"), "root"),
-    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"), "exponential"),
-    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "tanh"), "trigonometric"),
-    "pow": "power",
 }
 
 
@@ -312,7 +277,7 @@ class _Builder:
 
     def _operation(self, operation: Operation) -> None:
         node = self._start["operation"] + operation.index
-        self._set(node, f"operation {_operation_class(operation.op)}")
+        self._set(node, f"operation {operation_class(operation.op)}")
         if operation.op.startswith("int_"):
             self._set(node, "operation integer")
         self._set(node, "operation inputs", operation.inputs / 4)
@@ -370,62 +335,10 @@ class _Builder:
     def _strides(self, access: Access) -> None:
         node = self._start["access"] + access.index
         loops = self._nest.ancestry(self._nest.blocks[access.block].parent)
-        classes = _stride_classes(access, loops)
+        classes = stride_classes(access, loops)
         for loop, stride in zip(loops, classes, strict=True):
             self._edges.append((node, loop.index, _MOVES + stride))
             self._edges.append((loop.index, node, _MOVED + stride))
-
-
-def _operation_class(op: str) -> str:
-    family, _, stem = op.partition(":")
-    if family == "cmath":
-        return _FUNCTION_OPERATION.get(stem.removesuffix("f"), "function")
-    if family == "lib":
-        return "library"
-    if op in ("break", "continue", "return"):
-        return "jump"
-    if op in ("symbol", "reference", "assign"):
-        return op
-    return _STEM_OPERATION.get(op.partition("_")[2], "compare")
-
-
-def _stride_classes(access: Access, loops: Sequence[Loop]) -> list[int]:
-    """Index into `STRIDES` for each enclosing loop."""
-    if sum(s in (Stride.CONSTANT, Stride.SYMBOLIC) for s in access.strides) < 2:
-        return [_STRIDE_CLASS[stride] for stride in access.strides]
-    lengths = [
-        _stride_length(access.subset, loop.indvar)
-        if stride in (Stride.CONSTANT, Stride.SYMBOLIC)
-        else None
-        for loop, stride in zip(loops, access.strides, strict=True)
-    ]
-    shortest_first = sorted({length for length in lengths if length is not None})
-    return [
-        _STRIDE_CLASS[stride]
-        if length is None
-        else _STRIDE_CLASS[stride] + min(shortest_first.index(length), 2)
-        for stride, length in zip(access.strides, lengths, strict=True)
-    ]
-
-
-_STRIDE_CLASS = {
-    Stride.ZERO: STRIDES.index("zero"),
-    Stride.UNIT: STRIDES.index("unit"),
-    Stride.CONSTANT: STRIDES.index("constant-0"),
-    Stride.SYMBOLIC: STRIDES.index("symbolic-0"),
-    Stride.NON_AFFINE: STRIDES.index("non-affine"),
-}
-
-
-def _stride_length(subset: tuple[str, ...], indvar: str) -> tuple[int, int, int]:
-    """Something to order strides by: dimensions skipped, size symbols multiplied, coefficient."""
-    longest = (0, 0, 0)
-    for dimension, text in enumerate(subset):
-        for monomial, factor in expr.polynomial(text).items():
-            if indvar in monomial:
-                length = (len(subset) - dimension, len(monomial) - 1, abs(factor))
-                longest = max(longest, length)
-    return longest
 
 
 def _neighbourhood(places: dict[tuple[str, ...], int]) -> tuple[int, int]:

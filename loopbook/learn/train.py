@@ -141,13 +141,16 @@ def train(
 def gather(
     corpus: Path | None, logs: Sequence[Path], avoid: Collection[str], tell: Tell = lambda _: None
 ) -> Examples:
-    """All that there is to learn from, without PolyBench and the nests to avoid.
+    """All that there is to learn from, without PolyBench and the nests to avoid. What preparing
+    programs gains is taken from the folders of logs.
 
     Raises:
         CorpusError: transfers or logs cannot be read.
     """
     examples = Examples()
-    gains = preparing.load()
+    gains = {}
+    for folder in logs:
+        gains |= preparing.load(folder / preparing.PATH.name)
     if corpus is not None:
         examples += transfers.load(corpus, gains)
     if logs:
