@@ -92,6 +92,7 @@ class Work:
         self._programs: Latest[Prepared] = Latest(settings.programs_bytes)
         self._finished: Latest[bytes] = Latest(settings.programs_bytes)
         self._refresh({})
+        self._warm_up()
 
     def do(self, job: str, body: bytes) -> Answer:
         """One job; what is wrong with the request is an answer too."""
@@ -277,6 +278,12 @@ class Work:
             if vectors is not None:
                 book.nearest(vectors, 1)
         return Answer(b"{}", good=False)
+
+    def _warm_up(self) -> None:
+        """Load what takes long to load, so that no request has to wait for that."""
+        import scipy.optimize  # noqa: F401 - matches loops when recipes are ported
+
+        _ = self._shelf.encoder, self._shelf.head
 
 
 def checked(record: Record, settings: Settings) -> Nest:

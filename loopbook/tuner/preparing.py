@@ -69,7 +69,7 @@ def place_of(program: str, preset: str, target: str, sizes: dict[str, int]) -> P
     return program, preset, target, tuple(sorted(sizes.items()))
 
 
-def load(path: Path = PATH) -> dict[Place, float]:
+def load(path: Path) -> dict[Place, float]:
     """Gains of preparing (see `Preparing.gain`); empty where nothing was measured.
 
     Raises:
