@@ -8,7 +8,8 @@ M. E. Wolf and M. S. Lam's localised iteration space (PLDI 1991).
 
 A nest may hold several bodies (blocks of statements under their own loops). Each has the features
 in `SITE`; the vector holds those of the body that runs most often (``hot …``), their mean weighted
-by how often the bodies run (``mean …``), and counts of steps (``steps …``). Sizes and counts are
+by how often the bodies run (``mean …``), and counts of steps (``steps …``). ``thread time`` is that
+of all bodies together. Sizes and counts are
 base-2 logarithms, shares go from 0 to 1, flags are 0 or 1. Bytes are estimated from trip counts;
 unknown ones are taken as `loopbook.predict.outline.UNKNOWN_TRIP`.
 """
@@ -27,7 +28,7 @@ from loopbook.predict.outline import Node, Outline, outline
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
 
-VERSION = 3
+VERSION = 4
 """Of the features' meaning and order; models and stored vectors of another version do not fit."""
 
 LINE_BYTES = 64
@@ -168,13 +169,17 @@ class Features:
     def __call__(self, steps: Sequence[Step]) -> np.ndarray:
         """The features in the order of `NAMES`, float32, all finite."""
         drawn = outline(self._nest, steps, self._around.trips)
-        rows, volumes = [], []
+        rows, volumes, times = [], [], []
         for path, blocks in drawn.sites():
             references = self._referenced(tuple(blocks))
             rows.append(self._site(path, references, drawn.single))
             volumes.append(math.prod(node.trip for node in path))
+            times.append(_thread_time(path, self._around, drawn.single))
         sites = np.array(rows or [[0.0] * len(SITE)], dtype=np.float64)
         weights = np.array(volumes or [1.0])
+        sites[:, SITE.index("thread time")] = _log(
+            weights @ np.array(times or [1.0]) / weights.sum()
+        )
         hot, mean = sites[int(weights.argmax())], weights @ sites / weights.sum()
         return np.concatenate([hot, mean, _counts(drawn, len(steps), len(rows))], dtype=np.float32)
 
@@ -375,21 +380,37 @@ def _threads(values: dict[str, float], path: list[Node], around: Surroundings, a
     """
     if around.target != "openmp":
         return
-    place = next((n for n, node in enumerate(path) if "parallel" in node.marks), None)
-    values["parallel"] = float(place is not None)
-    if place is None and not alone:
-        place = next((n for n, node in enumerate(path) if node.kind == "map"), None)
+    values["parallel"] = float(any("parallel" in node.marks for node in path))
+    place = _thread_place(path, around, alone)
     if place is None:
         return
     starts = math.prod(node.trip for node in path[:place])
     inside = math.prod(node.trip for node in path[place:])
-    at_once = min(path[place].trip, around.threads)
     values["threaded"] = 1.0
     values["thread place"] = place
     values["thread trip"] = _log(path[place].trip / around.threads)
     values["thread grain"] = _log(inside / path[place].trip)
     values["thread starts"] = _log(starts)
-    values["thread time"] = _log(1 / at_once + THREAD_START / inside)
+
+
+def _thread_place(path: list[Node], around: Surroundings, alone: bool) -> int | None:
+    """Place of the loop that threads share; None if the body stays with one."""
+    if around.target != "openmp":
+        return None
+    place = next((n for n, node in enumerate(path) if "parallel" in node.marks), None)
+    if place is None and not alone:
+        place = next((n for n, node in enumerate(path) if node.kind == "map"), None)
+    return place
+
+
+def _thread_time(path: list[Node], around: Surroundings, alone: bool) -> float:
+    """Time of the body's iterations, of what one thread takes that need not be woken. A nest's is
+    the mean of its bodies', whichever of them runs most often."""
+    place = _thread_place(path, around, alone)
+    if place is None:
+        return 1.0
+    inside = math.prod(node.trip for node in path[place:])
+    return 1 / min(path[place].trip, around.threads) + THREAD_START / inside
 
 
 def _counts(drawn: Outline, length: int, sites: int) -> np.ndarray:
