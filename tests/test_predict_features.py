@@ -203,3 +203,28 @@ def test_who_gets_threads_is_seen():
     assert own["hot thread time"] < inner["hot thread time"] < 0
     short = Surroundings("openmp", 8, threads=4, trips={"L0": 1000, "L1": 4, "L2": 4})
     assert features("parallel L1", around=short)["hot thread time"] > 0, "waking them takes longer"
+
+
+def test_docc_shares_outermost_maps_or_those_right_below_if_there_are_several():
+    def time_steps(STEPS, A, B):
+        for t in range(STEPS):  # noqa: B007
+            for i in range(1, A.shape[0] - 1):
+                B[i] = A[i - 1] + A[i + 1]
+            for i in range(1, A.shape[0] - 1):
+                A[i] = B[i - 1] + B[i + 1]
+
+    def one_map(A, x):
+        for k in range(1, A.shape[0]):
+            for i in range(A.shape[1]):
+                A[k, i] = A[k - 1, i] * x[i]
+
+    several = nests_of(time_steps, (3, np.zeros(50), np.zeros(50)))[0]
+    single = nests_of(one_map, (np.zeros((20, 30)), np.zeros(30)))[0]
+    names = [{node.name for node in outline(nest, ()).shared()} for nest in (several, single)]
+    assert names == [{"L1", "L2"}, set()]
+    around = Surroundings("openmp", 8, 32 << 10, 1 << 20, 32 << 20, threads=2, trips={"L1": 400})
+    place = NAMES.index("hot thread time")
+    woken = Features(several, around)
+    assert woken(())[place] > 4, "two loops of 400 iterations are not worth waking threads"
+    assert woken(Recipe.parse("single").steps)[place] == 0
+    assert Features(single, around)(())[place] == 0

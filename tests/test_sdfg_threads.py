@@ -72,11 +72,11 @@ def test_loops_beside_those_with_threads_keep_their_variables(tmp_path):
     check_recipe(smoothed, sizes, steps("parallel L0"), tmp_path, "openmp")
 
 
-def test_triangles_are_dealt_out_dynamically_and_tiles_are_not():
-    assert "schedule(dynamic)" in code_of(triangle, TRIANGLES[0], "parallel L0")
+def test_triangles_are_dealt_out_in_portions_and_tiles_are_not():
+    assert "schedule(guided)" in code_of(triangle, TRIANGLES[0], "parallel L0")
     tiles = code_of(matmul, matmul_args(), "tile L0 4\nparallel L0.tile")
     assert "schedule(static)" in tiles
-    assert "schedule(dynamic)" not in tiles
+    assert "schedule(guided)" not in tiles
 
 
 def test_without_threads_nothing_changes():

@@ -28,7 +28,7 @@ from loopbook.predict.outline import Node, Outline, outline
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
 
-VERSION = 4
+VERSION = 5
 """Of the features' meaning and order; models and stored vectors of another version do not fit."""
 
 LINE_BYTES = 64
@@ -169,12 +169,13 @@ class Features:
     def __call__(self, steps: Sequence[Step]) -> np.ndarray:
         """The features in the order of `NAMES`, float32, all finite."""
         drawn = outline(self._nest, steps, self._around.trips)
+        shared = drawn.shared() if self._around.target == "openmp" else set()
         rows, volumes, times = [], [], []
         for path, blocks in drawn.sites():
             references = self._referenced(tuple(blocks))
-            rows.append(self._site(path, references, drawn.single))
+            rows.append(self._site(path, references, shared))
             volumes.append(math.prod(node.trip for node in path))
-            times.append(_thread_time(path, self._around, drawn.single))
+            times.append(_thread_time(path, shared, self._around.threads))
         sites = np.array(rows or [[0.0] * len(SITE)], dtype=np.float64)
         weights = np.array(volumes or [1.0])
         sites[:, SITE.index("thread time")] = _log(
@@ -216,14 +217,16 @@ class Features:
             for (container, moves), way in ways.items()
         ]
 
-    def _site(self, path: list[Node], references: list[_Reference], alone: bool) -> list[float]:
+    def _site(
+        self, path: list[Node], references: list[_Reference], shared: set[Node]
+    ) -> list[float]:
         values: dict[str, float] = dict.fromkeys(SITE, 0.0)
         _loops(values, path, references)
         _vectors(values, path, references, self._around.lanes)
         _registers(values, path, references, self._around.lanes)
         _caches(values, path, references, self._around)
         _buffers(values, path, references, self._around)
-        _threads(values, path, self._around, alone)
+        _threads(values, path, shared, self._around)
         return [values[name] for name in SITE]
 
 
@@ -372,16 +375,18 @@ def _buffers(
         values["packed reads"] = sum(r.container in packed for r in reads) / len(reads)
 
 
-def _threads(values: dict[str, float], path: list[Node], around: Surroundings, alone: bool) -> None:
-    """Who runs the body: the loop that the recipe gives threads, or docc by itself.
+def _threads(
+    values: dict[str, float], path: list[Node], shared: set[Node], around: Surroundings
+) -> None:
+    """Who runs the body.
 
     Args:
-        alone: whether docc leaves loops that the recipe gives no threads to one.
+        shared: the loops that threads share.
     """
     if around.target != "openmp":
         return
     values["parallel"] = float(any("parallel" in node.marks for node in path))
-    place = _thread_place(path, around, alone)
+    place = _thread_place(path, shared)
     if place is None:
         return
     starts = math.prod(node.trip for node in path[:place])
@@ -393,24 +398,18 @@ def _threads(values: dict[str, float], path: list[Node], around: Surroundings, a
     values["thread starts"] = _log(starts)
 
 
-def _thread_place(path: list[Node], around: Surroundings, alone: bool) -> int | None:
-    """Place of the loop that threads share; None if the body stays with one."""
-    if around.target != "openmp":
-        return None
-    place = next((n for n, node in enumerate(path) if "parallel" in node.marks), None)
-    if place is None and not alone:
-        place = next((n for n, node in enumerate(path) if node.kind == "map"), None)
-    return place
+def _thread_place(path: list[Node], shared: set[Node]) -> int | None:
+    return next((place for place, node in enumerate(path) if node in shared), None)
 
 
-def _thread_time(path: list[Node], around: Surroundings, alone: bool) -> float:
+def _thread_time(path: list[Node], shared: set[Node], threads: int) -> float:
     """Time of the body's iterations, of what one thread takes that need not be woken. A nest's is
     the mean of its bodies', whichever of them runs most often."""
-    place = _thread_place(path, around, alone)
+    place = _thread_place(path, shared)
     if place is None:
         return 1.0
     inside = math.prod(node.trip for node in path[place:])
-    return 1 / min(path[place].trip, around.threads) + THREAD_START / inside
+    return 1 / min(path[place].trip, threads) + THREAD_START / inside
 
 
 def _counts(drawn: Outline, length: int, sites: int) -> np.ndarray:

@@ -45,6 +45,12 @@ class Node:
     def loops(self) -> list[Node]:
         return [item for item in self.items if isinstance(item, Node)]
 
+    def tree(self) -> Iterator[Node]:
+        """This loop and all inside."""
+        yield self
+        for loop in self.loops:
+            yield from loop.tree()
+
 
 @dataclass
 class Outline:
@@ -71,6 +77,25 @@ class Outline:
             if blocks:
                 yield path, blocks
             stack += [[*path, loop] for loop in reversed(path[-1].loops)]
+
+    def shared(self) -> set[Node]:
+        """The loops that threads share: those that the recipe says, and unless it is `single`, what
+        docc takes by itself. That is the outermost loop if it is a map; else, in a nest of several
+        maps, the maps directly in it. It takes none with a loop inside that is shared already (seen
+        with docc 0.8.1)."""
+        nodes = list(self.root.tree())
+        told = {node for node in nodes if "parallel" in node.marks}
+        if self.single:
+            return told
+
+        def free(node: Node) -> bool:
+            return node.kind == "map" and told.isdisjoint(node.tree())
+
+        if free(self.root):
+            return told | {self.root}
+        if sum(node.kind == "map" for node in nodes) < 2:
+            return told
+        return told | set(filter(free, self.root.loops))
 
 
 def outline(nest: Nest, steps: Iterable[Step], trips: Mapping[str, int] | None = None) -> Outline:

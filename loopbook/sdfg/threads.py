@@ -31,8 +31,9 @@ _THREADS = "CPU_PARALLEL"
 _ASSIGN = 0
 """docc's code for the tasklet that copies."""
 
-_DYNAMIC = "1"
-"""docc's number for OpenMP's schedule(dynamic)."""
+_GUIDED = "2"
+"""docc's number for OpenMP's schedule(guided). Dealt out one by one, the rows of a small triangle
+take eight times as long."""
 
 _PREFIX = "own_"
 
@@ -42,8 +43,8 @@ def improve_threads(sdfg: StructuredSDFG) -> StructuredSDFG:
     of others before them.
 
     Scalars, and pointers to arrays, are copied where there is a loop in the body. Iterations of
-    unequal length are dealt out one by one. An SDFG without parallel loops is given back as it is;
-    element ids stay the same.
+    unequal length are dealt out in ever smaller portions. An SDFG without parallel loops is given
+    back as it is; element ids stay the same.
     """
     text = sdfg.to_json()
     if _THREADS not in text:
@@ -106,7 +107,7 @@ def _balance(loop: Json) -> None:
     for inside in elements(loop["root"]):
         ends = [mentioned(inside.get(end, ""), own) for end in ("init", "condition")]
         if "init" in inside and ends[0] != ends[1]:
-            loop["schedule_type"]["properties"].setdefault("omp_schedule", _DYNAMIC)
+            loop["schedule_type"]["properties"].setdefault("omp_schedule", _GUIDED)
             return
 
 
