@@ -24,6 +24,7 @@ from loopbook.predict.features import NAMES, Features
 from loopbook.predict.outline import UNKNOWN_TRIP, Outline, outline
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
+from loopbook.sdfg import frontend, program
 
 TRIPS = {"L0": 1000, "L1": 1000, "L2": 1000}
 AROUND = Surroundings("sequential", 8, 32 << 10, 1 << 20, 32 << 20, trips=TRIPS)
@@ -216,10 +217,15 @@ def test_docc_shares_outermost_maps_or_those_right_below_if_there_are_several():
     def one_map(A, x):
         for k in range(1, A.shape[0]):
             for i in range(A.shape[1]):
-                A[k, i] = A[k - 1, i] * x[i]
+                A[k, i] = A[k - 1, A.shape[1] - 1 - i] * x[i]
 
-    several = nests_of(time_steps, (3, np.zeros(50), np.zeros(50)))[0]
-    single = nests_of(one_map, (np.zeros((20, 30)), np.zeros(30)))[0]
+    several, single = (
+        program.nests(program.prepare(frontend.trace(kernel, given)))[0]
+        for kernel, given in (
+            (time_steps, [3, np.zeros(50), np.zeros(50)]),
+            (one_map, [np.zeros((20, 30)), np.zeros(30)]),
+        )
+    )
     names = [{node.name for node in outline(nest, ()).shared()} for nest in (several, single)]
     assert names == [{"L1", "L2"}, set()]
     around = Surroundings("openmp", 8, 32 << 10, 1 << 20, 32 << 20, threads=2, trips={"L1": 400})
