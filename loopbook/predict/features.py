@@ -25,6 +25,7 @@ import numpy as np
 
 from loopbook.moves import Surroundings
 from loopbook.predict.outline import Node, Outline, outline
+from loopbook.predict.threads import describe, time_share
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
 
@@ -33,9 +34,6 @@ VERSION = 5
 
 LINE_BYTES = 64
 
-THREAD_START = 8192
-"""Iterations of a plain loop in the time that waking threads and waiting for them takes: some
-microseconds against half a nanosecond."""
 REGISTERS = 32
 """Vector registers of AVX-512 and of SVE; with 16 a tile spills earlier, which the model learns."""
 
@@ -175,7 +173,7 @@ class Features:
             references = self._referenced(tuple(blocks))
             rows.append(self._site(path, references, shared))
             volumes.append(math.prod(node.trip for node in path))
-            times.append(_thread_time(path, shared, self._around.threads))
+            times.append(time_share(path, shared, self._around.threads))
         sites = np.array(rows or [[0.0] * len(SITE)], dtype=np.float64)
         weights = np.array(volumes or [1.0])
         sites[:, SITE.index("thread time")] = _log(
@@ -226,7 +224,7 @@ class Features:
         _registers(values, path, references, self._around.lanes)
         _caches(values, path, references, self._around)
         _buffers(values, path, references, self._around)
-        _threads(values, path, shared, self._around)
+        describe(values, path, shared, self._around)
         return [values[name] for name in SITE]
 
 
@@ -373,43 +371,6 @@ def _buffers(
         values["staged bytes"] = max(0.0, _log(size / around.l1_bytes) + 16)
     if reads:
         values["packed reads"] = sum(r.container in packed for r in reads) / len(reads)
-
-
-def _threads(
-    values: dict[str, float], path: list[Node], shared: set[Node], around: Surroundings
-) -> None:
-    """Who runs the body.
-
-    Args:
-        shared: the loops that threads share.
-    """
-    if around.target != "openmp":
-        return
-    values["parallel"] = float(any("parallel" in node.marks for node in path))
-    place = _thread_place(path, shared)
-    if place is None:
-        return
-    starts = math.prod(node.trip for node in path[:place])
-    inside = math.prod(node.trip for node in path[place:])
-    values["threaded"] = 1.0
-    values["thread place"] = place
-    values["thread trip"] = _log(path[place].trip / around.threads)
-    values["thread grain"] = _log(inside / path[place].trip)
-    values["thread starts"] = _log(starts)
-
-
-def _thread_place(path: list[Node], shared: set[Node]) -> int | None:
-    return next((place for place, node in enumerate(path) if node in shared), None)
-
-
-def _thread_time(path: list[Node], shared: set[Node], threads: int) -> float:
-    """Time of the body's iterations, of what one thread takes that need not be woken. A nest's is
-    the mean of its bodies', whichever of them runs most often."""
-    place = _thread_place(path, shared)
-    if place is None:
-        return 1.0
-    inside = math.prod(node.trip for node in path[place:])
-    return 1 / min(path[place].trip, threads) + THREAD_START / inside
 
 
 def _counts(drawn: Outline, length: int, sites: int) -> np.ndarray:
