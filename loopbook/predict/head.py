@@ -1,6 +1,7 @@
 """The head: predicts the speedup of a recipe on a nest and machine, and how sure that is.
 
-It starts from what near records say of the recipe (`expected` in a row). For each target two
+It starts from what near records say of the recipe, or from what it saves of waking threads (see
+`expected`). For each target two
 forests (see `loopbook.predict.trees`) correct that, in base-2 logarithms of speedups over docc's
 own schedule: one tells how far it is off, of which `TRUST` is believed, the other a low quantile of
 what is left. A shift makes that one hold on nests that it was not trained on (split conformal
@@ -40,6 +41,7 @@ _LARGEST = 12.0
 
 _KNOWN, _EXPECTED = COLUMNS.index("donor known"), COLUMNS.index("donor expected")
 _OPENMP = COLUMNS.index("machine openmp")
+_THREAD_TIME = COLUMNS.index("change thread time")
 
 
 @dataclass(frozen=True)
@@ -165,9 +167,12 @@ class Head:
 
 
 def expected(rows: np.ndarray) -> np.ndarray:
-    """What near records say, ``(r,)``, base-2 logarithms; 0 where none was asked."""
+    """What near records say, ``(r,)``, base-2 logarithms; 0 where none was asked. At least what the
+    recipe saves of the time that threads cost: that is arithmetic, and needs no record."""
     known = rows[:, _KNOWN] > 0
-    return np.where(known, rows[:, _EXPECTED], 0.0).astype(np.float64)
+    told = np.where(known, rows[:, _EXPECTED], 0.0)
+    saved = np.where(rows[:, _OPENMP] > 0, -rows[:, _THREAD_TIME], told)
+    return np.maximum(told, saved).astype(np.float64)
 
 
 def by_target(rows: np.ndarray) -> dict[str, np.ndarray]:
