@@ -1,11 +1,11 @@
 """The head: predicts the speedup of a recipe on a nest and machine, and how sure that is.
 
 It starts from what near records say of the recipe, or from what it saves of waking threads (see
-`expected`). For each target two
-forests (see `loopbook.predict.trees`) correct that, in base-2 logarithms of speedups over docc's
-own schedule: one tells how far it is off, of which `TRUST` is believed, the other a low quantile of
-what is left. A shift makes that one hold on nests that it was not trained on (split conformal
-prediction for quantiles: Y. Romano et al., "Conformalized quantile regression", NeurIPS 2019).
+`expected`). For each target two forests (see `loopbook.predict.trees`) correct that, in base-2
+logarithms of speedups over docc's own schedule: one tells how far it is off, of which `TRUST` is
+believed, the other a low quantile of what is left. A shift makes that one hold on nests that it was
+not trained on (split conformal prediction for quantiles: Y. Romano et al., "Conformalized quantile
+regression", NeurIPS 2019).
 """
 
 from __future__ import annotations
