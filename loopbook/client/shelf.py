@@ -42,7 +42,8 @@ class Neighbour(NamedTuple):
     """A record near a nest that was looked up.
 
     Attributes:
-        distance: between the two nests' vectors, 0 to 2; 0 for the very nest.
+        distance: between the two nests' vectors, 0 to 2; 0 for the very nest, and for one that does
+            the same.
         hardware_distance: between the record's machine and this one, 0 for one of its kind.
         embedding: of the record's nest.
     """
