@@ -69,7 +69,7 @@ FEATURES = (
 WIDTH = len(FEATURES)
 """Features of a node."""
 
-SCHEMA = hashlib.sha256(repr((3, FEATURES, _RELATION_GROUPS)).encode()).hexdigest()[:8]
+SCHEMA = hashlib.sha256(repr((2, FEATURES, _RELATION_GROUPS)).encode()).hexdigest()[:8]
 """Changes when features or relations do: weights of another schema are of no use. The number in
 front is raised when the meaning of a feature changes."""
 

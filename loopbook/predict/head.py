@@ -30,7 +30,7 @@ DEFAULT_PATH = Path(__file__).resolve().parent.parent / "data" / "head.npz"
 
 FORESTS = ("mean", "low")
 
-TRUST = 0.85
+TRUST = 0.7
 """How much of the correction is believed. Held-out families are served as well with all of it, but
 the book may be better tuned than what the forests have seen."""
 

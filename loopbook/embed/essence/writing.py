@@ -161,9 +161,9 @@ class Writer:
 
     def _kind(self, loop: Loop) -> str:
         """Whether a loop's iterations write elements of their own ("map"), add to the same ones
-        ("reduce") or need each other's ("for"). docc knows more than the subsets tell, but says
-        "for" where it meets scalars or an order of its own making."""
-        if loop.kind != "for":
+        ("reduce") or need each other's ("for"), as far as the subsets tell. What docc says depends
+        on the scalars that it meets."""
+        if loop.kind == "while":
             return loop.kind
         inside = [
             step
