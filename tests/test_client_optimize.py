@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from client_kit import blocked, chain, product, product_permuted, record, shelf, stencil, text_of
+from client_kit import (
+    blocked,
+    chain,
+    product,
+    product_permuted,
+    product_transposed,
+    record,
+    shelf,
+    stencil,
+    text_of,
+)
 
 from loopbook.client.optimize import optimize
 from loopbook.client.plan import make_plan
@@ -61,8 +71,9 @@ def test_an_sdfg_that_is_normalised_already_comes_out_the_same(books):
 def test_excluded_kernels_and_distances(books):
     sdfg = program.parse(text_of(product_permuted))
     assert optimize(sdfg, shelf=books, exclude=["product"]).optimised == 0
-    sdfg = program.parse(text_of(product_permuted))
-    assert optimize(sdfg, shelf=books, max_distance=0.0).optimised == 0
+    text = text_of(product_transposed)
+    assert optimize(program.parse(text), shelf=books, max_distance=2.0).optimised == 1
+    assert optimize(program.parse(text), shelf=books, max_distance=0.0).optimised == 0
 
 
 def test_the_user_s_book_is_the_default(tmp_path, monkeypatch):
