@@ -9,9 +9,9 @@ M. E. Wolf and M. S. Lam's localised iteration space (PLDI 1991).
 A nest may hold several bodies (blocks of statements under their own loops). Each has the features
 in `SITE`; the vector holds those of the body that runs most often (``hot …``), their mean weighted
 by how often the bodies run (``mean …``), and counts of steps (``steps …``). ``thread time`` is that
-of all bodies together. Sizes and counts are
-base-2 logarithms, shares go from 0 to 1, flags are 0 or 1. Bytes are estimated from trip counts;
-unknown ones are taken as `loopbook.predict.outline.UNKNOWN_TRIP`.
+of all bodies together. Sizes and counts are base-2 logarithms, shares go from 0 to 1, flags are 0
+or 1. Bytes are estimated from trip counts; unknown ones are taken as
+`loopbook.predict.outline.UNKNOWN_TRIP`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from zlib import crc32
 import numpy as np
 
 from loopbook.moves import Surroundings
+from loopbook.predict import threads
 from loopbook.predict.outline import Node, Outline, outline
-from loopbook.predict.threads import describe, time_share
 from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
 
@@ -123,6 +123,8 @@ SITE: tuple[str, ...] = (
 )
 """What is known of one body."""
 
+_THREAD_TIME = SITE.index("thread time")
+
 COUNTS: tuple[str, ...] = (
     "length",
     "refused",
@@ -173,12 +175,10 @@ class Features:
             references = self._referenced(tuple(blocks))
             rows.append(self._site(path, references, shared))
             volumes.append(math.prod(node.trip for node in path))
-            times.append(time_share(path, shared, self._around.threads))
+            times.append(threads.time_share(path, shared, self._around.threads))
         sites = np.array(rows or [[0.0] * len(SITE)], dtype=np.float64)
         weights = np.array(volumes or [1.0])
-        sites[:, SITE.index("thread time")] = _log(
-            weights @ np.array(times or [1.0]) / weights.sum()
-        )
+        sites[:, _THREAD_TIME] = _log(weights @ np.array(times or [1.0]) / weights.sum())
         hot, mean = sites[int(weights.argmax())], weights @ sites / weights.sum()
         return np.concatenate([hot, mean, _counts(drawn, len(steps), len(rows))], dtype=np.float32)
 
@@ -224,7 +224,7 @@ class Features:
         _registers(values, path, references, self._around.lanes)
         _caches(values, path, references, self._around)
         _buffers(values, path, references, self._around)
-        describe(values, path, shared, self._around)
+        threads.describe(values, path, shared, self._around)
         return [values[name] for name in SITE]
 
 

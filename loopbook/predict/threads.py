@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from math import log2
 
 from loopbook.moves import Surroundings
 from loopbook.predict.outline import Node
@@ -32,9 +31,9 @@ def describe(
     inside = math.prod(node.trip for node in path[place:])
     values["threaded"] = 1.0
     values["thread place"] = place
-    values["thread trip"] = log2(path[place].trip / around.threads)
-    values["thread grain"] = log2(inside / path[place].trip)
-    values["thread starts"] = log2(starts)
+    values["thread trip"] = math.log2(path[place].trip / around.threads)
+    values["thread grain"] = math.log2(inside / path[place].trip)
+    values["thread starts"] = math.log2(starts)
 
 
 def _place(path: list[Node], shared: set[Node]) -> int | None:

@@ -33,7 +33,7 @@ _ASSIGN = 0
 
 _GUIDED = "2"
 """docc's number for OpenMP's schedule(guided). Dealt out one by one, the rows of a small triangle
-take eight times as long."""
+take up to six times as long."""
 
 _PREFIX = "own_"
 

@@ -283,7 +283,7 @@ class Work:
         """Load what takes long to load, so that no request has to wait for that."""
         import scipy.optimize  # noqa: F401 - matches loops when recipes are ported
 
-        _ = self._shelf.encoder, self._shelf.head
+        _ = self._shelf.head
 
 
 def checked(record: Record, settings: Settings) -> Nest:

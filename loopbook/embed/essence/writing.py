@@ -36,7 +36,6 @@ class Writer:
         """New number of the innermost of the directly nested loops that a loop is one of."""
         kept = {loop.index for parent, _ in self._bodies for loop in nest.ancestry(parent)}
         self._place_loops(0, -1, kept)
-        self._new = {old: new for new, (old, _) in enumerate(self._order)}
 
     def nest(self) -> Nest:
         """The steps as a nest."""
