@@ -187,6 +187,7 @@ def test_anonymous_look_ups_where_they_are_allowed(store):
 
 
 def test_health_and_figures(server, reader):
+    assert reader.get("/v1/info").status_code == 200
     with server.client() as nobody:
         assert nobody.get("/healthz").json() == {"status": "ok"}
         assert nobody.get("/readyz").json() == {"status": "ok"}
