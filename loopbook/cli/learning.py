@@ -184,7 +184,9 @@ def evaluate(
     with open_shelf(book) as shelf:
         results = list(run(shelf.books, entrants, settings, log, tell))
         examples = corpus.load(transfers) if transfers is not None else None
-        found = {m.name: judge(examples, m) for m in entrants} if examples is not None else {}
+        found = {}
+        if examples is not None:
+            found = {one.name: judge(examples, one, shelf.books) for one in entrants}
         if out is not None:
             report.write(out, results, entrants, settings, shelf.books, found)
     told: dict[str, Any] = {"preset": preset, "targets": list(settings.targets)}

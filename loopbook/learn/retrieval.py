@@ -13,9 +13,11 @@ import numpy as np
 
 from loopbook.errors import InputError
 from loopbook.learn.examples import Example, Examples, Table, tabulate
+from loopbook.learn.expectations import with_expectations
 from loopbook.learn.head import distances
 from loopbook.learn.lessons import LEAST_DONORS, regret
 from loopbook.learn.methods import Method
+from loopbook.recipes.book import Book
 from loopbook.workloads import polybench
 
 CUTS = (1, 3, 5, 10)
@@ -78,11 +80,14 @@ def _gain(one: Example) -> float:
     return one.gain if one.fits else 0.0
 
 
-def judge(examples: Examples, method: Method) -> Retrieval:
+def judge(examples: Examples, method: Method, books: Sequence[Book]) -> Retrieval:
     """How a method would have ordered the records that were tried on PolyBench's nests.
 
     With a head, the higher the predicted speedup the nearer; records of the same kernel are left
     out, as they are when the kernel is served.
+
+    Args:
+        books: whose records say what to expect of a recipe, as far as the method asks them.
     """
     names = polybench.names()
 
@@ -96,10 +101,18 @@ def judge(examples: Examples, method: Method) -> Retrieval:
         far = [distance(o.fingerprint, asked.sources[o.donor].fingerprint) for o in asked.examples]
         return retrieval(asked, far)
     runnable = asked.keep(lambda one: one.fits)
+    runnable = with_expectations(runnable, books, method.encoder, exclude=(), without=())
     table = tabulate(runnable, distance)
-    expected = dict(zip(map(id, table.examples), _speedups(method, table), strict=True))
+    told = zip(map(_key, table.examples), _speedups(method, table), strict=True)
+    expected = dict(told)
     # What cannot be applied is never served: it comes last.
-    return retrieval(asked, [-expected.get(id(one), 0.0) for one in asked.examples])
+    return retrieval(asked, [-expected.get(_key(one), 0.0) for one in asked.examples])
+
+
+def _key(one: Example) -> tuple[object, ...]:
+    """Which transfer it is, whatever was found out about it."""
+    trips = tuple(one.trips.items())
+    return one.program, one.fingerprint, one.target, one.hardware, trips, one.donor, one.steps
 
 
 def _speedups(method: Method, table: Table) -> list[float]:

@@ -20,10 +20,12 @@ from loopbook.workloads.synthetic.families import (
     indirect,
     interval,
     matvec,
+    modes,
     recurrence,
     reduction,
     stencil,
     sweep,
+    symmetric,
     transpose,
     triangular,
 )
@@ -49,6 +51,8 @@ _MODULES = (
     coupled,
     alternating,
     factorisation,
+    symmetric,
+    modes,
 )
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
