@@ -69,7 +69,7 @@ def test_a_permuted_product_is_served_by_its_neighbour(good):
     assert (report.tier, report.neighbour) == ("near", "product:0")
     assert report.distance is not None
     assert report.distance == 0, "it does the same in another order"
-    assert 1.1 < report.predicted_speedup < 40.0
+    assert 1.1 < report.predicted_speedup < 20.0
     assert "vectorize L0*" in report.recipe.splitlines(), "the loop over columns, wherever it is"
     assert report.loops == ("col", "row", "mid")
 

@@ -14,6 +14,9 @@ from loopbook.recipes.record import Record
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import iterations
 
+SAME = 1e-3
+"""Vectors that are no farther apart are of the same essence."""
+
 
 class Appraisal:
     """Predicts how ports will do on one nest. Without a trained head (`Shelf.head`), what `Ports`
@@ -46,7 +49,7 @@ class Appraisal:
             told = [math.exp(one.expected) for one in ports]
             return [Prediction(speedup, lower=speedup) for speedup in told]
         rows = [self._rows(one.recipe.steps, self._donor(one), dropped) for one in ports]
-        return self._head.predict(rows)
+        return [_sober(*pair) for pair in zip(self._head.predict(rows), ports, strict=True)]
 
     def _donor(self, port: Port) -> Donor:
         near = port.evidence.near
@@ -57,6 +60,15 @@ class Appraisal:
             distance=near.distance,
             hardware_distance=near.hardware_distance,
         )
+
+
+def _sober(told: Prediction, port: Port) -> Prediction:
+    """No more than the recipe gained on a nest with the same essence, if there is one."""
+    evidence = port.evidence
+    if evidence.near.distance > SAME or not evidence.gain:
+        return told
+    most = math.exp(evidence.gain)
+    return Prediction(min(told.speedup, most), min(told.lower, most))
 
 
 def _bodies(shelf: Shelf, record: Record) -> Bodies:

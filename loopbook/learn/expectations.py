@@ -13,6 +13,7 @@ from loopbook.client.ports import Ports
 from loopbook.client.shelf import Shelf
 from loopbook.embed.inference import Encoder
 from loopbook.errors import RecipeError
+from loopbook.learn.candidates import family_of
 from loopbook.learn.examples import Example, Examples, Source
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import firsts
@@ -28,6 +29,7 @@ def with_expectations(
     *,
     exclude: Collection[str],
     without: Collection[str],
+    strangers: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Examples:
     """The examples with `Example.expected`, and with a voucher for those that were not ported.
@@ -38,6 +40,8 @@ def with_expectations(
         books: whose records are asked; without any, the examples come back as they are.
         exclude: kernels that are never asked.
         without: fingerprints of nests that are never asked.
+        strangers: ask no record of an example's own family either, as it is with nests of a kind
+            that the books do not know. What was ported within a family is left out.
         progress: called with nests done and in all.
     """
     if not books:
@@ -56,13 +60,32 @@ def with_expectations(
             key = (one.fingerprint, one.program, one.hardware, one.target, trips)
             groups.setdefault(key, []).append(one)
     shelf = Shelf(books, encoder)
+    families = _families(books) if strangers else {}
     for number, group in enumerate(groups.values(), 1):
         first = group[0]
+        own = families.get(first.family, set())
         shelf.profile = examples.hardware[first.hardware]
         shelf.without = frozenset({*without, first.fingerprint})
-        told.examples += _expected(told, shelf, group, {*exclude, first.program})
+        asked = [one for one in group if not strangers or not _related(examples, one)]
+        if asked:
+            told.examples += _expected(told, shelf, asked, {*exclude, *own, first.program})
         progress(number, len(groups))
     return told
+
+
+def _families(books: Sequence[Book]) -> dict[str, set[str]]:
+    """Family to the kernels of it that the books have."""
+    found: dict[str, set[str]] = {}
+    for book in books:
+        for record in book.records():
+            found.setdefault(family_of(record.kernel), set()).add(record.kernel)
+    return found
+
+
+def _related(examples: Examples, one: Example) -> bool:
+    """Whether it was ported within a family."""
+    source = examples.sources.get(one.donor)
+    return source is not None and family_of(source.kernel) == one.family
 
 
 def _expected(

@@ -112,14 +112,7 @@ def train(
     if not len(examples):
         return Report(trained, None)
     encoder = Encoder.load(out)
-    examples = with_expectations(
-        examples,
-        books,
-        encoder,
-        exclude=polybench.names(),
-        without=held,
-        progress=lambda done, total: tell(Progress("expecting", done, total)),
-    )
+    examples = _expecting(examples, books, encoder, held, tell)
     origin |= {
         "data": digest(examples),
         "programs": sorted(examples.programs),
@@ -136,6 +129,33 @@ def train(
         **({} if rounds is None else {"rounds": rounds}),
     )
     return Report(trained, made)
+
+
+def _expecting(
+    examples: Examples,
+    books: Sequence[Book],
+    encoder: Encoder,
+    held: Collection[str],
+    tell: Tell,
+) -> Examples:
+    """The examples with what records say of them: twice, as a nest of a kind that the book knows
+    and as a stranger to it, as nests are that it is asked about."""
+    if not books:
+        return examples
+    told = Examples()
+    for strangers in (False, True):
+        told += with_expectations(
+            examples,
+            books,
+            encoder,
+            exclude=polybench.names(),
+            without=held,
+            strangers=strangers,
+            progress=lambda done, total, half=strangers: tell(
+                Progress("expecting", done + half * total, 2 * total)
+            ),
+        )
+    return told
 
 
 def gather(
