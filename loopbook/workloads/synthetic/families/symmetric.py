@@ -3,6 +3,7 @@ stored, and forces between bodies."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from loopbook.workloads.synthetic.family import Choice, Family
@@ -63,6 +64,12 @@ def _orders(choice: Choice) -> tuple[str, ...]:
     return ("ijk", "jik") if choice["sum"] == "scalar" else ("ijk", "jik", "ikj")
 
 
+def _first(choice: Choice) -> tuple[str, ...]:
+    """Which share is computed first. docc 0.8 loses the sum in a scalar that comes second."""
+    one = choice["sum"] == "scalar" and choice["loops"] == "one"
+    return ("mine",) if one else ("mine", "other")
+
+
 def write(choice: Choice) -> Program:
     pairs, order = PATTERNS[choice["pattern"]], choice["order"]
     mine = pairs.result.replace("ROW", "i")
@@ -84,11 +91,16 @@ def write(choice: Choice) -> Program:
     ]
     if choice["first"] == "other":
         shares.reverse()
-    for part in (shares,) if choice["loops"] == "one" else ([shares[0]], [shares[1]]):
+    parts = [shares] if choice["loops"] == "one" else [[share] for share in shares]
+    for number, part in enumerate(parts):
         code.depth = depth
+        lines = [pairs.before, *part] if pairs.before else part
         for index in order[place:]:
-            code.loop(index, bounds[index])
-        for line in ([pairs.before] if pairs.before else []) + part:
+            # A variable of its own: docc 0.8 shares one that several loops use between threads.
+            fresh = f"{index}{number + 1}" if number else index
+            lines = [re.sub(rf"\b{index}\b", fresh, line) for line in lines]
+            code.loop(fresh, bounds[index])
+        for line in lines:
             code.add(line)
     code.depth = depth
     _end(code, choice, pairs, mine, bounds)
@@ -115,9 +127,9 @@ def _end(code: Code, choice: Choice, pairs: Pairs, mine: str, bounds: dict[str, 
     if not shares:
         return
     if choice["order"].endswith("kj"):
-        code.loop("j2", bounds["j"])
-        shares = [share.replace("j]", "j2]") for share in shares]
-        mine = mine.replace("j]", "j2]")
+        code.loop("j3", bounds["j"])
+        shares = [re.sub(r"\bj\b", "j3", share) for share in shares]
+        mine = re.sub(r"\bj\b", "j3", mine)
     old = f"0.75 * {mine}" if choice["end"] == "scaled" and choice["sum"] == "scalar" else mine
     code.add(f"{mine} = {' + '.join([old, *shares])}")
 
@@ -133,7 +145,7 @@ FAMILY = Family(
     writing={
         "sum": ("scalar", "element"),
         "loops": ("one", "one", "two"),
-        "first": ("mine", "other"),
+        "first": _first,
         "order": _orders,
     },
     write=write,
