@@ -19,8 +19,9 @@ import sqlalchemy as sa
 
 from loopbook.errors import BookError, InputError
 from loopbook.recipes import _log, schema
+from loopbook.recipes._insert import BATCH, batches, insert_records, put_embeddings
 from loopbook.recipes._log import Changes
-from loopbook.recipes._rows import embedding_of, insert_record, put_embedding, readable, record_of
+from loopbook.recipes._rows import embedding_of, readable, record_of
 from loopbook.recipes.connect import Database, open_database
 from loopbook.recipes.embedding import Embedding, from_bytes
 from loopbook.recipes.hardware import HardwareProfile
@@ -28,8 +29,6 @@ from loopbook.recipes.record import Record
 from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, MISSES, NESTS, RECORDS
 from loopbook.recipes.sqlite_file import pack
 
-# SQLite takes 999 variables in one statement in its oldest form still around.
-_BATCH = 500
 _PAGE = 8192
 
 Rows = tuple[list[str], np.ndarray, list[frozenset[tuple[str, str]]]]
@@ -125,24 +124,23 @@ class Store:
         embedded: set[str] = set()
         recorded: set[str] = set()
         with self._database.writing() as connection:
-            for record, embeddings in items:
-                if insert_record(connection, record):
-                    new += 1
-                    recorded.add(record.fingerprint)
-                for embedding in embeddings:
-                    if put_embedding(connection, record.fingerprint, embedding):
-                        embedded.add(record.fingerprint)
+            for batch in batches(items):
+                added = insert_records(connection, (record for record, _ in batch))
+                new += len(added)
+                recorded |= {record.fingerprint for record in added}
+                vectors = ((r.fingerprint, one) for r, embeddings in batch for one in embeddings)
+                for part in batches(vectors):
+                    embedded |= put_embeddings(connection, part)
             if recorded or embedded:
                 _log.note(connection, embedded, recorded)
         return new
 
     def add_embeddings(self, items: Iterable[tuple[str, Embedding]]) -> None:
         """Add or replace embeddings by fingerprint: all or, on any error, none."""
-        embedded = set()
+        embedded: set[str] = set()
         with self._database.writing() as connection:
-            for fingerprint, embedding in items:
-                if put_embedding(connection, fingerprint, embedding):
-                    embedded.add(fingerprint)
+            for batch in batches(items):
+                embedded |= put_embeddings(connection, batch)
             if embedded:
                 _log.note(connection, embedded, ())
 
@@ -209,7 +207,7 @@ class Store:
             else:
                 found = (
                     connection.execute(query.where(RECORDS.c.fingerprint.in_(batch))).all()
-                    for batch in _batches(fingerprints)
+                    for batch in batches(fingerprints)
                 )
                 rows = sorted((row for part in found for row in part), key=lambda row: str(row[0]))
         entries = [Entry(*row) for row in rows]
@@ -239,12 +237,12 @@ class Store:
         )
         found: dict[str, Record] = {}
         with self._database.reading() as connection:
-            for batch in _batches(ids):
+            for batch in batches(ids):
                 for row in connection.execute(query.where(RECORDS.c.id.in_(batch))):
                     found[row.id] = record_of(self.name, row)
         return found
 
-    def ids(self, after: str = "", limit: int = _BATCH, target: str | None = None) -> list[str]:
+    def ids(self, after: str = "", limit: int = BATCH, target: str | None = None) -> list[str]:
         """The first ids of records behind `after`, in order: for reading a book page by page."""
         query = sa.select(RECORDS.c.id).where(RECORDS.c.id > after)
         if target is not None:
@@ -263,7 +261,7 @@ class Store:
         query = sa.select(EMBEDDINGS).where(EMBEDDINGS.c.encoder == encoder)
         found: dict[str, Embedding] = {}
         with self._database.reading() as connection:
-            for batch in _batches(fingerprints):
+            for batch in batches(fingerprints):
                 for row in connection.execute(query.where(EMBEDDINGS.c.fingerprint.in_(batch))):
                     found[row.fingerprint] = embedding_of(self.name, row)
         return found
@@ -273,7 +271,7 @@ class Store:
         query = sa.select(EMBEDDINGS).order_by(EMBEDDINGS.c.encoder)
         found: defaultdict[str, list[Embedding]] = defaultdict(list)
         with self._database.reading() as connection:
-            for batch in _batches(fingerprints):
+            for batch in batches(fingerprints):
                 for row in connection.execute(query.where(EMBEDDINGS.c.fingerprint.in_(batch))):
                     found[row.fingerprint].append(embedding_of(self.name, row))
         return dict(found)
@@ -288,12 +286,12 @@ class Store:
         columns = (EMBEDDINGS.c.fingerprint, EMBEDDINGS.c.dimension, EMBEDDINGS.c.nest)
         query = sa.select(*columns).where(EMBEDDINGS.c.encoder == encoder)
         if fingerprints is not None:
-            wheres = [EMBEDDINGS.c.fingerprint.in_(batch) for batch in _batches(fingerprints)]
-            batches = (query.where(where) for where in wheres)
+            wheres = [EMBEDDINGS.c.fingerprint.in_(batch) for batch in batches(fingerprints)]
+            queries = (query.where(where) for where in wheres)
         else:
-            batches = itertools.repeat(query.order_by(EMBEDDINGS.c.fingerprint).limit(_PAGE))
+            queries = itertools.repeat(query.order_by(EMBEDDINGS.c.fingerprint).limit(_PAGE))
         last: str | None = None
-        for batch in batches:
+        for batch in queries:
             if last is not None and fingerprints is None:
                 batch = batch.where(EMBEDDINGS.c.fingerprint > last)
             with self._database.reading() as connection:
@@ -336,7 +334,7 @@ class Store:
         encoder = EMBEDDINGS.c.encoder
         found: set[str] = set()
         with self._database.reading() as connection:
-            for batch in _batches(changed):
+            for batch in batches(changed):
                 nests = EMBEDDINGS.c.fingerprint.in_(batch)
                 rows = connection.execute(sa.select(encoder).distinct().where(nests)).all()
                 found.update(_words(self.name, (row[0] for row in rows)))
@@ -382,7 +380,7 @@ def _tags(
 ) -> dict[str, frozenset[tuple[str, str]]]:
     found: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     columns = (RECORDS.c.fingerprint, RECORDS.c.target, RECORDS.c.hardware_id)
-    for batch in _batches(fingerprints):
+    for batch in batches(fingerprints):
         query = sa.select(*columns).distinct().where(RECORDS.c.fingerprint.in_(batch))
         for fingerprint, target, hardware_id in connection.execute(query):
             found[fingerprint].add((target, hardware_id))
@@ -395,8 +393,3 @@ def _words(book: str, values: Iterable[Any]) -> list[str]:
     if not all(isinstance(word, str) for word in words):
         raise BookError(f"book {book} is damaged: a name is no text")
     return words
-
-
-def _batches(values: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(values), _BATCH):
-        yield list(values[start : start + _BATCH])
