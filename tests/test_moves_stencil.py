@@ -36,6 +36,19 @@ def driven(STEPS, E, H, F):
                 H[m, n] = H[m, n] - 0.7 * (E[m + 1, n] - E[m, n])
 
 
+def strided(STEPS, E, H, F):
+    """`driven`, all loops over the grid the wrong way round: as docc's client sends such programs."""
+    for t in range(STEPS):
+        for j in range(E.shape[1]):
+            E[0, j] = F[t]
+        for k in range(E.shape[1]):
+            for i in range(1, E.shape[0]):
+                E[i, k] = E[i, k] - 0.5 * (H[i, k] - H[i - 1, k])
+        for n in range(E.shape[1]):
+            for m in range(E.shape[0] - 1):
+                H[m, n] = H[m, n] - 0.7 * (E[m + 1, n] - E[m, n])
+
+
 def seidel(STEPS, A):
     for t in range(STEPS):  # noqa: B007
         for i in range(1, A.shape[0] - 1):
@@ -170,6 +183,18 @@ def test_time_tiles_fit_the_cache():
         assert tiles
         for _, count, width in tiles:
             assert (int(width) + 2 * int(count)) * 1298 * 8 * 2 <= 2 * l2_bytes
+
+
+def test_time_tiles_put_strided_loops_right(tmp_path):
+    cases = [
+        [steps, np.random.default_rng(3).random((n, n + 2)), np.ones((n, n + 2)), np.arange(9.0)]
+        for steps, n in ((1, 5), (9, 24), (7, 41))
+    ]
+    nest = nests_of(strided, cases[0])[0]
+    around = Surroundings("sequential", 8, l2_bytes=1 << 20)
+    (recipe,) = {r for r in openings(nest, around) if any(s.op == "time_tile" for s in r)}
+    assert [s.op for s in recipe] == ["interchange", "interchange", "time_tile"]
+    check_recipe(strided, cases, [(s.op, s.args) for s in recipe], tmp_path)
 
 
 def test_sweeps_are_sunk_in_strips_of_any_width(tmp_path):

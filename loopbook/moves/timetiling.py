@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
+from loopbook.moves.chains import chains
+from loopbook.moves.orders import stride_one
 from loopbook.moves.threads import waves
 from loopbook.sdfg.nest import Loop, Nest
 
@@ -52,12 +54,21 @@ def fitted_time_tiles(nest: Nest, around: Surroundings) -> list[Steps]:
 
 
 def _tiled(nest: Nest, steps: int, widths: list[int], around: Surroundings) -> Steps:
-    """Time tiles; with OpenMP in waves, one row of tiles for each thread."""
+    """Time tiles of loops with good strides; with OpenMP in waves, one row of tiles for each
+    thread."""
+    order = _contiguous(nest, around)
     if around.target == "openmp":
         times = around.trips.get("L0", UNKNOWN_TRIP)
         steps = max(2, min(steps, -(-times // max(2, around.threads))))
-        return waves(step("time_tile", "L0", steps, *widths), around.threads)
-    return [step("time_tile", "L0", steps, *widths)]
+        return order + waves(step("time_tile", "L0", steps, *widths), around.threads)
+    return [*order, step("time_tile", "L0", steps, *widths)]
+
+
+def _contiguous(nest: Nest, around: Surroundings) -> Steps:
+    """Interchanges that give all loops over space good strides, where some jump through memory:
+    statements whose loops are in different orders cannot be tiled together either."""
+    found = [each for chain in chains(nest) for each in stride_one(chain, Random(0), around)]
+    return [] if any("L0" in each.args for each in found) else found
 
 
 def _depth(nest: Nest) -> int:
