@@ -37,7 +37,7 @@ def driven(STEPS, E, H, F):
 
 
 def strided(STEPS, E, H, F):
-    """`driven`, all loops over the grid the wrong way round: as docc's client sends such programs."""
+    """`driven` with loops that jump through memory, as docc's client sends such programs."""
     for t in range(STEPS):
         for j in range(E.shape[1]):
             E[0, j] = F[t]
