@@ -27,7 +27,8 @@ class HeadReport:
 
     Attributes:
         version: the head's.
-        examples: how many recipes it learnt from; `transfers` of these were ported.
+        examples: how many rows it learnt from, two of each recipe where records of other families
+            were heard apart (see `loopbook.learn.train`); `transfers` of these were ported.
         calibration: on families that it was not trained on.
     """
 
