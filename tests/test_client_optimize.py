@@ -72,8 +72,12 @@ def test_excluded_kernels_and_distances(books):
     sdfg = program.parse(text_of(product_permuted))
     assert optimize(sdfg, shelf=books, exclude=["product"]).optimised == 0
     text = text_of(product_transposed)
-    assert optimize(program.parse(text), shelf=books, max_distance=2.0).optimised == 1
-    assert optimize(program.parse(text), shelf=books, max_distance=0.0).optimised == 0
+    (far,) = optimize(program.parse(text), shelf=books, max_distance=0.0).nests
+    assert (far.recipe, far.neighbour) == ("", "product:0")
+    assert far.reason.startswith("too far away")
+    (near,) = optimize(program.parse(text), shelf=books, max_distance=2.0).nests
+    assert near.neighbour == "product:0"
+    assert not near.reason.startswith("too far away"), "whether it is served, the head decides"
 
 
 def test_the_user_s_book_is_the_default(tmp_path, monkeypatch):
