@@ -36,7 +36,7 @@ MAX_DISTANCE = 1.4
 WORTH_TRYING = 1.2
 """A port that promises less than this is not worth that risk either."""
 
-SURE = 1.05
+SURE = 1.0
 """What a port has to reach for sure. Of the recipes that promise to gain on families that were not
 learnt from, one in ten is slower than docc's own schedule, of those for OpenMP one in eight."""
 
