@@ -71,6 +71,7 @@ def test_an_sdfg_that_is_normalised_already_comes_out_the_same(books):
 def test_excluded_kernels_and_distances(books):
     sdfg = program.parse(text_of(product_permuted))
     assert optimize(sdfg, shelf=books, exclude=["product"]).optimised == 0
+    assert optimize(sdfg, shelf=books, max_distance=2.0).optimised == 1
     text = text_of(product_transposed)
     (far,) = optimize(program.parse(text), shelf=books, max_distance=0.0).nests
     assert (far.recipe, far.neighbour) == ("", "product:0")

@@ -17,18 +17,16 @@ FINISHES = {
 }
 """What becomes of an element of the product, 1, and where it goes, 0; its index is 2."""
 
+FORMS = ("vector", "vector", "cleared", "apart", "scalar")
+"""Where the product goes: back into the array by way of a vector, which may be cleared at once or
+element by element; or to another array."""
+
 
 def _axes(choice: Choice, letter: str = "p") -> tuple[str, ...]:
     """The array's axes, ``letter`` that along which it is multiplied."""
     outer = list(OUTER[: int(choice["outer"])])
     outer.insert(int(choice["axis"]), letter)
     return tuple(outer)
-
-
-def _forms(choice: Choice) -> tuple[str, ...]:
-    """Where the product goes: back into the array by way of a vector, which may be cleared at once
-    or element by element; or to another array."""
-    return ("vector", "vector", "cleared", "apart", "scalar")
 
 
 def _orders(choice: Choice) -> tuple[str, ...]:
@@ -126,7 +124,7 @@ FAMILY = Family(
         "outer": ("1", "2", "2", "3"),
         "axis": lambda choice: tuple(map(str, range(int(choice["outer"]) + 1))),
         "matrix": ("right", "left"),
-        "form": _forms,
+        "form": FORMS,
         "finish": _finishes,
     },
     writing={"order": _orders},
