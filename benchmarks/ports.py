@@ -30,7 +30,7 @@ from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.program import TARGETS
-from loopbook.sdfg.run import Schedule
+from loopbook.sdfg.times import Schedule
 from loopbook.workloads import polybench
 from loopbook.workloads.workload import Workload
 

@@ -22,8 +22,9 @@ from loopbook.errors import (
 )
 from loopbook.sdfg import compiler, frontend
 from loopbook.sdfg.build import Built, build_baseline, build_once, build_tuned, transform
-from loopbook.sdfg.run import Binding, Schedule, compare
+from loopbook.sdfg.run import Binding, compare
 from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg.times import Schedule
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tuner_kit import VECTORISED, bad_library, subject
 
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
-from loopbook.sdfg.run import Times
+from loopbook.sdfg.times import Times
 from loopbook.tuner import finals
 from loopbook.tuner.conclude import BETTER, Round, chosen
 from loopbook.tuner.finals import Heat, fields, finalists, heat, right_elsewhere

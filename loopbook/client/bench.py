@@ -14,7 +14,7 @@ from loopbook.errors import WorkloadError, WrongResultError
 from loopbook.sdfg.build import Built
 from loopbook.sdfg.frontend import size_symbols
 from loopbook.sdfg.program import TARGETS
-from loopbook.sdfg.run import Schedule
+from loopbook.sdfg.times import Schedule
 
 if TYPE_CHECKING:
     from loopbook.workloads.workload import Workload

@@ -14,7 +14,8 @@ from loopbook.client.plan import build_plan
 from loopbook.errors import CompilerError, IllegalStepError, RunError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import Built, build_baseline
-from loopbook.sdfg.run import Binding, Schedule, Times
+from loopbook.sdfg.run import Binding
+from loopbook.sdfg.times import Schedule, Times
 
 TRIES = 3
 """Choices of every nest that are measured."""

@@ -15,7 +15,7 @@ from loopbook.errors import LoopbookError
 from loopbook.learn.methods import Method
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import Built
-from loopbook.sdfg.run import Schedule
+from loopbook.sdfg.times import Schedule
 from loopbook.workloads.workload import Workload
 
 CHOICES = 5

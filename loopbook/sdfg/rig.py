@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from loopbook.sdfg.build import Built
-from loopbook.sdfg.run import RUN_BYTES, Binding, Program, Schedule, Times
+from loopbook.sdfg.run import RUN_BYTES, Binding, Program
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.timers import Timers
+from loopbook.sdfg.times import Schedule, Times
 
 
 class Rig:

@@ -14,7 +14,7 @@ from loopbook.errors import LoopbookError, WrongResultError
 from loopbook.recipes.step import Step
 from loopbook.sdfg import scratch
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
-from loopbook.sdfg.run import Schedule, Times
+from loopbook.sdfg.times import Schedule, Times
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import ranking
 from loopbook.tuner.session import Candidate, Session

@@ -16,7 +16,8 @@ from loopbook.recipes.record import Record
 from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.run import RUN_SECONDS, Schedule
+from loopbook.sdfg.run import RUN_SECONDS
+from loopbook.sdfg.times import Schedule
 from loopbook.tuner.search import Progress, Starts
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.tune import Settings, Tuned, tune

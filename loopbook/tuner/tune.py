@@ -91,8 +91,10 @@ def tune(
         starts: recipes to try first, such as those of near neighbours or of another target.
 
     Raises:
+        WrongResultError: docc's own compile gives other numbers than Python.
         LoopbookError: if the program cannot be traced, compiled or run at all.
     """
+    subject.check()
     header = search_header(
         subject,
         preset,

@@ -24,7 +24,8 @@ from typing import Any
 from loopbook.errors import LoopbookError
 from loopbook.sdfg.build import BUILD_BYTES, Built, Recipes, build_once
 from loopbook.sdfg.rig import Rig
-from loopbook.sdfg.run import RUN_BYTES, Schedule, Times
+from loopbook.sdfg.run import RUN_BYTES
+from loopbook.sdfg.times import Schedule, Times
 from loopbook.sdfg.worker import Worker
 
 COMPILE_SECONDS = 12.0

@@ -1,0 +1,66 @@
+"""What is tuned is right to begin with: docc's own compile is compared with Python."""
+
+from __future__ import annotations
+
+import pytest
+from cli_kit import PRODUCT
+from tuner_kit import subject
+
+from loopbook.errors import WrongResultError
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.tuner import subject as subjects
+from loopbook.tuner.seed import jobs, seed
+from loopbook.tuner.tune import Settings
+
+pytestmark = pytest.mark.apart
+
+LOST = """
+import numpy as np
+
+PARAMETERS = {"S": {"N": 12}}
+
+
+def initialize(N):
+    rng = np.random.default_rng(0)
+    return {"A": rng.random((N, N)), "x": rng.random(N), "y": np.zeros(N)}
+
+
+def kernel(A, x, y):
+    for i in range(A.shape[0]):
+        s = 0.0
+        for j in range(i):
+            y[j] += A[i, j] * x[i]
+            s += A[i, j] * x[j]
+        y[i] += s + A[i, i] * x[i]
+"""
+"""docc 0.8.1 loses the sum in `s`."""
+
+
+def test_a_right_program_passes(tmp_path):
+    subject(tmp_path).check()
+
+
+def test_a_wrong_one_does_not(tmp_path):
+    with pytest.raises(WrongResultError, match="docc's own compile of mine is wrong"):
+        subject(tmp_path, text=LOST).check()
+
+
+def test_nothing_is_learnt_from_it(tmp_path):
+    kept = []
+    done = seed(
+        jobs([subject(tmp_path, text=LOST)], ["sequential"], "S"),
+        lambda target: HardwareProfile(),
+        Settings(trials=1),
+        logs=tmp_path,
+        known=lambda job: (),
+        keep=kept.extend,
+    )
+    (only,) = done
+    assert "is wrong" in only.error
+    assert not kept
+
+
+def test_python_that_takes_too_long_says_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(subjects, "PYTHON_SECONDS", 0.1)
+    endless = f"{PRODUCT}\n\ndef reference(*arrays):\n    while True:\n        pass\n"
+    subject(tmp_path, text=endless).check()
