@@ -1,30 +1,13 @@
 """Applies a recipe's steps to a nest of a docc SDFG, in place.
 
-Steps speak of loops by name. docc gives loops new element ids whenever it moves them, so
-`Workbench` keeps the book of names: after each step it compares the loops before and after, lets
-survivors keep their names, hands the names of moved loops on, and names what the step made:
-
-=============== ==========================================================================
-``tile L0 4``    ``L0.tile``, the loop over tiles outside ``L0``
-``peel L0``      ``L0.rest`` and ``Ln.rest`` for the copies of ``L0`` and the loops in it
-``collapse L0``  ``L0.flat``
-``distribute``   ``L0.part1``, ``L0.part2``… after what stays ``L0``
-``block L0 L1``  ``L1.tile`` and ``L0.tile``, outside of both
-``buffer L2 …``  as ``stage``: ``L2.load``, ``L2.load1``…, ``L2.store``… for the copying loops
-``stage L2 A0``  ``L2.load``, ``L2.load1``…, ``L2.store``… for the copying loops
-``sink L0 8``     ``L0.tile`` over strips, ``L0``, ``L0.part``… the strips, ``L0.rest`` the rest
-``wavefront``    ``L0.tile`` over time, ``L0.space`` over rows
-``time_tile``    ``L0.tile`` over time, ``L0.space``, ``L0.space2`` over space, ``L1.point``
-``time_waves``   ``L0.wave``, ``L0.tile`` that threads can run, ``L0.time``, ``L0.space``… as above
-=============== ==========================================================================
-
+Steps speak of loops by name; `loopbook.sdfg.naming` says what the loops are called that steps make.
 A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` copies.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGBuilder
@@ -32,11 +15,12 @@ from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGB
 from loopbook.errors import DependenceError, IllegalStepError, LoopbookError
 from loopbook.sdfg import expr
 from loopbook.sdfg.hazards import confirmed, hazards, tiles_may_clash
+from loopbook.sdfg.naming import LoopNames
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.program import ordered, parse
 from loopbook.sdfg.rewrites import FALLBACKS, REWRITES, Draft
 from loopbook.sdfg.stderr import quiet_stderr
-from loopbook.sdfg.transformations import TRANSFORMATIONS, is_split, made_loop
+from loopbook.sdfg.transformations import TRANSFORMATIONS
 
 Args = tuple[str | int, ...]
 StepPair = tuple[str, Args]
@@ -107,17 +91,15 @@ class Workbench:
         self._called = False
         self._split: set[int] = set()
         self._checked: tuple[str, Args, Draft] | None = None
-        own = {loop.element_id for loop in nest.loops}
-        self._foreign = {i for i in self._ids() if i not in own}
-        self._names: dict[str, int] = {loop.name: loop.element_id for loop in nest.loops}
-        self._indvars: dict[int, str] = {}
-        self._refresh()
+        ids = {loop.name: loop.element_id for loop in nest.loops}
+        self._foreign: Set[int] = frozenset()
+        self._foreign = self._loops().keys() - set(ids.values())
+        self._names = LoopNames(ids, self._loops())
 
     @property
     def names(self) -> dict[str, int]:
         """Name to element id of every loop, in preorder."""
-        by_id = {element: name for name, element in self._names.items()}
-        return {by_id[i]: i for i in self._order if i in by_id}
+        return self._names.ids
 
     def history(self) -> list[dict[str, Any]]:
         """docc's replay sequence of the steps so far."""
@@ -127,11 +109,11 @@ class Workbench:
         """docc's loop object for `name`."""
         if self._called:
             raise self._refusal("the nest is a library call already")
-        try:
-            return self._loops[self._names[name]]
-        except KeyError:
+        loop = self._names.loop(name)
+        if loop is None:
             known = ", ".join(self.names)
-            raise self._refusal(f"there is no loop {name}, only {known}") from None
+            raise self._refusal(f"there is no loop {name}, only {known}")
+        return loop
 
     def container(self, name: str) -> str:
         """What the program calls the array `name`."""
@@ -175,7 +157,7 @@ class Workbench:
             if op == "prove":
                 self._proven.add(str(args[0]))
             if op == "buffer":
-                self._split.add(self._names.get(str(args[0]), 0))
+                self._split.add(self._names.id_of(str(args[0])))
             return
         first, second = self._transform, self._fall_back
         # docc's own test takes seconds on what rewritings leave behind.
@@ -207,13 +189,12 @@ class Workbench:
                 for single in self._expand(args):
                     for transformation, label in self._transformations(op, single):
                         if transformation.can_be_applied(self._builder, self._manager):
-                            before = set(self._loops)
                             self._recorder.apply(
                                 transformation, self._builder, self._manager, False
                             )
-                            self._refresh(label, before, transformation)
+                            self._names.transformed(self._loops(), label, transformation)
                             if op in SPLITTING:
-                                self._split.add(self._names.get(str(single[0]), 0))
+                                self._split.add(self._names.id_of(str(single[0])))
                             done += 1
                             break
         except IllegalStepError:
@@ -252,12 +233,7 @@ class Workbench:
         self.sdfg = parse(json.dumps(draft.document))
         self._builder = StructuredSDFGBuilder(self.sdfg)
         self._manager = AnalysisManager(self._builder)
-        self._refresh()
-        self._names = {name: i for name, i in self._names.items() if i in self._loops}
-        for element, wanted in draft.made.items():
-            self._names[self._free(wanted)] = element
-
-    # -- names ----------------------------------------------------------------------------------
+        self._names.rewritten(self._loops(), draft.made)
 
     def _expand(self, args: Args) -> list[Args]:
         """`args` once for each loop that a starred name stands for."""
@@ -268,80 +244,18 @@ class Workbench:
             raise self._refusal("only one name of a step may carry a star")
         place = stars[0]
         base = str(args[place])[:-1]
-        copies = [name for name in self.names if name == base or _is_copy(name, base)]
+        copies = self._names.copies(base)
         if not copies:
             raise self._refusal(f"there is no loop {base}, only {', '.join(self.names)}")
         return [(*args[:place], name, *args[place + 1 :]) for name in copies]
 
-    def _ids(self) -> list[int]:
-        return [loop.element_id for loop in self._manager.loop_analysis().loops()]
-
-    def _refresh(
-        self, label: str = "", before: set[int] | None = None, transformation: Any = None
-    ) -> None:
-        """Bring loops and names up to date after a change."""
+    def _loops(self) -> dict[int, Any]:
+        """Element id to docc's loop object of the nest's loops as they are now, in preorder."""
         self._manager.invalidate_all()
-        loops = [
-            loop
-            for loop in self._manager.loop_analysis().loops()
-            if loop.element_id not in self._foreign
-        ]
-        self._loops = {loop.element_id: loop for loop in loops}
-        order = [loop.element_id for loop in loops]
-        if before is not None:
-            self._hand_on_names(label, before, transformation, order)
-        self._order = order
-        self._indvars = {i: getattr(loop, "indvar", "") for i, loop in self._loops.items()}
+        loops = self._manager.loop_analysis().loops()
+        return {loop.element_id: loop for loop in loops if loop.element_id not in self._foreign}
 
-    def _hand_on_names(
-        self, label: str, before: set[int], transformation: Any, order: list[int]
-    ) -> None:
-        fresh = [i for i in order if i not in before]
-        made = made_loop(transformation)
-        if made in fresh:
-            fresh.remove(made)
-            self._names[self._free(label)] = made
-        lost: dict[str, list[str]] = {}
-        for name, element in self.names.items():
-            if element not in self._loops:
-                lost.setdefault(self._indvars.get(element, ""), []).append(name)
-                del self._names[name]
-        unnamed = []
-        copies: dict[str, list[str]] = {}
-        for element in fresh:
-            indvar = getattr(self._loops[element], "indvar", "")
-            waiting = lost.get(indvar)
-            if waiting:
-                name = waiting.pop(0)
-                copies.setdefault(indvar, []).append(name)
-                self._names[name] = element
-            elif indvar in copies:
-                self._names[self._free(f"{copies[indvar][0]}.rest")] = element
-            else:
-                unnamed.append(element)
-        orphans = [name for names in lost.values() for name in names]
-        for element in unnamed:
-            if orphans and is_split(transformation):
-                self._names[orphans.pop(0)] = element
-            else:
-                self._names[self._free(self._label_new(label, element))] = element
-
-    def _label_new(self, label: str, element: int) -> str:
-        indvar = getattr(self._loops[element], "indvar", "")
-        if "_wb_" in indvar:
-            return label.removesuffix(".load") + ".store"
-        return label
-
-    def _free(self, wanted: str) -> str:
-        """`wanted`, with a number behind it if that name is taken."""
-        if not wanted:
-            wanted = "X"
-        if wanted not in self._names:
-            return wanted
-        number = 1 if wanted.endswith((".load", ".store")) else 2
-        while f"{wanted}{number}" in self._names:
-            number += 1
-        return f"{wanted}{number}"
+    # -- what docc allows and should not --------------------------------------------------------
 
     def _check(self, op: str, args: Args) -> None:
         """Refuse what docc allows although it breaks the program."""
@@ -449,8 +363,3 @@ class Workbench:
 
 OPERATIONS = (*TRANSFORMATIONS, *REWRITES)
 """The steps that `apply_steps` knows."""
-
-
-def _is_copy(name: str, base: str) -> bool:
-    rest = name.removeprefix(base)
-    return rest != name and rest.startswith((".rest", ".part"))
