@@ -253,25 +253,19 @@ def test_a_damaged_nest_in_the_book_is_one_clear_line(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1, 2]", '{"root": 1}', "null"])
-@pytest.mark.parametrize("untrusted", [False, True])
-def test_what_is_no_sdfg_is_refused(good, text, untrusted):
+def test_what_is_no_sdfg_is_refused(good, text):
     with pytest.raises(SdfgError):
-        make_plan(text, "sequential", good, untrusted=untrusted)
+        make_plan(text, "sequential", good)
 
 
-def test_untrusted_text_gets_the_same_plan(good):
-    good.forget()
-    assert plan(product_permuted, good, untrusted=True) == plan(product_permuted, good)
-
-
-def test_a_crash_of_docc_on_untrusted_text_is_an_error_value(good, monkeypatch):
+def test_a_crash_of_docc_is_an_error_value(good, monkeypatch):
     def crash(text):
         faulthandler.disable()  # pytest's would print the child's stack
         os.abort()
 
     monkeypatch.setattr(program, "prepare_nests", crash)
     with pytest.raises(KernelError, match="docc crashed"):
-        make_plan(text_of(product), "sequential", good, untrusted=True)
+        make_plan(text_of(product), "sequential", good)
 
 
 def test_legality_is_asked_of_docc_once(good, monkeypatch):

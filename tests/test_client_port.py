@@ -17,7 +17,7 @@ from client_kit import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.client.fit import Fit, IsolatedTrial, Refusal, Refusals, Trial
+from loopbook.client.fit import Fit, Refusal, Refusals, Trial
 from loopbook.client.match import chain, match_containers, match_loops
 from loopbook.client.port import _reordering, _without_detours, port
 from loopbook.errors import IllegalStepError
@@ -156,9 +156,9 @@ def test_detours_vanish_from_the_inside_out():
     assert _without_detours([there, other, back]) == [there, other, back]
 
 
-@pytest.fixture(params=[Trial, IsolatedTrial])
-def trial(request):
-    return request.param(_prepared(product))
+@pytest.fixture
+def trial():
+    return Trial(_prepared(product))
 
 
 def _prepared(kernel) -> str:

@@ -65,6 +65,20 @@ def test_deaths_are_kernel_errors(death, message: str):
         run_limited(death)
 
 
+def test_what_crashes_now_and_then_gets_other_tries(tmp_path):
+    def dying(times: int) -> str:
+        started = len(list(tmp_path.iterdir()))
+        (tmp_path / f"{started}").touch()
+        if started < times:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return "done"
+
+    with pytest.raises(KernelError, match="SIGSEGV"):
+        run_limited(dying, 3, tries=3)
+    assert len(list(tmp_path.iterdir())) == 3
+    assert run_limited(dying, 5, tries=3) == "done"
+
+
 def test_an_exception_is_a_kernel_error_on_one_line():
     def child():
         raise ValueError("two\nlines")

@@ -54,9 +54,10 @@ class Query:
 
     def run(self, function: Callable[..., T], *args: Any) -> T:
         """``function(query, *args)`` in a child process, whose crash or hang is an error here."""
-        from loopbook.sdfg.sandbox import run_limited
+        from loopbook.sdfg.sandbox import TRIES, run_limited
 
-        return run_limited(function, self, *args, seconds=SECONDS, what=f"reading {self.file}")
+        what = f"reading {self.file}"
+        return run_limited(function, self, *args, seconds=SECONDS, what=what, tries=TRIES)
 
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:

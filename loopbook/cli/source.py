@@ -71,9 +71,9 @@ class Source:
             LoopbookError: docc cannot handle the program or crashes on it, it has no loops, its
                 data cannot be made, or all that takes longer than `SECONDS`.
         """
-        from loopbook.sdfg.sandbox import run_limited
+        from loopbook.sdfg.sandbox import TRIES, run_limited
 
-        run_limited(self._check, seconds=SECONDS, what=f"reading {self.name}")
+        run_limited(self._check, seconds=SECONDS, what=f"reading {self.name}", tries=TRIES)
 
     def _check(self) -> None:
         from loopbook.sdfg.program import prepare_nests

@@ -12,14 +12,10 @@ from loopbook.recipes.step import Step
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.sandbox import run_limited
 
 OPTIONAL = frozenset({"stage", "peel", "vectorize", "unroll", "parallel", "collapse", "single"})
 """Steps that refine what others have built: a recipe without one of them is slower, not another
 one. The rest gives the nest its shape, and what follows relies on that."""
-
-FIT_SECONDS = 20.0
-"""How long a recipe may take to be tried in a child process."""
 
 
 @dataclass(frozen=True)
@@ -135,15 +131,3 @@ class Trial:
         recipe = Recipe(tuple(kept))
         self._accepted[nest.position] = (nest, recipe)
         return Fit(recipe, tuple(dropped))
-
-
-class IsolatedTrial(Trial):
-    """Tries each recipe in a child process of its own, where docc may crash or hang."""
-
-    def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
-        """As in `Trial`.
-
-        Raises:
-            RunError: docc crashed or hung.
-        """
-        return run_limited(super().fit, nest, steps, seconds=FIT_SECONDS, what="docc")

@@ -114,7 +114,7 @@ def compile_text(
     try:
         plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes)
         shelf.note_misses(plan.missed, target)
-    except SdfgError:  # what docc cannot prepare in our way it may well compile in its own
+    except (SdfgError, RunError):  # what docc cannot prepare in our way it may compile in its own
         plan = Plan(target, ())
     finally:
         if shelf is not book:

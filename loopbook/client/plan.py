@@ -10,12 +10,12 @@ from pathlib import Path
 from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
 from loopbook.client.evidence import evidence_of, pays
-from loopbook.client.fit import Fit, IsolatedTrial, Refusal, Refusals, Trial
+from loopbook.client.fit import Fit, Refusal, Refusals, Trial
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.prospects import Prospects
 from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
-from loopbook.errors import IllegalStepError, RunError
+from loopbook.errors import IllegalStepError
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import RARE, Firsts, firsts, names
 from loopbook.recipes.embedding import Embedding
@@ -25,7 +25,6 @@ from loopbook.recipes.rescale import rescaled
 from loopbook.sdfg import program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.trips import iterations, trip_counts
 
 MAX_DISTANCE = 1.4
@@ -58,9 +57,6 @@ TRIED = 8
 REMEMBERED = 512
 """Nests of which the prospects are kept."""
 
-TEXT_SECONDS = 30.0
-"""How long docc may work on an untrusted text."""
-
 
 def make_plan(
     text: str,
@@ -71,7 +67,6 @@ def make_plan(
     max_distance: float | None = None,
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
-    untrusted: bool = False,
 ) -> Plan:
     """Look every nest of a program up and port what is found.
 
@@ -86,18 +81,13 @@ def make_plan(
         sizes: values of the program's size symbols, as far as they are known: each nest gets what
             was fastest at about its size. Where a nest's size is unknown, it gets no recipe that
             lost at any size measured.
-        untrusted: let docc at the text in limited child processes only, where it may crash. Takes
-            some ten milliseconds more.
 
     Raises:
         SdfgError: if the text is no usable SDFG.
         BookError: if a book cannot be read.
-        RunError: if docc crashed or hung on an untrusted text.
+        RunError: if docc crashes or hangs.
     """
-    if untrusted:
-        nests, normalised = run_limited(_prepared, text, seconds=TEXT_SECONDS, what="docc")
-    else:
-        nests, normalised = _prepared(text)
+    normalised, nests = program.prepare_apart(text)
     return plan_nests(
         nests,
         normalised,
@@ -107,13 +97,7 @@ def make_plan(
         max_distance=max_distance,
         choices=choices,
         sizes=sizes,
-        untrusted=untrusted,
     )
-
-
-def _prepared(text: str) -> tuple[list[Nest], str]:
-    sdfg, nests = program.prepare_nests(text)
-    return nests, sdfg.to_json()
 
 
 def plan_nests(
@@ -126,7 +110,6 @@ def plan_nests(
     max_distance: float | None = None,
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
-    untrusted: bool = False,
     in_place: bool = False,
 ) -> Plan:
     """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text.
@@ -134,7 +117,7 @@ def plan_nests(
     Args:
         in_place: take only recipes that can be applied without making a new SDFG.
     """
-    trial = (IsolatedTrial if untrusted else Trial)(normalised, in_place=in_place)
+    trial = Trial(normalised, in_place=in_place)
     planner = _Planner(shelf, target, exclude, max_distance, choices, trial)
     embeddings = shelf.encoder.encode_many(nests)
     reports: list[NestReport] = []
@@ -380,8 +363,6 @@ class _Planner:
             fit = self._trial.fit(nest, recipe)
         except IllegalStepError as error:
             return Refusal(str(error), error.position)
-        except RunError as error:
-            return Refusal(str(error))
         if len(recipe) and 2 * len(fit.dropped) > len(recipe):
             return Refusal("most steps are refused")
         ordered = {str(step.args[0]) for step in fit.dropped if step.op == "parallel"}

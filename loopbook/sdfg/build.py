@@ -15,7 +15,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import compiler, program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.settle import settle
 from loopbook.sdfg.threads import improve_threads
 
@@ -62,6 +62,7 @@ def build_baseline(text: str, target: str, folder: Path, *, timers: bool = False
         seconds=BUILD_SECONDS,
         memory=BUILD_BYTES,
         what="the compile",
+        tries=TRIES,
     )
 
 
@@ -98,6 +99,7 @@ def build_tuned(
         seconds=BUILD_SECONDS,
         memory=BUILD_BYTES,
         what="the compile",
+        tries=TRIES,
     )
 
 

@@ -16,7 +16,7 @@ from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.reader import read_nests
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.stderr import quiet_stderr
 
 TARGETS = ("sequential", "openmp")
@@ -36,8 +36,8 @@ ORDERED = "loopbook_ordered"
 MISORDERED = "loopbook_misordered"
 """Metadata key: element ids of outermost loops that docc's own compile may get wrong."""
 
-KEPT_SECONDS = 30.0
-"""How long docc may take to normalise a program in its own way."""
+NORMALISING_SECONDS = 30.0
+"""How long docc may take to normalise a program."""
 
 MAX_TEXT = 32 << 20
 """Longest SDFG text that is read, bytes."""
@@ -146,6 +146,21 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
     return sdfg, found
 
 
+def prepare_apart(text: str) -> tuple[str, list[Nest]]:
+    """`prepare_nests` in a child process, where docc may crash or hang; the SDFG as JSON text.
+
+    Raises:
+        SdfgError: as `prepare`.
+        RunError: docc crashed or hung.
+    """
+    return run_limited(_prepared, text, seconds=NORMALISING_SECONDS, what="docc", tries=TRIES)
+
+
+def _prepared(text: str) -> tuple[str, list[Nest]]:
+    sdfg, found = prepare_nests(text)
+    return sdfg.to_json(), found
+
+
 def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
     return {nest.loops[index].element_id for nest, indices in loops for index in indices}
 
@@ -191,7 +206,9 @@ def _keeps_order(text: str) -> bool:
     Asked in a child process: docc's fusion may crash where its distribution fails.
     """
     try:
-        return run_limited(_keeps, text, seconds=KEPT_SECONDS, what="docc's normalisation")
+        return run_limited(
+            _keeps, text, seconds=NORMALISING_SECONDS, what="docc's normalisation", tries=TRIES
+        )
     except (SdfgError, RunError):
         return False
 

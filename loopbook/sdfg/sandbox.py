@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from random import Random
 from typing import Any, NoReturn, TypeVar
 
 from loopbook.errors import (
@@ -36,6 +37,11 @@ PR_SET_PDEATHSIG = 1
 DEFAULT_SECONDS = 60.0
 DEFAULT_BYTES = 8 << 30
 
+TRIES = 3
+"""For functions that let docc normalise programs. docc 0.8.1 dies of factorisations now and then:
+it asks SymEngine's linear solver whether maps may be fused, which crashes for some orders of the
+unknowns, and their order depends on where they lie in memory."""
+
 
 def run_limited(
     function: Callable[..., Result],
@@ -43,6 +49,7 @@ def run_limited(
     seconds: float = DEFAULT_SECONDS,
     memory: int = DEFAULT_BYTES,
     what: str = "the child process",
+    tries: int = 1,
 ) -> Result:
     """``function(*args)`` in a forked child.
 
@@ -53,6 +60,8 @@ def run_limited(
         seconds: wall-clock limit.
         memory: limit on the child's address space, bytes.
         what: how error messages name the child.
+        tries: children to start at most, one after the other, while they crash. What C++ crashes of
+            may depend on where things lie in memory; each child has them elsewhere.
 
     Raises:
         LoopbookError: whatever of ours the function raised, unchanged.
@@ -60,13 +69,28 @@ def run_limited(
         DeadlineError: it did not end in time.
         MemoryLimitError: it ran out of its memory.
     """
+    for number in range(tries - 1):
+        with contextlib.suppress(KernelError):
+            return _run(number, function, args, seconds, memory, what)
+    return _run(tries - 1, function, args, seconds, memory, what)
+
+
+def _run(
+    number: int,
+    function: Callable[..., Result],
+    args: tuple[Any, ...],
+    seconds: float,
+    memory: int,
+    what: str,
+) -> Result:
+    """One try."""
     receive, send = os.pipe()
     parent = os.getpid()
     with tempfile.TemporaryFile() as stderr:
         pid = os.fork()
         if pid == 0:
             os.close(receive)
-            _child(function, args, send, stderr.fileno(), memory, parent)
+            _child(function, args, send, stderr.fileno(), memory, parent, _scattered(number))
         os.close(send)
         try:
             payload, in_time = _collect(receive, time.monotonic() + seconds)
@@ -88,6 +112,13 @@ def run_limited(
         raise death(status, stderr, what)
 
 
+def _scattered(number: int) -> list[bytes]:
+    """Blocks of memory with holes between them, others for each number; none for the first."""
+    random = Random(number)
+    blocks = [bytes(random.randrange(1, 2000)) for _ in range(20_000 if number else 0)]
+    return blocks[::2]
+
+
 def _child(
     function: Callable[..., Any],
     args: tuple[Any, ...],
@@ -95,8 +126,9 @@ def _child(
     stderr: int,
     memory: int,
     parent: int,
+    scattered: list[bytes],
 ) -> NoReturn:
-    """Runs in the child; never returns."""
+    """Runs in the child; never returns. What is scattered stays until it ends."""
     try:
         confine(stderr, memory, parent)
         _send(send, pickle.dumps(answer(function, args, memory)))

@@ -159,8 +159,7 @@ class Session:
 
     def _begin(self, subject: Subject, arguments: list[Any], trusted: bool, timeout: float) -> None:
         traced = subject.text(arguments)
-        prepared, self.nests = program.prepare_nests(traced)
-        self.text = prepared.to_json()
+        self.text, self.nests = program.prepare_apart(traced)
         self.symbols = subject.symbols(arguments)
         self._binding = subject.binding(arguments)
         self.baseline = build_baseline(traced, self.target, self.folder / "baseline", timers=True)
