@@ -6,6 +6,7 @@ import dataclasses
 import faulthandler
 import json
 import os
+import time
 
 import pytest
 from client_kit import (
@@ -266,6 +267,16 @@ def test_a_crash_of_docc_is_an_error_value(good, monkeypatch):
     monkeypatch.setattr(program, "prepare_nests", crash)
     with pytest.raises(KernelError, match="docc crashed"):
         make_plan(text_of(product), "sequential", good)
+
+
+def test_a_recipe_that_docc_never_comes_to_an_end_with_is_left(good, monkeypatch):
+    good.forget()
+    monkeypatch.setattr("loopbook.client.fit.FIT_SECONDS", 0.2)
+    monkeypatch.setattr("loopbook.client.fit.Trial.fit", lambda *_: time.sleep(60))
+    (report,) = plan(product_permuted, good).nests
+    assert report.tier == "none"
+    assert "did not end within 0.2 s" in report.reason
+    good.forget()
 
 
 def test_legality_is_asked_of_docc_once(good, monkeypatch):

@@ -12,10 +12,16 @@ from loopbook.recipes.step import Step
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.worker import Worker
 
 OPTIONAL = frozenset({"stage", "peel", "vectorize", "unroll", "parallel", "collapse", "single"})
 """Steps that refine what others have built: a recipe without one of them is slower, not another
 one. The rest gives the nest its shape, and what follows relies on that."""
+
+
+FIT_SECONDS = 5.0
+"""How long docc may take over a recipe. It finds most legal or not within milliseconds, but looks
+for dependences for hours where loops over tiles of triangles are nested deep."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +100,14 @@ class Trial:
 
     def __init__(self, prepared: str, *, in_place: bool = False) -> None:
         self._text = prepared
-        self.in_place = in_place
+        self._in_place = in_place
         self._sdfg: Any = None
         self._accepted: dict[int, tuple[Nest, Recipe]] = {}
 
     def _start(self) -> None:
         self._sdfg = program.parse(self._text)
         for nest, recipe in self._accepted.values():
-            bench = Workbench(self._sdfg, nest, in_place=self.in_place)
+            bench = Workbench(self._sdfg, nest, in_place=self._in_place)
             for position, step in enumerate(recipe):
                 bench.apply(*step, position)
             self._sdfg = bench.sdfg
@@ -114,7 +120,7 @@ class Trial:
         """
         if self._accepted.pop(nest.position, None) or self._sdfg is None:
             self._start()
-        bench = Workbench(self._sdfg, nest, in_place=self.in_place)
+        bench = Workbench(self._sdfg, nest, in_place=self._in_place)
         kept: list[Step] = []
         dropped: list[Step] = []
         for position, step in enumerate(steps):
@@ -131,3 +137,31 @@ class Trial:
         recipe = Recipe(tuple(kept))
         self._accepted[nest.position] = (nest, recipe)
         return Fit(recipe, tuple(dropped))
+
+
+class Trials:
+    """A `Trial` in a child process, where docc may crash or never end. Use as a context manager.
+
+    The child is there from the first recipe on, and another one after it has died; what was
+    accepted before is forgotten then.
+    """
+
+    def __init__(self, prepared: str, *, in_place: bool = False) -> None:
+        self.in_place = in_place
+        self._worker = Worker(Trial(prepared, in_place=in_place).fit, what="docc")
+
+    def __enter__(self) -> Trials:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.close()
+
+    def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
+        """The legal part of `steps` for `nest`.
+
+        Raises:
+            IllegalStepError: as in `Trial.fit`.
+            RunError: docc crashed, or did not end within `FIT_SECONDS`.
+        """
+        self._worker.send(nest, tuple(steps), seconds=FIT_SECONDS)
+        return self._worker.receive()

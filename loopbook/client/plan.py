@@ -10,12 +10,12 @@ from pathlib import Path
 from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
 from loopbook.client.evidence import evidence_of, pays
-from loopbook.client.fit import Fit, Refusal, Refusals, Trial
+from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.prospects import Prospects
 from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
-from loopbook.errors import IllegalStepError
+from loopbook.errors import IllegalStepError, RunError
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import RARE, Firsts, firsts, names
 from loopbook.recipes.embedding import Embedding
@@ -117,20 +117,20 @@ def plan_nests(
     Args:
         in_place: take only recipes that can be applied without making a new SDFG.
     """
-    trial = Trial(normalised, in_place=in_place)
-    planner = _Planner(shelf, target, exclude, max_distance, choices, trial)
     embeddings = shelf.encoder.encode_many(nests)
     reports: list[NestReport] = []
     found: dict[int, tuple[Choice, ...]] = {}
     times: list[Measurement | None] = []
     counted = [trip_counts(nest, sizes or {}) for nest in nests]
     hottest = _hottest(nests, counted)
-    for nest, embedding, trips in zip(nests, embeddings, counted, strict=True):
-        report, usable = planner.plan(nest, embedding, trips, hot=nest is hottest)
-        reports.append(report)
-        if usable:
-            found[nest.position] = usable
-        times.append(planner.measured(nest, usable, trips))
+    with Trials(normalised, in_place=in_place) as trials:
+        planner = _Planner(shelf, target, exclude, max_distance, choices, trials)
+        for nest, embedding, trips in zip(nests, embeddings, counted, strict=True):
+            report, usable = planner.plan(nest, embedding, trips, hot=nest is hottest)
+            reports.append(report)
+            if usable:
+                found[nest.position] = usable
+            times.append(planner.measured(nest, usable, trips))
     plan = Plan(target, tuple(reports), found, normalised=normalised)
     wrong = program.misordered(normalised)
     if wrong:
@@ -178,7 +178,7 @@ class _Planner:
         exclude: Collection[str],
         max_distance: float | None,
         choices: int,
-        trial: Trial,
+        trials: Trials,
     ) -> None:
         self._shelf = shelf
         self._target = target
@@ -187,7 +187,7 @@ class _Planner:
             max_distance = MAX_DISTANCE if shelf.head is None else math.inf
         self._max_distance = max_distance
         self._count = choices
-        self._trial = trial
+        self._trials = trials
         self._known: dict[int, list[Record]] = {}
 
     def plan(
@@ -353,16 +353,18 @@ class _Planner:
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
-        key = (nest.fingerprint, recipe.text(), self._trial.in_place)
+        key = (nest.fingerprint, recipe.text(), self._trials.in_place)
         if key not in self._shelf.fits:
             self._shelf.fits[key] = self._asked(nest, recipe)
         return self._shelf.fits[key]
 
     def _asked(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         try:
-            fit = self._trial.fit(nest, recipe)
+            fit = self._trials.fit(nest, recipe)
         except IllegalStepError as error:
             return Refusal(str(error), error.position)
+        except RunError as error:
+            return Refusal(str(error))
         if len(recipe) and 2 * len(fit.dropped) > len(recipe):
             return Refusal("most steps are refused")
         ordered = {str(step.args[0]) for step in fit.dropped if step.op == "parallel"}
