@@ -42,7 +42,8 @@ class Refusal:
     """Why a recipe does not fit.
 
     Attributes:
-        position: index of the step that docc refuses; None if it is not a single one.
+        position: index of the step that docc refuses, of the last one where it gave no answer; None
+            if it is not a single one.
         ordered: loops that were to have threads, but may not.
     """
 

@@ -363,8 +363,8 @@ class _Planner:
             fit = self._trials.fit(nest, recipe)
         except IllegalStepError as error:
             return Refusal(str(error), error.position)
-        except RunError as error:
-            return Refusal(str(error))
+        except RunError as error:  # the same steps with other sizes are no better, most likely
+            return Refusal(str(error), len(recipe) - 1 if len(recipe) else None)
         if len(recipe) and 2 * len(fit.dropped) > len(recipe):
             return Refusal("most steps are refused")
         ordered = {str(step.args[0]) for step in fit.dropped if step.op == "parallel"}
