@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import faulthandler
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ from docc.python import native as docc_native
 import loopbook
 from loopbook.client import native as native_module
 from loopbook.errors import BookError, CompilerError, SdfgError
+from loopbook.sdfg import program as docc_program
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +101,17 @@ def test_a_recipe_that_does_not_compile_is_left_out(monkeypatch):
     check_product(program)
     assert not program.plan.active
     assert program.plan.nests[0].reason == "made to fail"
+
+
+def test_where_docc_crashes_while_preparing_its_own_compile_is_tried(monkeypatch):
+    def crash(text):
+        faulthandler.disable()  # pytest's would print the child's stack
+        os.abort()
+
+    monkeypatch.setattr(docc_program, "prepare_nests", crash)
+    program = loopbook.native(product)
+    check_product(program)
+    assert not program.plan.active
 
 
 def test_mistakes_are_named_at_once():
