@@ -17,7 +17,7 @@ from client_kit import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.client.fit import Fit, Refusal, Refusals, Trial
+from loopbook.client.fit import Fit, Refusal, Refusals, Trial, Trials
 from loopbook.client.match import chain, match_containers, match_loops
 from loopbook.client.port import _reordering, _without_detours, port
 from loopbook.errors import IllegalStepError
@@ -156,9 +156,13 @@ def test_detours_vanish_from_the_inside_out():
     assert _without_detours([there, other, back]) == [there, other, back]
 
 
-@pytest.fixture
-def trial():
-    return Trial(_prepared(product))
+@pytest.fixture(params=["here", "in a child"])
+def trial(request):
+    if request.param == "here":
+        yield Trial(_prepared(product))
+        return
+    with Trials(_prepared(product)) as trials:
+        yield trials
 
 
 def _prepared(kernel) -> str:

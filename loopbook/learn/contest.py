@@ -103,8 +103,8 @@ class Kernel:
         self._verifier = Builder(
             workload.kernel, arguments, target, folder, results=workload.results, seconds=seconds
         )
-        prepared, nests = program.prepare_nests(self._verifier.text)
-        self._text = prepared.to_json()  # prepared once: that may take docc seconds
+        # Prepared once: that may take docc seconds.
+        self._text, nests = program.prepare_apart(self._verifier.text)
         self.fingerprints = [nest.fingerprint for nest in nests]
         self._builts: dict[str, Built] = {}
         self._nests: dict[str, list[dict[str, Any]]] = {}

@@ -93,8 +93,10 @@ class Workbench:
         self._checked: tuple[str, Args, Draft] | None = None
         ids = {loop.name: loop.element_id for loop in nest.loops}
         self._foreign: Set[int] = frozenset()
-        self._foreign = self._loops().keys() - set(ids.values())
-        self._names = LoopNames(ids, self._loops())
+        loops = self._loops()
+        self._foreign = loops.keys() - set(ids.values())
+        own = {element: loop for element, loop in loops.items() if element not in self._foreign}
+        self._names = LoopNames(ids, own)
 
     @property
     def names(self) -> dict[str, int]:
