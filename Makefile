@@ -17,7 +17,7 @@ demo: setup
 	@$(BIN)/python examples/demo.py
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check

@@ -146,7 +146,7 @@ def test_interrupted_by_the_keyboard(tmp_path):
     os.kill(seeding._process.pid, signal.SIGINT)
     answer = seeding.wait(30)
     if answer.code == 0:
-        pytest.fail("it was done before it could be interrupted")
+        pytest.fail(f"it was done before it could be interrupted: {answer.err}")
     assert answer.code == 130
     assert answer.err == "loopbook: stopped; what was done is kept\n"
     check(tmp_path / "own.db", seeding.shown, {})

@@ -133,3 +133,15 @@ def test_a_folder_that_cannot_be_written(monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
     with pytest.raises(CompilerError, match="TMPDIR"):
         activate()
+
+
+def test_precompiled_headers_change_nothing(monkeypatch, tmp_path):
+    """Not the code; and where they are damaged, everything compiles without them."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    text = frontend.trace(doubled, [random(9, 9), random(9, 9)])
+    made = build_baseline(text, "sequential", tmp_path / "first").library.read_bytes()
+    (headers,) = tmp_path.glob("loopbook-cxx-*/*.pch")
+    headers.write_bytes(headers.read_bytes()[:1000])
+    assert build_baseline(text, "sequential", tmp_path / "second").library.read_bytes() == made
+    headers.unlink()  # as if it were being made, by a process that still has the folder
+    assert build_baseline(text, "sequential", tmp_path / "third").library.read_bytes() == made

@@ -188,7 +188,7 @@ def test_known_code_is_not_compiled_again(text, tuned, tmp_path):
     recipe = {0: steps("interchange L1 L2\nvectorize L1")}
     codes = tmp_path / "codes"
     codes.mkdir()
-    compiler.activate(quick=True)
+    compiler.activate()
     builts = []
     for name in ("first", "second"):
         made = run_limited(build_once, text, "sequential", recipe, tmp_path / name, True, codes)

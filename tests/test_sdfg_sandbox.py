@@ -160,3 +160,25 @@ def test_no_descriptors_or_zombies_are_left():
         run_limited(os.abort)
     assert len(os.listdir("/proc/self/fd")) == before
     assert children() <= others
+
+
+FORKS_UNDER_FIRE = """\
+import os, signal
+from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg.worker import Worker
+
+parent = os.getpid()
+os.register_at_fork(before=lambda: os.kill(parent, signal.SIGINT))
+for start in (lambda: run_limited(int), lambda: Worker(int).send(seconds=9.0)):
+    try:
+        start()
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+
+
+def test_an_interrupt_while_forking_is_not_lost():
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS_UNDER_FIRE], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("stopped\nstopped\n", "")

@@ -117,7 +117,7 @@ def build_once(
         codes: a folder with an empty file for each code that is known: such code is not compiled
             again, and its `library` is a path that does not exist.
     """
-    compiler.activate(quick=True)
+    compiler.activate()
     return _tuned(text, target, recipes, folder, True, lenient, codes)
 
 

@@ -87,21 +87,19 @@ def _probe(path: str) -> Compiler | None:
     return Compiler(Path(path), text.partition("\n")[0].strip())
 
 
-def activate(*, quick: bool = False) -> Compiler:
+def activate() -> Compiler:
     """Make docc's compiler name lead to a usable compiler, for this process and its children.
 
-    Cheap to call again: the folder is made once for each compiler and instruction set.
-
-    Args:
-        quick: keep the standard headers that generated code includes precompiled, beside the
-            wrapper. The code comes out the same, in half the time.
+    Cheap to call again: the folder is made once for each compiler and instruction set. The standard
+    headers that generated code includes are kept there precompiled: the code comes out the same, in
+    half the time.
 
     Raises:
         CompilerError: if there is no usable compiler or the folder cannot be made.
     """
     compiler = find_compiler()
     traces.make(compiler.path)
-    folder = _wrapper_folder(compiler, os.environ.get("LOOPBOOK_MARCH", "native"), quick)
+    folder = _wrapper_folder(compiler, os.environ.get("LOOPBOOK_MARCH", "native"))
     paths = os.environ.get("PATH", os.defpath).split(os.pathsep)
     if paths[0] != str(folder):
         kept = [p for p in paths if not _is_wrapper_folder(p)]
@@ -111,12 +109,12 @@ def activate(*, quick: bool = False) -> Compiler:
 
 def command(march: str) -> Path:
     """A compiler for another instruction set than ``LOOPBOOK_MARCH`` names, that takes docc's
-    words; `quick`, see `activate`.
+    words.
 
     Raises:
         CompilerError: as `activate`.
     """
-    return _wrapper_folder(find_compiler(), march, True) / DOCC_NAME
+    return _wrapper_folder(find_compiler(), march) / DOCC_NAME
 
 
 _FOLDER_MARK = "loopbook-cxx-"
@@ -132,10 +130,10 @@ def _search_path() -> str:
     return os.pathsep.join(p for p in paths if not _is_wrapper_folder(p))
 
 
-def _wrapper_folder(compiler: Compiler, march: str, quick: bool) -> Path:
+def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._+-]+", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
-    script = _script(compiler, march, quick)
+    script = _script(compiler, march)
     tag = hashlib.sha256(script.encode()).hexdigest()[:12]
     folder = Path(tempfile.gettempdir()) / f"{_FOLDER_MARK}{os.getuid()}-{tag}"
     target = folder / DOCC_NAME
@@ -155,7 +153,7 @@ def _wrapper_folder(compiler: Compiler, march: str, quick: bool) -> Path:
     return folder
 
 
-def _script(compiler: Compiler, march: str, quick: bool) -> str:
+def _script(compiler: Compiler, march: str) -> str:
     command = shlex.quote(str(compiler.path))
     script = f"#!/bin/sh\n# {compiler.version}\n"
     if march != "native":
@@ -169,8 +167,7 @@ def _script(compiler: Compiler, march: str, quick: bool) -> str:
             '  set -- "$@" "$word"\n'
             "done\n"
         )
-    if quick:
-        script += _QUICK.replace("CLANG FLAGS", f"{command} {FLAGS}")
+    script += _PRECOMPILE.replace("CLANG FLAGS", f"{command} {FLAGS}")
     return script + f'exec {command} {FLAGS} "$@"\n'
 
 
@@ -179,7 +176,7 @@ FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command
 tile has more. It then takes every store through a pointer for a change of the tile, and keeps the
 tile in memory. Where it only links, it would warn of what it has no use for."""
 
-_QUICK = """\
+_PRECOMPILE = """\
 source= flags= before=
 for word do
   case "$word" in

@@ -87,7 +87,7 @@ def _run(
     receive, send = os.pipe()
     parent = os.getpid()
     with tempfile.TemporaryFile() as stderr:
-        pid = os.fork()
+        pid = fork()
         if pid == 0:
             os.close(receive)
             _child(function, args, send, stderr.fileno(), memory, parent, _scattered(number))
@@ -110,6 +110,16 @@ def _run(
         if not in_time:
             raise DeadlineError(f"{what} did not end within {seconds:g} s")
         raise death(status, stderr, what)
+
+
+def fork() -> int:
+    """`os.fork`, with Ctrl-C kept waiting: Python drops an interrupt that comes while it runs what
+    modules have registered for forks."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return os.fork()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _scattered(number: int) -> list[bytes]:

@@ -162,14 +162,14 @@ class Worker(Generic[Result]):
         lifeline, self._lifeline = os.pipe()
         parent = os.getpid()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
-        self.pid = os.fork()
+        self.pid = sandbox.fork()
         if self.pid == 0:
             for descriptor in (self._orders, self._answers, self._lifeline):
                 os.close(descriptor)
             self._serve(orders, answers, parent)
         with contextlib.suppress(OSError):  # so that it can be paused from the first moment on
             os.setpgid(self.pid, self.pid)
-        self._warden = os.fork()
+        self._warden = sandbox.fork()
         if self._warden == 0:
             os.close(self._lifeline)
             _watch(lifeline, self.pid)
