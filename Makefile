@@ -8,6 +8,9 @@ PYTHON ?=
 export VENV PYTHON
 BIN = $(VENV)/bin
 
+# Tests start hundreds of Python processes, which are not to compile the package again each.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test lint format clean
 
 setup:
