@@ -1,11 +1,13 @@
 """The unmodified docc client against a loopbook server, next to `@loopbook.native`.
 
     python benchmarks/remote.py [KERNEL…] [--preset LARGE] [--target sequential] [--rounds 5]
+    python benchmarks/remote.py --demo [--rounds 5]
 
 Starts ``loopbook serve`` with the starter book. For each PolyBench kernel and the three examples,
 docc compiles the program with ``remote_tuning=True`` through that server, and `@loopbook.native`
 compiles it with the same book; both and docc's own compile run in turn. Compared are the fastest
-runs; the numbers must be docc's. Each kernel has a process of its own: docc may end it.
+runs; the numbers must be docc's. Each kernel has a process of its own: docc may end it. ``--demo``
+asks a demo server in place of that one, for the examples, which its canned answers are for.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.serving import serve
+from benchmarks.serving import demo_serve, serve
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ("contraction", "transposed_chain", "stencil")
@@ -81,6 +83,7 @@ def main() -> int:
     parser.add_argument("--preset", default="LARGE")
     parser.add_argument("--target", default="sequential")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--demo", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -89,10 +92,11 @@ def main() -> int:
         return 0
     from loopbook.workloads import polybench
 
+    everything = EXAMPLES if options.demo else (*EXAMPLES, *polybench.names())
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "book.db")
-        server, url, token = serve(store)
+        server, url, token = (*demo_serve(), "any") if options.demo else serve(store)
         surroundings = {
             **os.environ,
             "RPC_SERVER": f"{url}/docc",
@@ -100,7 +104,7 @@ def main() -> int:
             "LOOPBOOK_BOOK": store,
         }
         try:
-            for name in options.programs or [*EXAMPLES, *polybench.names()]:
+            for name in options.programs or everything:
                 words = [sys.executable, __file__, "--one", name, "--preset", options.preset]
                 words += ["--target", options.target, "--rounds", str(options.rounds)]
                 row = _run(words, name, surroundings)

@@ -1,4 +1,4 @@
-"""A ``loopbook serve`` in a process of its own, for benchmarks to ask."""
+"""Servers in processes of their own, for benchmarks to ask."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+
+LOOPBOOK = [sys.executable, "-m", "loopbook"]
 
 
 def serve(
@@ -24,18 +26,27 @@ def serve(
     Returns:
         The process, its address, and a token for look-ups.
     """
-    command = [sys.executable, "-m", "loopbook"]
-    made = [*command, "token", "create", "bench", "--quiet", "--store", store]
+    made = [*LOOPBOOK, "token", "create", "bench", "--quiet", "--store", store]
     token = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
+    words = [*prefix, *LOOPBOOK, "serve", "--port", "0", "--store", store, *options]
+    return *_started(words, env or {}), token
+
+
+def demo_serve() -> tuple[subprocess.Popen[str], str]:
+    """Start a demo server with the answers that come with us: the process and its address."""
+    return _started([*LOOPBOOK, "demo-server", "--port", "0"], {})
+
+
+def _started(words: Sequence[str], env: Mapping[str, str]) -> tuple[subprocess.Popen[str], str]:
     process = subprocess.Popen(
-        [*prefix, *command, "serve", "--port", "0", "--store", store, *options],
+        words,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, **(env or {})},
+        env={**os.environ, **env},
     )
     assert process.stdout is not None
     for line in process.stdout:
         if "serving" in line:
-            return process, line.split()[-1], token
+            return process, line.split()[-1]
     raise SystemExit("the server did not start")
