@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import statistics
@@ -192,6 +193,8 @@ async def load(
     asking = [
         httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60) for _ in range(clients)
     ]
+    gc.collect()
+    gc.freeze()  # pauses of ours would be taken for the server's
     done = Load(seconds, [], 0)
     begun = time.perf_counter()
     count = 0

@@ -17,6 +17,7 @@ from loopbook.server.access import service_of
 from loopbook.server.failures import cause_of, headers_of, status_of
 from loopbook.server.guard import Guard
 from loopbook.server.metrics import Metrics
+from loopbook.server.pauses import spare_pauses
 from loopbook.server.service import Service
 from loopbook.server.settings import Settings
 
@@ -32,6 +33,7 @@ def create_app(settings: Settings) -> FastAPI:
         service = Service(settings)
         app.state.service = service
         await service.start()
+        spare_pauses()
         try:
             yield
         finally:

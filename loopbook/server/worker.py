@@ -16,6 +16,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from loopbook.errors import DeadlineError, KernelError
+from loopbook.server.pauses import spare_pauses
 from loopbook.server.settings import Settings
 
 _CONTEXT = get_context("forkserver")
@@ -119,6 +120,7 @@ def _serve(pipe: Connection, settings: Settings) -> None:
         except LoopbookError as error:
             pipe.send_bytes(str(error).encode())
             return
+        spare_pauses()
         pipe.send_bytes(_READY)
         while True:
             try:
