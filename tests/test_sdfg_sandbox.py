@@ -167,6 +167,7 @@ import os, signal
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.worker import Worker
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of shells ignore it
 parent = os.getpid()
 os.register_at_fork(before=lambda: os.kill(parent, signal.SIGINT))
 for start in (lambda: run_limited(int), lambda: Worker(int).send(seconds=9.0)):
