@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import json
 import os
 import statistics
@@ -39,6 +38,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.serving import serve
+from loopbook.server.pauses import spare_pauses
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 NEW_EVERY = 100
@@ -193,8 +193,7 @@ async def load(
     asking = [
         httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60) for _ in range(clients)
     ]
-    gc.collect()
-    gc.freeze()  # pauses of ours would be taken for the server's
+    spare_pauses()  # pauses of ours would be taken for the server's
     done = Load(seconds, [], 0)
     begun = time.perf_counter()
     count = 0

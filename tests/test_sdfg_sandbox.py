@@ -175,6 +175,10 @@ for start in (lambda: run_limited(int), lambda: Worker(int).send(seconds=9.0)):
         start()
     except KeyboardInterrupt:
         print("stopped")
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("no child is left")
 """
 
 
@@ -182,4 +186,4 @@ def test_an_interrupt_while_forking_is_not_lost():
     done = subprocess.run(
         [sys.executable, "-c", FORKS_UNDER_FIRE], capture_output=True, text=True, timeout=60
     )
-    assert (done.stdout, done.stderr) == ("stopped\nstopped\n", "")
+    assert (done.stdout, done.stderr) == ("stopped\nstopped\nno child is left\n", "")

@@ -114,12 +114,20 @@ def _run(
 
 def fork() -> int:
     """`os.fork`, with Ctrl-C kept waiting: Python drops an interrupt that comes while it runs what
-    modules have registered for forks."""
+    modules have registered for forks. It comes afterwards, and no child is left over."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    pid = -1
     try:
-        return os.fork()
+        pid = os.fork()
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        except KeyboardInterrupt:
+            if pid > 0:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            raise
+    return pid
 
 
 def _scattered(number: int) -> list[bytes]:
