@@ -17,7 +17,6 @@ the last one), ``table.md`` and ``figure.png``.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -30,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from benchmarks import lines  # noqa: E402
 from benchmarks.systems.contest import Failed, Setting, contest, first_run  # noqa: E402
 from benchmarks.systems.registry import BASELINE, PEERS, SYSTEMS  # noqa: E402
 from benchmarks.systems.table import Result, fastest, markdown, speedup  # noqa: E402
@@ -105,16 +105,6 @@ def compare(kernel: str, threads: int, preset: str, options: argparse.Namespace)
     }
 
 
-def read(file: Path) -> list[Result]:
-    """The results so far. A last line that a kill cut off is removed from the file."""
-    if not file.exists():
-        return []
-    with file.open("r+b") as stream:
-        whole, newline, _ = stream.read().rpartition(b"\n")
-        stream.truncate(len(whole) + len(newline))
-    return [json.loads(line) for line in whole.splitlines()]
-
-
 def finished(results: Iterable[Result], options: argparse.Namespace) -> dict[Any, Result]:
     """By kernel and threads, the last result that answers what is asked now."""
     return {
@@ -155,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(f"{file} exists: go on with --resume, or name another folder")
         return 2
     options.out.mkdir(parents=True, exist_ok=True)
-    done = finished(read(file), options)
+    done = finished(lines.read(file), options)
     kernels = options.only or polybench.names()
     waiting = [(k, t) for k in kernels for t in options.threads if (k, t) not in done]
     begun, presets = time.monotonic(), {k: r["preset"] for (k, _), r in done.items()}
@@ -167,8 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Failed as failed:
             _say(f"{kernel}: docc itself failed: {failed.reason}")
             continue
-        with file.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(result) + "\n")
+        lines.append(file, result)
         done[kernel, threads] = result
         _progress(result, place + 1, len(waiting), time.monotonic() - begun)
     order = [(kernel, threads) for kernel in kernels for threads in options.threads]

@@ -1,96 +1,186 @@
-"""How many different nests the synthetic programs have, and whether docc gets them right.
+"""How many different nests the synthetic programs have, and whether docc gets each of them right.
 
-    python benchmarks/synthetic.py [--count 2400] [--seed 0] [--check 4] [--target openmp]… [--json]
+    python benchmarks/synthetic.py --out FOLDER [--count 2400] [--seed 0] [--jobs 2]
+        [--target openmp]… [--family NAME]… [--resume]
 
-Draws programs, each with a nest that no earlier one has, and counts fingerprints family by family.
-Of every family, `--check` programs spread over those drawn are compiled by docc and compared with
-their reference, on their own data and on shuffled data (see `loopbook.workloads.state`). Exit code
-1 if one of them is wrong.
+Draws programs, each with a nest that no earlier one has. docc compiles every one of them for every
+target, and its numbers are compared with the program's reference, on its own data and on shuffled
+data (see `loopbook.workloads.state`).
+
+FOLDER gets ``results.jsonl`` (a line as soon as a program is checked) and ``table.md``.
+``--resume`` draws the same programs again, which is the shorter part, and checks those that are not
+there yet. Exit code 1 if docc gets one wrong.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import multiprocessing
+import platform
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
-from loopbook.workloads import synthetic
-from loopbook.workloads.state import TARGETS, check
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from benchmarks import lines  # noqa: E402
+from loopbook.client.hardware import local_profile  # noqa: E402
+from loopbook.errors import LoopbookError  # noqa: E402
+from loopbook.sdfg.compiler import find_compiler  # noqa: E402
+from loopbook.workloads import synthetic  # noqa: E402
+from loopbook.workloads.state import TARGETS, check  # noqa: E402
+
+Result = dict[str, Any]
+"""A program: name, the fingerprints of its nests, and by target what is wrong, if anything is."""
+
+REPORT = 50
+"""Programs between two lines of progress."""
 
 
-def drawn(count: int, seed: int, families: Sequence[str]) -> dict[str, dict[str, frozenset[str]]]:
-    """Family to its programs to their fingerprints."""
-    found: dict[str, dict[str, frozenset[str]]] = {family: {} for family in families}
-    for workload, fingerprints in synthetic.draw(count, seed, families):
-        found[workload.name.partition(".")[0]][workload.name] = fingerprints
-    return found
+def checked(name: str, fingerprints: Sequence[str], targets: Sequence[str]) -> Result:
+    """One program, compiled and run for all targets."""
+    workload = synthetic.load(name)
+    states = {target: check(workload, target, synthetic.PRESETS[0]) for target in targets}
+    return {
+        "name": name,
+        "nests": list(fingerprints),
+        "targets": list(targets),
+        "wrong": {target: state.reason for target, state in states.items() if not state.ok},
+    }
 
 
-def spread(names: Sequence[str], count: int) -> list[str]:
-    """Up to `count` of the names at equal distances."""
-    count = min(count, len(names))
-    return [names[number * len(names) // count] for number in range(count)]
+def results(
+    programs: Iterable[synthetic.Drawn],
+    targets: Sequence[str],
+    done: dict[str, Result],
+    pool: Executor,
+    ahead: int,
+) -> Iterator[Result]:
+    """All programs in their order, checked by `pool`, where `done` does not have them.
+
+    Args:
+        ahead: programs that are drawn before the first of them has to be ready.
+    """
+    waiting: deque[Future[Result]] = deque()
+    for program in programs:
+        name, nests = program.workload.name, sorted(program.fingerprints)
+        known = done.get(name)
+        if known and known["nests"] == nests and set(targets) <= set(known["targets"]):
+            continue
+        waiting.append(pool.submit(checked, name, nests, targets))
+        while len(waiting) > ahead or (waiting and waiting[0].done()):
+            yield waiting.popleft().result()
+    for future in waiting:
+        yield future.result()
 
 
-def faults(names: Sequence[str], targets: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The programs that do not compile or come out wrong."""
-    for name in names:
-        for target in targets:
-            state = check(synthetic.load(name), target, synthetic.PRESETS[0])
-            if not state.ok:
-                yield {"name": name, "target": target, "reason": state.reason}
+def family(result: Result) -> str:
+    """The family of a program."""
+    return result["name"].partition(".")[0]
 
 
-def main() -> int:
+def table(found: Sequence[Result], about: str) -> str:
+    """What was found, family by family, as Markdown."""
+    everything: set[str] = set()
+    rows = []
+    for own in dict.fromkeys(map(family, found)):
+        programs = [result for result in found if family(result) == own]
+        nests = set().union(*(result["nests"] for result in programs))
+        wrong = sum(bool(result["wrong"]) for result in programs)
+        rows.append((own, len(programs), len(nests), len(nests - everything), wrong))
+        everything |= nests
+    wrong = [result for result in found if result["wrong"]]
+    rows.append(("all", len(found), len(everything), len(everything), len(wrong)))
+    faults = [
+        f"- `{result['name']}`, {target}: {reason}"
+        for result in wrong
+        for target, reason in result["wrong"].items()
+    ]
+    return "\n".join(
+        [
+            "# Synthetic nests",
+            "",
+            about,
+            "",
+            "| family | programs, all compiled and run | different nests | in no family above | "
+            "programs that docc gets wrong |",
+            "| --- | --- | --- | --- | --- |",
+            *("| " + " | ".join(map(str, row)) + " |" for row in rows),
+            *(["", *faults] if faults else []),
+            "",
+        ]
+    )
+
+
+def about(given: argparse.Namespace) -> str:
+    """What was run, on what."""
+    return (
+        f"Seed {given.seed}, size {synthetic.PRESETS[0]}, docc's own code for "
+        f"{' and '.join(given.target)} against each program's reference. "
+        f"{local_profile(measured=False).cpu}; {find_compiler().version}; "
+        f"Python {platform.python_version()}; {time.strftime('%Y-%m-%d')}."
+    )
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--count", type=int, default=2400, help="programs to draw")
     parser.add_argument("--seed", type=int, default=0, help="of all random choices")
-    parser.add_argument("--check", type=int, default=4, help="programs to run of each family")
+    parser.add_argument("--jobs", type=int, default=2, help="programs checked side by side")
     parser.add_argument(
         "--target", action="append", choices=TARGETS, help="default: both with a schedule"
     )
     parser.add_argument("--family", action="append", choices=tuple(synthetic.FAMILIES))
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    targets = given.target or ["sequential", "openmp"]
+    parser.add_argument("--resume", action="store_true", help="go on with the results in FOLDER")
+    given = parser.parse_args(arguments)
+    given.target = given.target or ["sequential", "openmp"]
+    given.family = given.family or tuple(synthetic.FAMILIES)
+    return given
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = parsed(arguments)
+    file = given.out / "results.jsonl"
+    if file.exists() and not given.resume:
+        _say(f"{file} exists: go on with --resume, or name another folder")
+        return 2
+    given.out.mkdir(parents=True, exist_ok=True)
+    done = {result["name"]: result for result in lines.read(file)}
+    drawn: list[str] = []
+
+    def programs() -> Iterator[synthetic.Drawn]:
+        for program in synthetic.draw(given.count, given.seed, given.family):
+            drawn.append(program.workload.name)
+            yield program
 
     begun = time.monotonic()
-    found = drawn(given.count, given.seed, given.family or tuple(synthetic.FAMILIES))
-    seconds = time.monotonic() - begun
-    everything: set[str] = set()
-    wrong = False
-    for family, programs in found.items():
-        own: set[str] = set().union(*programs.values())
-        fresh = own - everything
-        everything |= own
-        sample = spread(list(programs), given.check)
-        bad = list(faults(sample, targets))
-        wrong |= bool(bad)
-        row: dict[str, Any] = {
-            "family": family,
-            "programs": len(programs),
-            "nests": len(own),
-            "new": len(fresh),
-            "checked": len(sample),
-            "wrong": bad,
-        }
-        if given.json:
-            print(json.dumps(row), flush=True)
-            continue
-        print(
-            f"{family:<12} {len(programs):>5} programs {len(own):>5} nests {len(fresh):>5} new "
-            f"{len(sample):>4} checked {len({fault['name'] for fault in bad}):>3} wrong",
-            flush=True,
-        )
-        for fault in bad:
-            print(f"  {fault['name']} {fault['target']}: {fault['reason']}", flush=True)
-    total = {"programs": sum(map(len, found.values())), "nests": len(everything)}
-    total["seconds"] = round(seconds)
-    print(json.dumps(total) if given.json else " ".join(f"{k} {v}" for k, v in total.items()))
-    return 1 if wrong else 0
+    with ProcessPoolExecutor(given.jobs, multiprocessing.get_context("spawn")) as pool:
+        for result in results(programs(), given.target, done, pool, 4 * given.jobs):
+            lines.append(file, result)
+            done[result["name"]] = result
+            for target, reason in result["wrong"].items():
+                _say(f"{result['name']} {target}: {reason}")
+            if len(done) % REPORT == 0:
+                _say(f"{len(done)}/{given.count}, {(time.monotonic() - begun) / 60:.1f} min")
+    found = [done[name] for name in drawn]
+    (given.out / "table.md").write_text(table(found, about(given)), encoding="utf-8")
+    return 1 if any(result["wrong"] for result in found) else 0
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        sys.exit(main())
+    except LoopbookError as error:
+        _say(str(error))
+        sys.exit(2)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from benchmarks import peers
+from benchmarks import lines, peers
 from benchmarks.systems import c_suite, table
 from benchmarks.systems.base import Unsupported
 from benchmarks.systems.contest import Setting, contest
@@ -218,7 +218,7 @@ def test_a_killed_run_goes_on(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "1/1 atax MINI 1t" in said
     assert "about 0 min left" in said
-    assert [entry["kernel"] for entry in peers.read(file)] == ["trisolv", "atax"]
+    assert [entry["kernel"] for entry in lines.read(file)] == ["trisolv", "atax"]
     assert file.read_text().startswith(first)
     text = (tmp_path / "table.md").read_text()
     for kernel in ("trisolv", "atax"):
