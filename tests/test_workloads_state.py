@@ -9,7 +9,7 @@ import pytest
 
 from loopbook.errors import CompilerError, WorkloadError
 from loopbook.sdfg.compiler import find_compiler
-from loopbook.workloads.state import State, agree, check, states
+from loopbook.workloads.state import State, agree, check, shuffled, states
 from loopbook.workloads.workload import load_workload
 
 
@@ -124,3 +124,15 @@ def test_agree_measures_relative_to_the_largest_magnitude():
     assert agree([np.array([np.nan, 1.0])], [np.array([np.nan, 1.0])]) == 0.0
     assert agree([np.array([np.nan, 1.0])], [np.array([0.0, 1.0])]) == float("inf")
     assert agree([np.array([100], np.int8)], [np.array([-100], np.int8)]) == 2.0
+
+
+def test_shuffling_leaves_the_rows_of_sparse_matrices_where_they_are() -> None:
+    rows = np.array([0, 2, 2, 4], np.int64)
+    others = [np.arange(100.0), np.array([3, 1, 2, 0], np.int32), np.arange(9.0).reshape(3, 3)]
+    got = shuffled([rows, *others, 7])
+    assert list(got[0]) == list(rows)
+    assert got[4] == 7
+    for before, after in zip(others, got[1:4], strict=True):
+        assert (after.dtype, after.shape) == (before.dtype, before.shape)
+        assert sorted(after.ravel()) == sorted(before.ravel())
+        assert list(after.ravel()) != list(before.ravel())
