@@ -127,12 +127,13 @@ class Bench:
         for preset in presets:
             arguments = subject.arguments(preset)
             traced = subject.text(arguments)
-            prepared, nests = program.prepare_nests(traced)
-            interface = (*prepared.arguments, *(nest.fingerprint for nest in nests))
+            text, nests = program.prepare_apart(traced)
+            arrays = program.parse(text).arguments
+            interface = (*arrays, *(nest.fingerprint for nest in nests))
             if self.sizes and interface != self._interface:
                 break  # docc has another program at that size
             if not self.text:
-                self.text, self.nests, self._interface = prepared.to_json(), nests, interface
+                self.text, self.nests, self._interface = text, nests, interface
                 self._plain = self.write({})
                 right = self._unoptimised(traced)
                 group = [right, self._plain]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from loopbook.errors import SdfgError, WorkloadError
+from loopbook.errors import RunError, SdfgError, WorkloadError
 from loopbook.workloads.synthetic import program
 from loopbook.workloads.synthetic.family import Family
 from loopbook.workloads.synthetic.registry import FAMILIES, source
@@ -114,10 +114,10 @@ def fingerprints(workload: Workload) -> list[str]:
     They are the same at all sizes.
     """
     from loopbook.sdfg.frontend import trace
-    from loopbook.sdfg.program import ordered, prepare_nests
+    from loopbook.sdfg.program import ordered, parse, prepare_apart
 
     try:
-        sdfg, nests = prepare_nests(trace(workload.kernel, workload.arguments(PRESETS[0])))
-    except SdfgError:
+        text, nests = prepare_apart(trace(workload.kernel, workload.arguments(PRESETS[0])))
+    except (SdfgError, RunError):
         return []
-    return [] if ordered(sdfg) else [nest.fingerprint for nest in nests]
+    return [] if ordered(parse(text)) else [nest.fingerprint for nest in nests]
