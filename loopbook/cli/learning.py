@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 QUICK_SECONDS = 480.0
 """`--quick` begins no kernel after this."""
+
+LINE_SECONDS = 60.0
+"""A line of progress in a log, if the stage stays the same."""
 
 
 def train(
@@ -100,11 +104,13 @@ def train(
 
 @contextmanager
 def stages(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
-    """A bar for the stage that training is in."""
+    """A bar for the stage that training is in; where there is no terminal, now and then a line."""
     with bars(hidden=hidden, elapsed=True) as shown:
         bar = shown.add_task("", total=None)
+        stage, due = "", 0.0
 
         def tell(state: Progress) -> None:
+            nonlocal stage, due
             loss = "" if state.loss is None else f" loss {state.loss:.3f}"
             shown.update(
                 bar,
@@ -112,6 +118,10 @@ def stages(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
                 total=state.total,
                 description=f"{state.stage}{loss}",
             )
+            now = time.monotonic()
+            if shown.disable and not hidden and (state.stage != stage or now >= due):
+                stage, due = state.stage, now + LINE_SECONDS
+                print(f"{stage} {state.done}/{state.total}{loss}", file=sys.stderr, flush=True)
 
         yield tell
 
