@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -30,12 +29,11 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from benchmarks import lines  # noqa: E402
+from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.systems.contest import Failed, Setting, contest, first_run  # noqa: E402
 from benchmarks.systems.registry import BASELINE, PEERS, SYSTEMS  # noqa: E402
 from benchmarks.systems.table import Result, fastest, markdown, speedup  # noqa: E402
-from loopbook.client.hardware import local_profile  # noqa: E402
 from loopbook.errors import LoopbookError  # noqa: E402
-from loopbook.sdfg.compiler import find_compiler  # noqa: E402
 from loopbook.workloads import polybench  # noqa: E402
 
 
@@ -116,15 +114,8 @@ def finished(results: Iterable[Result], options: argparse.Namespace) -> dict[Any
 
 def write(results: Sequence[Result], options: argparse.Namespace) -> None:
     """The table and the figure."""
-    machine = local_profile(measured=False)
     title = f"PolyBench 4.2.1, {options.preset}, double"
-    about = (
-        f"{machine.cpu}, {machine.isa}, caches {machine.l1d_bytes >> 10} KiB, "
-        f"{machine.l2_bytes >> 10} KiB and {machine.l3_bytes >> 20} MiB; "
-        f"{find_compiler().version}; Python {platform.python_version()}; "
-        f"{time.strftime('%Y-%m-%d')}."
-    )
-    (options.out / "table.md").write_text(markdown(results, title, about), encoding="utf-8")
+    (options.out / "table.md").write_text(markdown(results, title, provenance()), encoding="utf-8")
     try:
         from benchmarks.systems.figure import draw
 

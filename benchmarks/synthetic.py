@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import platform
 import sys
 import time
 from collections import deque
@@ -30,9 +29,8 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from benchmarks import lines  # noqa: E402
-from loopbook.client.hardware import local_profile  # noqa: E402
+from benchmarks.provenance import provenance  # noqa: E402
 from loopbook.errors import LoopbookError  # noqa: E402
-from loopbook.sdfg.compiler import find_compiler  # noqa: E402
 from loopbook.workloads import synthetic  # noqa: E402
 from loopbook.workloads.state import TARGETS, check  # noqa: E402
 
@@ -85,6 +83,11 @@ def family(result: Result) -> str:
     return result["name"].partition(".")[0]
 
 
+def bad(found: Sequence[Result]) -> int:
+    """How many programs docc gets wrong."""
+    return sum(bool(result["wrong"]) for result in found)
+
+
 def table(found: Sequence[Result], about: str) -> str:
     """What was found, family by family, as Markdown."""
     everything: set[str] = set()
@@ -92,14 +95,12 @@ def table(found: Sequence[Result], about: str) -> str:
     for own in dict.fromkeys(map(family, found)):
         programs = [result for result in found if family(result) == own]
         nests = set().union(*(result["nests"] for result in programs))
-        wrong = sum(bool(result["wrong"]) for result in programs)
-        rows.append((own, len(programs), len(nests), len(nests - everything), wrong))
+        rows.append((own, len(programs), len(nests), len(nests - everything), bad(programs)))
         everything |= nests
-    wrong = [result for result in found if result["wrong"]]
-    rows.append(("all", len(found), len(everything), len(everything), len(wrong)))
+    rows.append(("all", len(found), len(everything), len(everything), bad(found)))
     faults = [
         f"- `{result['name']}`, {target}: {reason}"
-        for result in wrong
+        for result in found
         for target, reason in result["wrong"].items()
     ]
     return "\n".join(
@@ -123,8 +124,7 @@ def about(given: argparse.Namespace) -> str:
     return (
         f"Seed {given.seed}, size {synthetic.PRESETS[0]}, docc's own code for "
         f"{' and '.join(given.target)} against each program's reference. "
-        f"{local_profile(measured=False).cpu}; {find_compiler().version}; "
-        f"Python {platform.python_version()}; {time.strftime('%Y-%m-%d')}."
+        f"{provenance()}"
     )
 
 
@@ -171,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 _say(f"{len(done)}/{given.count}, {(time.monotonic() - begun) / 60:.1f} min")
     found = [done[name] for name in drawn]
     (given.out / "table.md").write_text(table(found, about(given)), encoding="utf-8")
-    return 1 if any(result["wrong"] for result in found) else 0
+    return 1 if bad(found) else 0
 
 
 def _say(words: str) -> None:
