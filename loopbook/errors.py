@@ -9,6 +9,7 @@
     │   └── RecipeError      the recipe's text or JSON is malformed
     ├── IllegalStepError     a step does not fit this nest, or docc refuses it
     ├── CompilerError        no usable C++ compiler, or the generated code does not compile
+    ├── FolderError          a folder for what we build is not ours alone, or cannot be written
     ├── RunError             a child process failed
     │   ├── KernelError      the kernel raised or crashed
     │   ├── DeadlineError    it did not end in time
@@ -71,6 +72,10 @@ class DependenceError(IllegalStepError):
 
 class CompilerError(LoopbookError):
     """No usable C++ compiler, or the generated code does not compile."""
+
+
+class FolderError(LoopbookError):
+    """A folder for what we build is not ours alone, or cannot be written."""
 
 
 class RunError(LoopbookError):

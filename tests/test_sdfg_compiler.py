@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from sdfg_kit import doubled, random
 
-from loopbook.errors import CompilerError
-from loopbook.sdfg import frontend
+from loopbook.errors import CompilerError, FolderError
+from loopbook.sdfg import frontend, scratch
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.compiler import DOCC_NAME, FLAGS, OLDEST, activate, find_compiler
 
@@ -131,7 +131,8 @@ def test_what_is_no_instruction_set_is_refused(monkeypatch, march: str):
 
 def test_a_folder_that_cannot_be_written(monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
-    with pytest.raises(CompilerError, match="TMPDIR"):
+    monkeypatch.setattr(scratch, "_own", scratch.make)
+    with pytest.raises(FolderError, match="TMPDIR"):
         activate()
 
 
@@ -140,7 +141,7 @@ def test_precompiled_headers_change_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     text = frontend.trace(doubled, [random(9, 9), random(9, 9)])
     made = build_baseline(text, "sequential", tmp_path / "first").library.read_bytes()
-    (headers,) = tmp_path.glob("loopbook-cxx-*/*.pch")
+    (headers,) = tmp_path.glob("loopbook-kept-*/loopbook-cxx-*/*.pch")
     headers.write_bytes(headers.read_bytes()[:1000])
     assert build_baseline(text, "sequential", tmp_path / "second").library.read_bytes() == made
     headers.unlink()  # as if it were being made, by a process that still has the folder

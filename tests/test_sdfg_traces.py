@@ -34,13 +34,13 @@ def seconds_in_children(folder: str) -> float:
 
 def test_after_the_first_process_traces_are_cheap(tmp_path):
     seconds_in_children(str(tmp_path))  # makes the library
-    assert len([*tmp_path.glob("loopbook-traces-*.so")]) == 1
+    assert len([*tmp_path.glob("loopbook-kept-*/traces-*.so")]) == 1
     assert seconds_in_children(str(tmp_path)) == 0.0
 
 
 def test_a_library_that_is_no_library_is_left_alone(tmp_path):
     seconds_in_children(str(tmp_path))
-    (library,) = tmp_path.glob("loopbook-traces-*.so")
+    (library,) = tmp_path.glob("loopbook-kept-*/traces-*.so")
     library.write_text("no library")
     seconds_in_children(str(tmp_path))
     assert library.read_text() == "no library"

@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from loopbook import private
 from loopbook.client import optimize
 from loopbook.client.native import compile_text
 from loopbook.client.shelf import open_shelf
-from loopbook.sdfg import compiler, inplace
+from loopbook.errors import FolderError
+from loopbook.sdfg import compiler, inplace, scratch
 
 _texts = threading.local()
 
@@ -42,10 +44,25 @@ def build(
     options: Mapping[str, Any],
 ) -> str:
     """docc's last step: the library. With docc's instrumentation or argument capture on, it is made
-    from the SDFG as scheduled in place, which those are about."""
+    from the SDFG as scheduled in place, which those are about.
+
+    Args:
+        folder: docc's own choice unless the caller of its ``compile`` has one. docc does not ask
+            whose that is; see `_private`.
+    """
     text = _texts.text if getattr(_texts, "sdfg", None) is sdfg else None
     _texts.sdfg = _texts.text = None
+    ours = _private(folder)
     if text is None or instrumentation or capture:
         compiler.activate()
-        return inplace.build(sdfg, folder, target, instrumentation, capture, dict(options))
-    return str(compile_text(text, target, Path(folder))[1])
+        return inplace.build(sdfg, str(ours), target, instrumentation, capture, dict(options))
+    return str(compile_text(text, target, ours)[1])
+
+
+def _private(folder: str) -> Path:
+    """The folder, or another one where others may write in it or put their own in its place."""
+    path = Path(folder)
+    try:
+        return private.check(path) if path.exists() else private.folder(path)
+    except FolderError:
+        return scratch.make()

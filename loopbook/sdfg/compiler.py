@@ -18,13 +18,13 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from loopbook.errors import CompilerError
-from loopbook.sdfg import traces
+from loopbook import private
+from loopbook.errors import CompilerError, FolderError
+from loopbook.sdfg import scratch, traces
 
 DOCC_NAME = "clang++-21"
 """The command that docc 0.8 runs."""
@@ -95,7 +95,8 @@ def activate() -> Compiler:
     half the time.
 
     Raises:
-        CompilerError: if there is no usable compiler or the folder cannot be made.
+        CompilerError: if there is no usable compiler.
+        FolderError: if the folder cannot be made.
     """
     compiler = find_compiler()
     traces.make(compiler.path)
@@ -112,7 +113,7 @@ def command(march: str) -> Path:
     words.
 
     Raises:
-        CompilerError: as `activate`.
+        CompilerError, FolderError: as `activate`.
     """
     return _wrapper_folder(find_compiler(), march) / DOCC_NAME
 
@@ -135,27 +136,22 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
     tag = hashlib.sha256(script.encode()).hexdigest()[:12]
-    folder = Path(tempfile.gettempdir()) / f"{_FOLDER_MARK}{os.getuid()}-{tag}"
+    folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.stat().st_uid != os.getuid():
-            raise CompilerError(
-                f"{folder} belongs to somebody else; set TMPDIR to a private folder"
-            )
         if not target.exists() or target.read_text() != script:
             partial = folder / f".{DOCC_NAME}.{os.getpid()}"
             partial.write_text(script)
             partial.chmod(0o700)
             partial.replace(target)
     except OSError as error:
-        raise CompilerError(f"cannot write {target}: {error.strerror}; set TMPDIR") from None
+        raise FolderError(f"cannot write {target}: {error.strerror}; set TMPDIR") from None
     return folder
 
 
 def _script(compiler: Compiler, march: str) -> str:
     command = shlex.quote(str(compiler.path))
-    script = f"#!/bin/sh\n# {compiler.version}\n"
+    script = f"#!/bin/sh\n# {compiler.version}\numask 077\n"
     if march != "native":
         script += (
             "for word do\n"

@@ -157,7 +157,7 @@ def _child(
 
 def confine(stderr: int, memory: int, parent: int) -> None:
     """Make this process a child that harms nobody: no terminal, limited memory, a process group of
-    its own, and an end when its parent ends.
+    its own, files that only their owner reads, and an end when its parent ends.
 
     Args:
         stderr: descriptor that takes what it says.
@@ -173,7 +173,10 @@ def confine(stderr: int, memory: int, parent: int) -> None:
     os.dup2(null, 1)
     os.dup2(stderr, 2)
     sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the child
+    os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[1]
+    memory = memory if allowed == resource.RLIM_INFINITY else min(memory, allowed)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import subprocess
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 
@@ -89,7 +87,7 @@ class Timers:
 
 @lru_cache(maxsize=1)
 def timer_library() -> Path:
-    """The compiled hooks; built on first use and kept in the temporary folder.
+    """The compiled hooks; built on first use and kept for other processes.
 
     Raises:
         CompilerError: if they cannot be compiled.
@@ -97,17 +95,15 @@ def timer_library() -> Path:
     compiler = find_compiler()
     include = Path(next(iter(docc.__path__))) / "include"
     tag = hashlib.sha256(f"{SOURCE}{compiler.version}{include}".encode()).hexdigest()[:12]
-    library = Path(tempfile.gettempdir()) / f"loopbook-timers-{os.getuid()}-{tag}.so"
-    if library.exists() and library.stat().st_uid == os.getuid():
+    library = scratch.kept() / f"timers-{tag}.so"
+    if library.exists():
         return library
     with scratch.folder() as folder:
         source, fresh = folder / "timers.cpp", folder / "timers.so"
         source.write_text(SOURCE)
         command = [compiler.path, "-O2", "-fPIC", "-shared", "-I", include, source, "-o", fresh]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, umask=0o077)
         if done.returncode:
             raise CompilerError(f"cannot compile the timers: {done.stderr.strip()[:200]}")
-        partial = library.with_suffix(f".{os.getpid()}")
-        partial.write_bytes(fresh.read_bytes())
-        partial.replace(library)
+        fresh.replace(library)
     return library

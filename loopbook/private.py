@@ -1,0 +1,155 @@
+"""Folders that nobody else can reach into, for what we build, load and keep.
+
+A library is loaded with all our rights, so the folder that it lies in must be ours, and so must be
+every folder above it: whoever may rename one of them may put his own in its place. A folder is
+trusted if each one on its way from the root belongs to us or to root and is not writable for
+others; root's sticky folders, as ``/tmp``, are the exception, since nobody can rename there what is
+not his.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from loopbook.errors import FolderError
+
+ROOT = 0
+
+MODE = 0o700
+
+_LINKS = 40
+"""Symbolic links followed on one way, as many as Linux follows."""
+
+
+def folder(path: Path) -> Path:
+    """Make `path`, with what is missing above it, unless it is there; nobody else can reach into
+    it from then on.
+
+    Returns:
+        The folder's path without symbolic links.
+
+    Raises:
+        FolderError: it or one above it is not to be trusted, or it cannot be made.
+    """
+    return _walk(path, make=True)
+
+
+def check(path: Path) -> Path:
+    """`folder` for one that is there: it is neither made nor changed, and others may read in it.
+
+    Raises:
+        FolderError: it is not there, or it or one above it is not to be trusted.
+    """
+    return _walk(path, make=False)
+
+
+def temporary(prefix: str) -> Path:
+    """A new folder in the temporary folder.
+
+    Raises:
+        FolderError: the temporary folder is not to be trusted, or cannot be written.
+    """
+    try:
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=_resolved(above(), make=False)))
+    except FolderError as error:
+        raise FolderError(f"{error}; set TMPDIR to a folder of your own") from None
+    except OSError as error:
+        raise FolderError(f"cannot make a temporary folder: {error.strerror}; set TMPDIR") from None
+
+
+def above() -> Path:
+    """The temporary folder, as ``TMPDIR`` or the system has it; not looked at.
+
+    Raises:
+        FolderError: there is none.
+    """
+    try:
+        return Path(tempfile.gettempdir())
+    except OSError:
+        raise FolderError("there is no temporary folder that can be written; set TMPDIR") from None
+
+
+def _walk(path: Path, *, make: bool) -> Path:
+    found = _resolved(path, make=make)
+    status = os.lstat(found)
+    if status.st_uid != os.geteuid():
+        raise FolderError(f"{found} belongs to somebody else")
+    if status.st_mode & 0o022:  # a sticky one too
+        raise FolderError(f"{found} can be written by others")
+    if make and status.st_mode & 0o077:
+        os.chmod(found, MODE)
+    return found
+
+
+def _resolved(path: Path, *, make: bool) -> Path:
+    """The way to `path`, checked from the root on. No other user can change what has been checked,
+    so what comes next is still what it was when it is looked at.
+
+    Raises:
+        FolderError: see `folder`.
+    """
+    waiting = [*reversed(Path(os.path.abspath(path)).parts[1:])]
+    at, links = Path("/"), 0
+    _check_folder(at, os.lstat(at))
+    while waiting:
+        part = waiting.pop()
+        if part in ("", "."):
+            continue
+        below = at.parent if part == ".." else at / part
+        status = _status(below, make=make)
+        if stat.S_ISLNK(status.st_mode):
+            links += 1
+            if links > _LINKS:
+                raise FolderError(f"{path} leads through too many symbolic links")
+            if status.st_uid not in _trusted_users():
+                raise FolderError(f"{below} is a symbolic link of somebody else's")
+            target = os.readlink(below)
+            waiting += reversed(target.split("/"))
+            at = Path("/") if target.startswith("/") else at
+            continue
+        _check_folder(below, status)
+        at = below
+    return at
+
+
+def _status(path: Path, *, make: bool) -> os.stat_result:
+    try:
+        if make and not os.path.lexists(path):
+            with contextlib.suppress(FileExistsError):  # somebody was quicker: it is looked at
+                os.mkdir(path, MODE)
+        return os.lstat(path)
+    except OSError as error:
+        raise FolderError(f"{path} cannot be used: {error.strerror}") from None
+
+
+def _check_folder(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISDIR(status.st_mode):
+        raise FolderError(f"{path} is no folder")
+    if status.st_uid not in _trusted_users():
+        raise FolderError(f"{path} belongs to somebody else")
+    if status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
+        raise FolderError(f"{path} can be written by others")
+
+
+def _trusted_users() -> frozenset[int]:
+    return _root_users() | {os.geteuid()}
+
+
+@lru_cache(maxsize=1)
+def _root_users() -> frozenset[int]:
+    """Who root is. In a user namespace that does not know him, his folders are "nobody's"."""
+    try:
+        rows = [
+            [int(word) for word in line.split()]
+            for line in Path("/proc/self/uid_map").read_text().splitlines()
+        ]
+        nobody = int(Path("/proc/sys/kernel/overflowuid").read_text())
+    except OSError:
+        return frozenset({ROOT})
+    known = any(inside <= ROOT < inside + count for inside, _, count in rows)
+    return frozenset({ROOT} if known else {ROOT, nobody})
