@@ -1,0 +1,94 @@
+"""Hostile SDFGs: real ones with fragments of shell, C++ and paths in their strings."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from loopbook.recipes.book import Book
+
+MARK = "zq7hostile"
+"""Stands in every fragment, and in nothing else."""
+
+FRAGMENTS = (
+    f"nest$(touch {MARK})",
+    f"`touch {MARK}`",
+    f"x; touch {MARK} #",
+    f"x' && touch {MARK} '",
+    f'"; system("touch {MARK}"); //',
+    f'[]{{ system("touch {MARK}"); return 1.0; }}()',
+    f'q=(system("touch {MARK}"),0.0),zz',
+    f"0.0 + {MARK}()",
+    f"{MARK}()",
+    f"{MARK}",
+    f"max(1, {MARK}(2))",
+    f"i\n#include <{MARK}>\n",
+    f"i }} void {MARK}() {{",
+    f"a<{MARK}>::b",
+    f"${{{MARK}}}",
+    f"/tmp/{MARK}/../../etc/passwd",
+    f"../../../{MARK}.so",
+    f"-fplugin={MARK}.so",
+    f"@{MARK}",
+    f"*/ {MARK} /*",
+    f"{MARK}\x00{MARK}",
+    f"{MARK}\u202e\u00e9\\",
+)
+
+
+@cache
+def nests() -> tuple[str, ...]:
+    """Nests of the starter book, as JSON texts: one of each twentieth record."""
+    path = Path(__file__).parent.parent / "loopbook" / "data" / "starter.book"
+    with Book.open(path, readonly=True) as book:
+        return tuple(record.nest_json for record in book.records())[::20]
+
+
+def strings(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every string below a JSON value: what holds it, and its key or index there. A name of a
+    member counts too, by the key None."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in items:
+        if isinstance(inner, str):
+            yield value, key
+        elif isinstance(inner, dict | list):
+            yield from strings(inner)
+    if isinstance(value, dict):
+        yield value, None
+
+
+def poisoned(text: str, numbers: random.Random, fragments: int = 1) -> dict[str, Any]:
+    """A copy of an SDFG with fragments in some of its strings, or as names of members.
+
+    In half of the cases a fragment takes the place of a name everywhere, as somebody would do who
+    wants it to be declared.
+    """
+    document = json.loads(text)
+    places = list(strings(document))
+    for _ in range(fragments):
+        fragment = numbers.choice(FRAGMENTS)
+        owner, key = numbers.choice(places)
+        if key is None:
+            owner[fragment] = copy.deepcopy(numbers.choice(list(owner.values()) or [""]))
+        elif numbers.random() < 0.5:
+            document = _replaced(document, owner[key], fragment)
+            places = list(strings(document))
+        elif numbers.random() < 0.3:
+            owner[key] += fragment
+        else:
+            owner[key] = fragment
+    return document
+
+
+def _replaced(value: Any, old: str, new: str) -> Any:
+    """A copy in which a string is another one, wherever it stands, as a name of a member too."""
+    if isinstance(value, str):
+        return new if value == old else value
+    if isinstance(value, dict):
+        return {new if k == old else k: _replaced(v, old, new) for k, v in value.items()}
+    return [_replaced(v, old, new) for v in value] if isinstance(value, list) else value
