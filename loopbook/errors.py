@@ -10,6 +10,7 @@
     ├── IllegalStepError     a step does not fit this nest, or docc refuses it
     ├── CompilerError        no usable C++ compiler, or the generated code does not compile
     ├── FolderError          a folder for what we build is not ours alone, or cannot be written
+    ├── JailError            strangers' code would need a jail, and there can be none here
     ├── RunError             a child process failed
     │   ├── KernelError      the kernel raised or crashed
     │   ├── DeadlineError    it did not end in time
@@ -76,6 +77,10 @@ class CompilerError(LoopbookError):
 
 class FolderError(LoopbookError):
     """A folder for what we build is not ours alone, or cannot be written."""
+
+
+class JailError(LoopbookError):
+    """Strangers' code would need a jail, and there can be none here."""
 
 
 class RunError(LoopbookError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,15 +18,18 @@ from client_kit import (
     stencil,
 )
 
+from loopbook.errors import InputError
 from loopbook.recipes import Book, HardwareProfile, Measurement, Record
+from loopbook.sdfg import jail
 from loopbook.sdfg.arguments import size_names
 from loopbook.sdfg.trips import trip_counts
 from loopbook.server.quarantine import Quarantine
 from loopbook.server.tables import open_tables
-from loopbook.tuner.requalify import Verdict, requalify, sizes_for
+from loopbook.tuner.requalify import STATUSES, Verdict, requalify, sizes_for, verdict_of
 
 HERE = HardwareProfile(isa="avx2", vector_bits=256)
 ELSEWHERE = HardwareProfile(isa="sse2", vector_bits=128)
+GOOD = {"status": "ok", "speedup": 2, "sizes": {"_s0": 9}, "message": ""}
 TRIPS = {"L0": 160, "L1": 190, "L2": 175}
 
 
@@ -75,6 +79,54 @@ def test_a_recipe_that_does_not_fit_is_illegal():
     assert requalify(given(product, "vectorize L7\n"), HERE).status == "illegal"
 
 
+def test_a_strangers_nest_is_built_and_run_in_a_jail(tmp_path):
+    """docc writes the name into a shell's command: where that is refused, nothing runs at all."""
+    mark = tmp_path / "mark"
+    honest = given(product, blocked())
+    document = json.loads(honest.nest_json) | {"name": f"nest$(touch {mark})"}
+    hostile = replace(honest, nest_json=json.dumps(document))
+    verdict = verdict_of(hostile, HERE)
+    assert verdict.status in STATUSES
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        [],
+        "ok",
+        {},
+        {"status": "ok"},
+        {**GOOD, "status": "promote"},
+        {**GOOD, "status": ["ok"]},
+        {**GOOD, "speedup": True},
+        {**GOOD, "speedup": -1.0},
+        {**GOOD, "speedup": float("inf")},
+        {**GOOD, "speedup": 0},
+        {**GOOD, "status": "wrong"},
+        {**GOOD, "speedup": "2"},
+        {**GOOD, "sizes": {"_s0": 10**30}},
+        {**GOOD, "sizes": {"_s0": True}},
+        {**GOOD, "sizes": {"\x1b[2J": 9}},
+        {**GOOD, "sizes": {f"_s{n}": 9 for n in range(1000)}},
+        {**GOOD, "sizes": [1]},
+        {**GOOD, "message": 3},
+        {**GOOD, "more": 1},
+    ],
+)
+def test_what_is_no_verdict_is_refused(told):
+    with pytest.raises(InputError, match=r"^the jail sent something that is no verdict$"):
+        Verdict.from_json(told)
+
+
+def test_a_verdict_says_no_more_than_one_line():
+    told = Verdict.from_json({**GOOD, "message": "a\nb\x1b[31m" + "c" * 1000})
+    assert told.speedup == 2.0
+    assert told.message.startswith("a b�[31mc")
+    assert len(told.message) == 300
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> tuple[Path, dict[str, Record]]:
     path = tmp_path / "book.db"
@@ -110,3 +162,14 @@ def test_the_command_promotes_and_rejects(store, tmp_path, monkeypatch, capfd):
     left = shell("quarantine", "list", "--store", path, "--json").good().documents[0]
     assert [one["id"] for one in left] == [waiting["unreadable"].id]
     assert "waits" in shell("quarantine", "measure", "0" * 32, "--store", path).refusal()
+
+
+def test_where_there_is_no_jail_nothing_is_measured(store, tmp_path, monkeypatch, capfd):
+    path, waiting = store
+    shell = make_shell(tmp_path, monkeypatch, capfd)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    jail.check.cache_clear()
+    said = shell("quarantine", "measure", "--store", path).refusal()
+    assert "install bubblewrap ('apt-get install bubblewrap')" in said
+    left = shell("quarantine", "list", "--store", path, "--json").good().documents[0]
+    assert {one["id"] for one in left} == {one.id for one in waiting.values()}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes a machine ready for loopbook: C++ compiler, BLAS, OpenMP, and a virtual environment.
+# Makes a machine ready for loopbook: C++ compiler, BLAS, OpenMP, bubblewrap, and a virtual
+# environment.
 #
 # What is there already is left alone; what is missing comes from apt (Debian 12 and newer, Ubuntu
 # 24.04 and newer) and pip. Calling it again costs a second at most.
@@ -168,6 +169,14 @@ need_gomp() {
     fi
 }
 
+# What strangers contribute to a book is built and run only behind bubblewrap's walls.
+need_bubblewrap() {
+    if ! command -v bwrap >/dev/null; then
+        refresh_apt bubblewrap
+        want "strangers' code runs in a jail" bubblewrap
+    fi
+}
+
 # The tests of the server keep books on a PostgreSQL of their own.
 need_postgres() {
     if ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null && ! command -v postgres >/dev/null
@@ -180,6 +189,7 @@ need_postgres() {
 need_python
 need_compiler
 need_gomp
+need_bubblewrap
 need_postgres
 if [ ${#packages[@]} -gt 0 ]; then
     say "installing with apt: ${packages[*]}"

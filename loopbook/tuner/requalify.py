@@ -1,24 +1,29 @@
 """Measures a record that somebody else has made: its nest alone, with data of our own.
 
 Nothing that the record says is taken for true but the nest, the recipe, and how often loops run,
-from which the sizes to measure at follow.
+from which the sizes to measure at follow. What it says is read, built and run in a jail
+(`loopbook.sdfg.jail`): `verdict_of` is called outside, `requalify` inside.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from loopbook.errors import InputError, LoopbookError
+from loopbook.errors import InputError, JailError, LoopbookError
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
+from loopbook.sdfg import jail
 from loopbook.sdfg.arguments import size_names
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.program import prepare_nests
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.trips import trip_counts
 from loopbook.tuner.finals import heat
-from loopbook.tuner.session import Session
+from loopbook.tuner.session import FAILURES, Session
 from loopbook.tuner.subject import SdfgSubject
 
 LONGEST_S = 1.0
@@ -37,13 +42,21 @@ ROUNDS = 4
 BROKEN = frozenset({"illegal", "wrong", "crash", "compiler", "error"})
 """Failures that are the recipe's fault on any machine."""
 
+UNMEASURED = "unmeasured"
+
+STATUSES = BROKEN | {"ok", UNMEASURED, *FAILURES.values()}
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+MOST_SIZES = 64
+
 
 @dataclass(frozen=True)
 class Verdict:
     """What measuring came to.
 
     Attributes:
-        status: see `loopbook.tuner.session.Outcome`.
+        status: see `loopbook.tuner.session.Outcome`; "unmeasured" where nothing could be.
         speedup: of the nest over docc's own compile; 0 for a failure.
         sizes: that it was measured at.
         message: why it failed.
@@ -70,10 +83,31 @@ class Verdict:
         # What gains nothing here may well do so on another kind of machine.
         return "reject" if record.hardware.key == here.key else "keep"
 
+    @classmethod
+    def from_json(cls, told: Any) -> Verdict:
+        """What `jailed` returned, or what a nest that has taken the jail over made of it.
+
+        Raises:
+            InputError: it is no verdict.
+        """
+        try:
+            status, speedup = told["status"], told["speedup"]
+            sizes, message = told["sizes"], told["message"]
+            good = status in STATUSES and isinstance(message, str) and len(told) == 4
+            good &= type(speedup) in (int, float) and 0 <= speedup < math.inf
+            good &= (speedup > 0) == (status == "ok") and len(sizes) <= MOST_SIZES
+            good &= all(type(size) is int and 0 <= size <= MOST for size in sizes.values())
+            good &= all(_NAME.fullmatch(name) for name in sizes)
+        except (TypeError, KeyError, AttributeError):
+            good = False
+        if not good:
+            raise InputError("the jail sent something that is no verdict")
+        return cls(status, float(speedup), dict(sizes), jail.clean(message))
+
 
 def requalify(record: Record, here: HardwareProfile) -> Verdict:
     """Build a record's nest with its recipe, check the numbers against the unoptimised nest's, and
-    time it in turn with docc's own compile.
+    time it in turn with docc's own compile. To be called in a jail (see `jailed`).
 
     Raises:
         LoopbookError: the nest itself cannot be read, compiled or run on this machine.
@@ -138,9 +172,31 @@ def sizes_for(nest: Nest, names: Sequence[str], trips: Mapping[str, int]) -> dic
     return sizes
 
 
-def verdict_of(record: Record, here: HardwareProfile) -> Verdict:
-    """`requalify`, with what it raises as a verdict that leaves the matter open."""
+def jailed(given: Any) -> Any:
+    """`requalify` as a job of `loopbook.sdfg.jail`; what it raises is a verdict that leaves the
+    matter open.
+
+    Args:
+        given: a record and a hardware profile, as JSON.
+    """
     try:
-        return requalify(record, here)
+        record, here = Record.from_json(given[0]), HardwareProfile.from_json(given[1])
+        return asdict(requalify(record, here))
     except LoopbookError as error:
-        return Verdict("unmeasured", message=str(error))
+        return asdict(Verdict(UNMEASURED, message=str(error)))
+
+
+def verdict_of(record: Record, here: HardwareProfile) -> Verdict:
+    """Measure a record in a jail; what cannot be measured is a verdict too.
+
+    Raises:
+        JailError: this machine has no jails.
+    """
+    given = [record.to_json(), here.to_json()]
+    try:
+        told = jail.call(f"{__name__}:{jailed.__name__}", given, what="measuring the record")
+        return Verdict.from_json(told)
+    except JailError:
+        raise
+    except LoopbookError as error:
+        return Verdict(UNMEASURED, message=str(error))
