@@ -30,7 +30,8 @@ if str(ROOT) not in sys.path:
 
 from benchmarks import lines  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.systems.contest import Failed, Setting, contest, first_run  # noqa: E402
+from benchmarks.systems.child import Failed  # noqa: E402
+from benchmarks.systems.contest import Setting, contest, first_run  # noqa: E402
 from benchmarks.systems.registry import BASELINE, PEERS, SYSTEMS  # noqa: E402
 from benchmarks.systems.table import Result, fastest, markdown, speedup  # noqa: E402
 from loopbook.errors import LoopbookError  # noqa: E402

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import select
-import signal
 import statistics
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,39 +12,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from benchmarks.systems.child import Child, Failed
 from benchmarks.systems.registry import REFERENCE, Entry
 from benchmarks.systems.worker import Job
 from loopbook.errors import WrongResultError
 from loopbook.sdfg.run import compare
-
-ROOT = Path(__file__).resolve().parents[2]
-
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
 
 COMPILE_SECONDS = 1200.0
 """Limit for getting ready: loopbook measures there, Numba and DaCe compile."""
 
 LONG_RUN = 1.0
 """First runs of more seconds than this count as measured: warming up cannot matter."""
-
-
-class Failed(Exception):
-    """A system is out of this kernel's contest.
-
-    Attributes:
-        kind: ``unsupported``, ``failed``, ``crashed``, ``timeout``, ``wrong`` or ``missing``.
-        reason: one line.
-    """
-
-    def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(reason)
-        self.kind = kind
-        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -74,11 +46,7 @@ class Setting:
 
 
 class Contestant:
-    """A system in its worker, checked by its first run. A context manager: leaving ends it.
-
-    The worker is stopped while it is not its turn: threads of its own that wait actively, as those
-    of OpenMP do, would slow the others down.
-    """
+    """A system in its worker, checked by its first run. A context manager: leaving ends it."""
 
     def __init__(self, entry: Entry, setting: Setting, folder: Path) -> None:
         self.entry = entry
@@ -89,21 +57,14 @@ class Contestant:
         self._setting = setting
         self._folder = folder / entry.name
         self._folder.mkdir()
-        self._pending = b""
-        self._worker: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *unused: object) -> None:
-        if self._worker is None:
-            return
-        self._worker.kill()
-        self._worker.wait()
-        for stream in (self._worker.stdin, self._worker.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        if self._child is not None:
+            self._child.__exit__()
 
     def prepare(self) -> None:
         """Start, compile and run once; `results` are there afterwards.
@@ -111,10 +72,11 @@ class Contestant:
         Raises:
             Failed: if any of that fails.
         """
-        file = self._start()
-        self.compile_s = self._answer(COMPILE_SECONDS, "compiling")["seconds"]
-        first = self._answer(self._setting.limit, "its first run")["seconds"]
-        self._pause()
+        file = self._folder / "results.npz"
+        self._child = child = self._start(file)
+        self.compile_s = child.answer(COMPILE_SECONDS, "compiling")["seconds"]
+        first = child.answer(self._setting.limit, "its first run")["seconds"]
+        child.pause()
         if first > LONG_RUN:
             self.times.append(first)
         with np.load(file) as stored:
@@ -128,20 +90,13 @@ class Contestant:
         """
         if len(self.times) >= 2 and sum(self.times) > self._setting.budget:
             return
-        worker = self._worker
-        assert worker is not None
-        assert worker.stdin is not None
-        worker.send_signal(signal.SIGCONT)
-        with contextlib.suppress(BrokenPipeError):
-            worker.stdin.write(b"run\n")
-            worker.stdin.flush()
-        answer = self._answer(self._setting.limit, "a run")
+        assert self._child is not None
+        answer = self._child.ask("run", self._setting.limit, "a run")
         self.times += answer["seconds"]
         self.busy.append(answer["processor"])
-        self._pause()
 
-    def _start(self) -> Path:
-        setting, file = self._setting, self._folder / "results.npz"
+    def _start(self, results: Path) -> Child:
+        setting = self._setting
         python = self.entry.python()
         if python is None:
             raise Failed("missing", f"{self.entry.requires} is not installed")
@@ -151,53 +106,11 @@ class Contestant:
             kernel=setting.kernel,
             preset=setting.preset,
             threads=setting.threads,
-            results=str(file),
+            results=str(results),
             cores=setting.cores,
         )
-        count = str(setting.threads)
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        with (self._folder / "stderr").open("wb") as stderr:
-            self._worker = subprocess.Popen(
-                [python, "-m", "benchmarks.systems.worker", job.text()],
-                cwd=self._folder,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                env=os.environ
-                | dict.fromkeys(THREAD_VARIABLES, count)
-                | {"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(self._folder)},
-            )
-        return file
-
-    def _pause(self) -> None:
-        if self._worker is not None:
-            self._worker.send_signal(signal.SIGSTOP)
-
-    def _answer(self, seconds: float, doing: str) -> dict[str, Any]:
-        assert self._worker is not None
-        assert self._worker.stdout is not None
-        end = time.monotonic() + seconds
-        while b"\n" not in self._pending:
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([self._worker.stdout], [], [], left)[0]:
-                self._worker.kill()
-                raise Failed("timeout", f"{doing} took more than {seconds:g} s")
-            part = os.read(self._worker.stdout.fileno(), 1 << 16)
-            if not part:
-                raise Failed("crashed", f"{doing}: {self._last_words()}")
-            self._pending += part
-        line, _, self._pending = self._pending.partition(b"\n")
-        answer = json.loads(line)
-        if answer["event"] == "failed":
-            raise Failed(answer["kind"], answer["reason"])
-        return answer
-
-    def _last_words(self) -> str:
-        assert self._worker is not None
-        code = self._worker.wait()
-        said = (self._folder / "stderr").read_text(errors="replace").strip().splitlines()
-        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return f"{how}{': ' + said[-1][:200] if said else ''}"
+        command = [python, "-m", "benchmarks.systems.worker", job.text()]
+        return Child(command, self._folder, setting.threads)
 
 
 @dataclass

@@ -11,23 +11,20 @@ error.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import importlib
 import json
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, TextIO
 
+from benchmarks.systems.child import die_with_parent
+
 TURN_SECONDS = 0.05
 TURN_RUNS = 10
 """A turn of a short kernel is several runs: no more than so many, and none begins later."""
-
-PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Job:
 
 def main() -> None:
     job = Job(**json.loads(sys.argv[1]))
-    _die_with_parent()
+    die_with_parent()
     os.sched_setaffinity(0, set(job.cores))
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
@@ -113,12 +110,6 @@ def _serve(job: Job, requests: TextIO, answer: Callable[..., None]) -> None:
             times.append(taken)
             processor += spent
         answer("ran", seconds=times, processor=processor / sum(times))
-
-
-def _die_with_parent() -> None:
-    """Have the kernel end us when our parent ends, also while we are stopped (``prctl(2)``)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 if __name__ == "__main__":
