@@ -7,7 +7,8 @@ refuses or breaks on is reported with its own message.
 
 DaCe 1.0 needs numpy below 2 and networkx below 3.6 (``KeyError: SDFGState`` from then on). Its
 products call MKL, if there is one (``pip install mkl-devel`` or ``MKLROOT``; the linker looks for
-``libmkl_rt.so``); its own loops for them are slow.
+``libmkl_rt.so``, which some packages only have with a number behind it); its own loops for them are
+slow.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class DaceSystem:
         Raises:
             Unsupported: DaCe cannot read, optimise or compile the kernel.
         """
-        _find_mkl()
+        find_mkl()
         # Views are refused by default for fear of strides; the arguments here are contiguous.
         dace.Config.set("compiler", "allow_view_arguments", value=True)
         function = KERNELS.get(kernel, workload.kernel)
@@ -72,7 +73,7 @@ class DaceSystem:
         return run
 
 
-def _find_mkl() -> None:
+def find_mkl() -> None:
     """Show DaCe the MKL of this virtual environment; it threads with the OpenMP of DaCe's code."""
     if (Path(sys.prefix) / "lib" / "libmkl_rt.so").exists():
         os.environ.setdefault("MKLROOT", sys.prefix)

@@ -1,0 +1,1 @@
+"""NPBench's programs, unchanged, through docc, loopbook and others: `benchmarks/npbench.py`."""

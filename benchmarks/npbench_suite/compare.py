@@ -1,0 +1,89 @@
+"""Are a version's numbers NumPy's?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from benchmarks.npbench_suite.programs import Program, Tolerance
+
+Results = Mapping[str, np.ndarray]
+
+
+def difference(
+    program: Program,
+    found: Results,
+    expected: Results,
+    *,
+    same_program: bool,
+) -> str | None:
+    """What is wrong with the results of a run, in one line; None if nothing is.
+
+    Args:
+        program: whose results they are.
+        found: as `Program.results` gives them.
+        expected: those of NumPy.
+        same_program: whether the very function was run that NumPy ran: then everything must be the
+            same, also what it leaves in its other arguments. Versions that somebody wrote by hand
+            answer for returned values and for what NPBench calls output arguments.
+    """
+    names = list(expected)
+    if not same_program:
+        answered = [name for name in names if name.startswith("return ")]
+        names = [*program.outputs, *(name for name in answered if name in found)]
+        if not names:
+            return "it returns nothing"
+    elif extra := _invented(found, expected):
+        return f"{extra} is not there in NumPy's results"
+    for name in names:
+        if name not in found:
+            return f"{name} is missing"
+        one = found[name]
+        if not same_program and one.size == expected[name].size == 1:
+            one = one.reshape(expected[name].shape)
+        words = _difference(one, expected[name], program.tolerance)
+        if words:
+            return f"{name}: {words}"
+    return None
+
+
+def _invented(found: Results, expected: Results) -> str | None:
+    """A returned value too many.
+
+    docc returns an undefined number from functions that return nothing; that is let pass.
+    """
+    extra = sorted(set(found) - set(expected))
+    if not any(name.startswith("return ") for name in expected):
+        extra = [name for name in extra if found[name].ndim]
+    return extra[0] if extra else None
+
+
+def _difference(found: np.ndarray, expected: np.ndarray, tolerance: Tolerance) -> str | None:
+    if found.shape != expected.shape:
+        return f"shape {_shape(found.shape)}, not {_shape(expected.shape)}"
+    if _kind(found) != _kind(expected):
+        return f"{found.dtype}, not {expected.dtype}"
+    if not expected.size:
+        return None
+    if np.allclose(
+        found, expected, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True
+    ):
+        return None
+    finite = np.isfinite(expected)
+    if not np.array_equal(finite, np.isfinite(found)):
+        return "infinite or undefined numbers elsewhere"
+    wide = np.promote_types(expected.dtype, np.float64)
+    left, right = found[finite].astype(wide), expected[finite].astype(wide)
+    error = float(np.linalg.norm(left - right)), float(np.linalg.norm(right))
+    relative = error[0] / error[1] if error[1] else np.inf
+    return None if relative < tolerance.norm else f"relative error {relative:.2g}"
+
+
+def _kind(array: np.ndarray) -> str:
+    """Of a number, as far as a user would notice."""
+    return {"u": "i", "b": "i"}.get(array.dtype.kind, array.dtype.kind)
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "×".join(map(str, shape)) or "of a number"

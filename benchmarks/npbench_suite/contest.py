@@ -1,0 +1,312 @@
+"""The parent's side: one worker for each system, checked against NumPy's, run in turn with it."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from benchmarks.npbench_suite import systems
+from benchmarks.npbench_suite.compare import difference
+from benchmarks.npbench_suite.programs import Program
+from benchmarks.npbench_suite.worker import Job
+from benchmarks.systems.child import Child, Failed
+from benchmarks.systems.registry import PEERS
+
+COMPILE_SECONDS = 600.0
+"""Limit for a first call, over that for a run: systems compile there."""
+
+LONG_RUN = 1.0
+"""NumPy's first runs of more seconds than this count as measured: warming up cannot matter."""
+
+Results = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all systems share.
+
+    Attributes:
+        checkout: of NPBench.
+        cores: what workers may use, as many as threads.
+        rounds: how often each system gets its turn; 0 checks numbers only.
+        budget: seconds of measuring after which a system gets no more turns.
+        limit: seconds that one run may take.
+        memory: bytes that one worker may have.
+        together: bytes that all workers of a contest may have: with more to hold, the systems are
+            compared with NumPy one after the other.
+    """
+
+    checkout: Path
+    preset: str
+    threads: int
+    cores: tuple[int, ...]
+    rounds: int = 7
+    budget: float = 20.0
+    limit: float = 120.0
+    memory: int = 8 << 30
+    together: int = 12 << 30
+
+
+@dataclass
+class Outcome:
+    """What became of one system at one program.
+
+    Attributes:
+        status: ``ok``, or a `Failed.kind`.
+        reason: why, if not ``ok``.
+        numpy: NumPy's times in the same contest.
+        busy: how many cores each turn kept busy.
+        first_s: the first call, which compiles.
+        version: of the program, as NPBench's files are called.
+        notes: what the system said of itself.
+    """
+
+    status: str = "ok"
+    reason: str = ""
+    times: list[float] = field(default_factory=list)
+    numpy: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
+    first_s: float | None = None
+    version: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"status": self.status, "version": self.version}
+        if self.reason:
+            found["reason"] = self.reason
+        if self.notes:
+            found["notes"] = self.notes
+        if self.first_s is not None:
+            found["first_s"] = self.first_s
+        if self.status == "ok" and self.times:
+            found |= {
+                "min_s": min(self.times),
+                "median_s": statistics.median(self.times),
+                "runs": len(self.times),
+                "busy": statistics.median(self.busy) if self.busy else None,
+                "numpy_min_s": min(self.numpy),
+                "numpy_median_s": statistics.median(self.numpy),
+            }
+        return found
+
+
+class Contestant:
+    """A system with one version of a program. A context manager: leaving ends it."""
+
+    def __init__(
+        self, system: str, version: str, program: Program, setting: Setting, folder: Path
+    ) -> None:
+        self.system, self.version = system, version
+        self.times: list[float] = []
+        self.busy: list[float] = []
+        self.first_s = 0.0
+        self.resident = 0
+        self.notes: dict[str, Any] = {}
+        self._program, self._setting = program, setting
+        self._folder = folder
+        self._child: Child | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the worker, if there is one."""
+        if self._child is not None:
+            self._child.__exit__()
+
+    def prepare(self, *, results: bool = True, call: bool = True) -> Path:
+        """Start and call once.
+
+        Args:
+            results: whether they are wanted.
+            call: whether that call is wanted.
+
+        Returns:
+            The file with the results.
+
+        Raises:
+            Failed: if any of that fails.
+        """
+        setting = self._setting
+        entry = systems.SYSTEMS[self.system]
+        python = entry.python()
+        if python is None:
+            raise Failed("missing", f"{entry.requires} is not installed: {PEERS}")
+        folder = Path(tempfile.mkdtemp(prefix=f"{self.system}-", dir=self._folder))
+        file = folder / "results.npz"
+        job = Job(
+            checkout=str(setting.checkout.resolve()),
+            program=self._program.name,
+            system=self.system,
+            version=self.version,
+            preset=setting.preset,
+            threads=setting.threads,
+            cores=setting.cores,
+            memory=setting.memory,
+            results=str(file) if results else "",
+            call=call,
+        )
+        command = [python, "-m", "benchmarks.npbench_suite.worker", job.text()]
+        private = {"DACE_CONFIG": str(folder / "dace.conf"), "DOCC_TMP": str(folder)}
+        self._child = child = Child(command, folder, setting.threads, private)
+        made = child.answer(COMPILE_SECONDS, "getting ready")["seconds"]
+        more = 0.0 if self.system == systems.NUMPY else COMPILE_SECONDS
+        ran = child.answer(setting.limit + more, "its first call")
+        child.pause()
+        self.first_s, self.notes = made + ran["seconds"], ran["notes"]
+        self.resident = ran["resident"]
+        if self.system == systems.NUMPY and ran["seconds"] > LONG_RUN:
+            self.times.append(ran["seconds"])
+        return file
+
+    def turn(self) -> None:
+        """Run and add to `times`; nothing if they are enough.
+
+        Raises:
+            Failed: if a run fails or takes too long.
+        """
+        if self.times and sum(self.times) > self._setting.budget:
+            return
+        if self.times and self.resident > self._setting.memory / 2:
+            return  # one that keeps memory at every call: what it has shown is enough
+        answer = self.ask("turn", self._setting.limit, "a run")
+        self.times += answer["seconds"]
+        self.busy.append(answer["busy"])
+        self.resident = answer["resident"]
+
+    def ask(self, request: str, seconds: float, doing: str) -> dict[str, Any]:
+        """See `Child.ask`."""
+        assert self._child is not None
+        return self._child.ask(request, seconds, doing)
+
+
+def contest(
+    program: Program,
+    names: Sequence[str],
+    setting: Setting,
+    chosen: Mapping[str, str] | None = None,
+) -> dict[str, Outcome]:
+    """Call all systems once, check all their numbers, time those that are right in turn.
+
+    Args:
+        names: of systems; NumPy takes part in any case.
+        chosen: by system, the version to take, where an earlier contest has shown which is best.
+
+    Raises:
+        Failed: if NumPy fails.
+    """
+    others = [name for name in names if name != systems.NUMPY]
+    outcomes: dict[str, Outcome] = {}
+    with tempfile.TemporaryDirectory(prefix="npbench-") as folder, contextlib.ExitStack() as stack:
+        numpy = Contestant(systems.NUMPY, "numpy", program, setting, Path(folder))
+        stack.enter_context(numpy)
+        expected = _results(numpy.prepare())
+        fitting = max(1, setting.together // max(numpy.resident, 1) - 1)
+        for start in range(0, max(len(others), 1), fitting):
+            group = others[start : start + fitting]
+            numpy.times = numpy.times[:1] if numpy.first_s > LONG_RUN else []
+            numpy.busy = []
+            outcomes |= _group(program, group, setting, chosen or {}, numpy, expected, Path(folder))
+    return outcomes
+
+
+def _group(
+    program: Program,
+    names: Sequence[str],
+    setting: Setting,
+    chosen: Mapping[str, str],
+    numpy: Contestant,
+    expected: Results,
+    folder: Path,
+) -> dict[str, Outcome]:
+    """The contest of some systems with NumPy, at the same time."""
+    outcomes = {name: Outcome() for name in [systems.NUMPY, *names]}
+    with contextlib.ExitStack() as stack:
+        running = [numpy]
+        for name in names:
+            with _noting(outcomes[name]):
+                versions = systems.versions(name, program)
+                if not versions:
+                    raise Failed("unsupported", "NPBench has no version for it")
+                if chosen.get(name) in versions:
+                    versions = [chosen[name]]
+                candidates = [
+                    stack.enter_context(Contestant(name, version, program, setting, folder))
+                    for version in versions
+                ]
+                running.append(_best(candidates, expected, program, outcomes[name]))
+        for _ in range(setting.rounds):
+            for contestant in running:
+                outcome = outcomes[contestant.system]
+                if outcome.status == "ok":
+                    with _noting(outcome):
+                        contestant.turn()
+        for contestant in running:
+            outcome = outcomes[contestant.system]
+            outcome.times, outcome.busy = contestant.times, contestant.busy
+            outcome.numpy = numpy.times
+            outcome.first_s, outcome.notes = contestant.first_s, contestant.notes
+            outcome.version = contestant.version
+    return outcomes
+
+
+def _best(
+    contestants: Sequence[Contestant], expected: Results, program: Program, outcome: Outcome
+) -> Contestant:
+    """The fastest of those that are right, prepared; all others are ended.
+
+    Raises:
+        Failed: as the first of them, if none is right.
+    """
+    best: Contestant | None = None
+    failures: list[Failed] = []
+    for contestant in contestants:
+        outcome.version = contestant.version
+        try:
+            file = contestant.prepare()
+            outcome.notes = contestant.notes
+            same = contestant.system in systems.SAME_PROGRAM
+            words = difference(program, _results(file), expected, same_program=same)
+            if words:
+                raise Failed("wrong", words)
+            if len(contestants) > 1:
+                contestant.turn()
+        except Failed as failed:
+            failures.append(failed)
+            contestant.end()
+            continue
+        if best is None:
+            best = contestant
+        elif min(contestant.times) < min(best.times):
+            best.end()
+            best = contestant
+        else:
+            contestant.end()
+    if best is None:
+        raise failures[0]
+    return best
+
+
+def _results(file: Path) -> dict[str, np.ndarray]:
+    with np.load(file) as stored:
+        found = {name: stored[name] for name in stored.files}
+    file.unlink()
+    return found
+
+
+@contextlib.contextmanager
+def _noting(outcome: Outcome) -> Iterator[None]:
+    try:
+        yield
+    except Failed as failed:
+        outcome.status, outcome.reason = failed.kind, failed.reason
