@@ -170,7 +170,7 @@ def _collect(
 
 def _look(pid: int, limits: Limits, what: str) -> None:
     """Raise `MemoryLimitError` where a jail takes too much."""
-    if watch.memory(pid) > limits.memory:
+    if watch.exceeds(pid, limits.memory):
         raise MemoryLimitError(f"{what} took more than {limits.memory >> 20} MiB of memory")
     if watch.scarce():
         raise MemoryLimitError(f"{what} left too little of this machine's memory")

@@ -12,18 +12,38 @@ FLOOR = 256 << 20
 belongs to no process."""
 
 
-def memory(pid: int) -> int:
-    """Bytes of memory that a process and all below it hold; what they share counts for each."""
-    total, waiting = 0, [pid]
-    while waiting:
-        one = waiting.pop()
-        try:
-            pages = Path(f"/proc/{one}/statm").read_text().split()[1]
-        except (OSError, IndexError):  # it has ended
-            continue
-        total += int(pages) * PAGE
-        waiting += children(one)
-    return total
+def exceeds(pid: int, limit: int) -> bool:
+    """Whether a process and all below it hold more than so many bytes of memory.
+
+    What they share is counted once, which takes a while: so it is asked only where they would hold
+    too much if they shared nothing.
+    """
+    below = _below(pid)
+    return sum(map(_resident, below)) > limit and sum(map(_proportional, below)) > limit
+
+
+def _below(pid: int) -> list[int]:
+    found = [pid]
+    for one in found:  # which grows meanwhile
+        found += children(one)
+    return found
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
+    except (OSError, IndexError):  # it has ended
+        return 0
+
+
+def _proportional(pid: int) -> int:
+    """A process's own memory and its part of what it shares; one that does not let us see pays for
+    all that it shares."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+    except (OSError, StopIteration):
+        return _resident(pid)
 
 
 def children(pid: int) -> list[int]:
