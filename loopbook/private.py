@@ -1,4 +1,5 @@
-"""Folders that nobody else can reach into, for what we build, load and keep.
+"""Folders that nobody else can reach into, for what we build, load and keep, and files that nobody
+else can read.
 
 A library is loaded with all our rights, so the folder that it lies in must be ours, and so must be
 every folder above it: whoever may rename one of them may put his own in its place. A folder is
@@ -15,12 +16,15 @@ import stat
 import tempfile
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from loopbook.errors import FolderError
 
 ROOT = 0
 
 MODE = 0o700
+
+FILE_MODE = 0o600
 
 _LINKS = 40
 """Symbolic links followed on one way, as many as Linux follows."""
@@ -46,6 +50,51 @@ def check(path: Path) -> Path:
         FolderError: it is not there, or it or one above it is not to be trusted.
     """
     return _walk(path, make=False)
+
+
+def make_folders(path: Path) -> None:
+    """Make a folder, with what is missing above it, closed to others; what is there stays as it is.
+
+    Raises:
+        OSError: it cannot be made, or is no folder.
+    """
+    missing = [one for one in (path, *path.parents) if not os.path.lexists(one)]
+    for one in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another process was quicker
+            one.mkdir(MODE)
+    path.mkdir(exist_ok=True)
+
+
+def new_file(path: Path) -> BinaryIO:
+    """A new file to write, which only its owner can read, whatever the umask.
+
+    Raises:
+        OSError: there is one already, be it a link that leads nowhere, or it cannot be made.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, FILE_MODE), "wb")
+
+
+def appended(path: Path) -> BinaryIO:
+    """A file to read and to write at its end; a new one is closed to others.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, FILE_MODE), "a+b")
+
+
+def is_ours(path: Path) -> bool:
+    """Whether nobody else but root can change a file, or put another in its place."""
+    try:
+        found = _resolved(path.absolute().parent, make=False) / path.name
+        status = os.stat(found)
+        if os.path.islink(found):
+            return is_ours(found.resolve())
+    except (FolderError, OSError):
+        return False
+    return status.st_uid in _trusted_users() and not status.st_mode & 0o022
 
 
 def temporary(prefix: str) -> Path:

@@ -10,6 +10,7 @@ import typer
 
 from loopbook.cli import books, corpus, learning, lookups, machine, search, service, transfers
 from loopbook.errors import LoopbookError
+from loopbook.printable import show
 
 app = typer.Typer(
     name="loopbook",
@@ -79,10 +80,10 @@ def run(arguments: list[str]) -> int:
 
 def _say(message: str) -> int:
     line = " ".join(message.split())
-    print(f"loopbook: {line}", file=sys.stderr)
+    show(f"loopbook: {line}", file=sys.stderr)
     return 2
 
 
 def _interrupted() -> int:
-    print("loopbook: stopped; what was done is kept", file=sys.stderr)
+    show("loopbook: stopped; what was done is kept", file=sys.stderr)
     return INTERRUPTED

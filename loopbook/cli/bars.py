@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from loopbook.printable import printable, show
+
 
 @contextmanager
 def bars(*, hidden: bool, elapsed: bool = False, remaining: bool = False) -> Iterator[Any]:
@@ -29,7 +31,7 @@ def bars(*, hidden: bool, elapsed: bool = False, remaining: bool = False) -> Ite
     console = Console(stderr=True)
     times = [TimeElapsedColumn()] * elapsed + [TimeRemainingColumn()] * remaining
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         *times,
@@ -43,6 +45,6 @@ def bars(*, hidden: bool, elapsed: bool = False, remaining: bool = False) -> Ite
 def say(progress: Any, line: str) -> None:
     """Print a line: above the bars, or to stdout where there are none or that is no terminal."""
     if progress.disable or not sys.stdout.isatty():
-        print(line, flush=True)
+        show(line, flush=True)
     else:
-        progress.console.print(line, highlight=False)
+        progress.console.print(printable(line), highlight=False, markup=False)

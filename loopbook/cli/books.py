@@ -13,6 +13,7 @@ import typer
 from loopbook.cli import options
 from loopbook.cli.bars import bars
 from loopbook.errors import BookError
+from loopbook.printable import show
 
 app = typer.Typer(help="Look into a book, check it, move records.", no_args_is_help=True)
 
@@ -52,7 +53,7 @@ def info(book: Where = None, json: options.Json = False) -> None:
     for name, value in told.items():
         if isinstance(value, dict):
             value = ", ".join(f"{k}: {v}" for k, v in value.items()) or "-"
-        print(f"{name:<9} {value}")
+        show(f"{name:<9} {value}")
 
 
 @app.command()
@@ -64,7 +65,7 @@ def verify(book: Where = None, json: options.Json = False) -> int:
     if json:
         options.print_json({"records": count, "faults": faults})
     else:
-        print("\n".join(faults) or f"{count} records, all well")
+        show("\n".join(faults) or f"{count} records, all well")
     return 1 if faults else 0
 
 
@@ -129,7 +130,7 @@ Server = Annotated[
 ]
 Token = Annotated[
     str | None,
-    typer.Option("--token", envvar="LOOPBOOK_TOKEN", help="default $LOOPBOOK_TOKEN"),
+    typer.Option("--token", help="default $LOOPBOOK_TOKEN, if $LOOPBOOK_SERVER is that server"),
 ]
 
 
@@ -149,12 +150,12 @@ def pull(
     from loopbook.recipes.book import Book
 
     path = book or downloaded_path()
-    with Client(server, token) as client, Book.open(path) as opened, progress(json) as show:
-        done = run(client, opened, path.with_name(f"{path.name}.pull.json"), show)
+    with Client(server, token) as client, Book.open(path) as opened, progress(json) as advance:
+        done = run(client, opened, path.with_name(f"{path.name}.pull.json"), advance)
     if json:
         options.print_json(asdict(done))
     else:
-        print("nothing has changed" if done.unchanged else f"{done.new} new of {done.received}")
+        show("nothing has changed" if done.unchanged else f"{done.new} new of {done.received}")
 
 
 @app.command()
@@ -171,14 +172,14 @@ def push(
     from loopbook.client.remote.transfer import push as run
 
     path = _location(book)
-    with Client(server, token) as client, _open(book) as opened, progress(json) as show:
-        done = run(client, opened, path.with_name(f"{path.name}.push.json"), show)
+    with Client(server, token) as client, _open(book) as opened, progress(json) as advance:
+        done = run(client, opened, path.with_name(f"{path.name}.push.json"), advance)
     if json:
         options.print_json({"given": done.given, "refused": dict(done.refused)})
     else:
-        print(f"{done.given} records given")
+        show(f"{done.given} records given")
         for record, words in done.refused:
-            print(f"{record}: {words}")
+            show(f"{record}: {words}")
     return 1 if done.refused else 0
 
 
@@ -194,4 +195,4 @@ def _count(json: bool, verb: str, count: int) -> None:
     if json:
         options.print_json({verb: count})
     else:
-        print(f"{count} records {verb}")
+        show(f"{count} records {verb}")

@@ -14,6 +14,7 @@ import typer
 
 from loopbook.cli import options
 from loopbook.errors import CorpusError
+from loopbook.printable import printable, show
 
 if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
@@ -52,14 +53,14 @@ def info(
         options.print_json({**told, "groups": [group.to_json() for group in groups]})
         return
     for (machine, where), part in _parts(groups).items():
-        print(f"{machine}, {where}: {_line(part)}")
+        show(f"{machine}, {where}: {_line(part)}")
         for group in part:
             best = f"best {group.best:7.2f}×" if group.best else ""
-            print(
+            show(
                 f"  {group.kernel:<16} {group.nests:>2} nests {group.samples:>6}"
                 f" {group.recipes:>6} recipes  {best:<13}  {_counts(group.statuses)}"
             )
-    print(f"all: {_line(groups)}")
+    show(f"all: {_line(groups)}")
 
 
 @app.command()
@@ -85,9 +86,9 @@ def pack(
     if json:
         options.print_json(asdict(packed))
         return
-    print(f"{packed.added} candidates added, {packed.known} were there already")
+    show(f"{packed.added} candidates added, {packed.known} were there already")
     if packed.skipped:
-        print(f"{packed.skipped} damaged lines skipped")
+        show(f"{packed.skipped} damaged lines skipped")
 
 
 @app.command()
@@ -117,7 +118,7 @@ def export(
     if json:
         options.print_json({"exported": table.num_rows})
     else:
-        print(f"{table.num_rows} candidates exported")
+        show(f"{table.num_rows} candidates exported")
 
 
 @app.command("preparing")
@@ -144,14 +145,14 @@ def measure_preparing(
             path = folder / preparing.PATH.name
             known = preparing.load(path)
             missing = [place for place in wanted if place not in known]
-            task = shown.add_task(name, total=len(missing))
+            task = shown.add_task(printable(name), total=len(missing))
             for one in preparing.measure(missing, path, machine.key, threads):
                 added += one is not None
                 shown.advance(task)
     if json:
         options.print_json({"added": added})
     else:
-        print(f"{added} programs measured")
+        show(f"{added} programs measured")
 
 
 def _profiles(path: Path, *, named: bool) -> dict[str, HardwareProfile]:

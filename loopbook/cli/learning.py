@@ -16,6 +16,7 @@ import typer
 from loopbook.cli import options
 from loopbook.cli.bars import bars
 from loopbook.errors import InputError
+from loopbook.printable import show
 
 if TYPE_CHECKING:
     from loopbook.learn.train import Progress
@@ -99,7 +100,7 @@ def train(
         options.print_json(told)
         return
     for name, values in told.items():
-        print(name, *(f"{key} {value}" for key, value in values.items()), sep="\n  ")
+        show(name, *(f"{key} {value}" for key, value in values.items()), sep="\n  ")
 
 
 @contextmanager
@@ -121,7 +122,7 @@ def stages(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
             now = time.monotonic()
             if shown.disable and not hidden and (state.stage != stage or now >= due):
                 stage, due = state.stage, now + LINE_SECONDS
-                print(f"{stage} {state.done}/{state.total}{loss}", file=sys.stderr, flush=True)
+                show(f"{stage} {state.done}/{state.total}{loss}", file=sys.stderr, flush=True)
 
         yield tell
 
@@ -189,7 +190,7 @@ def evaluate(
     log = out / "evaluate.jsonl" if out is not None else None
 
     def tell(done: int, total: int, line: str) -> None:
-        print(f"[{done}/{total}] {line}", file=sys.stderr, flush=True)
+        show(f"[{done}/{total}] {line}", file=sys.stderr, flush=True)
 
     with open_shelf(book) as shelf:
         results = list(run(shelf.books, entrants, settings, log, tell))
@@ -217,4 +218,4 @@ def evaluate(
     else:
         for rule in rules:
             for name, row in told[f"methods_{rule}"].items():
-                print(f"{rule:<10} {name:<14} {row}")
+                show(f"{rule:<10} {name:<14} {row}")

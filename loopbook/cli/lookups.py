@@ -17,6 +17,7 @@ from loopbook.cli import options
 from loopbook.cli.query import Query, asking
 from loopbook.cli.source import load_workload, usual_preset
 from loopbook.errors import InputError, LoopbookError, SdfgError
+from loopbook.printable import show
 
 if TYPE_CHECKING:
     from loopbook.client.decision import Plan
@@ -33,14 +34,14 @@ def nearest(
         options.print_json({"program": query.source.name, "target": query.target, "nests": found})
         return
     for nest in found:
-        print(f"nest {nest['position']}: {' '.join(nest['loops'])}")
+        show(f"nest {nest['position']}: {' '.join(nest['loops'])}")
         for near in nest["neighbours"]:
-            print(
+            show(
                 f"  {near['nest']:<22} distance {near['distance']:.3f}  hardware"
                 f" {near['hardware_distance']:.2f}  {near['speedup']:.2f}× on {near['hardware']}"
             )
         if not nest["neighbours"]:
-            print("  nothing in the book")
+            show("  nothing in the book")
 
 
 def _nearest(query: Query, k: int) -> list[dict[str, Any]]:
@@ -90,17 +91,17 @@ def explain(
         options.print_json(told)
         return
     for nest in told["nests"]:
-        print(f"nest {nest['position']}: {' '.join(nest['loops'])}")
+        show(f"nest {nest['position']}: {' '.join(nest['loops'])}")
         if nest["neighbour"]:
-            print(f"  nearest: {nest['neighbour']} at distance {nest['distance']:.3f}")
-        print(f"  {nest['tier']}: {nest['reason'] or 'docc’s own schedule'}")
+            show(f"  nearest: {nest['neighbour']} at distance {nest['distance']:.3f}")
+        show(f"  {nest['tier']}: {nest['reason'] or 'docc’s own schedule'}")
         if nest["recipe"]:
-            print(f"  predicted speedup {nest['predicted_speedup']:.2f}×")
-            print("".join(f"    {line}\n" for line in nest["recipe"].splitlines()), end="")
+            show(f"  predicted speedup {nest['predicted_speedup']:.2f}×")
+            show("".join(f"    {line}\n" for line in nest["recipe"].splitlines()), end="")
     if code:
         before, after = told["before"].splitlines(), told["after"].splitlines()
         changes = difflib.unified_diff(before, after, "docc", "loopbook", lineterm="")
-        print("\n".join(changes) or "the generated C++ is docc's own")
+        show("\n".join(changes) or "the generated C++ is docc's own")
 
 
 def _explain(query: Query) -> dict[str, Any]:
@@ -142,9 +143,9 @@ def optimize(
         return
     for number, nest in enumerate(nests):
         used = f"{nest['neighbour']} at distance {nest['distance']:.3f}" if nest["recipe"] else ""
-        print(f"nest {number}: {nest['tier']} {used}".rstrip())
+        show(f"nest {number}: {nest['tier']} {used}".rstrip())
     if out is None:
-        print("nothing was written: name a file with --out", file=sys.stderr)
+        show("nothing was written: name a file with --out", file=sys.stderr)
 
 
 def _optimize(query: Query) -> tuple[str, list[dict[str, Any]]]:
@@ -229,7 +230,7 @@ def bench(
                 if len(workloads) == 1:
                     raise
                 failed = True
-                print(f"loopbook: {workload.name}: {error}", file=sys.stderr, flush=True)
+                show(f"loopbook: {workload.name}: {error}", file=sys.stderr, flush=True)
                 continue
             failed |= not told["correct"]
             if json:
@@ -241,7 +242,7 @@ def bench(
 
 def _show(told: dict[str, Any]) -> None:
     right = "right" if told["correct"] else "WRONG"
-    print(
+    show(
         f"{told['kernel']:<16} {told['preset']:<7} {told['target']:<11}"
         f" docc {options.seconds(told['baseline_s']):>9}"
         f"  loopbook {options.seconds(told['optimized_s']):>9}  {told['speedup']:7.2f}×  {right}",
@@ -250,7 +251,7 @@ def _show(told: dict[str, Any]) -> None:
     for number, nest in enumerate(told["nests"]):
         if nest["recipe"] or nest["tier"] != "none":
             steps = "; ".join(nest["recipe"].splitlines()) or "no steps"
-            print(
+            show(
                 f"    nest {number}: {nest['tier']}, {nest['neighbour']}"
                 f" at {nest['distance']:.3f}: {steps}"
             )

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from loopbook.cli import options
+from loopbook.printable import show
 
 
 def hardware(
@@ -29,7 +30,7 @@ def hardware(
         options.print_json(told)
         return
     for name, value in told.items():
-        print(f"{name:<15} {value}")
+        show(f"{name:<15} {value}")
 
 
 def workloads(
@@ -58,5 +59,5 @@ def workloads(
             told = {"kernel": name, "target": where, "ok": state.ok, "reason": state.reason}
             options.print_json(told)
         else:
-            print(f"{name:<16} {where:<11} {'right' if state.ok else state.reason}", flush=True)
+            show(f"{name:<16} {where:<11} {'right' if state.ok else state.reason}", flush=True)
     return 1 if failed else 0

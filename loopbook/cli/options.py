@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from loopbook.errors import InputError
+from loopbook.printable import show
 
 File = Annotated[
     str, typer.Argument(help="FILE.py[:FUNC] (a workload), FILE.json (an SDFG), or a kernel's name")
@@ -44,8 +45,9 @@ def read_sizes(options: list[str] | None) -> dict[str, int]:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on one line."""
-    print(json.dumps(value, default=str), flush=True)
+    """One JSON document on one line, in plain ASCII."""
+    text = json.dumps(value, default=str).replace("\x7f", "\\u007f")
+    show(text, flush=True)
 
 
 def seconds(value: float) -> str:

@@ -13,6 +13,7 @@ from loopbook.cli import options
 from loopbook.cli.bars import bars, say
 from loopbook.cli.source import load_source
 from loopbook.errors import BookError, InputError, LoopbookError
+from loopbook.printable import one_line
 
 if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
@@ -279,7 +280,7 @@ class _Bars:
                 completed=done,
                 total=total,
                 visible=True,
-                description=f"{job.subject.name} {job.target} {line}"[:60],
+                description=one_line(f"{job.subject.name} {job.target} {line}", 60),
             )
 
         return show

@@ -12,6 +12,7 @@ import typer
 
 from loopbook.cli import options
 from loopbook.errors import InputError
+from loopbook.printable import show
 
 if TYPE_CHECKING:
     from loopbook.server.quarantine import Quarantine
@@ -126,9 +127,9 @@ def create(
     if json:
         options.print_json({"name": name, "scopes": scope or ["lookup"], "token": token})
     elif quiet:
-        print(token)
+        show(token)
     else:
-        print(f"{token}\nkeep it: it cannot be shown again")
+        show(f"{token}\nkeep it: it cannot be shown again")
 
 
 @token_app.command("list")
@@ -141,7 +142,7 @@ def list_(store: Store = None, json: options.Json = False) -> None:
         return
     for one in found:
         state = "revoked" if one.revoked else "" if one.good else "expired"
-        print(f"{one.id}  {one.name:<24} {' '.join(sorted(one.scopes)):<20} {one.created} {state}")
+        show(f"{one.id}  {one.name:<24} {' '.join(sorted(one.scopes)):<20} {one.created} {state}")
 
 
 @token_app.command()
@@ -158,7 +159,7 @@ def revoke(
     if json:
         options.print_json({"revoked": count})
     else:
-        print(f"{count} revoked")
+        show(f"{count} revoked")
 
 
 @quarantine_app.command("list")
@@ -170,7 +171,7 @@ def waiting(store: Store = None, json: options.Json = False) -> None:
         options.print_json([one._asdict() for one in found])
         return
     for one in found:
-        print(f"{one.id}  {one.target:<10} {one.speedup:7.2f}×  from {one.contributor}")
+        show(f"{one.id}  {one.target:<10} {one.speedup:7.2f}×  from {one.contributor}")
 
 
 @quarantine_app.command()
@@ -223,7 +224,7 @@ def measure(
                 options.print_json(told)
             else:
                 why = f"{verdict.speedup:.2f}×" if verdict.status == "ok" else verdict.status
-                print(f"{one}  {decision:<8} {why}  {verdict.message}".rstrip(), flush=True)
+                show(f"{one}  {decision:<8} {why}  {verdict.message}".rstrip(), flush=True)
 
 
 def _location(store: str | None) -> str:

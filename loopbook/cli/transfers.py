@@ -16,6 +16,7 @@ import typer
 from loopbook.cli import options
 from loopbook.cli.bars import bars, say
 from loopbook.errors import BookError, InputError
+from loopbook.printable import show
 
 if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
@@ -97,7 +98,7 @@ def pack(
     if json:
         options.print_json(asdict(packed))
     else:
-        print(f"{packed.added} pairs added, {packed.known} were there already")
+        show(f"{packed.added} pairs added, {packed.known} were there already")
 
 
 @app.command()
@@ -114,11 +115,11 @@ def summary(corpus: Folder = None, json: options.Json = False) -> None:
         options.print_json({**told, "groups": [group.to_json() for group in groups]})
         return
     for group in groups:
-        print(
+        show(
             f"{group.hardware:<20} {group.target:<10} {group.pairs:>6} pairs of {group.nests} nests"
             f" in {group.programs} programs and {group.donors} records: {_counts(group.outcomes)}"
         )
-    print(f"all: {_line(groups)}")
+    show(f"all: {_line(groups)}")
 
 
 def _starter() -> list[Path]:

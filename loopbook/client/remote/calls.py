@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import httpx
 
+from loopbook.client.remote.answer import ACCEPTED, Answer, words_of
 from loopbook.client.shelf import SERVER_VARIABLE
 from loopbook.errors import AccessError, InputError, OfflineError, RemoteError
+from loopbook.printable import one_line
+from loopbook.recipes import _fields
 from loopbook.recipes.book import Neighbour
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
 
-TOKEN_VARIABLES = ("LOOPBOOK_TOKEN", "DOCC_ACCESS_TOKEN")
+TOKENS = (("LOOPBOOK_TOKEN", SERVER_VARIABLE), ("DOCC_ACCESS_TOKEN", "RPC_SERVER"))
+"""Variables that hold a token, and those that name the server that it is for."""
+
+MAX_NEAREST = 100
+MAX_EXACT = 4096
+"""Records in one answer."""
 
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same may be asked again."""
@@ -39,27 +48,50 @@ def server_address(url: str | None) -> str:
     found = (url or os.environ.get(SERVER_VARIABLE, "")).rstrip("/").removesuffix("/docc")
     if not found:
         raise InputError(f"no server is named: give its address, or set {SERVER_VARIABLE}")
-    try:
-        good = httpx.URL(found).scheme in ("http", "https") and bool(httpx.URL(found).host)
-    except httpx.InvalidURL:
-        good = False
-    if not good:
+    if _origin(found) is None:
         raise InputError(f"{found[:120]!a} is no address of a server: it begins with http(s)://")
     return found
 
 
-def access_headers(token: str | None) -> dict[str, str]:
-    """What shows a token: the one given, else that of the environment."""
-    named = (os.environ.get(name) for name in TOKEN_VARIABLES)
-    found = token or next(filter(None, named), "")
+def _origin(address: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of an address; None if it is none."""
+    try:
+        url = httpx.URL(address)
+    except (httpx.InvalidURL, TypeError, ValueError):
+        return None
+    if url.scheme not in ("http", "https") or not url.host:
+        return None
+    return url.scheme, url.host, url.port or {"http": 80, "https": 443}[url.scheme]
+
+
+def headers_for(url: str, token: str | None) -> dict[str, str]:
+    """What every request to a server carries: its token, the one given or that of the environment.
+
+    A token of the environment goes to its own server only: ``LOOPBOOK_TOKEN`` to the one that
+    ``LOOPBOOK_SERVER`` names, or where that is not set to the one that the call names, and
+    ``DOCC_ACCESS_TOKEN`` to the one that ``RPC_SERVER`` names.
+
+    Raises:
+        InputError: the token is none.
+    """
+    found = token or next((one for one in map(os.environ.get, _variables(url)) if one), "")
+    headers = {"Accept-Encoding": ACCEPTED}
     if not found:
-        return {}
+        return headers
     if not found.isascii() or not found.isprintable():
         raise InputError("the token holds characters that no token has")
-    return {"Authorization": f"Token {found}"}
+    return headers | {"Authorization": f"Token {found}"}
 
 
-def check_status(response: httpx.Response, url: str) -> None:
+def _variables(url: str) -> Iterator[str]:
+    """The variables whose tokens are for a server."""
+    for number, (variable, server) in enumerate(TOKENS):
+        named = os.environ.get(server, "")
+        if _origin(named) == _origin(url) if named else number == 0:
+            yield variable
+
+
+def check_status(answer: Answer, url: str) -> None:
     """Raise what an answer's status means.
 
     Raises:
@@ -67,10 +99,10 @@ def check_status(response: httpx.Response, url: str) -> None:
         OfflineError: the server is there, but cannot answer now.
         RemoteError: any other refusal, in the server's words.
     """
-    status = response.status_code
+    status = answer.status
     if 200 <= status < 300:
         return
-    words = _words(response)
+    words = words_of(answer)
     if status in (401, 403):
         raise AccessError(f"the server {url} refuses: {words}")
     if status in AGAIN:
@@ -78,23 +110,18 @@ def check_status(response: httpx.Response, url: str) -> None:
     raise RemoteError(f"the server {url} answers {status}: {words}")
 
 
-def _words(response: httpx.Response) -> str:
-    try:
-        told = response.json()["error"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return "no reason is given"
-    return " ".join(str(told).split())[:300]
+@contextmanager
+def reading(url: str) -> Iterator[None]:
+    """What cannot be read in the block is a server's damage, not bad input.
 
-
-def parsed(response: httpx.Response, url: str) -> dict[str, Any]:
-    """The JSON object in an answer."""
+    Raises:
+        RemoteError: in place of what reading raises.
+    """
     try:
-        told = response.json()
-    except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
-        raise RemoteError(f"the server {url} answers with what is no JSON object")
-    return told
+        yield
+    except (InputError, ValueError, KeyError, TypeError) as error:
+        words = one_line(error)
+        raise RemoteError(f"the server {url} answers with damaged records: {words}") from None
 
 
 def nearest_call(
@@ -108,7 +135,7 @@ def nearest_call(
     body = {
         "vector": [float(number) for number in embedding.nest],
         "encoder": embedding.encoder,
-        "k": max(1, min(k, 100)),
+        "k": max(1, min(k, MAX_NEAREST)),
         "target": target,
         "exclude": sorted(exclude),
         "hardware": None if hardware is None else hardware.to_json(),
@@ -117,20 +144,26 @@ def nearest_call(
     return Call("POST", "/v1/nearest", body)
 
 
-def neighbours_of(told: dict[str, Any], url: str) -> list[Neighbour]:
-    """The neighbours in an answer to `nearest_call`."""
-    try:
-        return [
-            Neighbour(
-                Record.from_json(one["content"]),
-                Embedding.from_json(one["embedding"]),
-                float(one["distance"]),
-                float(one["hardware_distance"]),
-            )
-            for one in told["neighbours"]
-        ]
-    except (InputError, KeyError, TypeError, ValueError) as error:
-        raise RemoteError(f"the server {url} answers with damaged records: {error}") from None
+def neighbours_of(told: dict[str, Any], asked: Embedding, target: str, url: str) -> list[Neighbour]:
+    """The neighbours in an answer to `nearest_call`.
+
+    Raises:
+        RemoteError: they are none, or not of what was asked for.
+    """
+    found = []
+    with reading(url):
+        for one in _fields.items(told, "neighbours", "an answer", limit=MAX_NEAREST):
+            near = _fields.mapping(one, "a neighbour")
+            record = Record.from_json(near.get("content"))
+            embedding = Embedding.from_json(near.get("embedding"))
+            if (embedding.encoder, embedding.dimension) != (asked.encoder, asked.dimension):
+                raise InputError("a neighbour's vector is of another encoder")
+            if record.target != target:
+                raise InputError("a neighbour is for another target")
+            distance = _fields.number(near, "distance", "a neighbour")
+            away = _fields.number(near, "hardware_distance", "a neighbour")
+            found.append(Neighbour(record, embedding, distance, away))
+    return found
 
 
 def exact_call(fingerprint: str, target: str) -> Call:
@@ -138,12 +171,32 @@ def exact_call(fingerprint: str, target: str) -> Call:
     return Call("GET", "/v1/records", None, {"fingerprint": fingerprint, "target": target})
 
 
-def records_of(told: dict[str, Any], url: str) -> list[Record]:
-    """The records in an answer to `exact_call`."""
-    try:
-        return [Record.from_json(one) for one in told["records"]]
-    except (InputError, KeyError, TypeError) as error:
-        raise RemoteError(f"the server {url} answers with damaged records: {error}") from None
+def records_of(told: dict[str, Any], fingerprint: str, target: str, url: str) -> list[Record]:
+    """The records in an answer to `exact_call`.
+
+    Raises:
+        RemoteError: they are none, or not of what was asked for.
+    """
+    with reading(url):
+        rows = _fields.items(told, "records", "an answer", limit=MAX_EXACT)
+        records = [Record.from_json(one) for one in rows]
+        if any((one.fingerprint, one.target) != (fingerprint, target) for one in records):
+            raise InputError("a record is of another nest than was asked for")
+    return records
+
+
+def status_of(told: dict[str, Any], url: str) -> str:
+    """What became of a contributed record."""
+    with reading(url):
+        return one_line(_fields.text(told, "status", "an answer", limit=64))
+
+
+def state_of(told: dict[str, Any], url: str) -> tuple[str, int]:
+    """The stamp of a server's book, "" where it tells none, and how many records are its own."""
+    with reading(url):
+        told = {"stamp": "", "own": 0} | told
+        stamp = _fields.text(told, "stamp", "an answer", limit=128)
+        return stamp, _fields.integer(told, "own", "an answer")
 
 
 def export_call(after: str, target: str | None) -> Call:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import aclosing, closing
 from typing import Any
 
 import httpx
 
 from loopbook.client.remote import calls
+from loopbook.client.remote.answer import MAX_ANSWER, Answer, Unpacker
 from loopbook.client.remote.calls import Call
-from loopbook.client.remote.flows import Came, Export, Item, Policy, asking
+from loopbook.client.remote.flows import TROUBLE, Came, Export, Item, Policy, Step, asking
+from loopbook.client.remote.transport import Transport, ending, trusted
 from loopbook.recipes.book import Neighbour
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
@@ -23,7 +26,8 @@ class Client:
 
     Args:
         url: base address, such as ``http://127.0.0.1:8080``; default ``$LOOPBOOK_SERVER``.
-        token: default ``$LOOPBOOK_TOKEN``, else ``$DOCC_ACCESS_TOKEN``.
+        token: default ``$LOOPBOOK_TOKEN``, if that is for this server, or ``$DOCC_ACCESS_TOKEN``,
+            if ``$RPC_SERVER`` is this server. Redirections are not followed.
         policy: time-outs, and how often to ask again.
         verify: how HTTPS certificates are checked, as httpx wants it.
 
@@ -43,7 +47,8 @@ class Client:
     ) -> None:
         self.url = calls.server_address(url)
         self._policy = policy or Policy()
-        self._http = httpx.Client(**_options(self.url, token, self._policy, verify))
+        options = _options(self.url, token, self._policy)
+        self._http = httpx.Client(**options, transport=Transport(self.url, verify))
 
     def __enter__(self) -> Client:
         return self
@@ -75,16 +80,17 @@ class Client:
             hardware: the machine that the recipe is for; None leaves that to the server.
         """
         told = self.ask(calls.nearest_call(query, k, target, exclude, hardware))
-        return calls.neighbours_of(told, self.url)
+        return calls.neighbours_of(told, query, target, self.url)
 
     def exact(self, fingerprint: str, target: str = "sequential") -> list[Record]:
         """The records of one very nest."""
-        return calls.records_of(self.ask(calls.exact_call(fingerprint, target)), self.url)
+        told = self.ask(calls.exact_call(fingerprint, target))
+        return calls.records_of(told, fingerprint, target, self.url)
 
     def contribute(self, record: Record) -> str:
         """Give a record: "quarantine", "promoted", or "known" if the server has it already."""
         told = self.ask(Call("POST", "/v1/records", {"record": record.to_json()}))
-        return str(told.get("status", ""))
+        return calls.status_of(told, self.url)
 
     def export(self, after: str = "", target: str | None = None) -> Iterator[Item]:
         """The server's records with their embeddings, in order of id; taken up again behind the
@@ -97,16 +103,25 @@ class Client:
         while True:
             call = export.call
             try:
-                with self._http.stream(call.method, call.path, params=call.query) as response:
-                    if response.status_code != 200:
-                        response.read()
-                    wait = export.begun(response)
-                    if wait is None:
-                        for piece in response.iter_bytes():
-                            yield from export.feed(piece)
-                        export.end()
-                        return
-            except httpx.TransportError as error:
+                with ending(export.until):
+                    request = _request(self._http, call)
+                    response = self._http.send(request, stream=True)
+                with closing(response):
+                    pieces = response.iter_raw()
+                    answer = Answer(response.status_code, response.headers, b"")
+                    if answer.status != 200:
+                        with ending(export.until):
+                            body = b"".join(self._unpacked(response, pieces))
+                        answer = answer._replace(body=body)
+                    wait = export.begun(answer)
+                    while wait is None:
+                        with ending(export.until):
+                            piece = next(pieces, None)
+                        if piece is None:
+                            export.end()
+                            return
+                        yield from export.feed(piece)
+            except TROUBLE as error:
                 wait = export.failed(error)
             time.sleep(wait)
 
@@ -120,13 +135,24 @@ class Client:
         except StopIteration as end:
             return end.value
 
-    def _do(self, step: Call | float) -> Came:
-        if isinstance(step, float):
+    def _do(self, step: Step) -> Came:
+        if not isinstance(step, tuple):
             return time.sleep(step)
+        call, until = step
         try:
-            return self._http.request(step.method, step.path, json=step.body, params=step.query)
-        except httpx.TransportError as error:
+            with ending(until):
+                response = self._http.send(_request(self._http, call), stream=True)
+                with closing(response):
+                    body = b"".join(self._unpacked(response, response.iter_raw()))
+        except TROUBLE as error:
             return error
+        return Answer(response.status_code, response.headers, body)
+
+    def _unpacked(self, response: httpx.Response, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        unpacker = Unpacker(response.headers, MAX_ANSWER, self.url)
+        for piece in pieces:
+            yield from unpacker.feed(piece)
+        unpacker.end()
 
 
 class AsyncClient:
@@ -142,7 +168,8 @@ class AsyncClient:
     ) -> None:
         self.url = calls.server_address(url)
         self._policy = policy or Policy()
-        self._http = httpx.AsyncClient(**_options(self.url, token, self._policy, verify))
+        options = _options(self.url, token, self._policy)
+        self._http = httpx.AsyncClient(**options, verify=trusted(self.url, verify))
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -169,16 +196,17 @@ class AsyncClient:
     ) -> list[Neighbour]:
         """See `Client.nearest`."""
         told = await self.ask(calls.nearest_call(query, k, target, exclude, hardware))
-        return calls.neighbours_of(told, self.url)
+        return calls.neighbours_of(told, query, target, self.url)
 
     async def exact(self, fingerprint: str, target: str = "sequential") -> list[Record]:
         """See `Client.exact`."""
-        return calls.records_of(await self.ask(calls.exact_call(fingerprint, target)), self.url)
+        told = await self.ask(calls.exact_call(fingerprint, target))
+        return calls.records_of(told, fingerprint, target, self.url)
 
     async def contribute(self, record: Record) -> str:
         """See `Client.contribute`."""
         told = await self.ask(Call("POST", "/v1/records", {"record": record.to_json()}))
-        return str(told.get("status", ""))
+        return calls.status_of(told, self.url)
 
     async def export(self, after: str = "", target: str | None = None) -> AsyncIterator[Item]:
         """See `Client.export`."""
@@ -186,17 +214,25 @@ class AsyncClient:
         while True:
             call = export.call
             try:
-                async with self._http.stream(call.method, call.path, params=call.query) as response:
-                    if response.status_code != 200:
-                        await response.aread()
-                    wait = export.begun(response)
-                    if wait is None:
-                        async for piece in response.aiter_bytes():
-                            for item in export.feed(piece):
-                                yield item
-                        export.end()
-                        return
-            except httpx.TransportError as error:
+                async with asyncio.timeout(export.until - time.monotonic()):
+                    request = _request(self._http, call)
+                    response = await self._http.send(request, stream=True)
+                async with aclosing(response):
+                    pieces = aiter(response.aiter_raw())
+                    answer = Answer(response.status_code, response.headers, b"")
+                    if answer.status != 200:
+                        async with asyncio.timeout(export.until - time.monotonic()):
+                            answer = answer._replace(body=await self._unpacked(response, pieces))
+                    wait = export.begun(answer)
+                    while wait is None:
+                        async with asyncio.timeout(export.until - time.monotonic()):
+                            piece = await anext(pieces, None)
+                        if piece is None:
+                            export.end()
+                            return
+                        for item in export.feed(piece):
+                            yield item
+            except (*TROUBLE, TimeoutError) as error:
                 wait = export.failed(error)
             await asyncio.sleep(wait)
 
@@ -210,21 +246,33 @@ class AsyncClient:
         except StopIteration as end:
             return end.value
 
-    async def _do(self, step: Call | float) -> Came:
-        if isinstance(step, float):
+    async def _do(self, step: Step) -> Came:
+        if not isinstance(step, tuple):
             return await asyncio.sleep(step)
-        call = self._http.request(step.method, step.path, json=step.body, params=step.query)
+        call, until = step
         try:
-            return await call
-        except httpx.TransportError as error:
+            async with asyncio.timeout(until - time.monotonic()):
+                response = await self._http.send(_request(self._http, call), stream=True)
+                async with aclosing(response):
+                    body = await self._unpacked(response, response.aiter_raw())
+        except (*TROUBLE, TimeoutError) as error:
             return error
+        return Answer(response.status_code, response.headers, body)
+
+    async def _unpacked(self, response: httpx.Response, pieces: AsyncIterator[bytes]) -> bytes:
+        unpacker = Unpacker(response.headers, MAX_ANSWER, self.url)
+        whole: list[bytes] = []
+        async for piece in pieces:
+            whole += unpacker.feed(piece)
+        unpacker.end()
+        return b"".join(whole)
 
 
-def _options(url: str, token: str | None, policy: Policy, verify: Any) -> dict[str, Any]:
+def _options(url: str, token: str | None, policy: Policy) -> dict[str, Any]:
     """What an HTTP client is made with."""
-    return {
-        "base_url": url,
-        "headers": calls.access_headers(token),
-        "timeout": policy.timeout,
-        "verify": verify,
-    }
+    headers = calls.headers_for(url, token)
+    return {"base_url": url, "headers": headers, "timeout": policy.timeout}
+
+
+def _request(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request:
+    return http.build_request(call.method, call.path, json=call.body, params=call.query)

@@ -13,6 +13,7 @@ from loopbook.client.remote.calls import Call
 from loopbook.client.remote.client import Client
 from loopbook.client.remote.flows import Policy
 from loopbook.errors import RemoteError
+from loopbook.printable import show
 from loopbook.recipes.book import Neighbour
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
@@ -25,7 +26,7 @@ FRESH_S = 3600.0
 SILENT_S = 60.0
 """A server that could not be reached is not asked for so long."""
 
-QUICK = Policy(timeout=5.0, attempts=2)
+QUICK = Policy(timeout=5.0, attempts=2, deadline=10.0)
 """Somebody waits for a compile."""
 
 _told: set[str] = set()
@@ -73,7 +74,7 @@ class RemoteBook:
         of the `k` that it sends those without any of `steps` are left out here."""
         names = () if exclude is None or callable(exclude) else exclude
         call = calls.nearest_call(query, k, target, names, hardware)
-        found = self._asked(call, lambda told: calls.neighbours_of(told, self.name))
+        found = self._asked(call, lambda told: calls.neighbours_of(told, query, target, self.name))
         if callable(exclude):
             found = [one for one in found if not exclude(one.record.kernel)]
         return [
@@ -86,7 +87,9 @@ class RemoteBook:
     def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
         """As `loopbook.recipes.book.Book.exact`."""
         call = calls.exact_call(fingerprint, target)
-        found = self._asked(call, lambda told: calls.records_of(told, self.name))
+        found = self._asked(
+            call, lambda told: calls.records_of(told, fingerprint, target, self.name)
+        )
         return [one for one in found if hardware_key in (None, one.hardware.key)]
 
     def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:
@@ -122,4 +125,5 @@ class RemoteBook:
     def _say(self, error: RemoteError) -> None:
         if self.name not in _told:
             _told.add(self.name)
-            print(f"loopbook: {error}; going on with what is at hand", file=sys.stderr, flush=True)
+            words = f"loopbook: {error}; going on with what is at hand"
+            show(words, file=sys.stderr, flush=True)

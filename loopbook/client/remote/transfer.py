@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loopbook import private
+from loopbook.client.remote.calls import state_of
 from loopbook.client.remote.client import Client
 from loopbook.errors import AccessError, OfflineError, RemoteError
 from loopbook.recipes.book import Book
@@ -60,9 +62,9 @@ def pull(client: Client, book: Book, notes: Path, progress: Progress | None = No
         BookError: the book cannot be written.
     """
     known = _read(notes)
-    state = known.get(client.url, {})
-    told = client.info()
-    stamp, total = str(told.get("stamp", "")), int(told.get("own", 0))
+    noted = known.get(client.url)
+    state = noted if isinstance(noted, dict) else {}
+    stamp, total = state_of(client.info(), client.url)
     if stamp and state.get("whole") == stamp:
         return Pulled(0, 0, unchanged=True)
     after = str(state.get("after", "")) if state.get("stamp") == stamp else ""
@@ -134,5 +136,7 @@ def _read(notes: Path) -> dict[str, Any]:
 def _write(notes: Path, told: dict[str, Any]) -> None:
     partial = notes.with_name(f".{notes.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
-        partial.write_text(json.dumps(told))
+        partial.unlink(missing_ok=True)
+        with private.new_file(partial) as opened:
+            opened.write(json.dumps(told).encode())
         partial.replace(notes)
