@@ -133,3 +133,7 @@ class OfflineError(RemoteError):
 
 class AccessError(RemoteError):
     """The server wants a token, another one, or one that may do more."""
+
+
+class InterpretedWarning(UserWarning):
+    """A function that was to be compiled runs as plain Python, and why."""

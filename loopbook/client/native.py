@@ -1,62 +1,77 @@
-"""``@loopbook.native``: docc's ``@native`` with recipes from the book."""
+"""``@loopbook.native``: a Python function, compiled with recipes from the book when it is called.
+
+It gives the numbers that Python gives. Code is compiled for each case of the arguments and run for
+no other (see `loopbook.client.variants`); what cannot be compiled rightly runs as Python.
+"""
 
 from __future__ import annotations
 
 import functools
-import tempfile
-from collections.abc import Callable, Collection, Mapping
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loopbook.client.decision import Plan
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.client.shelf import Shelf, open_shelf
-from loopbook.errors import CompilerError, IllegalStepError, RunError, SdfgError
+from loopbook.client.shelf import Shelf, open_shelf, starter_path
+from loopbook.client.variants.compiled import Compiled
+from loopbook.client.variants.dispatch import Dispatcher
+from loopbook.errors import BookError, CompilerError, IllegalStepError, RunError, SdfgError
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.frontend import DoccOptions, PipedProgram, size_symbols
 from loopbook.sdfg.program import TARGETS
+from loopbook.sdfg.traced import Traced
 
 Book = Shelf | str | Path | None
 """A shelf, the path or URL of a book to put over the starter book, or the user's own book."""
 
 
-class NativeProgram(PipedProgram):
-    """A function that compiles itself with recipes from the book when it is first called.
+class NativeProgram(Dispatcher):
+    """A function that compiles itself with recipes from the book when it is called.
 
     Attributes:
         plan: what was found and done at the last compile.
     """
 
     def __init__(
-        self, func: Callable[..., Any], target: str, book: Book, exclude: Collection[str]
+        self,
+        func: Callable[..., Any],
+        target: str,
+        book: Book,
+        exclude: Collection[str],
+        *,
+        strict: bool = False,
+        check: bool = False,
     ) -> None:
-        super().__init__(func, DoccOptions(target=target), self._build)
+        super().__init__(func, self._place, strict=strict, check=check)
         functools.update_wrapper(self, func)
         self.plan: Plan | None = None
         self._target = target
         self._book = book
         self._exclude = tuple(exclude)
-        self._arguments: tuple[Any, ...] = ()
-        self._placed = False
 
-    def compile(self, *args: Any, output_folder: str | None = None) -> Any:
-        """Called by docc with the first call's arguments. Recipes are chosen for their sizes; as
-        with docc's ``@native``, the result serves later calls at other sizes too."""
-        self._arguments, self._placed = args, output_folder is not None
-        try:
-            return super().compile(*args, output_folder=output_folder)
-        finally:
-            self._arguments = ()
+    @property
+    def last_sdfg(self) -> Any:
+        """What docc's frontend made at the last compile; None before."""
+        return None if self.last is None else self.last.traced.sdfg
 
-    def _build(self, sdfg: Any, folder: Path) -> Path:
-        if not self._placed:
-            # docc gives all programs of one function and target the same folder, its own too, and
-            # a process that has loaded a library gets that one for its path ever after.
-            folder.mkdir(parents=True, exist_ok=True)
-            folder = Path(tempfile.mkdtemp(prefix="loopbook-", dir=folder))
-        sizes = size_symbols(self.func, self._arguments)
+    def compile(self, *args: Any, output_folder: str | Path | None = None) -> Compiled:
+        """Compile the function for arguments like these, as their first call would.
+
+        Args:
+            output_folder: compile it anew, into this folder, and keep it there.
+
+        Returns:
+            What such arguments can be called with; others it refuses.
+
+        Raises:
+            LoopbookError: if nothing can be compiled for them.
+        """
+        return self.compiled(args, None if output_folder is None else Path(output_folder))
+
+    def _place(self, traced: Traced, args: Sequence[Any], folder: Path) -> Path:
         self.plan, library = compile_text(
-            sdfg.to_json(), self._target, folder, self._book, self._exclude, sizes
+            traced.text, self._target, folder, self._book, self._exclude, traced.symbols(args)
         )
         return library
 
@@ -67,26 +82,40 @@ def native(
     target: str = "sequential",
     book: Book = None,
     exclude: Collection[str] = (),
+    strict: bool = False,
+    check: bool = False,
 ) -> Any:
-    """Compile a Python function at its first call, with the best recipes that the book knows.
+    """Compile a Python function when it is called, with the best recipes that the book knows.
 
     Used as ``@loopbook.native`` or ``@loopbook.native(target="openmp")``. Nests that the book knows
     nothing for get docc's own schedule; a program that it knows nothing for at all is compiled
     exactly as docc would.
 
+    Each kind of arguments is compiled for itself: their types, ranks, which sizes are 1 and which
+    are equal, whether an array that is written was passed twice. Recipes are chosen for the sizes
+    of the first call. What cannot be compiled rightly runs as plain Python, with one
+    `loopbook.errors.InterpretedWarning` for each reason: arrays that overlap in part, empty ones,
+    other types, functions that docc cannot parse.
+
     Args:
         target: "sequential" or "openmp".
         book: a `Shelf`, or the path of a book to put over the starter book; default the user's.
         exclude: kernels whose records are ignored.
+        strict: raise `SdfgError` instead of running Python.
+        check: compare the first call of everything that is compiled with Python, on copies of its
+            arguments. Where the numbers differ, Python's are given, with a warning, and such calls
+            run as Python from then on.
 
     Raises:
         SdfgError: if there is no such target.
     """
     if func is None:
-        return functools.partial(native, target=target, book=book, exclude=exclude)
+        return functools.partial(
+            native, target=target, book=book, exclude=exclude, strict=strict, check=check
+        )
     if target not in TARGETS:
         raise SdfgError(f"there is no target {target!r}; take {' or '.join(TARGETS)}")
-    return NativeProgram(func, target, book, exclude)
+    return NativeProgram(func, target, book, exclude, strict=strict, check=check)
 
 
 def compile_text(
@@ -110,18 +139,51 @@ def compile_text(
     Raises:
         LoopbookError: if the SDFG does not compile as docc's own either.
     """
-    shelf = book if isinstance(book, Shelf) else open_shelf(book)
-    try:
-        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes)
-        shelf.note_misses(plan.missed, target)
-    except (SdfgError, RunError):  # what docc cannot prepare in our way it may compile in its own
-        plan = Plan(target, ())
-    finally:
-        if shelf is not book:
-            shelf.close()
+    plan = _planned(text, target, book, exclude, sizes)
     try:
         return plan, build_plan(text, plan, folder).library
     except (IllegalStepError, CompilerError, RunError) as error:
         if not plan.active:
             raise
         return plan.without_recipes(str(error)), build_baseline(text, target, folder).library
+
+
+def _planned(
+    text: str,
+    target: str,
+    book: Book,
+    exclude: Collection[str],
+    sizes: Mapping[str, int] | None,
+) -> Plan:
+    """What the book says. The user's own one that is damaged is left out, with a warning; one that
+    was asked for is not."""
+    if isinstance(book, Shelf):
+        return _asked(book, text, target, exclude, sizes)
+    try:
+        with open_shelf(book) as shelf:
+            return _asked(shelf, text, target, exclude, sizes)
+    except BookError as error:
+        if book is not None:
+            raise
+        warnings.warn(f"your book is left out: {error}", stacklevel=2)
+    starter = starter_path()
+    try:
+        with open_shelf(starter, starter=False) if starter else Shelf([]) as shelf:
+            return _asked(shelf, text, target, exclude, sizes)
+    except BookError:
+        return Plan(target, ())
+
+
+def _asked(
+    shelf: Shelf,
+    text: str,
+    target: str,
+    exclude: Collection[str],
+    sizes: Mapping[str, int] | None,
+) -> Plan:
+    try:
+        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes)
+    except (SdfgError, RunError):  # what docc cannot prepare in our way it may compile in its own
+        return Plan(target, ())
+    shelf.note_misses(plan.missed, target)
+    return plan

@@ -1,0 +1,144 @@
+"""A function compiled for one case of its arguments."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.client.variants.case import Case
+from loopbook.client.variants.merged import merged
+from loopbook.client.variants.source import to_trace
+from loopbook.errors import SdfgError
+from loopbook.sdfg import scratch, traced
+from loopbook.sdfg.caller import Caller, address
+from loopbook.sdfg.traced import Traced
+
+Build = Callable[[Traced, Sequence[Any], Path], Path]
+"""From what docc's frontend made, and example arguments, to a library in the folder."""
+
+
+def trace(func: Callable[..., Any], args: Sequence[Any]) -> Traced:
+    """What docc's frontend makes of a function for arguments like these, wherever they lie.
+
+    Raises:
+        SdfgError: if docc cannot parse it, or is known to translate it wrongly.
+    """
+    orderly = [
+        np.empty(value.shape, value.dtype)
+        if isinstance(value, np.ndarray) and not value.flags.c_contiguous
+        else value
+        for value in args
+    ]
+    return traced.read(to_trace(func, orderly), orderly)
+
+
+class Compiled:
+    """A library for arguments of one case.
+
+    Attributes:
+        lib: the loaded library, as `ctypes` has it.
+        lib_path: where it was loaded from; deleted since, unless a folder was asked for.
+        traced: what it was built from.
+        written: positions of the arguments that it may write.
+        verified: whether its numbers have been compared with Python's.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        case: Case,
+        reading: Traced,
+        build: Build,
+        folder: Path | None = None,
+    ) -> None:
+        self._names, self._key = case.names, case.key
+        merging = case.merging(reading.written)
+        self._first = case.first if merging else None
+        self._kept = [n for n, one in enumerate(case.first) if not merging or n == one]
+        args = [case.args[place] for place in self._kept]
+        if merging:
+            ranks = {n: case.args[n].ndim for n in case.arrays}
+            func = merged(func, case.first, ranks)
+            reading = trace(func, args)
+        self.func = func
+        self.traced = reading
+        self.written = frozenset(self._kept[place] for place in reading.written)
+        self.verified = False
+        where = folder or scratch.make()
+        try:
+            library = build(reading, args, where)
+            is_array = [isinstance(value, np.ndarray) for value in args]
+            self._caller = Caller(reading, library, is_array)
+        finally:
+            if folder is None:  # what is loaded stays
+                shutil.rmtree(where, ignore_errors=True)
+        self.lib, self.lib_path = self._caller.lib, str(library)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it.
+
+        Raises:
+            SdfgError: if the arguments are of another case.
+        """
+        case = Case(self._names, args)
+        case.check(self.traced.written if self._first is None else self.written)
+        merging = case.first if case.merging(self.written) else None
+        if case.key != self._key or merging != self._first:
+            raise SdfgError("compiled for arguments of other types, sizes 1 or equal, or overlap")
+        return self.run(case)
+
+    def run(self, case: Case) -> Any:
+        """Run it on arguments of its case. Arrays that lie otherwise than in C order are copied to
+        it, and back if they may have been written."""
+        args = list(case.args)
+        for place in case.foreign:
+            args[place] = np.ascontiguousarray(args[place])
+        answer = self._caller(*(args[place] for place in self._kept))
+        for place in case.foreign:
+            if place in self.written:
+                np.copyto(case.args[place], args[place])
+        return answer
+
+    def entry(self, args: Sequence[Any]) -> Entry | None:
+        """The short way for more calls with arrays of just these shapes, and none passed twice."""
+        return Entry(self._caller, args, self.written) if self._first is None else None
+
+
+AGAIN = object()
+"""What an `Entry` returns when the call has to go the long way."""
+
+
+class Entry:
+    """Calls of compiled code with plain arrays, in C order, of shapes that were seen before."""
+
+    __slots__ = ("_call", "_is_array", "_pairs", "_sizes")
+
+    def __init__(self, caller: Caller, args: Sequence[Any], written: frozenset[int]) -> None:
+        self._call = caller.call
+        self._sizes = caller.sizes(args)
+        self._is_array = [isinstance(value, np.ndarray) for value in args]
+        arrays = [place for place, array in enumerate(self._is_array) if array]
+        self._pairs = [
+            (one, args[one].nbytes, other, args[other].nbytes)
+            for one, other in combinations(arrays, 2)
+            if one in written or other in written
+        ]
+
+    def __call__(self, args: Sequence[Any]) -> Any:
+        words = []
+        for value, is_array in zip(args, self._is_array):  # noqa: B905 - the key says how many
+            if is_array:
+                words.append(address(value))
+            elif type(value) is int and not -(2**63) <= value < 2**63:
+                return AGAIN
+            else:
+                words.append(value)
+        for one, size, other, other_size in self._pairs:
+            if words[one] < words[other] + other_size and words[other] < words[one] + size:
+                return AGAIN
+        return self._call(args, words, self._sizes)

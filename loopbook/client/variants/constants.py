@@ -1,0 +1,141 @@
+"""Values from outside a function that docc bakes into compiled code: globals and closures."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from loopbook.errors import SdfgError
+
+MISSING = object()
+
+FIXED = (
+    bool, int, float, complex, str, bytes, type, type(None), np.generic, np.dtype, ModuleType,
+    BuiltinFunctionType, np.ufunc,
+)  # fmt: skip
+"""What is the same value for as long as it is the same object."""
+
+
+class Constants:
+    """What a function reads from outside, as compiled code would know it."""
+
+    def __init__(self, func: Callable[..., Any]) -> None:
+        self._func = func
+        self._names: list[tuple[Mapping[str, Any], str]] = []
+        self._cells: tuple[Any, ...] = ()
+        if isinstance(func, FunctionType):
+            self._names = [(func.__globals__, name) for name in _globals_of(func.__code__)]
+            self._cells = func.__closure__ or ()
+        self._seen: list[Any] | None = None
+        self._key: Any = None
+
+    def unchanged(self) -> bool:
+        """Whether all is as `key` last found it. Cheap where it is numbers, modules and types."""
+        seen = self._seen
+        if seen is not None:
+            at = 0
+            for values, name in self._names:
+                if values.get(name, MISSING) is not seen[at]:
+                    break
+                at += 1
+            else:
+                for cell in self._cells:
+                    if _content(cell) is not seen[at]:
+                        break
+                    at += 1
+                else:
+                    return True
+        before = self._key
+        try:
+            return before is not None and self.key() == before
+        except SdfgError:
+            return False
+
+    def key(self) -> Any:
+        """All values, comparable.
+
+        Raises:
+            SdfgError: if one is an array, which may change without a trace.
+        """
+        values = [known.get(name, MISSING) for known, name in self._names]
+        values += map(_content, self._cells)
+        names = [name for _, name in self._names]
+        names += self._func.__code__.co_freevars if self._cells else ()
+        key = tuple(
+            _frozen(name, value, self._func.__globals__, ())
+            for name, value in zip(names, values, strict=True)
+        )
+        fixed = all(value is MISSING or isinstance(value, FIXED) for value in values)
+        self._seen, self._key = values if fixed else None, key
+        return key
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not bound yet
+        return MISSING
+
+
+@lru_cache(maxsize=256)
+def _globals_of(code: CodeType) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_loaded(code)))
+
+
+def _loaded(code: CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _loaded(constant)
+
+
+class _Same:
+    """An object that is only equal to itself."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def _frozen(name: str, value: Any, scope: Mapping[str, Any], inside: tuple[Any, ...]) -> Any:
+    """Hashable, and equal to another if docc would make the same code of both."""
+    if isinstance(value, np.ndarray):
+        raise SdfgError(f"it reads the array {name} from outside; pass it as an argument")
+    if isinstance(value, (bool, int, float, np.generic)):
+        return type(value), repr(value)
+    if isinstance(value, (str, bytes)):
+        return value
+    if isinstance(value, (tuple, list, set, frozenset, dict)):
+        items = value.items() if isinstance(value, dict) else value
+        return type(value), tuple(_frozen(name, item, scope, inside) for item in items)
+    if isinstance(value, FunctionType) and value not in inside:
+        return _frozen_function(value, scope, (*inside, value))
+    return _Same(value)
+
+
+def _frozen_function(
+    func: FunctionType, scope: Mapping[str, Any], inside: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """docc writes called functions into the caller, and looks their globals up where *it* is."""
+    parts: list[Any] = [_Same(func.__code__)]
+    for name in _globals_of(func.__code__):
+        value = func.__globals__.get(name, MISSING)
+        ours = scope.get(name, MISSING)
+        if value is not ours and not isinstance(value, ModuleType):
+            raise SdfgError(f"{func.__name__}, which it calls, reads {name} of another module")
+        parts.append((name, _frozen(name, value, scope, inside)))
+    for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True):
+        parts.append((name, _frozen(name, _content(cell), scope, inside)))
+    return tuple(parts)
