@@ -188,3 +188,24 @@ def test_what_is_wrong_stays_wrong_for_the_sharp_test(name):
     kernel, args = CASES[name]
     nests = program.prepare_nests(frontend.trace(kernel, args))[1]
     assert 0 in confirmed(nests[-1], [0])
+
+
+def powers(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            for k in range(A.shape[1]):
+                A[i, j] += A[i, k] * B[k, j]
+
+
+def eliminated(A):
+    for i in range(A.shape[0]):
+        for j in range(i):
+            for k in range(j):
+                A[i, j] -= A[i, k] * A[k, j]
+
+
+@pytest.mark.parametrize(("kernel", "allowed"), [(powers, False), (eliminated, True)])
+def test_an_array_is_not_staged_where_it_is_also_used_otherwise(kernel, allowed):
+    args = data((37, 37), (37, 37))[: kernel.__code__.co_argcount]
+    sdfg, nests = program.prepare_nests(frontend.trace(kernel, args))
+    assert Workbench(sdfg, nests[-1]).can_apply("stage", ("L2", "A0", "out")) == allowed

@@ -2,18 +2,26 @@
 
 ``import loopbook`` must not import docc, which takes a second. So unless docc has been imported
 already, this waits on ``sys.meta_path`` for docc's target registry and registers right after it.
+
+It waits for docc's Python programs too: this is the one place where docc's own code is changed.
+docc keeps what it compiled by types and equal sizes alone, so a program would be run for arguments
+that overlap, lie otherwise or have other sizes of 1 than those that it was compiled for. Calls of
+programs *for our targets* are answered as those of `loopbook.native` are; all others are docc's.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 REGISTRY = "docc.compiler.target_registry"
+PROGRAMS = "docc.python.python_program"
 
 TARGETS = {"loopbook": "sequential", "loopbook-openmp": "openmp"}
 """docc target to the target that recipes are looked up for."""
@@ -21,40 +29,49 @@ TARGETS = {"loopbook": "sequential", "loopbook-openmp": "openmp"}
 
 def install() -> None:
     """Register the targets now or when docc gets imported. Calling it again changes nothing."""
-    registry = sys.modules.get(REGISTRY)
-    if registry is not None:
-        _register(registry)
-    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    for name, then in ((REGISTRY, _register), (PROGRAMS, _reroute)):
+        module = sys.modules.get(name)
+        if module is not None:
+            then(module)
+        elif not any(isinstance(f, _Finder) and f.name == name for f in sys.meta_path):
+            sys.meta_path.insert(0, _Finder(name, then))
+
+
+Then = Callable[[ModuleType], None]
 
 
 class _Finder(MetaPathFinder):
-    """Steps aside for every module but docc's registry."""
+    """Steps aside for every module but the one that it waits for."""
+
+    def __init__(self, name: str, then: Then) -> None:
+        self.name = name
+        self._then = then
 
     def find_spec(
         self, fullname: str, path: Any = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != REGISTRY:
+        if fullname != self.name:
             return None
         sys.meta_path.remove(self)
         spec = find_spec(fullname)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            spec.loader = _Loader(spec.loader, self._then)
         return spec
 
 
 class _Loader(Loader):
-    """docc's own loader, and the registration behind it."""
+    """docc's own loader, and what is to be done after it."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, then: Then) -> None:
         self._loader = loader
+        self._then = then
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        _register(module)
+        self._then(module)
 
     def __getattr__(self, name: str) -> Any:  # what docc's own loader knows besides (sources)
         return getattr(self._loader, name)
@@ -81,3 +98,38 @@ class _Late:
         from loopbook.client import target
 
         return getattr(target, self._hook)(self._target, *args)
+
+
+def _reroute(programs: ModuleType) -> None:
+    program = programs.PythonProgram
+    theirs = program.__call__
+    if getattr(theirs, "rerouted", False):
+        return
+    their_compile = program.compile
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        ours = _answering(self)
+        return theirs(self, *args, **kwargs) if ours is None else ours(*args, **kwargs)
+
+    def compile(self: Any, *args: Any, output_folder: str | None = None) -> Any:
+        ours = _answering(self)
+        if ours is None:
+            return their_compile(self, *args, output_folder=output_folder)
+        return ours.compiled(args, None if output_folder is None else Path(output_folder))
+
+    call.rerouted = True  # type: ignore[attr-defined]
+    program.__call__, program.compile = call, compile
+
+
+def _answering(program: Any) -> Any:
+    """What answers the calls of a program for our targets; None for other programs, and where docc
+    is to record what it does, in its own folder."""
+    options = program.options
+    if options.target not in TARGETS or options.instrumentation_mode or options.capture_args:
+        return None
+    ours = program.__dict__.get("_loopbook")
+    if ours is None:
+        from loopbook.client import target
+
+        ours = program.__dict__.setdefault("_loopbook", target.dispatcher(program))
+    return ours

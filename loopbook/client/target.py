@@ -9,18 +9,30 @@ from the text.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loopbook import private
 from loopbook.client import optimize
 from loopbook.client.native import compile_text
-from loopbook.client.shelf import open_shelf
-from loopbook.errors import FolderError
-from loopbook.sdfg import compiler, inplace, scratch
+from loopbook.client.shelf import Shelf, open_shelf
+from loopbook.client.variants.dispatch import Dispatcher
+from loopbook.errors import BookError, FolderError
+from loopbook.sdfg import compiler, frontend, inplace, scratch
+from loopbook.sdfg.traced import Traced
 
 _texts = threading.local()
+
+
+def dispatcher(program: Any) -> Dispatcher:
+    """What answers the calls of one of docc's programs for our targets. Each case of the arguments
+    goes through docc's own pipeline, with the options of the program, in a folder of its own."""
+
+    def build(traced: Traced, args: Sequence[Any], folder: Path) -> Path:
+        return frontend.pipe(program, traced.text, folder)
+
+    return Dispatcher(program.func, build)
 
 
 def expand(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) -> None:
@@ -31,8 +43,11 @@ def expand(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) ->
 
 def schedule(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) -> None:
     """docc's second step: in place, as `loopbook.optimize` does it."""
-    with open_shelf() as shelf:
-        optimize.schedule(sdfg, target, shelf)
+    try:
+        with open_shelf() as shelf:
+            optimize.schedule(sdfg, target, shelf)
+    except BookError:  # `build` says so
+        optimize.schedule(sdfg, target, Shelf([]))
 
 
 def build(

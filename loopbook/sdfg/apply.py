@@ -19,6 +19,7 @@ from loopbook.sdfg.naming import LoopNames
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.program import ordered, parse
 from loopbook.sdfg.rewrites import FALLBACKS, REWRITES, Draft
+from loopbook.sdfg.rewrites.staging import check_staging
 from loopbook.sdfg.stderr import quiet_stderr
 from loopbook.sdfg.transformations import TRANSFORMATIONS
 
@@ -271,9 +272,20 @@ class Workbench:
         if op == "parallel":
             for single in self._expand(args):
                 self._check_threads(str(single[0]))
+        if op == "stage":
+            for single in self._expand(args):
+                self._check_staging(str(single[0]), str(single[1]))
         if op == "peel":
             for single in self._expand(args):
                 self._check_tests(str(single[0]))
+
+    def _check_staging(self, name: str, container: str) -> None:
+        """Refuse a copy of an array that the loop also uses in another way."""
+        draft = Draft(json.loads(self.sdfg.to_json()), {})
+        try:
+            check_staging(draft, self.loop(name).element_id, self.container(container))
+        except IllegalStepError as error:
+            raise self._refusal(f"'stage {name} {container}' would lose values: {error}") from None
 
     def _check_tests(self, name: str) -> None:
         """Refuse to peel loops of which an inner one ends where an outer one says.

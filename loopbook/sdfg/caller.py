@@ -35,7 +35,7 @@ def address(array: np.ndarray) -> int:
     """Where an array's first element lies. ``array.ctypes.data`` says the same six times as
     slowly, but also for arrays that may not be written or do not lie in C order."""
     try:
-        return _address_of(_byte_of(array))
+        return _address_of(_byte_of(array))  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):
         return array.ctypes.data
 

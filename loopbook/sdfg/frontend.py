@@ -12,9 +12,9 @@ import numpy as np
 from docc.compiler.compiled_sdfg import CompiledSDFG
 from docc.compiler.docc_program import DoccOptions
 from docc.python.python_program import PythonProgram
-from docc.sdfg import StructuredSDFG
+from docc.sdfg import DoccMetrics, StructuredSDFG
 
-from loopbook.errors import RunError, SdfgError
+from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.sdfg import scratch
 from loopbook.sdfg.stderr import quiet_stderr
 
@@ -97,6 +97,25 @@ def check_loads(library: Path) -> None:
         ctypes.CDLL(str(library))
     except OSError as error:
         raise RunError(f"cannot load the compiled program: {error}") from None
+
+
+def pipe(program: PythonProgram, text: str, folder: Path) -> Path:
+    """All that docc does for `program` between its frontend and the library.
+
+    Args:
+        text: what the frontend made, an SDFG's JSON text.
+
+    Raises:
+        SdfgError: if docc refuses it.
+    """
+    sdfg = StructuredSDFG.parse(text)
+    try:
+        return Path(program.sdfg_pipe(sdfg, str(folder), metrics=DoccMetrics()))
+    except LoopbookError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise SdfgError(f"docc cannot compile {program.name}: {reason}") from None
 
 
 def _compile(func: Callable[..., Any], args: Sequence[Any], pipe: Pipe) -> CompiledSDFG:

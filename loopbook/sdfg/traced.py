@@ -1,4 +1,4 @@
-"""What docc's frontend makes of a function and its arguments, with all that a call needs to know."""
+"""What docc's frontend makes of a function and arguments, with all that a call needs to know."""
 
 from __future__ import annotations
 

@@ -13,9 +13,7 @@ from loopbook.errors import SdfgError
 ARRAYS = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32, np.bool_)))
 """What arrays may hold. docc promotes smaller and unsigned integers otherwise than NumPy."""
 
-SCALARS = frozenset(
-    (bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64)
-)
+SCALARS = frozenset((bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64))
 
 INTEGERS = range(-(2**63), 2**63)
 
@@ -81,7 +79,7 @@ class Case:
 def overlap(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two arrays share an element, or it would take long to say."""
     try:
-        return bool(np.shares_memory(one, other, max_work=OVERLAP_WORK))
+        return bool(np.shares_memory(one, other, max_work=OVERLAP_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 

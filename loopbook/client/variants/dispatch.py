@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Hashable, Sequence
@@ -18,6 +19,7 @@ from loopbook.client.variants.compiled import AGAIN, Build, Compiled, Entry, tra
 from loopbook.client.variants.constants import Constants
 from loopbook.errors import (
     CompilerError,
+    FolderError,
     IllegalStepError,
     InterpretedWarning,
     RunError,
@@ -33,7 +35,7 @@ MAX_VARIANTS = 64
 MAX_ENTRIES = 1024
 """Shapes of arguments that the short way is remembered for."""
 
-FAILURES = (SdfgError, IllegalStepError, CompilerError, RunError)
+FAILURES = (SdfgError, IllegalStepError, CompilerError, FolderError, RunError)
 """For these a case runs as Python."""
 
 _compiling = threading.RLock()
@@ -222,9 +224,8 @@ class Dispatcher:
     def _warn(self, reason: str) -> None:
         if reason not in self._said and len(self._said) < MAX_VARIANTS:
             self._said.add(reason)
-            warnings.warn(
-                f"{self._name} runs as plain Python: {reason}", InterpretedWarning, stacklevel=5
-            )
+            text = f"{self._name} runs as plain Python: {reason}"
+            warnings.warn(text, InterpretedWarning, stacklevel=_outside())
 
     def _checked(self, variant: Compiled, case: Case) -> Any:
         def plain() -> Callable[[Case], Any]:
@@ -248,6 +249,14 @@ class Dispatcher:
             raise error
         self._warn(str(error))
         return answer
+
+
+def _outside() -> int:
+    """How far up the caller's caller outside of this package is, as `warnings.warn` counts."""
+    frame, level = sys._getframe(2), 2
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("loopbook."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _is(one: Any, other: Any) -> bool:

@@ -40,7 +40,9 @@ def merged(func: Callable[..., Any], first: Sequence[int], ranks: Mapping[int, i
     except OSError as error:
         raise SdfgError(f"an array is passed twice, and there is no source: {error}") from None
     if tree.args.posonlyargs or tree.args.kwonlyargs:
-        raise SdfgError("an array is passed twice, and the function takes its arguments in odd ways")
+        raise SdfgError(
+            "an array is passed twice, and the function takes its arguments in odd ways"
+        )
     names = [argument.arg for argument in tree.args.args]
     _check_elementwise(tree, {names[place]: rank for place, rank in ranks.items()})
     renamed = {names[n]: names[one] for n, one in enumerate(first) if n != one}

@@ -1,0 +1,309 @@
+"""What ``@loopbook.native`` does with arguments and functions that compiled code cannot take."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopbook
+from loopbook.client import native as native_module
+from loopbook.errors import CompilerError, InterpretedWarning, SdfgError
+from loopbook.recipes.book import Book
+
+FACTOR = 2.0
+
+
+@pytest.fixture(autouse=True)
+def no_book(monkeypatch, tmp_path):
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
+    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+
+
+@loopbook.native
+def scaled(a, n=2):
+    total = 0.0
+    for i in range(a.shape[0]):
+        a[i] = a[i] * n
+        total += a[i]
+    return total
+
+
+def line() -> np.ndarray:
+    return np.arange(1.0, 6.0)
+
+
+def quietly(program: Any, *args: Any, **named: Any) -> Any:
+    """A call that must not run as Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterpretedWarning)
+        return program(*args, **named)
+
+
+def test_defaults_and_names():
+    for args, named in (((), {}), ((3,), {}), ((), {"n": 4}), ((), {"n": 2.5})):
+        mine, theirs = line(), line()
+        got, want = quietly(scaled, mine, *args, **named), scaled.func(theirs, *args, **named)
+        np.testing.assert_allclose(mine, theirs)
+        np.testing.assert_allclose(got, want)
+        assert type(got) is type(want)
+    array = line()
+    assert quietly(scaled, n=3, a=array) == 45.0
+
+
+def test_the_wrong_number_of_arguments_is_python_s_own_error():
+    for args, named in (((), {}), ((line(), 1, 2), {}), ((line(),), {"m": 1})):
+        with pytest.raises(TypeError) as ours:
+            scaled(*args, **named)
+        with pytest.raises(TypeError) as theirs:
+            scaled.func(*args, **named)
+        assert str(ours.value) == str(theirs.value)
+
+
+ODD = {
+    "a list": lambda: ([1.0, 2.0], 3),
+    "a matrix": lambda: (np.matrix([[1.0, 2.0]]), 3),
+    "a masked array": lambda: (np.ma.masked_less(line(), 3.0), 3),
+    "other byte order": lambda: (line().astype(">f8"), 3),
+    "half precision": lambda: (line().astype(np.float16), 3),
+    "complex": lambda: (line().astype(complex), 3),
+    "objects": lambda: (line().astype(object), 3),
+    "small integers": lambda: (np.arange(5, dtype=np.int8), 3),
+    "no dimensions": lambda: (np.array(1.0), 3),
+    "unaligned": lambda: (np.frombuffer(bytearray(41), np.float64, 5, 1), 3),
+    "read-only": lambda: (np.broadcast_to(1.0, (3,)), 3),
+    "empty": lambda: (line()[:0], 3),
+    "None": lambda: (None, 3),
+    "a large integer": lambda: (line().astype(object), 2**70),
+    "a complex number": lambda: (line(), 1j),
+}
+
+
+@pytest.mark.parametrize("make", ODD.values(), ids=ODD)
+def test_odd_arguments_are_python_s(make):
+    (mine, n), (theirs, _) = make(), make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got, want = outcome(scaled, mine, n), outcome(scaled.func, theirs, n)
+    assert repr(got) == repr(want)
+    assert repr(mine) == repr(theirs)
+
+
+def outcome(function: Any, *args: Any) -> Any:
+    try:
+        return function(*args)
+    except Exception as error:
+        return error
+
+
+@pytest.mark.filterwarnings("ignore::loopbook.errors.InterpretedWarning")
+def test_types_are_told_apart():
+    for n in (3, 3.5, np.float32(3.5), np.int64(3), True):  # docc refuses True
+        mine, theirs = line(), line()
+        got, want = scaled(mine, n), scaled.func(theirs, n)
+        np.testing.assert_allclose(mine, theirs)
+        assert got == want
+    whole = np.arange(5)
+    assert quietly(scaled, whole, 3) == 30
+    np.testing.assert_array_equal(whole, np.arange(5) * 3)
+
+
+def test_the_short_way_looks_at_values_too():
+    """Only types and shapes are remembered; what they do not say is asked each time."""
+    quietly(scaled, line(), 3)
+    with pytest.warns(InterpretedWarning, match="more than 64 bits"):
+        assert scaled(line(), 2**70) == 15.0 * 2**70
+
+
+@loopbook.native
+def pair(a, b):
+    return a * 2.0 + b, np.sum(a)
+
+
+def test_what_is_returned_is_what_numpy_returns():
+    for shape in ((3, 4), (5,)):
+        a, b = np.random.default_rng(0).random((2, *shape))
+        got, want = quietly(pair, a, b), pair.func(a, b)
+        assert type(got) is tuple
+        for one, other in zip(got, want, strict=True):
+            np.testing.assert_allclose(one, other)
+            assert (type(one), one.dtype, one.shape) == (type(other), other.dtype, other.shape)
+
+
+def test_one_warning_for_each_reason():
+    program = loopbook.native(scaled.func)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            program(line()[:0])
+            program(line().astype(np.float16))
+    assert ["empty" in str(w.message) for w in said] == [True, False]
+    assert {w.category for w in said} == {InterpretedWarning}
+    assert {w.filename for w in said} == {__file__}
+
+
+def test_strict_raises_instead():
+    program = loopbook.native(scaled.func, strict=True)
+    with pytest.raises(SdfgError, match="scaled would run as Python: a is empty"):
+        program(line()[:0])
+    with pytest.raises(SdfgError, match="docc cannot parse unread"):
+        loopbook.native(unread, strict=True)(line())
+
+
+def unread(a):
+    with open(os.devnull) as file:
+        return file.read() or a.tolist()
+
+
+def test_what_docc_cannot_parse_runs_as_python():
+    with pytest.warns(InterpretedWarning, match="docc cannot parse unread"):
+        assert loopbook.native(unread)(line()) == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_one_case_that_does_not_compile_leaves_the_others_alone(monkeypatch):
+    program = loopbook.native(scaled.func)
+
+    def failing(*args: Any) -> None:
+        raise CompilerError("made to fail")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(native_module, "compile_text", failing)
+        with pytest.warns(InterpretedWarning, match="made to fail"):
+            assert program(line()) == 30.0
+    assert quietly(program, line(), 2.5) == 37.5
+    assert program(line()) == 30.0
+
+
+# -- values from outside --------------------------------------------------------------------------
+
+
+@loopbook.native
+def by_factor(a):
+    for i in range(a.shape[0]):
+        a[i] = a[i] * FACTOR
+
+
+def test_a_global_that_changes(monkeypatch):
+    for factor in (2.0, 3.0, 2.0, 4):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        mine = line()
+        quietly(by_factor, mine)
+        np.testing.assert_allclose(mine, line() * factor)
+
+
+def test_a_closure_that_changes():
+    step = 1.0
+
+    @loopbook.native
+    def raised(a):
+        for i in range(a.shape[0]):
+            a[i] = a[i] + step
+
+    for step in (1.0, 5.0):  # noqa: B007 - the closure reads it
+        mine = line()
+        quietly(raised, mine)
+        np.testing.assert_allclose(mine, line() + step)
+
+
+def test_an_array_from_outside_is_python_s():
+    table = line()
+
+    @loopbook.native
+    def added(a):
+        for i in range(a.shape[0]):
+            a[i] = a[i] + table[i]
+
+    with pytest.warns(InterpretedWarning, match="reads the array table from outside"):
+        added(mine := line())
+    table += 1.0
+    added(mine)
+    np.testing.assert_allclose(mine, 3 * line() + 1.0)
+
+
+# -- check ----------------------------------------------------------------------------------------
+
+
+def halves(a):
+    for i in range(a.shape[0]):
+        a[i] = a[i] / 2.0
+
+
+def test_check_gives_python_s_numbers_and_says_who_is_wrong(monkeypatch):
+    """A library built of another text halves where it should not."""
+    program = loopbook.native(halves, check=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program(right := line())
+        program(right)
+    np.testing.assert_allclose(right, line() / 4)
+    compile_text = native_module.compile_text
+
+    def other(text: str, *args: Any) -> Any:
+        assert '"data":"2.0"' in text.replace(" ", "")
+        return compile_text(text.replace('"2.0"', '"8.0"'), *args)
+
+    monkeypatch.setattr(native_module, "compile_text", other)
+    single = np.full(5, 4.0, np.float32)
+    with pytest.warns(InterpretedWarning, match="so this is a mistake of its or our schedule"):
+        program(single)
+    program(single)
+    np.testing.assert_allclose(single, np.ones(5))
+
+
+def test_check_says_where_docc_is_wrong():
+    """It does not count negative indices from the end."""
+
+    @loopbook.native(check=True)
+    def from_the_end(a, b):
+        for i in range(b.shape[0]):
+            b[i] = a[i - b.shape[0] + 1]
+
+    around = np.arange(20.0)
+    with pytest.warns(InterpretedWarning, match="docc is wrong here"):
+        from_the_end(around[8:12], out := np.zeros(4))
+    np.testing.assert_allclose(out, [9.0, 10.0, 11.0, 8.0])
+
+
+# -- processes and threads ------------------------------------------------------------------------
+
+
+def test_threads_that_call_it_for_the_first_time():
+    program = loopbook.native(scaled.func)
+    arrays = [line() for _ in range(6)]
+    threads = [threading.Thread(target=program, args=(a,)) for a in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for array in arrays:
+        np.testing.assert_allclose(array, 2 * line())
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    program = loopbook.native(scaled.func)
+    quietly(program, line())
+    assert not list(tmp_path.glob(f"loopbook-of-{os.getpid()}-*"))
+    assert not Path(program.last.lib_path).exists()
+    kept = program.compile(line(), 3, output_folder=tmp_path / "kept")
+    assert Path(kept.lib_path).is_relative_to(tmp_path / "kept")
+    assert kept(line(), 3) == 45.0
+    with pytest.raises(SdfgError, match="compiled for arguments of other types"):
+        kept(line(), 3.0)
+
+
+def test_a_damaged_book_of_one_s_own_is_left_out(tmp_path, monkeypatch):
+    path = tmp_path / "own.db"
+    Book.open(path).close()
+    path.write_bytes(b"this is no database" * 100)
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(path))
+    program = loopbook.native(scaled.func)
+    with pytest.warns(UserWarning, match="book is left out"):
+        assert program(line()) == 30.0
+    assert program.plan is not None
