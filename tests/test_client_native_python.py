@@ -204,7 +204,7 @@ def test_a_closure_that_changes():
         for i in range(a.shape[0]):
             a[i] = a[i] + step
 
-    for step in (1.0, 5.0):  # noqa: B007 - the closure reads it
+    for step in (1.0, 5.0):
         mine = line()
         quietly(raised, mine)
         np.testing.assert_allclose(mine, line() + step)
