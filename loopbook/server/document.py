@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import Any, NoReturn
 
 from loopbook.errors import InputError, SdfgError
+from loopbook.sdfg.untrusted import Admitted, admit
 from loopbook.server.settings import Limits
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -47,11 +48,12 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(f"{word} is no JSON")
 
 
-def sdfg_text(document: dict[str, Any], limits: Limits) -> str:
-    """The program in a request, as JSON text, after a look at its size.
+def program_of(document: dict[str, Any], limits: Limits) -> Admitted:
+    """The program in a request, in names of our own.
 
     Raises:
-        SdfgError: there is none, or it has too many loops, or too many inside one another.
+        SdfgError: there is none, it has too many loops, or too many inside one another, or it is
+            not let in (see `loopbook.sdfg.untrusted`).
     """
     sdfg = document.get("sdfg")
     if not isinstance(sdfg, dict) or not isinstance(sdfg.get("root"), dict):
@@ -61,7 +63,7 @@ def sdfg_text(document: dict[str, Any], limits: Limits) -> str:
             raise SdfgError(f"the program has more than {limits.depth} loops inside one another")
         if count > limits.loops:
             raise SdfgError(f"the program has more than {limits.loops} loops")
-    return json.dumps(sdfg)
+    return admit(sdfg)
 
 
 def _loops(root: dict[str, Any]) -> Iterator[int]:
@@ -81,7 +83,8 @@ def _loops(root: dict[str, Any]) -> Iterator[int]:
 
 
 def sizes_of(document: dict[str, Any], assumed: int) -> dict[str, int]:
-    """Values of the program's size symbols: those that the client tells, `assumed` for the rest.
+    """Values of the program's size symbols, in its own names: those that the client tells,
+    `assumed` for the rest.
 
     Raises:
         InputError: `sizes` in the request is no object of whole numbers.

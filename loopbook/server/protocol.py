@@ -13,6 +13,7 @@ from typing import Any
 
 from loopbook.client.decision import NestReport, Plan
 from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.untrusted import Names
 
 NO_MATCH = "No match found"
 """What docc's own server says where it has nothing better than docc."""
@@ -30,41 +31,48 @@ def session_answer(session: str) -> bytes:
     return json.dumps({"session_id": session}).encode()
 
 
-def program_answer(sdfg: str, nests: Sequence[Nest], plan: Plan) -> bytes:
-    """The answer about a whole program.
+def program_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, names: Names) -> bytes:
+    """The answer about a whole program, in the client's own names.
 
     Args:
         sdfg: JSON text of the finished program.
         nests: of the prepared program, which the plan is about.
+        names: of the client.
     """
-    results = json.dumps([_result(n, r) for n, r in zip(nests, plan.nests, strict=True)])
-    return f'{{"sdfg_result": {{"sdfg": {sdfg}}}, "results": {results}}}'.encode()
+    told = {
+        "sdfg_result": {"sdfg": names.restored_program(json.loads(sdfg))},
+        "results": [_result(n, r, names) for n, r in zip(nests, plan.nests, strict=True)],
+    }
+    return json.dumps(told).encode()
 
 
 def single_answer(
-    sdfg: str, steps: Sequence[dict[str, Any]], nests: Sequence[Nest], plan: Plan
+    sdfg: str, steps: Sequence[dict[str, Any]], nests: Sequence[Nest], plan: Plan, names: Names
 ) -> bytes:
-    """The answer about one nest that was sent by itself (docc up to 0.7).
+    """The answer about one nest that was sent by itself (docc up to 0.7), in the client's own
+    names.
 
     Args:
         sdfg: JSON text of the finished nest.
         steps: docc's replay sequence, which leads to the same from what the client has.
+        names: of the client.
     """
-    replay = json.dumps({"sequence": list(steps)})
-    metadata = json.dumps(_metadata(plan.nests[0]) if nests else {})
-    return (
-        f'{{"sdfg_result": {{"sdfg": {sdfg}}}, "local_replay": {replay}, "metadata": {metadata}}}'
-    ).encode()
+    told = {
+        "sdfg_result": {"sdfg": names.restored_program(json.loads(sdfg))},
+        "local_replay": {"sequence": names.restored(list(steps))},
+        "metadata": _metadata(plan.nests[0]) if nests else {},
+    }
+    return json.dumps(told).encode()
 
 
-def _result(nest: Nest, report: NestReport) -> dict[str, Any]:
+def _result(nest: Nest, report: NestReport, names: Names) -> dict[str, Any]:
     return {
         "element_id": nest.loops[0].element_id,
-        "loops": list(report.loops),
+        "loops": names.restored(list(report.loops)),
         "tier": report.tier,
         "neighbour": report.neighbour,
         "recipe": report.recipe,
-        "reason": report.reason,
+        "reason": names.words(report.reason),
         "metadata": _metadata(report),
     }
 

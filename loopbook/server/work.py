@@ -24,6 +24,7 @@ from loopbook.recipes.record import Record
 from loopbook.sdfg import build, program
 from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.untrusted import Admitted, Names
 from loopbook.server import document
 from loopbook.server.failures import DOCC, status_of, words_of
 from loopbook.server.latest import Latest, digest, packed, unpacked
@@ -110,20 +111,22 @@ class Work:
     # -- docc's protocol ------------------------------------------------------------------------
 
     def _program(self, request: dict[str, Any]) -> Answer:
-        target, text = self._asked(request)
+        target, given = self._asked(request)
         if target is None:
             return Answer(error_answer(NO_MATCH))
-        prepared = self._prepared(text)
-        nests = prepared.nests
-        plan = self._plan(request, nests, prepared.text, target)
-        tiers, missed = _counted(plan)
-        if not plan.active:
-            return Answer(error_answer(NO_MATCH), tiers, missed)
-        try:
-            done = self._transformed(prepared, target, plan.recipes)
-        except IllegalStepError as error:
-            return Answer(error_answer(f"{NO_MATCH}: {error}"), tiers, missed)
-        return Answer(program_answer(done, nests, plan), tiers, missed)
+        with given.names.in_errors():
+            prepared = self._prepared(given.text)
+            nests = prepared.nests
+            plan = self._plan(request, nests, prepared.text, target, given.names)
+            tiers, missed = _counted(plan)
+            if not plan.active:
+                return Answer(error_answer(NO_MATCH), tiers, missed)
+            try:
+                done = self._transformed(prepared, target, plan.recipes)
+            except IllegalStepError as error:
+                words = given.names.words(f"{NO_MATCH}: {error}")
+                return Answer(error_answer(words), tiers, missed)
+            return Answer(program_answer(done, nests, plan, given.names), tiers, missed)
 
     def _prepared(self, text: str) -> Prepared:
         """A program prepared, and its nests; the same for whatever book."""
@@ -151,29 +154,31 @@ class Work:
     def _single(self, request: dict[str, Any]) -> Answer:
         """One nest of a program that the client has normalised already. Its loops keep their
         names, because the client puts them back among the others."""
-        target, text = self._asked(request)
+        target, given = self._asked(request)
         if target is None:
             return Answer(error_answer(NO_MATCH))
-        sdfg = program.parse(text)
-        nests = program.nests(sdfg)
-        plan = self._plan(request, nests, sdfg.to_json(), target, in_place=True)
-        tiers, missed = _counted(plan)
-        if not plan.recipes:
-            return Answer(error_answer(NO_MATCH), tiers, missed)
-        steps = []
-        for nest in nests:
-            if nest.position in plan.recipes:
-                steps += apply_steps(sdfg, nest, plan.recipes[nest.position])
-        program.finish(sdfg, target)
-        return Answer(single_answer(sdfg.to_json(), steps, nests, plan), tiers, missed)
+        with given.names.in_errors():
+            sdfg = program.parse(given.text)
+            nests = program.nests(sdfg)
+            plan = self._plan(request, nests, sdfg.to_json(), target, given.names, in_place=True)
+            tiers, missed = _counted(plan)
+            if not plan.recipes:
+                return Answer(error_answer(NO_MATCH), tiers, missed)
+            steps = []
+            for nest in nests:
+                if nest.position in plan.recipes:
+                    steps += apply_steps(sdfg, nest, plan.recipes[nest.position])
+            program.finish(sdfg, target)
+            done = single_answer(sdfg.to_json(), steps, nests, plan, given.names)
+            return Answer(done, tiers, missed)
 
-    def _asked(self, request: dict[str, Any]) -> tuple[str | None, str]:
-        """The target, None if it is not one of ours, and the program's text."""
-        text = document.sdfg_text(request, self._settings.limits)
+    def _asked(self, request: dict[str, Any]) -> tuple[str | None, Admitted]:
+        """The target, None if it is not one of ours, and the program."""
+        given = document.program_of(request, self._settings.limits)
         target = request.get("target", "sequential")
         if not isinstance(target, str):
             raise InputError("target is a word")
-        return (target if target in program.TARGETS else None), text
+        return (target if target in program.TARGETS else None), given
 
     def _plan(
         self,
@@ -181,10 +186,11 @@ class Work:
         nests: list[Nest],
         text: str,
         target: str,
+        names: Names,
         *,
         in_place: bool = False,
     ) -> Plan:
-        sizes = document.sizes_of(request, self._settings.assumed_size)
+        sizes = names.fresh(document.sizes_of(request, self._settings.assumed_size))
         return plan_nests(nests, text, target, self._shelf, sizes=sizes, in_place=in_place)
 
     # -- our own API ----------------------------------------------------------------------------
@@ -210,8 +216,9 @@ class Work:
     def _near_program(
         self, request: dict[str, Any], target: str, count: int, exclude: list[str]
     ) -> dict[str, Any]:
-        text = document.sdfg_text(request, self._settings.limits)
-        _, nests = program.prepare_nests(text)
+        given = document.program_of(request, self._settings.limits)
+        with given.names.in_errors():
+            _, nests = program.prepare_nests(given.text)
         embeddings = self._shelf.encoder.encode_many(nests)
         found = []
         for nest, embedding in zip(nests, embeddings, strict=True):
@@ -219,7 +226,7 @@ class Work:
             found.append(
                 {
                     "position": nest.position,
-                    "loops": [loop.indvar for loop in nest.loops],
+                    "loops": given.names.restored([loop.indvar for loop in nest.loops]),
                     "fingerprint": nest.fingerprint,
                     "neighbours": [_told(one, bool(request.get("whole"))) for one in near],
                 }
@@ -293,8 +300,8 @@ def checked(record: Record, settings: Settings) -> Nest:
         InputError: the nest is none, has another fingerprint than the record says, the recipe does
             not replay on it, or the figures are none that a machine gives.
     """
-    text = document.sdfg_text({"sdfg": program.load_json(record.nest_json)}, settings.limits)
-    sdfg = program.parse(text)
+    given = {"sdfg": program.load_json(record.nest_json)}
+    sdfg = program.parse(document.program_of(given, settings.limits).text)
     nests = program.nests(sdfg)
     if len(nests) != 1:
         raise SdfgError(f"a record is about one nest, not {len(nests)}")
