@@ -153,6 +153,7 @@ class Contestant:
             threads=setting.threads,
             cores=setting.cores,
             memory=setting.memory,
+            data=str(self._folder / "data"),
             results=str(file) if results else "",
             call=call,
         )

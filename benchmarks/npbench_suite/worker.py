@@ -42,6 +42,7 @@ class Job:
         version: of the program, ``numpy`` or ``numba_np``.
         cores: what the process may use.
         memory: bytes of data that the process may have.
+        data: the folder with the arguments, which the first worker makes.
         results: the file for the first call's results (``.npz``); empty if nobody wants them.
         call: whether there is a first call (``overhead`` needs none).
     """
@@ -54,6 +55,7 @@ class Job:
     threads: int
     cores: tuple[int, ...]
     memory: int
+    data: str
     results: str = ""
     call: bool = True
 
@@ -85,10 +87,15 @@ def _serve(job: Job, requests: TextIO, answer: Callable[..., None]) -> None:
     # What follows reads the environment and the cores when it is imported.
     import numpy as np
 
-    from benchmarks.npbench_suite import programs, systems
+    from benchmarks.npbench_suite import inputs, programs, systems
 
     program = programs.find(Path(job.checkout))[job.program]
-    values = program.arguments(job.preset)
+    folder = Path(job.data)
+    if folder.exists():
+        values = inputs.load(folder)
+    else:
+        values = program.arguments(job.preset)
+        inputs.save(folder, values)
     begun = time.perf_counter()
     ready = systems.ready(job.system, program, job.version, job.preset, values, job.threads)
     answer("ready", seconds=time.perf_counter() - begun)
