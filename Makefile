@@ -1,6 +1,7 @@
 # make setup   everything that is needed, installed where it is missing
 # make demo    the main job on kernels that the book has never met
 # make test    lint and all tests
+# make lock    renews requirements.lock, from which setup installs
 # VENV=path and PYTHON=python choose the virtual environment and what it is made with.
 
 VENV ?= .venv
@@ -11,7 +12,7 @@ BIN = $(VENV)/bin
 # Tests start hundreds of Python processes, which are not to compile the package again each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test lint format clean
+.PHONY: setup demo test lint format lock clean
 
 setup:
 	@tools/setup.sh
@@ -31,6 +32,9 @@ lint: setup
 format: setup
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+lock:
+	@tools/lock.sh
 
 # The virtual environment stays: delete it by hand to begin afresh.
 clean:

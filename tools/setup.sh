@@ -12,7 +12,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 VENV=${VENV:-.venv}
-EXTRAS=train,plot,tune,corpus,server,dev
 OLDEST_CLANG=17
 TORCH=2.13.0
 scratch=$(mktemp -d)
@@ -208,7 +207,7 @@ fi
 
 # The stamp says what the environment was made from, so that a change makes it anew.
 stamp=$VENV/.loopbook-setup
-state=$({ pwd; cat pyproject.toml tools/setup.sh; } | sha256sum)
+state=$({ pwd; cat pyproject.toml requirements.lock tools/setup.sh; } | sha256sum)
 if [ -x "$VENV/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$state" ]; then
     exit 0
 fi
@@ -217,14 +216,19 @@ if [ ! -x "$VENV/bin/python" ]; then
     "$python" -m venv "$VENV"
 fi
 pip() { "$VENV/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
-# torch goes first and alone, so that nothing else decides which build of it comes.
+# torch goes first and alone, and is not locked by its hash: which build of it comes, with CUDA or
+# without, is for the machine to say. What the build needs besides comes with it.
 if ! "$VENV/bin/python" -c "
 import importlib.metadata as metadata, sys
 sys.exit(metadata.version('torch').split('+')[0] != '$TORCH')" 2>/dev/null; then
     say "installing torch $TORCH"
     pip install "torch==$TORCH" || fail "pip could not install torch $TORCH"
 fi
-say "installing loopbook with its extras $EXTRAS"
-pip install --editable ".[$EXTRAS]" || fail 'pip could not install loopbook'
+say 'installing what requirements.lock names'
+pip install --require-hashes --no-deps --requirement requirements.lock ||
+    fail 'pip could not install what requirements.lock names'
+pip install --no-deps --no-build-isolation --editable . || fail 'pip could not install loopbook'
+pip check >"$scratch/check" ||
+    fail "requirements.lock does not fit, renew it with 'make lock': $(head -1 "$scratch/check")"
 printf '%s' "$state" >"$stamp"
 say "ready; 'source $VENV/bin/activate' gives you the loopbook command"
