@@ -150,6 +150,11 @@ class Served:
             return False
         return True
 
+    def connected(self) -> socket.socket:
+        """A bare connection to it."""
+        host, port = self.url.removeprefix("http://").split(":")
+        return socket.create_connection((host, int(port)), SECONDS)
+
     def figure(self, name: str) -> float:
         """The sum of a figure over its labels, as ``/metrics`` tells it."""
         with self.client() as client:
@@ -166,6 +171,20 @@ class Served:
                 found.append((int(entry.name), int(fields[1])))
         fork_servers = {pid for pid, parent in found if parent == self.process.pid}
         return [pid for pid, parent in found if parent in fork_servers]
+
+
+def head(secret: str | None, *lines: str, path: str = "/docc/transfertune_sdfg") -> bytes:
+    """A request's head for a bare connection."""
+    given = [] if secret is None else [f"Authorization: Token {secret}"]
+    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: x", *given, *lines, "", ""]).encode()
+
+
+def everything(connection: socket.socket) -> bytes:
+    """What comes until the other side has closed; a connection that is reset fails."""
+    parts = []
+    while part := connection.recv(65536):
+        parts.append(part)
+    return b"".join(parts)
 
 
 @contextlib.contextmanager

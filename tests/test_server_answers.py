@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -84,7 +85,7 @@ TEXTS = st.text(st.sampled_from('[]{}"\\ax\n'), max_size=8)
 def test_brackets_are_counted_and_those_in_strings_are_not(value):
     body = json.dumps(value).encode()
     depth = deepest(value)
-    check_nesting(body, depth)
+    check_nesting(body, replace(LIMITS, nesting=depth))
     if depth:
         with pytest.raises(InputError, match="brackets"):
-            check_nesting(body, depth - 1)
+            check_nesting(body, replace(LIMITS, nesting=depth - 1))

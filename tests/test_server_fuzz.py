@@ -16,7 +16,7 @@ import pytest
 from client_kit import product
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from server_kit import Served, message, sent, serving
+from server_kit import Served, everything, head, message, sent, serving, token
 
 from loopbook.server.guard import LINGER_BYTES
 
@@ -129,43 +129,32 @@ def test_too_many_loops_and_too_deep_ones_are_refused(ruler):
             assert words in answer.json()["error"]
 
 
-HEAD = b"POST /docc/transfertune_sdfg HTTP/1.1\r\nHost: x\r\n"
+@pytest.fixture(scope="module")
+def secret(store: str) -> str:
+    return token(store)
 
 
-def connected(server: Served) -> socket.socket:
-    host, port = server.url.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), 60)
-
-
-def everything(connection: socket.socket) -> bytes:
-    """What comes until the other side has closed; a connection that is reset fails."""
-    parts = []
-    while part := connection.recv(65536):
-        parts.append(part)
-    return b"".join(parts)
-
-
-def test_a_body_that_is_too_large_is_refused_in_words_that_arrive(ruler, server):
+def test_a_body_that_is_too_large_is_refused_in_words_that_arrive(ruler, server, secret):
     """On a bare connection: a client that has sent all of it reads a whole answer and a proper end,
     which a server that closes before it has read everything cannot promise."""
     for length in (2_000_001, 20_000_000):
-        with connected(server) as bare:
-            bare.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % length)
+        with server.connected() as bare:
+            bare.sendall(head(secret, f"Content-Length: {length}"))
             bare.sendall(b" " * length)
-            head, _, body = everything(bare).partition(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 413 ")
+            start, _, body = everything(bare).partition(b"\r\n\r\n")
+            assert start.startswith(b"HTTP/1.1 413 ")
             assert json.loads(body) == {"error": "the body has more than 2000000 bytes"}
-    with connected(server) as bare:  # no need to send a body that is not wanted
-        bare.sendall(HEAD + b"Expect: 100-continue\r\nContent-Length: 9999999\r\n\r\n")
+    with server.connected() as bare:  # no need to send a body that is not wanted
+        bare.sendall(head(secret, "Expect: 100-continue", "Content-Length: 9999999"))
         assert bare.recv(1000).startswith(b"HTTP/1.1 413 ")
     answer = ruler.post("/docc/transfertune_sdfg", content=b" " * 2_000_001)
     assert answer.status_code == 413
 
 
-def test_a_body_without_an_end_is_refused_and_cut_off(server):
+def test_a_body_without_an_end_is_refused_and_cut_off(server, secret):
     chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
-    with connected(server) as bare:
-        bare.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+    with server.connected() as bare:
+        bare.sendall(head(secret, "Transfer-Encoding: chunked"))
         told = b""
         most = 2_000_000 + LINGER_BYTES + (32 << 20)  # and what lies in buffers on the way
         with pytest.raises(ConnectionError):  # noqa: PT012
@@ -176,11 +165,11 @@ def test_a_body_without_an_end_is_refused_and_cut_off(server):
         assert told.startswith(b"HTTP/1.1 413 ")
 
 
-def test_slow_and_cut_bodies_hold_nobody_up(ruler, server):
-    begun = HEAD + b"Content-Length: 1000\r\n\r\n{"
-    with connected(server) as slow, connected(server) as headless, connected(server) as cut:
+def test_slow_and_cut_bodies_hold_nobody_up(ruler, server, secret):
+    begun = head(secret, "Content-Length: 1000") + b"{"
+    with server.connected() as slow, server.connected() as headless, server.connected() as cut:
         slow.sendall(begun)
-        headless.sendall(HEAD[:30])
+        headless.sendall(head(secret)[:30])
         cut.sendall(begun)
         cut.shutdown(socket.SHUT_WR)
         assert ruler.get("/v1/info").status_code == 200

@@ -37,8 +37,11 @@ def serve(
     store: Store = None,
     host: Annotated[str, typer.Option(help="address to listen at")] = "127.0.0.1",
     starter: Annotated[bool, typer.Option(help="serve the starter book too")] = True,
-    workers: Annotated[int, typer.Option(help="processes; default one a core", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="processes; default one a core, and one", min=0)] = 0,
     deadline: Annotated[float, typer.Option(help="seconds for each request", min=0.1)] = 20.0,
+    held: Annotated[
+        float, typer.Option(help="seconds for a request that others wait for", min=0.1)
+    ] = 5.0,
     waiting: Annotated[int, typer.Option(help="requests that may wait", min=0)] = 64,
     anonymous: Annotated[bool, typer.Option(help="look-ups need no token")] = False,
     assumed_size: Annotated[
@@ -47,8 +50,14 @@ def serve(
     hardware: Annotated[
         Path | None, typer.Option(help="JSON of the machine to serve for; default this one")
     ] = None,
-    rate: Annotated[float, typer.Option(help="requests a second for each; 0: any", min=0)] = 0.0,
-    burst: Annotated[int, typer.Option(help="requests at once for each", min=1)] = 40,
+    rate: Annotated[float, typer.Option(help="requests a second for each; 0: any", min=0)] = 100.0,
+    burst: Annotated[int, typer.Option(help="requests at once for each", min=1)] = 1000,
+    effort: Annotated[
+        float, typer.Option(help="seconds of work a second for each; 0: any", min=0)
+    ] = 0.5,
+    effort_burst: Annotated[
+        float, typer.Option(help="seconds of work at once for each", min=0)
+    ] = 120.0,
     body: Annotated[int, typer.Option(help="bytes of a request at most", min=1)] = 8 << 20,
     depth: Annotated[int, typer.Option(help="loops inside one another at most", min=1)] = 24,
     loops: Annotated[int, typer.Option(help="loops of a program at most", min=1)] = 400,
@@ -63,11 +72,20 @@ def serve(
     from loopbook.server.settings import Limits, Settings
 
     given = {"workers": workers} if workers else {}
-    limits = Limits(body_bytes=body, depth=depth, loops=loops, rate=rate, burst=burst)
+    limits = Limits(
+        body_bytes=body,
+        depth=depth,
+        loops=loops,
+        rate=rate,
+        burst=burst,
+        effort=effort,
+        effort_burst=effort_burst,
+    )
     settings = Settings(
         store=_location(store),
         starter=starter,
         deadline_s=deadline,
+        held_s=held,
         waiting=waiting,
         anonymous=anonymous,
         assumed_size=assumed_size,

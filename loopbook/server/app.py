@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
@@ -12,8 +12,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from loopbook.errors import LoopbookError
+from loopbook.printable import one_line
 from loopbook.server import routes_docc, routes_v1
-from loopbook.server.access import service_of
+from loopbook.server.access import Access, service_of
 from loopbook.server.failures import cause_of, headers_of, status_of
 from loopbook.server.guard import Guard
 from loopbook.server.metrics import Metrics
@@ -50,10 +51,12 @@ def create_app(settings: Settings) -> FastAPI:
     )
 
     def metrics() -> Metrics | None:
-        service = getattr(app.state, "service", None)
-        return None if service is None else service.metrics
+        found = service()
+        return None if found is None else found.metrics
 
-    app.add_middleware(Guard, limits=settings.limits, metrics=metrics)
+    def service() -> Service | None:
+        return getattr(app.state, "service", None)
+
     app.include_router(routes_docc.router)
     app.include_router(routes_v1.router)
     app.add_exception_handler(HTTPException, _refusal)
@@ -78,12 +81,16 @@ def create_app(settings: Settings) -> FastAPI:
         service.gauge()
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
+    routes = [*routes_docc.router.routes, *routes_v1.router.routes, *app.router.routes]
+    app.add_middleware(
+        Guard, limits=settings.limits, metrics=metrics, admit=Access(routes, service)
+    )
     return app
 
 
 async def _refusal(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+    return _said(str(error.detail), error.status_code, error.headers)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
@@ -99,7 +106,5 @@ async def _failure(request: Request, error: Exception) -> Response:
     return _said(str(error), status, headers_of(status))
 
 
-def _said(words: str, status: int, headers: dict[str, str] | None = None) -> Response:
-    # A client's text may hold half a surrogate pair, which no body can.
-    clean = words.encode("utf-8", "replace").decode()
-    return JSONResponse({"error": clean}, status, headers)
+def _said(words: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": one_line(words)}, status, headers)

@@ -12,7 +12,10 @@ from loopbook.errors import InputError, SdfgError
 from loopbook.sdfg.untrusted import Admitted, admit
 from loopbook.server.settings import Limits
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+"""A string, or the beginning of one that does not end: to look for the end of each quotation mark
+in such a body would take time by the square of its length."""
+
 _STEP = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
 _NO_BRACKETS = bytes(set(range(256)) - _STEP.keys())
 
@@ -23,7 +26,7 @@ def read_json(body: bytes, limits: Limits) -> dict[str, Any]:
     Raises:
         InputError: it is none, is nested too deeply, or holds NaN or half a surrogate pair.
     """
-    check_nesting(body, limits.nesting)
+    check_nesting(body, limits)
     try:
         document = json.loads(body.decode("utf-8"), parse_constant=_refuse)
         json.dumps(document, ensure_ascii=False).encode("utf-8")
@@ -36,12 +39,26 @@ def read_json(body: bytes, limits: Limits) -> dict[str, Any]:
     return document
 
 
-def check_nesting(body: bytes, most: int) -> None:
-    """Refuse JSON with more than `most` brackets inside one another: parsers that call themselves
-    for each run out of stack."""
-    brackets = _STRING.sub(b"", body).translate(None, _NO_BRACKETS)
+OBJECT_BYTES, LIST_BYTES, VALUE_BYTES = 232, 88, 56
+"""Of memory, for an object, a list and each value that Python makes of JSON; strings aside."""
+
+
+def check_nesting(body: bytes, limits: Limits) -> None:
+    """Refuse JSON with too many brackets inside one another, of which parsers that call themselves
+    for each run out of stack, and with so many values that they take far more memory than the
+    text.
+
+    Raises:
+        InputError: it is such JSON.
+    """
+    bare = _STRING.sub(b"", body)
+    brackets = bare.translate(None, _NO_BRACKETS)
+    most = limits.nesting
     if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > most:
         raise InputError(f"the body has more than {most} brackets inside one another")
+    values = bare.count(b",") * VALUE_BYTES
+    if values + bare.count(b"{") * OBJECT_BYTES + bare.count(b"[") * LIST_BYTES > limits.parsed:
+        raise InputError("the body has too many values")
 
 
 def _refuse(word: str) -> NoReturn:

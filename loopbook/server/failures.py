@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from loopbook.errors import (
     BookError,
     DeadlineError,
@@ -10,12 +12,28 @@ from loopbook.errors import (
     LoopbookError,
     OverloadError,
 )
+from loopbook.printable import one_line
 
 DOCC = frozenset({"program", "nest"})
 """Jobs of docc's protocol. Its client goes on with its own schedule whenever it reads ``error``."""
 
 UNEXPECTED = "something went wrong here"
 """What a client is told of an error that nobody expected; the log has the rest."""
+
+
+class Refused(Exception):
+    """A request that gets no farther.
+
+    Args:
+        status: of the response.
+        words: what the client is told.
+        headers: that the response has besides.
+    """
+
+    def __init__(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(words)
+        self.status = status
+        self.headers = dict(headers or headers_of(status) or {})
 
 
 def status_of(error: Exception, *, docc: bool = False) -> int:
@@ -55,7 +73,7 @@ def cause_of(error: Exception) -> str:
 
 
 def words_of(error: Exception) -> str:
-    """What the client is told."""
+    """What the client is told, without what a terminal would obey."""
     if isinstance(error, (LoopbookError, RecursionError)):
-        return str(error) or type(error).__name__
+        return one_line(error) or type(error).__name__
     return UNEXPECTED

@@ -1,6 +1,9 @@
-"""Stands before the application: limits on bodies, and figures about every request.
+"""Stands before the application: who may come in, limits on bodies, figures about every request.
 
-A body has to arrive whole, within its time and its size, before anything looks at it.
+Nothing of a body is asked for before its head has been looked at and the token in it found good;
+nor does a client that waits for ``100 Continue`` get that before. Then the body has to arrive
+whole, within its time, its size and the memory that there is for bodies, before anything looks at
+it.
 """
 
 from __future__ import annotations
@@ -10,12 +13,16 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from loopbook.errors import LoopbookError
+from loopbook.server.budget import Budget
+from loopbook.server.failures import UNEXPECTED, Refused, status_of, words_of
 from loopbook.server.settings import Limits
 
 if TYPE_CHECKING:
+    from loopbook.server.access import Caller
     from loopbook.server.metrics import Metrics
 
 log = logging.getLogger("loopbook.server")
@@ -29,40 +36,44 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-class Refused(Exception):
-    """A request that gets no farther.
+class Sent:
+    """A body that is sent to us.
 
-    Args:
-        status: of the response.
+    Attributes:
+        whole: all of it has been read.
+        held: bytes of it that are in memory.
     """
 
-    def __init__(self, status: int, words: str) -> None:
-        super().__init__(words)
-        self.status = status
-
-
-class TooLarge(Refused):
-    """The body has more bytes than it may have.
-
-    Args:
-        most: how many it may.
-    """
-
-    def __init__(self, most: int) -> None:
-        super().__init__(413, f"the body has more than {most} bytes")
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        found = dict(headers)
+        self.length = int(found.get(b"content-length", b"0")[:20] or 0)
+        self.whole = not self.length and b"transfer-encoding" not in found
+        self.held = 0
 
 
 class Guard:
     """ASGI middleware.
 
     Args:
+        limits: on bodies.
         metrics: what is told of each request; None if nothing is.
+        admit: says from a request's head who is asking, and raises `Refused` or a `LoopbookError`
+            if they may not; None lets everybody in.
     """
 
-    def __init__(self, app: Any, limits: Limits, metrics: Callable[[], Metrics | None]) -> None:
+    def __init__(
+        self,
+        app: Any,
+        limits: Limits,
+        metrics: Callable[[], Metrics | None],
+        admit: Callable[[Message], Awaitable[Caller]] | None = None,
+    ) -> None:
         self._app = app
         self._limits = limits
         self._metrics = metrics
+        self._admit = admit
+        each = max(limits.body_bytes, limits.bodies_bytes // 4)
+        self._budget = Budget(limits.bodies_bytes, each)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -77,46 +88,58 @@ class Guard:
                 status = message["status"]
             await send(message)
 
+        sent = Sent(scope["headers"])
+        name = ""
         try:
-            body = await self._body(scope, receive)
+            if self._admit is not None:
+                scope.setdefault("state", {})["caller"] = caller = await self._admit(scope)
+                name = caller.name
+            body = await self._body(sent, name, receive)
             await self._app(scope, _given(body, receive), counted)
-        except TooLarge as refusal:
-            await _say_to_sender(counted, receive, refusal.status, str(refusal))
         except Refused as refusal:
-            await _say(counted, refusal.status, str(refusal))
+            await _refuse(counted, receive, sent, refusal)
+        except LoopbookError as error:  # the database with the tokens
+            refusal = Refused(status_of(error), words_of(error))
+            await _refuse(counted, receive, sent, refusal)
         except Exception:
             log.exception("%s %s", scope["method"], scope["path"][:200])
             if not status:
-                await _say(counted, 500, "something went wrong here")
+                await _refuse(counted, receive, sent, Refused(500, UNEXPECTED))
         finally:
+            self._budget.give_back(name, sent.held)
             metrics = self._metrics()
             if metrics is not None:
-                path = getattr(scope.get("route"), "path", "other")
+                path = scope.get("path_template", "other")
                 metrics.requests.labels(path, str(status)).inc()
                 metrics.seconds.labels(path).observe(time.perf_counter() - begun)
 
-    async def _body(self, scope: Message, receive: Receive) -> bytes:
+    async def _body(self, sent: Sent, name: str, receive: Receive) -> bytes:
+        """All of a body, for which memory is taken as it arrives."""
+        if sent.whole:
+            return b""
         most = self._limits.body_bytes
-        for name, value in scope["headers"]:
-            if name == b"content-length" and (not value.isdigit() or int(value[:20]) > most):
-                raise TooLarge(most)
+        too_large = Refused(413, f"the body has more than {most} bytes")
+        if sent.length > most:
+            raise too_large
         parts: list[bytes] = []
-        size = 0
         try:
             async with asyncio.timeout(self._limits.body_s):
-                while True:
+                while not sent.whole:
                     message = await receive()
                     if message["type"] == "http.disconnect":
+                        sent.whole = True
                         raise Refused(400, "the body is cut short")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > most:
-                        raise TooLarge(most)
-                    if not message.get("more_body"):
-                        return b"".join(parts)
+                    part = message.get("body", b"")
+                    if sent.held + len(part) > most:
+                        raise too_large
+                    self._budget.take(name, len(part))
+                    sent.held += len(part)
+                    parts.append(part)
+                    sent.whole = not message.get("more_body")
         except TimeoutError:
             words = f"the body did not arrive within {self._limits.body_s:g} s"
             raise Refused(408, words) from None
+        return b"".join(parts)
 
 
 def _given(body: bytes, receive: Receive) -> Receive:
@@ -133,17 +156,29 @@ def _given(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-async def _say(send: Send, status: int, words: str) -> None:
-    await send(_head(status, body := json.dumps({"error": words}).encode()))
+async def _refuse(send: Send, receive: Receive, sent: Sent, refusal: Refused) -> None:
+    """Answer a client that gets no farther.
+
+    To close a connection on which more has come than was read resets it, and the client may lose
+    the answer with it: so what it still sends is read for a while, and thrown away.
+    """
+    body = json.dumps({"error": str(refusal)}).encode()
+    headers = {"content-type": "application/json", "content-length": str(len(body))}
+    if not sent.whole or refusal.status == 500:
+        headers["connection"] = "close"
+    told = {name.lower(): value for name, value in refusal.headers.items()}
+    lines = [(name.encode(), value.encode()) for name, value in (headers | told).items()]
+    start = {"type": "http.response.start", "status": refusal.status, "headers": lines}
+    await send(start)
+    if not sent.whole and refusal.status != 408:  # it has had its time
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        body = b""
+        await _drain(receive)
     await send({"type": "http.response.body", "body": body})
 
 
-async def _say_to_sender(send: Send, receive: Receive, status: int, words: str) -> None:
-    """Answer a client that is still sending. To close a connection on which more has come than was
-    read resets it, and the client may lose the answer with it: so what it sends is read for a
-    while, and thrown away."""
-    await send(_head(status, body := json.dumps({"error": words}).encode()))
-    await send({"type": "http.response.body", "body": body, "more_body": True})
+async def _drain(receive: Receive) -> None:
+    """Read what a client sends that has been refused, and throw it away."""
     left = LINGER_BYTES
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LINGER_S):
@@ -152,10 +187,3 @@ async def _say_to_sender(send: Send, receive: Receive, status: int, words: str) 
                 if message["type"] == "http.disconnect" or not message.get("more_body"):
                     break
                 left -= len(message.get("body", b""))
-    await send({"type": "http.response.body"})
-
-
-def _head(status: int, body: bytes) -> Message:
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    headers.append((b"content-length", str(len(body)).encode()))
-    return {"type": "http.response.start", "status": status, "headers": headers}

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from loopbook.client.decision import NestReport, Plan
+from loopbook.printable import one_line
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.untrusted import Names
 
@@ -23,7 +24,7 @@ MAX_ERROR = 300
 
 def error_answer(words: str) -> bytes:
     """The answer that says why there is none."""
-    return json.dumps({"error": " ".join(words.split())[:MAX_ERROR]}).encode()
+    return json.dumps({"error": one_line(words, MAX_ERROR)}).encode()
 
 
 def session_answer(session: str) -> bytes:

@@ -1,4 +1,7 @@
-"""How often somebody may ask: a bucket of requests for each, which fills up again with time."""
+"""How much somebody may ask for: a bucket for each, which fills up again with time.
+
+What is in a bucket may be requests, or seconds of work that requests turned out to take.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +15,39 @@ class Rates:
     """Buckets by name, those used least forgotten.
 
     Args:
-        rate: requests a second; 0 is no limit.
-        burst: requests that may come at once.
+        rate: what flows into each in a second; 0 is no limit.
+        burst: what it holds.
     """
 
-    def __init__(self, rate: float, burst: int) -> None:
+    def __init__(self, rate: float, burst: float) -> None:
         self._rate = rate
-        self._burst = float(max(1, burst))
+        self._burst = float(burst)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait(self, name: str) -> float:
-        """Take one request out of a bucket: 0.0, or in how many seconds to ask again."""
+    def wait(self, name: str, cost: float = 1.0) -> float:
+        """Take `cost` out of a bucket, if it holds so much: 0.0, or in how many seconds to ask
+        again."""
         if not self._rate:
             return 0.0
+        held = self._held(name)
+        missing = cost - held
+        if missing <= 0:
+            self._put(name, held - cost)
+            return 0.0
+        return missing / self._rate
+
+    def spend(self, name: str, cost: float) -> None:
+        """Take `cost` out of a bucket, whether it holds so much or not."""
+        if self._rate:
+            self._put(name, self._held(name) - cost)
+
+    def _held(self, name: str) -> float:
         now = time.monotonic()
-        held, then = self._buckets.pop(name, (self._burst, now))
-        held = min(self._burst, held + (now - then) * self._rate)
-        missing = 1.0 - held
-        self._buckets[name] = (held if missing > 0 else held - 1.0, now)
+        held, then = self._buckets.get(name, (self._burst, now))
+        return min(self._burst, held + (now - then) * self._rate)
+
+    def _put(self, name: str, held: float) -> None:
+        self._buckets[name] = (held, time.monotonic())
+        self._buckets.move_to_end(name)
         if len(self._buckets) > _REMEMBERED:
             self._buckets.popitem(last=False)
-        return max(0.0, missing / self._rate)

@@ -21,6 +21,7 @@ from loopbook.errors import LoopbookError
 from loopbook.server.access import Caller, caller, service_of
 from loopbook.server.failures import cause_of, headers_of, status_of, words_of
 from loopbook.server.protocol import error_answer, session_answer
+from loopbook.server.questions import described
 from loopbook.server.service import until
 
 log = logging.getLogger("loopbook.server")
@@ -63,10 +64,6 @@ class Asked(BaseModel):
     session_id: str | None = None
 
 
-_BODY = {
-    "required": True,
-    "content": {"application/json": {"schema": Asked.model_json_schema()}},
-}
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"description": "a schedule, or `error`: docc's own is the best that is known"},
     400: {"description": "the body is cut short"},
@@ -80,16 +77,16 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/transfertune_sdfg", responses=_ANSWERS, openapi_extra={"requestBody": _BODY})
-async def transfertune_sdfg(request: Request, _: MayLookUp) -> Response:
+@router.post("/transfertune_sdfg", responses=_ANSWERS, openapi_extra=described(Asked))
+async def transfertune_sdfg(request: Request, caller: MayLookUp) -> Response:
     """The finished schedule of a whole program (docc 0.8)."""
-    return await _tuned(request, "program")
+    return await _tuned(request, caller, "program")
 
 
-@router.post("/transfertune", responses=_ANSWERS, openapi_extra={"requestBody": _BODY})
-async def transfertune(request: Request, _: MayLookUp) -> Response:
+@router.post("/transfertune", responses=_ANSWERS, openapi_extra=described(Asked))
+async def transfertune(request: Request, caller: MayLookUp) -> Response:
     """The schedule of one nest (docc up to 0.7)."""
-    return await _tuned(request, "nest")
+    return await _tuned(request, caller, "nest")
 
 
 @router.post("/transfertune_session", responses=_ANSWERS)
@@ -98,9 +95,10 @@ async def transfertune_session(_: MayLookUp) -> Response:
     return _json(session_answer(uuid.uuid4().hex))
 
 
-async def _tuned(request: Request, job: str) -> Response:
+async def _tuned(request: Request, caller: Caller, job: str) -> Response:
     service = service_of(request)
-    reply = await service.answer(job, await request.body(), until(service.settings))
+    body = await request.body()
+    reply = await service.answer(job, body, until(service.settings), caller.name)
     return _json(reply.body, int(reply.told["status"]))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
@@ -17,6 +17,7 @@ from loopbook.recipes.record import Record
 from loopbook.server.access import Caller, caller, service_of
 from loopbook.server.failures import headers_of
 from loopbook.server.quarantine import KNOWN
+from loopbook.server.questions import Contribution, Nearest, Target, described
 from loopbook.server.service import until
 
 _STATUSES: dict[int | str, dict[str, Any]] = {
@@ -36,38 +37,10 @@ MayLookUp = Annotated[Caller, Depends(caller("lookup"))]
 MayContribute = Annotated[Caller, Depends(caller("contribute"))]
 MayRule = Annotated[Caller, Depends(caller("admin"))]
 
-Target = Literal["sequential", "openmp"]
 Id = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of a record")]
 Fingerprint = Annotated[str, Query(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
 
 PAGE = 100
-
-
-class Nearest(BaseModel):
-    """A question for neighbours: of a program, or of a vector."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    sdfg: dict[str, Any] | None = Field(None, description="a program as docc's JSON")
-    vector: list[float] | None = Field(
-        None, description="of one nest, by the encoder that /v1/info names", max_length=4096
-    )
-    encoder: str | None = Field(None, description="what made the vector", max_length=128)
-    target: Target = "sequential"
-    k: int = Field(5, ge=1, le=100)
-    exclude: list[str] = Field(default_factory=list, max_length=256)
-    hardware: dict[str, Any] | None = Field(
-        None, description="the machine that recipes are for; default the server's choice"
-    )
-    whole: bool = Field(False, description="answer with whole records and their vectors")
-
-
-class Contribution(BaseModel):
-    """A record as `loopbook book export` writes it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    record: dict[str, Any]
 
 
 class Received(BaseModel):
@@ -94,20 +67,19 @@ async def info(request: Request, _: MayLookUp) -> dict[str, Any]:
     }
 
 
-@router.post("/nearest")
-async def nearest(request: Request, asked: Nearest, _: MayLookUp) -> Response:
+@router.post("/nearest", openapi_extra=described(Nearest))
+async def nearest(request: Request, caller: MayLookUp) -> Response:
     """The records nearest to a vector, or to each nest of a program."""
-    if (asked.sdfg is None) == (asked.vector is None):
-        raise HTTPException(422, "give either an sdfg or a vector")
-    return await _worked(request, "nearest", asked.model_dump())
+    return await _worked(request, caller, "nearest", await request.body())
 
 
 @router.get("/records")
 async def exact(
-    request: Request, _: MayLookUp, fingerprint: Fingerprint, target: Target = "sequential"
+    request: Request, caller: MayLookUp, fingerprint: Fingerprint, target: Target = "sequential"
 ) -> Response:
     """The records of one very nest."""
-    return await _worked(request, "exact", {"fingerprint": fingerprint, "target": target})
+    question = json.dumps({"fingerprint": fingerprint, "target": target}).encode()
+    return await _worked(request, caller, "exact", question)
 
 
 @router.get("/records/{record_id}")
@@ -122,21 +94,25 @@ async def record(request: Request, _: MayLookUp, record_id: Id) -> dict[str, Any
     return _there(await service.ask(find)).to_json()
 
 
-@router.post("/records", status_code=201, response_model=Received)
-async def contribute(
-    request: Request, response: Response, given: Contribution, caller: MayContribute
-) -> Received:
+@router.post(
+    "/records", status_code=201, response_model=Received, openapi_extra=described(Contribution)
+)
+async def contribute(request: Request, response: Response, caller: MayContribute) -> Received:
     """Give a record. It is checked, and kept apart until it is promoted or measured by another
     contributor; it is not lost once this answers."""
     service = service_of(request)
-    checked = await _worked(request, "check", given.model_dump())
-    told = json.loads(bytes(checked.body))
+    checked = await _worked(request, caller, "check", await request.body())
     if checked.status_code != 200:
         headers = headers_of(checked.status_code)
-        raise HTTPException(checked.status_code, told["error"], headers)
-    embedding = Embedding.from_json(told["embedding"])
-    one = Record.from_json(given.record)
-    outcome = await service.ask(service.quarantine.receive, one, embedding, caller.id)
+        words = json.loads(bytes(checked.body))["error"]
+        raise HTTPException(checked.status_code, words, headers)
+
+    def receive() -> tuple[Record, str]:
+        told = json.loads(bytes(checked.body))
+        one, embedding = Record.from_json(told["record"]), Embedding.from_json(told["embedding"])
+        return one, service.quarantine.receive(one, embedding, caller.id)
+
+    one, outcome = await service.ask(receive)
     service.metrics.contributed.labels(outcome).inc()
     response.status_code = 200 if outcome == KNOWN else 201
     return Received(id=one.id, status=outcome)
@@ -229,10 +205,9 @@ def _there(found: Record | None) -> Record:
     return found
 
 
-async def _worked(request: Request, job: str, question: dict[str, Any]) -> Response:
+async def _worked(request: Request, caller: Caller, job: str, body: bytes) -> Response:
     """A worker's answer."""
     service = service_of(request)
-    body = json.dumps(question).encode()
-    reply = await service.answer(job, body, until(service.settings))
+    reply = await service.answer(job, body, until(service.settings), caller.name)
     status = int(reply.told["status"])
     return Response(reply.body, status, headers_of(status), media_type="application/json")

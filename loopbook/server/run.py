@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import json
 import signal
 import socket
 import ssl
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from loopbook.errors import InputError
+from loopbook.server.logs import log_to_terminal
+from loopbook.server.strict import StrictConnection
 
 HEADER_SECONDS = 10.0
 """How long a client may take to send the head of a request."""
@@ -21,21 +24,50 @@ HEADER_SECONDS = 10.0
 IDLE_SECONDS = 30
 MOST_CONNECTIONS = 1000
 
+MOST_HEAD = 16 << 10
+"""Bytes of a request's head."""
+
+READ_BYTES = 32 << 10
+"""Bytes that are read from a connection at once. So much of each may lie in memory before anybody
+has looked at its token."""
+
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's protocol, with an end to its patience: it closes connections that begin a request
-    and do not come to the end of its head."""
+    """uvicorn's protocol, with an end to its patience, and strict.
+
+    It closes connections that begin a request and do not come to the end of its head; refuses heads
+    that can be read in two ways; and reads no more of a body than the application asks for.
+    """
 
     _head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self.conn = StrictConnection(MOST_HEAD)
+        if hasattr(transport, "max_size"):  # asyncio's own, of plain TCP
+            transport.max_size = READ_BYTES
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
         if self._head is None and (self.cycle is None or self.cycle.response_complete):
             self._wait_for_head()
         super().data_received(data)
+        cycle = self.cycle
+        if cycle is not None and cycle.more_body and not cycle.response_complete:
+            # The application goes on with it when it has taken what is there.
+            self.flow.pause_reading()
+
+    def send_400_response(self, msg: str) -> None:
+        body = json.dumps({"error": "the request is malformed"}).encode()
+        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+        headers.append(("Connection", "close"))
+        response = h11.Response(status_code=400, headers=headers, reason="Bad Request")
+        try:
+            for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        except h11.LocalProtocolError:  # an answer had begun
+            pass
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._head is not None:
@@ -85,8 +117,7 @@ def run(
     Raises:
         InputError: the address is taken or none, or the certificate cannot be used.
     """
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    log_to_terminal()
     if certificate is not None:
         _check_certificate(certificate, key)
     listener = _listen(host, port)

@@ -31,6 +31,10 @@ T = TypeVar("T")
 MOST_MISSES = 10_000
 """Nests that were missed, remembered until they are written down."""
 
+MOST_READ = 512 << 10
+"""Bytes of a body that is read here, where others wait meanwhile, to see whether the same question
+was asked in other words. Only workers read a larger one."""
+
 QUICKLY_READ = 64 << 10
 """Bytes of a body that is read at once; a larger one does not hold the others up meanwhile."""
 
@@ -52,11 +56,12 @@ class Service:
             self._layers.append(Book.open(shipped, readonly=True))
         self.tokens = Tokens(self._database, fresh_s=settings.refresh_s)
         self.quarantine = Quarantine(self._database, self.book)
-        self.pool = Pool(settings)
         self.answers = Answers(settings.answers_bytes)
         self.metrics = Metrics()
-        self.metrics.count_replaced(self.pool.replaced)
         self.rates = Rates(settings.limits.rate, settings.limits.burst)
+        self.effort = Rates(settings.limits.effort, settings.limits.effort_burst)
+        self.pool = Pool(settings, self.effort.spend)
+        self.metrics.count_replaced(self.pool.replaced)
         self._misses: Counter[tuple[str, str]] = Counter()
         self._working: dict[bytes, asyncio.Task[Reply]] = {}
         self._ticking: asyncio.Task[None] | None = None
@@ -90,14 +95,17 @@ class Service:
             layer.close()
         self._database.close()
 
-    async def answer(self, job: str, body: bytes, until: float) -> Reply:
+    async def answer(self, job: str, body: bytes, until: float, caller: str) -> Reply:
         """A worker's answer to a request, or the one that is or was given to the same question.
+
+        Args:
+            caller: in whose turn it is worked on; see `loopbook.server.access.Caller.name`.
 
         Raises:
             LoopbookError: see `loopbook.server.pool.Pool.run`.
         """
         if job not in DOCC:
-            reply = await self.pool.run(job, body, until)
+            reply = await self.pool.run(job, body, until, caller)
             self._count_in(job, reply.told)
             return reply
         raw = digest(job.encode(), body)
@@ -108,22 +116,25 @@ class Service:
             self.answers.remember(raw, asked.key)
             known = self.answers.get(asked.key)
             if known is None:
-                return await self._once(job, asked, until)
+                return await self._once(job, asked, until, caller)
         self.metrics.repeated.inc()
         self._count_in(job, {"tiers": known.tiers, "missed": known.missed})
         return Reply({"status": 200}, known.body)
 
     async def _question(self, job: str, body: bytes) -> Question:
+        if len(body) > MOST_READ:
+            return Question(digest(job.encode(), body), body)
         if len(body) < QUICKLY_READ:
             return question(job, body, self.settings.limits)
         return await asyncio.to_thread(question, job, body, self.settings.limits)
 
-    async def _once(self, job: str, asked: Question, until: float) -> Reply:
-        """Work on a question, unless that is being done already: then its answer is this one's."""
-        name = digest(asked.key, self.answers.stamp.encode())
+    async def _once(self, job: str, asked: Question, until: float, caller: str) -> Reply:
+        """Work on a question, unless that is being done for the caller already: then its answer is
+        this one's. Nobody waits in another one's turn."""
+        name = digest(asked.key, self.answers.stamp.encode(), caller.encode())
         task = self._working.get(name)
         if task is None:
-            task = asyncio.create_task(self._worked(job, asked, until))
+            task = asyncio.create_task(self._worked(job, asked, until, caller))
             self._working[name] = task
             task.add_done_callback(lambda done: self._forget(name, done))
         else:
@@ -138,9 +149,9 @@ class Service:
         if not done.cancelled():
             done.exception()  # seen, also when nobody waits for it any more
 
-    async def _worked(self, job: str, asked: Question, until: float) -> Reply:
+    async def _worked(self, job: str, asked: Question, until: float, caller: str) -> Reply:
         stamp = self.answers.stamp
-        reply = await self.pool.run(job, asked.body, until)
+        reply = await self.pool.run(job, asked.body, until, caller)
         told = reply.told
         if told["good"]:
             self.answers.put(asked.key, Kept(reply.body, told["tiers"], told["missed"]), stamp)

@@ -13,21 +13,30 @@ class Limits:
 
     Attributes:
         body_bytes: of a request's body.
+        bodies_bytes: of the bodies of all requests that are read or answered at the same time.
         body_s: seconds in which all of it has to arrive.
         depth: loops inside one another.
         loops: of one program.
         nesting: brackets inside one another in the JSON text.
+        parsed: bytes of memory that its values take.
         rate: requests a second for each token, or address without one; 0 is no limit.
         burst: requests that may come at once.
+        effort: seconds of a worker's time that each may take in a second; 0 is no limit.
+        effort_burst: seconds that each may take at once. Who has taken more waits until that is
+            made up for.
     """
 
     body_bytes: int = 8 << 20
+    bodies_bytes: int = 32 << 20
     body_s: float = 10.0
     depth: int = 24
     loops: int = 400
     nesting: int = 400
-    rate: float = 0.0
-    burst: int = 40
+    parsed: int = 64 << 20
+    rate: float = 100.0
+    burst: int = 1000
+    effort: float = 0.5
+    effort_burst: float = 120.0
 
 
 @dataclass(frozen=True)
@@ -37,9 +46,12 @@ class Settings:
     Attributes:
         store: path or URL of the book that is served and contributed to.
         starter: serve the starter book beneath it.
-        workers: processes that look up and port.
+        workers: processes that look up and port. One caller holds all but one of them at most,
+            therefore there is one more than cores.
         deadline_s: seconds in which every request is answered.
-        waiting: requests that may wait for a worker; more are refused at once.
+        held_s: seconds after which a request is given up if somebody waits who has no worker.
+        waiting: requests that may wait for a worker, half of them for the same caller; more are
+            refused at once.
         anonymous: look-ups need no token.
         assumed_size: what the sizes of a program are taken to be where the client does not tell,
             as docc's does not; 0 takes nothing for granted, and recipes that lost at any size
@@ -56,8 +68,9 @@ class Settings:
 
     store: str
     starter: bool = True
-    workers: int = field(default_factory=usable_cores)
+    workers: int = field(default_factory=lambda: usable_cores() + 1)
     deadline_s: float = 20.0
+    held_s: float = 5.0
     waiting: int = 64
     anonymous: bool = False
     assumed_size: int = 2000

@@ -29,6 +29,7 @@ from loopbook.server import document
 from loopbook.server.failures import DOCC, status_of, words_of
 from loopbook.server.latest import Latest, digest, packed, unpacked
 from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
+from loopbook.server.questions import Contribution, Nearest, read
 from loopbook.server.settings import Settings
 
 MAX_FITS = 4096
@@ -36,8 +37,6 @@ MAX_FITS = 4096
 
 NEST_COST = 10
 """Bytes in memory of a program's nests, for each byte of its text, at most."""
-
-MAX_NEAREST = 100
 
 MAX_EXACT = 50
 
@@ -197,68 +196,63 @@ class Work:
 
     def _nearest(self, request: dict[str, Any]) -> Answer:
         """Neighbours of a vector, or of each nest of a program."""
-        target = str(request.get("target") or "sequential")
-        count = min(int(request.get("k") or 5), MAX_NEAREST)
-        exclude = [str(name) for name in request.get("exclude") or ()]
-        given = request.get("hardware")
+        asked = read(Nearest, request)
+        if (asked.sdfg is None) == (asked.vector is None):
+            raise InputError("give either an sdfg or a vector")
         self._shelf.profile = (
-            HardwareProfile.from_json(given) if given is not None else self._settings.hardware
+            self._settings.hardware
+            if asked.hardware is None
+            else HardwareProfile.from_json(asked.hardware)
         )
         try:
-            if request.get("vector") is not None:
-                told = self._near_vector(request, target, count, exclude)
+            if asked.vector is not None:
+                told = self._near_vector(asked, asked.vector)
             else:
-                told = self._near_program(request, target, count, exclude)
+                told = self._near_program(asked, request)
         finally:
             self._shelf.profile = self._settings.hardware
         return Answer(json.dumps(told).encode())
 
-    def _near_program(
-        self, request: dict[str, Any], target: str, count: int, exclude: list[str]
-    ) -> dict[str, Any]:
+    def _near_program(self, asked: Nearest, request: dict[str, Any]) -> dict[str, Any]:
         given = document.program_of(request, self._settings.limits)
         with given.names.in_errors():
             _, nests = program.prepare_nests(given.text)
         embeddings = self._shelf.encoder.encode_many(nests)
         found = []
         for nest, embedding in zip(nests, embeddings, strict=True):
-            near = self._shelf.neighbours(nest, embedding, count, target, exclude)
+            near = self._shelf.neighbours(nest, embedding, asked.k, asked.target, asked.exclude)
             found.append(
                 {
                     "position": nest.position,
                     "loops": given.names.restored([loop.indvar for loop in nest.loops]),
                     "fingerprint": nest.fingerprint,
-                    "neighbours": [_told(one, bool(request.get("whole"))) for one in near],
+                    "neighbours": [_told(one, asked.whole) for one in near],
                 }
             )
         return {"encoder": self._shelf.encoder.version, "nests": found}
 
-    def _near_vector(
-        self, request: dict[str, Any], target: str, count: int, exclude: list[str]
-    ) -> dict[str, Any]:
+    def _near_vector(self, asked: Nearest, given: list[float]) -> dict[str, Any]:
         encoder = self._shelf.encoder.version
-        if request.get("encoder") not in (None, encoder):
+        if asked.encoder not in (None, encoder):
             raise InputError(f"the vector is of another encoder: this server has {encoder}")
-        try:
-            vector = np.asarray(request["vector"], dtype=np.float32)
-        except (ValueError, TypeError, OverflowError):
-            raise InputError("the vector is a list of numbers") from None
+        with np.errstate(over="ignore"):
+            vector = np.asarray(given, dtype=np.float32)
         found: list[Neighbour] = []
         for book in self._shelf.books:
             near = book.nearest(
                 vector,
-                count,
-                target=target,
-                hardware=self._shelf.hardware(target),
-                exclude=set(exclude),
+                asked.k,
+                target=asked.target,
+                hardware=self._shelf.hardware(asked.target),
+                exclude=set(asked.exclude),
                 encoder=encoder,
             )
             found += [
                 Neighbour(n.record, n.distance, n.hardware_distance, n.embedding) for n in near
             ]
         found.sort(key=lambda one: (one.rank, -one.speedup))
-        whole = bool(request.get("whole"))
-        return {"encoder": encoder, "neighbours": [_told(one, whole) for one in found[:count]]}
+        near = [_told(one, asked.whole) for one in found[: asked.k]]
+        return {"encoder": encoder, "neighbours": near}
 
     def _exact(self, request: dict[str, Any]) -> Answer:
         """The records of one very nest."""
@@ -270,10 +264,10 @@ class Work:
     def _check(self, request: dict[str, Any]) -> Answer:
         """Whether a contributed record holds what it says, as far as that can be told without
         measuring; its embedding by our own encoder."""
-        record = Record.from_json(request.get("record"))
+        record = Record.from_json(read(Contribution, request).record)
         nest = checked(record, self._settings)
         embedding = self._shelf.encoder.encode(nest)
-        told = {"id": record.id, "embedding": embedding.to_json()}
+        told = {"record": record.to_json(), "embedding": embedding.to_json()}
         return Answer(json.dumps(told).encode(), good=False)
 
     def _refresh(self, request: dict[str, Any]) -> Answer:
