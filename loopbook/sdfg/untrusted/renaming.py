@@ -92,6 +92,7 @@ class _Restoring:
     def __init__(self, names: Names, containers: Iterable[str]) -> None:
         self._names = names
         self._known: dict[str, str] = dict(names.own)
+        self._texts: dict[str, str] = {}
         taken = set(names.own.values())
         for name in containers:
             if name in names.own:
@@ -105,11 +106,16 @@ class _Restoring:
             self._known[name] = candidate
 
     def value(self, given: Any) -> Any:
-        if isinstance(given, str):
-            return _WORD.sub(self._word, given)
-        if isinstance(given, dict):
-            return {self.value(key): self.value(inner) for key, inner in given.items()}
-        if isinstance(given, list):
+        kind = type(given)
+        if kind is str:
+            done = self._texts.get(given)
+            if done is None:
+                done = self._texts[given] = _WORD.sub(self._word, given)
+            return done
+        if kind is dict:
+            value = self.value
+            return {value(key): value(inner) for key, inner in given.items()}
+        if kind is list:
             return [self.value(inner) for inner in given]
         return given
 
