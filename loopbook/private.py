@@ -11,7 +11,9 @@ not his.
 from __future__ import annotations
 
 import contextlib
+import grp
 import os
+import pwd
 import stat
 import tempfile
 from functools import lru_cache
@@ -97,6 +99,15 @@ def is_ours(path: Path) -> bool:
     return status.st_uid in _trusted_users() and not status.st_mode & 0o022
 
 
+def place(path: Path) -> Path:
+    """A folder to build in: `check`, or `folder` where there is none.
+
+    Raises:
+        FolderError: as these.
+    """
+    return check(path) if path.exists() else folder(path)
+
+
 def temporary(prefix: str) -> Path:
     """A new folder in the temporary folder.
 
@@ -128,7 +139,7 @@ def _walk(path: Path, *, make: bool) -> Path:
     status = os.lstat(found)
     if status.st_uid != os.geteuid():
         raise FolderError(f"{found} belongs to somebody else")
-    if status.st_mode & 0o022:  # a sticky one too
+    if _open(status):  # a sticky one too
         raise FolderError(f"{found} can be written by others")
     if make and status.st_mode & 0o077:
         os.chmod(found, MODE)
@@ -181,8 +192,27 @@ def _check_folder(path: Path, status: os.stat_result) -> None:
         raise FolderError(f"{path} is no folder")
     if status.st_uid not in _trusted_users():
         raise FolderError(f"{path} belongs to somebody else")
-    if status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
+    if _open(status) and not status.st_mode & stat.S_ISVTX:
         raise FolderError(f"{path} can be written by others")
+
+
+def _open(status: os.stat_result) -> bool:
+    """Whether others may write in a folder."""
+    group = bool(status.st_mode & stat.S_IWGRP) and status.st_gid != _own_group()
+    return group or bool(status.st_mode & stat.S_IWOTH)
+
+
+@lru_cache(maxsize=1)
+def _own_group() -> int | None:
+    """The group that holds nobody but us, which many systems make for each user, and let write to
+    what he makes."""
+    try:
+        user = pwd.getpwuid(os.geteuid())
+        group = grp.getgrgid(user.pw_gid)
+    except KeyError:
+        return None
+    alone = group.gr_name == user.pw_name and not set(group.gr_mem) - {user.pw_name}
+    return group.gr_gid if alone else None
 
 
 def _trusted_users() -> frozenset[int]:

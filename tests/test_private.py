@@ -69,10 +69,11 @@ def test_links_of_ours_are_followed(tmp_path):
 
 
 @pytest.mark.parametrize("open_to", [0o777, 0o770, 0o707, 0o1777])
-def test_where_others_write_nothing_is_built(tmp_path, open_to):
+def test_where_others_write_nothing_is_built(tmp_path, monkeypatch, open_to):
     wide = tmp_path / "wide"
     wide.mkdir()
     wide.chmod(open_to)
+    monkeypatch.setattr(private, "_own_group", lambda: None)  # as for one of the group "users"
     with pytest.raises(FolderError, match="can be written by others"):
         private.folder(wide)
     with pytest.raises(FolderError, match="can be written by others"):
@@ -80,6 +81,23 @@ def test_where_others_write_nothing_is_built(tmp_path, open_to):
     if not open_to & stat.S_ISVTX:  # nobody renames ours in a sticky one
         with pytest.raises(FolderError, match="can be written by others"):
             private.folder(wide / "deep" / "deeper")
+
+
+def test_a_group_of_our_own_is_nobody_else(tmp_path, monkeypatch):
+    tmp_path.chmod(0o770)
+    monkeypatch.setattr(private, "_own_group", lambda: tmp_path.stat().st_gid)
+    assert private.check(tmp_path) == tmp_path.resolve()
+    tmp_path.chmod(0o772)
+    with pytest.raises(FolderError, match="can be written by others"):
+        private.check(tmp_path)
+
+
+def test_a_folder_that_is_chosen_must_be_ours(tmp_path):
+    text = text_of(product)
+    tmp_path.chmod(0o777)
+    with pytest.raises(FolderError, match="can be written by others"):
+        build_tuned(text, "sequential", {}, tmp_path / "built")
+    assert [*tmp_path.iterdir()] == []
 
 
 @as_root

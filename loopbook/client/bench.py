@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loopbook.client.plan import make_plan
 from loopbook.client.shelf import Shelf
 from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
 from loopbook.errors import WorkloadError, WrongResultError
+from loopbook.sdfg import scratch
 from loopbook.sdfg.build import Built
 from loopbook.sdfg.frontend import size_symbols
 from loopbook.sdfg.program import TARGETS
@@ -59,12 +58,12 @@ def bench(
         raise WorkloadError(f"there is no target {target!r}; take {' or '.join(TARGETS)}")
     arguments = workload.arguments(preset, sizes)
     schedule = Schedule(repeats=ROUNDS, seconds=seconds, at_least=2)
-    with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
+    with scratch.folder() as folder:
         verifier = Verifier(
             workload.kernel,
             arguments,
             target,
-            Path(folder),
+            folder,
             results=workload.results,
             seconds=timeout,
         )

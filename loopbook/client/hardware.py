@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from loopbook.errors import CompilerError, InputError, RunError
+from loopbook.errors import CompilerError, FolderError, InputError, RunError
 from loopbook.recipes import hardware
 from loopbook.recipes.folders import cache_folder
 from loopbook.recipes.hardware import HardwareProfile
@@ -60,7 +60,7 @@ def _profile(threads: int, measured: bool, march: str) -> HardwareProfile:
 
     try:
         profile = measure(profile, find_compiler().path, march)
-    except (CompilerError, RunError):
+    except (CompilerError, FolderError, RunError):
         return profile
     _keep(profile, march)
     return profile

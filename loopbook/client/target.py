@@ -76,8 +76,7 @@ def build(
 
 def _private(folder: str) -> Path:
     """The folder, or another one where others may write in it or put their own in its place."""
-    path = Path(folder)
     try:
-        return private.check(path) if path.exists() else private.folder(path)
+        return private.place(Path(folder))
     except FolderError:
         return scratch.make()

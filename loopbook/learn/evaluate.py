@@ -9,7 +9,6 @@ again by a later call.
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,6 +22,7 @@ from loopbook.learn.contest import CHOICES, Contest, Kernel, Served
 from loopbook.learn.holdout import Holdout
 from loopbook.learn.methods import Method
 from loopbook.recipes.book import Book
+from loopbook.sdfg import scratch
 from loopbook.workloads import polybench
 
 
@@ -78,8 +78,8 @@ def evaluate(
     todo = [
         (h, t, k) for h in settings.holdouts for t in settings.targets for k in settings.kernels
     ]
-    with tempfile.TemporaryDirectory(prefix="loopbook-evaluate-") as folder:
-        bench = _Bench(books, methods, settings, Path(folder))
+    with scratch.folder() as folder:
+        bench = _Bench(books, methods, settings, folder)
         for number, (rule, target, kernel) in enumerate(todo):
             key = bench.key(rule, target, kernel)
             progress(number, len(todo), f"{kernel} {target} {rule}")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
+from loopbook import private
 from loopbook.errors import CompilerError, DeadlineError, KernelError
 from loopbook.recipes.hardware import HardwareProfile
 
@@ -106,6 +107,7 @@ def measure(profile: HardwareProfile, compiler: Path, march: str = "native") -> 
         CompilerError: the kernels don't compile; with more than one thread they need OpenMP.
         KernelError: they crashed.
         DeadlineError: they took longer than ten seconds.
+        FolderError: there is no folder to build them in.
     """
     # Arrays larger than the last-level cache, but never so large that a small machine would swap.
     array_bytes = min(max(16 * _MIB, profile.l3_bytes), 64 * _MIB)
@@ -114,11 +116,14 @@ def measure(profile: HardwareProfile, compiler: Path, march: str = "native") -> 
     flags += [f"-DARRAY_BYTES={array_bytes}l"]
     if profile.threads > 1:
         flags.append("-fopenmp")
-    with tempfile.TemporaryDirectory(prefix="loopbook-measure-") as folder:
-        source, program = Path(folder, "measure.c"), Path(folder, "measure")
+    folder = private.temporary("loopbook-measure-")
+    try:
+        source, program = folder / "measure.c", folder / "measure"
         source.write_text(_SOURCE)
         _run([str(compiler), *flags, str(source), "-o", str(program)], compiling=True)
         figures = json.loads(_run([str(program)], compiling=False))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     return dataclasses.replace(profile, **figures)
 
 

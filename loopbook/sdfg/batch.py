@@ -19,6 +19,7 @@ from pathlib import Path
 from docc.compiler.compiled_sdfg import CompiledSDFG
 from docc.sdfg import StructuredSDFG
 
+from loopbook import private
 from loopbook.errors import CompilerError, DeadlineError
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.apply import StepPair
@@ -59,7 +60,7 @@ class Source:
 
 def silent_compiler(folder: Path) -> Path:
     """Make `folder` one that, first on PATH, keeps docc from compiling."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = private.place(folder)
     script = folder / DOCC_NAME
     script.write_text(_NOTES)
     script.chmod(0o700)
@@ -131,7 +132,7 @@ def compile_together(
         CompilerError: it does not compile.
         DeadlineError: it takes too long.
     """
-    library.parent.mkdir(parents=True, exist_ok=True)
+    private.place(library.parent)
     limit = seconds or PATIENCE[0] + PATIENCE[1] * (len(sources) - 1)
     compiling, linking = _words(sources)
     together, built = library.with_suffix(".cpp"), library.with_suffix(".o")

@@ -9,6 +9,7 @@ from typing import Any
 
 from docc.sdfg import StructuredSDFG, TargetOptions
 
+from loopbook import private
 from loopbook.errors import RunError, SdfgError
 from loopbook.sdfg import expr
 from loopbook.sdfg.hazards import confirmed, hazards
@@ -347,8 +348,11 @@ def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = Fal
 
     Returns:
         The shared library.
+
+    Raises:
+        FolderError: others can write in the folder, or put their own in its place.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = private.place(folder)
     sdfg.output_dir = str(folder)
     library = sdfg._compile(
         output_folder=str(folder),

@@ -9,7 +9,6 @@ compiles and runs in a child process, so whatever docc does there is a reason, n
 from __future__ import annotations
 
 import copy
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from loopbook.errors import CompilerError, LoopbookError, WrongResultError
+from loopbook.sdfg import scratch
 from loopbook.sdfg.compiler import activate
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.program import baseline, build
@@ -171,9 +171,9 @@ def tolerance(expected: Sequence[np.ndarray]) -> float:
 
 def _trial(workload: Workload, target: str, arguments: list[Any]) -> None:
     """Runs in the child; raises what is wrong."""
-    with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
+    with scratch.folder() as folder:
         sdfg = baseline(trace(workload.kernel, arguments), target)
-        library = _build(sdfg, Path(folder), target)
+        library = _build(sdfg, folder, target)
         compiled = bind(workload.kernel, arguments, library)
         for where, data in (("", arguments), (" on shuffled data", shuffled(arguments))):
             expected = reference_results(workload, data)
