@@ -5,6 +5,7 @@
     LoopbookError
     ├── InputError           what was given cannot be used
     │   ├── SdfgError        the text or object is no usable SDFG
+    │   │   └── MistranslationError  docc would make another program of this function
     │   ├── WorkloadError    the workload file is missing, broken or incomplete
     │   └── RecipeError      the recipe's text or JSON is malformed
     ├── IllegalStepError     a step does not fit this nest, or docc refuses it
@@ -42,6 +43,10 @@ class InputError(LoopbookError):
 
 class SdfgError(InputError):
     """The text or object is no usable SDFG."""
+
+
+class MistranslationError(SdfgError):
+    """docc would make a program of this function that computes something else."""
 
 
 class WorkloadError(InputError):

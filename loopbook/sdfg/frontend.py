@@ -16,6 +16,7 @@ from docc.sdfg import DoccMetrics, StructuredSDFG
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.sdfg import scratch
+from loopbook.sdfg.known_wrong import understood
 from loopbook.sdfg.stderr import quiet_stderr
 
 Pipe = Callable[[StructuredSDFG, Path], Path]
@@ -28,6 +29,19 @@ class PipedProgram(PythonProgram):
     def __init__(self, func: Callable[..., Any], options: DoccOptions, pipe: Pipe) -> None:
         super().__init__(func, options)
         self._pipe = pipe
+
+    def _build_sdfg(self, arg_types: Any, args: Sequence[Any], *rest: Any) -> Any:
+        """Called by docc to parse the function. It gets one that it does not mistranslate.
+
+        Raises:
+            MistranslationError: see `loopbook.sdfg.known_wrong.understood`.
+        """
+        written = self.func
+        self.func = understood(written, args)
+        try:
+            return super()._build_sdfg(arg_types, args, *rest)
+        finally:
+            self.func = written
 
     def sdfg_pipe(
         self,
@@ -50,6 +64,7 @@ def trace(func: Callable[..., Any], args: Sequence[Any]) -> str:
     """The SDFG of ``func(*args)`` as docc's frontend makes it: JSON text, not yet prepared.
 
     Raises:
+        MistranslationError: docc would make another program of it (`loopbook.sdfg.known_wrong`).
         SdfgError: if docc cannot parse the function for these arguments.
     """
 
@@ -69,7 +84,9 @@ def size_symbols(func: Callable[..., Any], args: Sequence[Any]) -> dict[str, int
     numbered in the order of the arguments and their dimensions."""
     shapes = (size for arg in args if isinstance(arg, np.ndarray) for size in arg.shape)
     symbols = {f"_s{number}": size for number, size in enumerate(dict.fromkeys(shapes))}
-    for name, value in zip(inspect.signature(func).parameters, args, strict=False):
+    for name, value in zip(
+        inspect.signature(understood(func, args)).parameters, args, strict=False
+    ):
         if isinstance(value, (int, np.integer)):
             symbols[name] = int(value)
     return symbols

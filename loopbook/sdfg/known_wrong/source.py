@@ -1,0 +1,182 @@
+"""A Python function as a syntax tree, and back."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NoReturn
+
+from loopbook.errors import MistranslationError
+
+
+@dataclass
+class Source:
+    """What docc reads of a function.
+
+    Attributes:
+        node: its definition; line numbers are those of the file.
+        file: where it stands.
+        names: globals and the values of closures, as docc looks them up.
+        mends: what has been rewritten, one line each.
+    """
+
+    func: Callable[..., Any]
+    node: ast.FunctionDef
+    file: str
+    names: Mapping[str, Any]
+    mends: list[str]
+
+    @classmethod
+    def of(cls, func: Callable[..., Any]) -> Source | None:
+        """The source of a function; nothing where Python does not know it, or it is no ``def``."""
+        try:
+            lines, first = inspect.getsourcelines(func)
+            tree = ast.parse(textwrap.dedent("".join(lines)))
+        except (OSError, TypeError, SyntaxError):
+            return None
+        if not tree.body or not isinstance(tree.body[0], ast.FunctionDef):
+            return None
+        ast.increment_lineno(tree, first - 1)
+        return cls(func, tree.body[0], inspect.getfile(func), _names(func), [])
+
+    @property
+    def parameters(self) -> list[str]:
+        return [argument.arg for argument in self.node.args.args]
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        return self.node.body
+
+    def walk(self) -> Iterator[ast.AST]:
+        """All nodes of the body."""
+        for statement in self.node.body:
+            yield from ast.walk(statement)
+
+    def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
+        """Raise `MistranslationError`: what docc gets wrong, where, and what to write instead."""
+        place = f"{Path(self.file).name}:{getattr(node, 'lineno', self.node.lineno)}"
+        raise MistranslationError(f"{place}: docc {what}; {instead}")
+
+    def mend(self, node: ast.AST, what: str) -> None:
+        """Note a rewriting."""
+        self.mends.append(f"line {getattr(node, 'lineno', self.node.lineno)}: {what}")
+
+    def fresh(self, stem: str) -> str:
+        """A name that the function does not use, nor docc for its own containers."""
+        taken = {n.id for n in self.walk() if isinstance(n, ast.Name)} | set(self.parameters)
+        number = 0
+        while (name := f"lb_{stem}_{number}") in taken or name in self.names:
+            number += 1
+        return name
+
+    def function(self) -> Callable[..., Any]:
+        """The function as it stands now: itself if nothing has been rewritten."""
+        if not self.mends:
+            return self.func
+        node = self.node
+        node.decorator_list, node.returns = [], None
+        for argument in [*node.args.args, *node.args.kwonlyargs]:
+            argument.annotation = None
+        node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
+        text = ast.unparse(ast.fix_missing_locations(node)) + "\n"
+        tag = hashlib.sha256(text.encode()).hexdigest()[:12]
+        file = f"<{node.name} mended {tag}>"
+        # docc asks `inspect` for the source, which looks here for text without a file.
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        names = dict(self.names)
+        exec(compile(text, file, "exec"), names)
+        made = names[node.name]
+        assert isinstance(made, FunctionType)
+        made.__defaults__ = getattr(self.func, "__defaults__", None)
+        made.__module__ = self.func.__module__
+        return made
+
+
+def _names(func: Callable[..., Any]) -> dict[str, Any]:
+    plain = inspect.unwrap(func)
+    names = dict(getattr(plain, "__globals__", {}))
+    cells = getattr(plain, "__closure__", None) or ()
+    free = plain.__code__.co_freevars if cells else ()
+    for name, cell in zip(free, cells, strict=False):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not bound yet
+            continue
+    return names
+
+
+class BlockRewriter(ast.NodeTransformer):
+    """Rewrites statements; a method may return several for one."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def run(self) -> None:
+        """Rewrite the body, in place."""
+        body: list[ast.stmt] = []
+        for statement in self.source.node.body:
+            made = self.visit(statement)
+            body += made if isinstance(made, list) else [made]
+        self.source.node.body = body
+        ast.fix_missing_locations(self.source.node)
+
+
+def same(left: ast.AST, right: ast.AST) -> bool:
+    """Whether two expressions read the same, loading or storing."""
+    return _plain(left) == _plain(right)
+
+
+def _plain(node: ast.AST) -> str:
+    return ast.unparse(node)
+
+
+def base(node: ast.AST) -> str:
+    """The variable that an expression such as ``A[1:].T`` looks into; empty if none."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def mentioned(node: ast.AST) -> set[str]:
+    """All names in an expression."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def integer(node: ast.AST | None, names: Mapping[str, Any] | None = None) -> int | None:
+    """The value of a literal such as ``3`` or ``-2``, or of a global integer; else nothing."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = integer(node.operand, names)
+        return None if inner is None else -inner
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if names is not None and isinstance(node, ast.Name) and type(names.get(node.id)) is int:
+        return names[node.id]
+    return None
+
+
+def expression(text: str, at: ast.AST, **parts: ast.AST) -> ast.expr:
+    """The expression `text` with each name that is in `parts` replaced by that tree."""
+    tree = ast.parse(text, mode="eval").body
+    return ast.copy_location(_filled(tree, parts), at)  # type: ignore[return-value]
+
+
+def statement(text: str, at: ast.AST, **parts: ast.AST) -> ast.stmt:
+    """The statement `text`, as in `expression`."""
+    return ast.copy_location(_filled(ast.parse(text).body[0], parts), at)  # type: ignore[return-value]
+
+
+def _filled(tree: ast.AST, parts: Mapping[str, ast.AST]) -> ast.AST:
+    import copy
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return copy.deepcopy(parts[node.id]) if node.id in parts else node
+
+    return ast.fix_missing_locations(Fill().visit(tree))

@@ -1,0 +1,518 @@
+"""Small programs: what docc gets wrong and we mend, what is refused, and what has to stay."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+MENDED: dict = {}
+REFUSED: dict = {}
+KEPT: dict = {}
+
+SIZE = 3
+limit = 2.5
+
+
+def floats(n=6):
+    return np.array([1.5, -2.25, 3.0, -0.5, 7.125, 2.0, 0.25, -9.0])[:n].copy()
+
+
+def whole(n=6):
+    return np.array([5, -7, 3, -2, 9, -12, 0, 4])[:n].copy()
+
+
+def zeros(n=6):
+    return np.zeros(n)
+
+
+def counts(n=6):
+    return np.zeros(n, np.int64)
+
+
+def matrix(n=5, m=5):
+    return (np.arange(n * m, dtype=float).reshape(n, m) * 1.37) % 3.1
+
+
+def mended(*makers):
+    def enter(func):
+        MENDED[func.__name__] = (func, lambda: [_made(maker) for maker in makers])
+        return func
+
+    return enter
+
+
+def refused(words, *makers):
+    def enter(func):
+        REFUSED[func.__name__] = (func, lambda: [_made(maker) for maker in makers], words)
+        return func
+
+    return enter
+
+
+def kept(*makers):
+    def enter(func):
+        KEPT[func.__name__] = (func, lambda: [_made(maker) for maker in makers])
+        return func
+
+    return enter
+
+
+def _made(maker):
+    return maker() if callable(maker) else maker
+
+
+# -- names ---------------------------------------------------------------------------------------
+
+
+@mended(floats, zeros)
+def argument_called_out(a, out):
+    for i in range(a.shape[0]):
+        out[i] = a[i]
+
+
+@mended(floats, zeros)
+def loop_called_e(a, res):
+    for e in range(a.shape[0]):
+        res[e] = a[e] + e
+
+
+# -- whole numbers --------------------------------------------------------------------------------
+
+
+@mended(whole, counts)
+def floor_division(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] // 3
+
+
+@mended(whole, lambda: np.array([2, -2, 0, 3, -5, 1]), counts)
+def division_by_zero(a, b, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] // b[i] + 10 * (a[i] % b[i])
+
+
+@mended(whole, counts)
+def floor_division_in_place(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i]
+        res[i] //= 4
+
+
+@mended(whole, counts)
+def shift_right(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] >> 2
+
+
+@mended(floats, zeros)
+def float_remainder(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] % 1.25 - 1e-20 % 1.0
+
+
+@refused("does not round a quotient of floats", floats, zeros)
+def float_floor_division(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] // 1.25
+
+
+@refused("rounds a remainder", floats, floats, zeros)
+def float_remainder_of_data(a, b, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] % b[i]
+
+
+# -- truth ----------------------------------------------------------------------------------------
+
+
+@mended(lambda: np.array([0, 1, 2, 3]), lambda: zeros(4))
+def not_of_a_number(a, res):
+    for i in range(a.shape[0]):
+        if not a[i]:
+            res[i] = 1.0
+        else:
+            res[i] = 2.0
+
+
+@mended(lambda: zeros(8))
+def chained_comparison(res):
+    for i in range(8):
+        if 1 < i <= 5:
+            res[i] = 1.0
+
+
+@refused("makes a truth value of 'or'", whole, counts)
+def or_of_numbers(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] or 5
+
+
+@refused("adds truth values", floats, counts)
+def sum_of_comparisons(a, res):
+    for i in range(a.shape[0]):
+        res[i] = (a[i] > 0.0) + (a[i] > 1.0)
+
+
+@refused("equal to itself", floats, zeros)
+def test_for_nan(a, res):
+    for i in range(a.shape[0]):
+        x = a[i]
+        if x != x:
+            res[i] = 1.0
+
+
+test_for_nan.__test__ = False
+
+
+@refused("compares the NaN", lambda: np.array([1.0, np.nan]), lambda: zeros(2))
+def minimum_with_nan(a, res):
+    for i in range(a.shape[0]):
+        res[i] = min(a[i], 0.5)
+
+
+@refused("compares the NaN", lambda: np.array([1.0, np.nan]), lambda: zeros(2))
+def branch_on_nan(a, res):
+    for i in range(a.shape[0]):
+        if a[i] > 0.0:
+            res[i] = 1.0
+
+
+@mended(whole, zeros)
+def chosen_by_a_whole_number(a, res):
+    for i in range(a.shape[0]):
+        res[i] = (0.5 if a[i] > 0 else 1.5) + (i if a[i] > 4 else 0.25)
+
+
+# -- assignments ----------------------------------------------------------------------------------
+
+
+@mended(floats, zeros)
+def fibonacci(a, res):
+    x = a[0]
+    y = a[1]
+    for i in range(res.shape[0]):
+        res[i] = x
+        x, y = y, x + y
+
+
+@mended(floats)
+def swapped_elements(a):
+    a[0], a[1] = a[1], a[0]
+
+
+@mended(floats, zeros)
+def sum_from_whole_zero(a, res):
+    s = 0
+    for i in range(a.shape[0]):
+        s += a[i]
+    res[0] = s
+
+
+@mended(floats, zeros)
+def types_of_two_branches(a, res):
+    for i in range(a.shape[0]):
+        if a[i] > 0:
+            x = 1
+            res[0] += a[i]
+        else:
+            x = 0.5
+        res[i] += x
+
+
+@mended(floats)
+def types_of_two_results(a):
+    if a[0] > 100.0:
+        return 0
+    return a[0]
+
+
+@mended(floats)
+def annotated(a: np.ndarray) -> int:
+    s: float = 0.5
+    for i in range(a.shape[0]):
+        s += a[i]
+    return s
+
+
+@refused("keeps the first type", whole, counts)
+def whole_then_float(a, res):
+    last = a.shape[0] - 1
+    res[last] = a[last]
+    last = 0.5
+
+
+@refused("keeps the first type", floats, 7)
+def argument_made_a_float(a, n):
+    n = n * 0.5
+    a[0] = n
+
+
+@refused("tuple of arrays", floats, floats)
+def swapped_arrays(a, b):
+    a, b = b, a
+    a[0] = 1.0
+
+
+@refused("returns something", floats)
+def sometimes_no_result(a):
+    if a[0] > 0.0:
+        return 1.0
+    a[0] = 2.0
+    return None
+
+
+# -- loops ----------------------------------------------------------------------------------------
+
+
+@mended(zeros)
+def loop_variable_afterwards(res):
+    for i in range(4):
+        res[i] = 1.0
+    res[5] = i
+
+
+@mended(zeros)
+def loop_variable_changed(res):
+    for i in range(5):
+        res[i] += 1.0
+        i = i + 1
+        res[i] += 2.0
+
+
+@mended(zeros)
+def one_variable_for_two_loops(res):
+    for i in range(3):
+        for i in range(2):
+            res[i] += 1.0
+
+
+@mended(zeros)
+def step_down_that_does_not_divide(res):
+    for i in range(res.shape[0] - 1, 0, -3):
+        res[i] = i
+
+
+@mended(zeros)
+def step_up_between_numbers(res):
+    for i in range(0, 6, 4):
+        res[i] = i + 1
+
+
+@mended(floats, zeros)
+def break_in_an_inner_loop(a, res):
+    for i in range(3):
+        for j in range(6):
+            if a[j] > 2.0:
+                break
+            res[j] += a[j] * i
+
+
+@refused("counts upwards", zeros, 2)
+def step_from_an_argument(res, step):
+    for i in range(0, 6, step):
+        res[i] = 1.0
+
+
+@refused("asks for 'n' again", zeros, 5)
+def bound_changed_inside(res, n):
+    for i in range(n):
+        n = n - 1
+        res[i] += 1.0
+
+
+# -- indices --------------------------------------------------------------------------------------
+
+
+@mended(floats, zeros)
+def index_before_the_first(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i - 1] + a[i - 2]
+
+
+@mended(floats, zeros)
+def index_with_a_minus(a, res):
+    for i in range(1, a.shape[0]):
+        res[-i] = a[-i] * 2.0
+
+
+# -- what is left res -----------------------------------------------------------------------------
+
+
+@refused("leaves out 'raise'", floats)
+def raising(a):
+    if a[0] > 1.0:
+        raise ValueError("too large")
+
+
+@refused("leaves out 'assert'", floats)
+def asserting(a):
+    assert a[0] > 100.0
+    a[0] = 1.0
+
+
+@refused("leaves out 'try'", floats)
+def trying(a):
+    try:
+        a[0] = 1.0
+    except ValueError:
+        a[0] = 2.0
+
+
+def first_above(x):
+    for k in range(6):
+        if k > x:
+            return k
+    return -1
+
+
+@refused("goes on with the loop in 'first_above'", floats, zeros)
+def return_in_a_called_loop(a, res):
+    for i in range(a.shape[0]):
+        res[i] = first_above(a[i])
+
+
+def clipped(x):
+    limit = 1.0
+    return min(x, limit)
+
+
+@refused("mixes up 'limit'", floats, zeros)
+def global_of_the_same_name(a, res):
+    for i in range(a.shape[0]):
+        res[i] = clipped(a[i]) + limit
+
+
+TABLE = np.zeros(6)
+
+
+@refused("writes to a copy of the global array", floats)
+def global_array_written(a):
+    for i in range(a.shape[0]):
+        TABLE[i] = a[i]
+
+
+# -- arrays ---------------------------------------------------------------------------------------
+
+
+@refused("loses the transpose", matrix, matrix)
+def transposed_left(a, b):
+    return a.T @ b
+
+
+@refused("loses the transpose", matrix, matrix)
+def transposed_right(q, k):
+    s = q @ k.T
+    return s * 0.5
+
+
+@refused("loses the transpose", lambda: np.asfortranarray(matrix()), matrix)
+def product_of_columns(a, b):
+    return a @ b
+
+
+@refused("leaves out what is added", matrix, matrix, matrix)
+def sum_with_a_product(h, w, x):
+    h[:] = np.maximum(h, 0.0)
+    x[:] = h @ w + x * x
+
+
+@refused("over its own operand", matrix, lambda: floats(5))
+def product_over_its_operand(a, x):
+    x[:] = a @ x
+
+
+@refused("over the array", matrix, matrix)
+def product_over_an_argument(a, b):
+    b = a @ b
+    b[0, 0] = 1.0
+    return b
+
+
+@refused("in the wrong place", lambda: matrix(9, 11))
+def slices_of_slices(image):
+    h = image[:, :-4] + 4.0 * image[:, 4:]
+    return h[:-4, :] + h[4:, :]
+
+
+@refused("over itself", floats)
+def overlapping_slices(a):
+    a[1:] = a[:-1]
+
+
+@refused("over itself", matrix)
+def transposed_in_place(a):
+    a[:] = a.T
+
+
+@refused("slice with a step", floats)
+def every_other_element(a):
+    a[::2] = 1.0
+
+
+@refused("fills the whole array", lambda: matrix(4, 5), lambda: floats(5))
+def row_into_some_rows(a, v):
+    a[1:3, :] = v
+
+
+@refused("cuts a float", whole)
+def whole_array_times_a_float(a):
+    return a * 1.5
+
+
+@refused("keeps a quotient", whole)
+def whole_array_divided(a):
+    return a / 4
+
+
+@refused("in 'outer'", matrix)
+def outer_of_rows(a):
+    return np.outer(a[0], a[1])
+
+
+# -- what has to stay -----------------------------------------------------------------------------
+
+
+@kept(floats, zeros, 2)
+def division_of_what_is_not_negative(a, res, n):
+    half = a.shape[0] // 2
+    for i in range(half):
+        for j in range(i // 2, min(half, i % 2 + 3)):
+            res[i] += a[2 * i // SIZE] * j
+
+
+@kept(floats, zeros)
+def loops_as_polybench_has_them(a, res):
+    n = a.shape[0]
+    s = 0.0
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            s += a[j] * a[i]
+        if i > 0:
+            res[i] = a[i - 1] + s
+    for i in range(0, n, 2):
+        res[i] += math.sqrt(abs(n))
+
+
+@kept(floats, zeros)
+def slices_of_arguments(a, res):
+    res[1:-1] = 0.5 * (a[:-2] + a[2:])
+    a[:] = res
+
+
+@kept(matrix, matrix, matrix)
+def plain_products(a, b, c):
+    c[:] = a @ b
+    c += 1.5 * a @ b
+    d = np.maximum(a @ b - 2.0, 0.0)
+    e = d @ b + a
+    c[0, :] = e[1, :]
+    c[-1, :] = c[-2, :]
+
+
+@kept(floats, zeros)
+def one_break(a, res):
+    for i in range(a.shape[0]):
+        if a[i] > 5.0:
+            break
+        res[i] = a[i]
