@@ -228,15 +228,15 @@ def test_table_of_coverage_puts_refusals_of_one_construct_together():
 
 def test_table_of_memory_says_what_grows():
     resident = {"10": 100_000_000, "1000": 103_960_000}
-    slow = {"10": 100, "300": 101}
+    slow = {"10": 200_000_000, "300": 201_450_000}
     systems = {
         "docc": {"status": "ok", "resident": resident},
         "loopbook": {"status": "ok", "resident": slow},
     }
     text = table.memory([{"program": "one", "systems": systems}])
-    assert row(text, "one") == ["one", "1.040 (4e+03 B)", "1.010 after 300"]
-    assert "docc: 1 of 1 grow by more than 2 %: one." in text
-    assert "loopbook: 0 of 1 grow" in text
+    assert row(text, "one") == ["one", "1.040 (4e+03 B)", "1.007 (5e+03 B) after 300"]
+    assert "docc: 1 of 1 grow by more than 2 % (one); 1 by more than 1 MiB (one)." in text
+    assert "loopbook: 0 of 1 grow by more than 2 %; 1 by more than 1 MiB (one)." in text
 
 
 def test_table_of_first_calls_says_what_we_add():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.npbench_suite.systems import DOCC, NUMPY, OURS, SYSTEMS
 from benchmarks.systems.table import geometric_mean
@@ -15,6 +15,9 @@ SLOWER = 1.05
 
 GROWTH = 1.02
 """Resident memory may grow by this factor from the first count of calls to the last."""
+
+NOISE = 1 << 20
+"""Bytes by which the resident memory of any process may change."""
 
 Result = dict[str, Any]
 """One program: ``program, preset, threads, systems``; the last from name to JSON of an outcome."""
@@ -117,7 +120,7 @@ def coverage(results: Sequence[Result]) -> str:
         ours, docc = (result["systems"].get(name, {}) for name in (OURS, DOCC))
         how, why = _how(ours)
         rows.append([result["program"], docc.get("status", "–"), how, why.replace("|", "\\|")])
-        if how != "compiled":
+        if how not in ("compiled", "wrong"):
             refusals[construct(why)].append(result["program"])
     compiled = sum(1 for row in rows if row[2] == "compiled")
     wrong = [row[0] for row in rows if row[2] == "wrong"]
@@ -154,39 +157,63 @@ def construct(why: str) -> str:
 def memory(results: Sequence[Result]) -> str:
     """Resident memory after a few and after many calls."""
     names = taking_part(results)
-    rows, leaking = [], defaultdict(list)
-    for result in results:
-        row = [result["program"]]
-        for name in names:
-            words, grows = _growth(result["systems"].get(name, {}))
-            row.append(words)
-            if grows:
-                leaking[name].append(result["program"])
-        rows.append(row)
+    growths = {
+        name: {r["program"]: _growth(r["systems"].get(name, {})) for r in results} for name in names
+    }
+    rows = [
+        [
+            result["program"],
+            *(_grown(result, name, growths[name][result["program"]]) for name in names),
+        ]
+        for result in results
+    ]
     lines = [
-        "Resident memory after the last call counted over that after 10 calls, in brackets bytes "
-        "more at every call; where 1,000 calls took too long, their number.",
+        "Resident memory after the last call counted over that after 10 calls; in brackets bytes "
+        "more at every call, if they are over 1 MiB in all or 2 %; where 1,000 calls took too "
+        "long, their number.",
         table(["program", *(SYSTEMS[name].title for name in names)], rows),
     ]
-    lines += [
-        f"{SYSTEMS[name].title}: {len(leaking[name])} of {len(results)} grow by more than 2 %"
-        + (f": {', '.join(leaking[name])}." if leaking[name] else ".")
-        for name in names
-    ]
+    for name in names:
+        ran = {program: found for program, found in growths[name].items() if found}
+        grow = [program for program, found in ran.items() if found.factor > GROWTH]
+        keep = [program for program, found in ran.items() if found.kept > NOISE]
+        lines.append(
+            f"{SYSTEMS[name].title}: {len(grow)} of {len(ran)} grow by more than 2 %"
+            f"{_named(grow)}; {len(keep)} by more than 1 MiB{_named(keep)}."
+        )
     return "\n\n".join(lines)
 
 
-def _growth(outcome: dict[str, Any]) -> tuple[str, bool]:
+class _Growth(NamedTuple):
+    """From ``few`` calls to ``many``: the factor, and bytes more."""
+
+    factor: float
+    kept: int
+    few: int
+    many: int
+
+
+def _growth(outcome: dict[str, Any]) -> _Growth | None:
     counts = sorted((int(count), size) for count, size in outcome.get("resident", {}).items())
-    status = outcome.get("status", "–")
     if len(counts) < 2:
-        return status, False
+        return None
     (few, before), (many, after) = counts[0], counts[-1]
-    rate = (after - before) / (many - few)
-    words = f"{after / before:.3f}" + (f" ({rate:.3g} B)" if after > before * GROWTH else "")
-    words += f" after {many}" if many < 1000 else ""
-    words += f", {status}" if status != "ok" else ""
-    return words, after > before * GROWTH
+    return _Growth(after / before, after - before, few, many)
+
+
+def _grown(result: Result, name: str, found: _Growth | None) -> str:
+    status = result["systems"].get(name, {}).get("status", "–")
+    if found is None:
+        return status
+    words = f"{found.factor:.3f}"
+    if found.factor > GROWTH or found.kept > NOISE:
+        words += f" ({found.kept / (found.many - found.few):.3g} B)"
+    words += f" after {found.many}" if found.many < 1000 else ""
+    return words + (f", {status}" if status != "ok" else "")
+
+
+def _named(programs: Sequence[str]) -> str:
+    return f" ({', '.join(programs)})" if programs else ""
 
 
 def first_calls(results: Sequence[Result]) -> str:
