@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from client_kit import product, text_of
 from wait_kit import wait_until
 
 import loopbook
@@ -189,6 +192,31 @@ def test_what_an_inmate_says_is_cleaned():
     words = str(met.value)
     assert words.startswith("ValueError: two lines �[31mred�")
     assert len(words) <= 300
+
+
+def test_a_command_that_gets_into_a_build_finds_nothing(tmp_path):
+    """Line 1 of the attack, with nothing in its way but the jail."""
+    secret, mark = tmp_path / "secret", tmp_path / "mark"
+    secret.write_text("token")
+    command = f"{{ id -u; cat {secret}; touch {mark}; echo over; }} >/tmp/left 2>&1"
+    text = json.dumps(json.loads(text_of(product)) | {"name": f"nest$({command})"})
+    said = run("build", [text, "/tmp/left"])
+    assert said.startswith(f"{USER}\n")  # it ran
+    assert said.count("No such file or directory") == 2
+    assert said.endswith("over\n")
+    assert not mark.exists()
+
+
+def test_a_jail_ends_with_whoever_made_it():
+    mark = f"orphan-{os.getpid()}"
+    code = (
+        "from pathlib import Path\nfrom loopbook.sdfg import jail\n"
+        f"jail.call('jail_jobs:hang', {mark!r}, modules=[Path({str(HERE)!r})])\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as maker:
+        assert wait_until(lambda: processes(mark))
+        maker.kill()
+    assert wait_until(lambda: not processes(mark))
 
 
 def test_a_death_is_an_error():
