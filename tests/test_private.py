@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 from client_kit import product, text_of
+from docc.python import native
 from sdfg_kit import doubled, random
 
+import loopbook
 from loopbook import private
 from loopbook.client import target
 from loopbook.errors import FolderError
@@ -176,6 +178,17 @@ def test_all_that_a_build_makes_is_ours_alone(shared):
     open_to_others = [path for path in made if mode(path) & 0o077]
     assert [path for path in open_to_others if path.parent == shared] == []
     assert open_to_others == []
+
+
+@pytest.mark.parametrize("decorate", [loopbook.native, native(target="loopbook")])
+def test_doccs_own_folder_is_not_used(tmp_path, monkeypatch, decorate):
+    """docc makes one of this name, and whoever was quicker has his library loaded."""
+    monkeypatch.setenv("DOCC_TMP", str(tmp_path / "docc"))
+    given = random(9, 9)
+    out = given.copy()
+    decorate(doubled)(given, out)
+    assert (out == 2.0 * given).all()
+    assert not (tmp_path / "docc").exists()
 
 
 @as_root
