@@ -72,7 +72,7 @@ def untouched(shell) -> Iterator[Shell]:
         ("", "this is no JSON: "),
         ("[" * 100_000, "this is no JSON: "),
         ("[1, 2]", "this JSON is no SDFG: it has no root, containers and arguments"),
-        ('{"root": 1, "containers": 2, "arguments": 3}', "the SDFG is damaged "),
+        ('{"root": 1, "containers": 2, "arguments": 3}', "this SDFG is not accepted: "),
     ],
 )
 def test_text_that_is_no_sdfg(untouched, command, text, message):

@@ -88,8 +88,10 @@ def import_(
     json: options.Json = False,
 ) -> None:
     """Add records from a file, all or none."""
+    from loopbook.client.incoming import check_record
+
     with _open(book, write=True) as opened:
-        count = opened.import_(source)
+        count = opened.import_(source, check_record)
     _count(json, "imported", count)
 
 
@@ -100,11 +102,13 @@ def merge(
     json: options.Json = False,
 ) -> None:
     """Add the records of other books."""
+    from loopbook.client.incoming import check_record
+
     with _open(book, write=True) as opened:
         count = 0
         for other in others:
             with _open(other) as source:
-                count += opened.merge(source)
+                count += opened.merge(source, check_record)
     _count(json, "added", count)
 
 

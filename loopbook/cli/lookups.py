@@ -7,6 +7,7 @@ runs in a child process; its crash or hang is an error message here.
 from __future__ import annotations
 
 import difflib
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,7 +54,7 @@ def _nearest(query: Query, k: int) -> list[dict[str, Any]]:
         return [
             {
                 "position": nest.position,
-                "loops": [loop.indvar for loop in nest.loops],
+                "loops": query.source.told([loop.indvar for loop in nest.loops]),
                 "fingerprint": nest.fingerprint,
                 "neighbours": [
                     {
@@ -115,15 +116,16 @@ def _explain(query: Query) -> dict[str, Any]:
         after = build.transform(source.text, target, plan.recipes)[0].to_cpp()
     nests = [
         {
-            **nest.to_json(),
+            **source.told(nest.to_json()),
             "position": nest.position,
             "fingerprint": nest.fingerprint,
             "record": nest.record,
-            "reason": nest.reason,
+            "reason": source.told(nest.reason),
         }
         for nest in plan.nests
     ]
-    return {"target": target, "nests": nests, "before": before, "after": after}
+    code = {"before": source.told(before), "after": source.told(after)}
+    return {"target": target, "nests": nests, **code}
 
 
 @asking
@@ -151,12 +153,15 @@ def optimize(
 def _optimize(query: Query) -> tuple[str, list[dict[str, Any]]]:
     from loopbook.sdfg import build, program
 
-    plan = _plan(query)
+    plan, source = _plan(query), query.source
     if plan.active:
-        sdfg = build.transform(query.source.text, query.target, plan.recipes)[0]
+        sdfg = build.transform(source.text, query.target, plan.recipes)[0]
     else:
-        sdfg = program.baseline(query.source.text, query.target)
-    return sdfg.to_json(), [nest.to_json() for nest in plan.nests]
+        sdfg = program.baseline(source.text, query.target)
+    text = sdfg.to_json()
+    if source.workload is None:
+        text = json.dumps(source.names.restored_program(json.loads(text)))
+    return text, [source.told(nest.to_json()) for nest in plan.nests]
 
 
 def _plan(query: Query) -> Plan:

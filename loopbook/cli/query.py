@@ -57,7 +57,8 @@ class Query:
         from loopbook.sdfg.sandbox import TRIES, run_limited
 
         what = f"reading {self.file}"
-        return run_limited(function, self, *args, seconds=SECONDS, what=what, tries=TRIES)
+        with self.source.names.in_errors():
+            return run_limited(function, self, *args, seconds=SECONDS, what=what, tries=TRIES)
 
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:

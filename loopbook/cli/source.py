@@ -6,17 +6,20 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from loopbook.cli.deadline import deadline
 from loopbook.errors import InputError, SdfgError, WorkloadError
+from loopbook.sdfg.untrusted import Names, admit
 
 if TYPE_CHECKING:
     from loopbook.tuner.subject import Subject
     from loopbook.workloads.workload import Workload
+
+T = TypeVar("T")
 
 SECONDS = 60.0
 """Limit for reading an SDFG or setting up a workload's data."""
@@ -31,6 +34,8 @@ class Source:
     Attributes:
         preset: of a workload; "given" for an SDFG file.
         workload: None for an SDFG file.
+        json_text: of an SDFG file, as it was let in (see `loopbook.sdfg.untrusted`).
+        names: what its author calls things; `sizes` are by our names.
     """
 
     name: str
@@ -38,6 +43,7 @@ class Source:
     sizes: Mapping[str, int]
     workload: Workload | None = None
     json_text: str = ""
+    names: Names = field(default_factory=Names)
 
     @cached_property
     def arguments(self) -> list[Any]:
@@ -64,6 +70,12 @@ class Source:
 
         return size_symbols(self.workload.kernel, self.arguments)
 
+    def told(self, value: T) -> T:
+        """What is told about the program, in its author's names."""
+        if isinstance(value, str):
+            return self.names.words(value)
+        return self.names.restored(value)
+
     def check(self) -> None:
         """Go once through all that comes before the first compile, in a child process.
 
@@ -73,7 +85,8 @@ class Source:
         """
         from loopbook.sdfg.sandbox import TRIES, run_limited
 
-        run_limited(self._check, seconds=SECONDS, what=f"reading {self.name}", tries=TRIES)
+        with self.names.in_errors():
+            run_limited(self._check, seconds=SECONDS, what=f"reading {self.name}", tries=TRIES)
 
     def _check(self) -> None:
         from loopbook.sdfg.program import prepare_nests
@@ -96,9 +109,13 @@ def load_source(given: str, preset: str, sizes: Mapping[str, int]) -> Source:
 
     Raises:
         InputError: if there is no such file, kernel or preset, or it cannot be read.
+        SdfgError: if the file is no SDFG that is let in.
     """
     if given.endswith(".json"):
-        return Source(Path(given).stem, "given", sizes, json_text=_read(Path(given)))
+        path = Path(given)
+        admitted = admit(_read(path))
+        sizes, names = admitted.names.fresh(sizes), admitted.names
+        return Source(path.stem, "given", sizes, json_text=admitted.text, names=names)
     workload = load_workload(given)
     preset = preset or usual_preset(workload.parameters)
     if preset not in workload.parameters:

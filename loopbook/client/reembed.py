@@ -10,8 +10,8 @@ from loopbook.embed.inference import Encoder
 from loopbook.errors import BookError, SdfgError
 from loopbook.recipes.book import Book
 from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.program import load_json
 from loopbook.sdfg.reader import read_nests
+from loopbook.sdfg.untrusted import admit
 
 BATCH = 64
 """Nests that are embedded and stored at a time."""
@@ -40,13 +40,13 @@ def reembed(book: Book, encoder: Encoder) -> int:
 
 
 def nest_of(text: str, where: str) -> Nest:
-    """The nest that a book keeps as `text`.
+    """The nest that a book keeps as `text`, whoever wrote it there.
 
     Raises:
-        BookError: it cannot be read.
+        BookError: it cannot be read, or is not let in (see `loopbook.sdfg.untrusted`).
     """
     try:
-        return read_nests(load_json(text))[0]
+        return read_nests(dict(admit(text).document))[0]
     except (SdfgError, IndexError) as error:
         raise BookError(f"the nest in {where} is damaged: {error}") from None
 

@@ -17,7 +17,7 @@ from loopbook.recipes import schema
 from loopbook.recipes._indexes import Indexes
 from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.embedding import Embedding
-from loopbook.recipes.exchange import read_lines, write_lines
+from loopbook.recipes.exchange import Check, read_lines, write_lines
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.ranking import Filters, Kernels, Ranked, rank, rank_among
 from loopbook.recipes.record import Record
@@ -121,17 +121,18 @@ class Book:
         """Count one more time, or `count`, that a nest was asked for in vain."""
         self._store.note_miss(fingerprint, target, hardware_key, nest, count)
 
-    def import_(self, path: str | Path) -> int:
+    def import_(self, path: str | Path, check: Check | None = None) -> int:
         """Add what :meth:`export` wrote, all or on any error none; returns how many are new.
 
         Raises:
-            InputError: the file is damaged or no export, naming the line.
+            InputError: the file is damaged or no export, naming the line, or `check` says so.
         """
-        return self.add_many(read_lines(Path(path)))
+        return self.add_many(read_lines(Path(path), check))
 
-    def merge(self, other: Book) -> int:
-        """Add all that another book holds, misses aside; returns how many records are new."""
-        return self.add_many(other._items())
+    def merge(self, other: Book, check: Check | None = None) -> int:
+        """Add all that another book holds, misses aside, if `check` raises nothing; returns how
+        many records are new."""
+        return self.add_many(other._items(check))
 
     # Looking up
 
@@ -319,9 +320,11 @@ class Book:
         """Write the book as one compact file to ship read-only, without misses."""
         self._store.pack(path)
 
-    def _items(self) -> Iterator[tuple[Record, list[Embedding]]]:
+    def _items(self, check: Check | None = None) -> Iterator[tuple[Record, list[Embedding]]]:
         encoders = list(self._store.encoders())
         for record in self.records():
+            if check is not None:
+                check(record)
             found = (self.embedding(record.fingerprint, encoder) for encoder in encoders)
             yield record, [embedding for embedding in found if embedding is not None]
 

@@ -15,13 +15,16 @@ import json
 import os
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
 from loopbook.errors import BookError, InputError
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.record import MAX_NEST, Record
+
+Check = Callable[[Record], None]
+"""Looks at a record from outside, and raises `InputError` if it is not to be taken."""
 
 HEADER = {"loopbook": "book", "version": 1}
 _MAX_LINE = 4 * MAX_NEST
@@ -58,11 +61,11 @@ def write_lines(path: Path, items: Iterable[tuple[Record, Iterable[Embedding]]])
     return count
 
 
-def read_lines(path: Path) -> Iterator[tuple[Record, list[Embedding]]]:
+def read_lines(path: Path, check: Check | None = None) -> Iterator[tuple[Record, list[Embedding]]]:
     """Read a file line by line, trusting nothing in it.
 
     Raises:
-        InputError: naming the first line that is wrong.
+        InputError: naming the first line that is wrong, or that `check` refuses.
         BookError: the file can't be read.
     """
     try:
@@ -73,14 +76,16 @@ def read_lines(path: Path) -> Iterator[tuple[Record, list[Embedding]]]:
             number = 1
             while text := file.readline(_MAX_LINE):
                 number += 1
-                yield _item(path, number, text)
+                yield _item(path, number, text, check)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(f"{path} is cut short or damaged: export it again") from None
     except OSError as error:
         raise BookError(f"{path} can't be read: {error.strerror or error}") from error
 
 
-def _item(path: Path, number: int, line: bytes) -> tuple[Record, list[Embedding]]:
+def _item(
+    path: Path, number: int, line: bytes, check: Check | None
+) -> tuple[Record, list[Embedding]]:
     entry = _parsed(path, number, line)
     try:
         if not isinstance(entry, dict) or "record" not in entry:
@@ -89,6 +94,8 @@ def _item(path: Path, number: int, line: bytes) -> tuple[Record, list[Embedding]
         if not isinstance(embeddings, list) or len(embeddings) > _MAX_EMBEDDINGS:
             raise InputError(f"embeddings are a list of at most {_MAX_EMBEDDINGS}")
         record = Record.from_json(entry["record"])
+        if check is not None:
+            check(record)
         return record, [Embedding.from_json(one) for one in embeddings]
     except InputError as error:
         raise InputError(f"{path}, line {number}: {error}") from None

@@ -22,6 +22,7 @@ from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.program import prepare_nests
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.trips import trip_counts
+from loopbook.sdfg.untrusted import admit
 from loopbook.tuner.finals import heat
 from loopbook.tuner.session import FAILURES, Session
 from loopbook.tuner.subject import SdfgSubject
@@ -114,8 +115,9 @@ def requalify(record: Record, here: HardwareProfile) -> Verdict:
     """
     if not record.recipe.steps:
         raise InputError("there is no recipe to measure")
-    sizes = run_limited(_sizes, record, seconds=READ_SECONDS, what="reading the nest")
-    subject = SdfgSubject(record.kernel, record.nest_json, sizes)
+    text = admit(record.nest_json).text
+    sizes = run_limited(_sizes, record, text, seconds=READ_SECONDS, what="reading the nest")
+    subject = SdfgSubject("nest", text, sizes)
     candidate = {0: record.recipe.steps}
     with Session(subject, subject.PRESET, record.target, threads=here.threads) as session:
         outcome = session.measure(candidate, lenient=False)
@@ -130,16 +132,19 @@ def requalify(record: Record, here: HardwareProfile) -> Verdict:
     return Verdict("ok", before / after, sizes)
 
 
-def _sizes(record: Record) -> dict[str, int]:
+def _sizes(record: Record, text: str) -> dict[str, int]:
     """Sizes for a record's nest. Runs in a child process: nobody knows the nest.
+
+    Args:
+        text: the nest, as it was let in.
 
     Raises:
         LoopbookError: it cannot be read, or is another one than the record says.
     """
-    _, nests = prepare_nests(record.nest_json)
+    _, nests = prepare_nests(text)
     if [nest.fingerprint for nest in nests] != [record.fingerprint]:
         raise InputError("the record's fingerprint is not that of its nest")
-    return sizes_for(nests[0], size_names(record.nest_json), _wanted(record))
+    return sizes_for(nests[0], size_names(text), _wanted(record))
 
 
 def _wanted(record: Record) -> Mapping[str, int]:

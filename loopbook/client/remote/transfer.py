@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from loopbook import private
+from loopbook.client.incoming import check_record
 from loopbook.client.remote.calls import state_of
 from loopbook.client.remote.client import Client
-from loopbook.errors import AccessError, OfflineError, RemoteError
+from loopbook.errors import AccessError, InputError, OfflineError, RemoteError
 from loopbook.recipes.book import Book
+from loopbook.recipes.record import Record
 
 BATCH = 64
 
@@ -31,11 +33,13 @@ class Pulled:
         received: records that came.
         new: those of them that the book did not have.
         unchanged: the server's book is as it was at the last whole pull: nothing was asked for.
+        refused: those that were not taken (see `loopbook.client.incoming`).
     """
 
     received: int
     new: int
     unchanged: bool = False
+    refused: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,12 +72,14 @@ def pull(client: Client, book: Book, notes: Path, progress: Progress | None = No
     if stamp and state.get("whole") == stamp:
         return Pulled(0, 0, unchanged=True)
     after = str(state.get("after", "")) if state.get("stamp") == stamp else ""
-    received = new = 0
+    received = new = refused = 0
     batch = []
 
     def keep() -> None:
-        nonlocal new, batch
-        new += book.add_many(batch)
+        nonlocal new, refused, batch
+        good = [item for item in batch if _taken(item[0])]
+        refused += len(batch) - len(good)
+        new += book.add_many(good)
         if batch:
             _write(notes, known | {client.url: {"stamp": stamp, "after": batch[-1][0].id}})
         batch = []
@@ -89,7 +95,15 @@ def pull(client: Client, book: Book, notes: Path, progress: Progress | None = No
     finally:
         keep()
     _write(notes, known | {client.url: {"whole": stamp}})
-    return Pulled(received, new)
+    return Pulled(received, new, refused=refused)
+
+
+def _taken(record: Record) -> bool:
+    try:
+        check_record(record)
+    except InputError:
+        return False
+    return True
 
 
 def push(client: Client, book: Book, notes: Path, progress: Progress | None = None) -> Pushed:

@@ -53,6 +53,8 @@ def admit(program: str | Mapping[str, Any], limits: Limits | None = None) -> Adm
         SdfgError: it is none, or something in it is not in the grammar.
     """
     given = _parsed(program) if isinstance(program, str) else program
+    if not isinstance(given, dict) or not {"root", "containers", "arguments"} <= given.keys():
+        raise SdfgError("this JSON is no SDFG: it has no root, containers and arguments")
     try:
         document, names = Admission(limits or Limits()).program(given)
     except RecursionError:

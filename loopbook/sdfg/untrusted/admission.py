@@ -105,7 +105,7 @@ class Admission:
 
     def _mapping(self, given: Any) -> Json:
         if not isinstance(given, dict):
-            self._refuse(f"{_shown(given)} is no object")
+            self._refuse(f"there is {_shown(given)} where an object should be")
         return given
 
     def _items(self, given: Any) -> list[Any]:
