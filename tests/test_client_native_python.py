@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import warnings
@@ -307,3 +308,42 @@ def test_a_damaged_book_of_one_s_own_is_left_out(tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match="book is left out"):
         assert program(line()) == 30.0
     assert program.plan is not None
+
+
+# -- the function itself --------------------------------------------------------------------------
+
+
+def test_an_argument_that_is_returned_is_that_argument():
+    @loopbook.native
+    def both(a, b):
+        for i in range(a.shape[0]):
+            b[i] = 2.0 * a[i]
+        return b, a[0]
+
+    for out in (np.zeros(5), np.zeros(10)[::2]):
+        same, first = quietly(both, line(), out)
+        assert same is out
+        assert first == 1.0
+
+
+def test_a_decorator_between_is_not_skipped():
+    @functools.wraps(halves)
+    def twice(a):
+        halves(a)
+        halves(a)
+
+    with pytest.warns(InterpretedWarning, match="a decorator is between"):
+        loopbook.native(twice)(mine := line())
+    np.testing.assert_allclose(mine, line() / 4)
+
+
+def test_source_that_has_changed_is_not_compiled(tmp_path):
+    path = tmp_path / "changing.py"
+    text = "def kernel(a):\n    for i in range(a.shape[0]):\n        a[i] = a[i] * 2.0\n"
+    path.write_text(text)
+    scope: dict[str, Any] = {}
+    exec(compile(text, str(path), "exec"), scope)
+    path.write_text(text.replace("2.0", "7.0"))
+    with pytest.warns(InterpretedWarning, match="its source is not what runs"):
+        loopbook.native(scope["kernel"])(mine := line())
+    np.testing.assert_allclose(mine, line() * 2)

@@ -87,8 +87,10 @@ class Caller:
         results = self._results(args, sizes)
         self.function(*words, *sizes, *(result.ctypes.data for result in results))
         values = [
-            result if shape is not None else self._scalar(result)
-            for result, shape in zip(results, self._shapes, strict=True)
+            args[given.argument]
+            if given.argument is not None
+            else (self._scalar(result) if given.shape is None else result)
+            for result, given in zip(results, self.traced.returned, strict=True)
         ]
         return tuple(values) if self.traced.in_tuple else values[0]
 

@@ -6,7 +6,6 @@ import ast
 import inspect
 import json
 import re
-import textwrap
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from docc.python.python_program import PythonProgram
 from docc.sdfg import Pointer, PrimitiveType, Scalar, StructuredSDFG
 
 from loopbook.errors import SdfgError
+from loopbook.sdfg.source import definition, returned_parameters, returns
 from loopbook.sdfg.stderr import quiet_stderr
 
 DTYPES = {
@@ -44,10 +44,12 @@ class Returned:
 
     Attributes:
         shape: expressions in sizes, scalar arguments and elements of arrays; None for a scalar.
+        argument: position of the argument that it is, if it is one.
     """
 
     dtype: np.dtype
     shape: tuple[str, ...] | None
+    argument: int | None = None
 
 
 @dataclass(frozen=True)
@@ -108,19 +110,6 @@ def read(func: Callable[..., Any], args: Sequence[Any]) -> Traced:
         raise SdfgError(f"docc cannot parse {name}: {type(error).__name__}: {reason}") from None
 
 
-def definition(func: Callable[..., Any]) -> ast.FunctionDef:
-    """The syntax tree of a function's source.
-
-    Raises:
-        OSError: if there is no source.
-        SdfgError: if it is no function that was written with ``def``.
-    """
-    tree = ast.parse(textwrap.dedent(inspect.getsource(func))).body[0]
-    if not isinstance(tree, ast.FunctionDef):
-        raise SdfgError("only functions written with def can be compiled")
-    return tree
-
-
 def _read(
     func: Callable[..., Any],
     args: Sequence[Any],
@@ -140,12 +129,10 @@ def _read(
     sources = [(f"_s{number}", *shapes[size]) for number, size in enumerate(shapes) if size != 1]
     outputs = sorted(outputs, key=lambda name: int(name.rpartition("_")[2]))
     expected = [*parameters, *(name for name, *_ in sources)]
-    if sdfg.arguments[: len(expected)] != expected or set(sdfg.arguments[len(expected) :]) != set(
-        outputs
-    ):
+    if sdfg.arguments != [*expected, *outputs]:
         raise SdfgError(f"docc takes the arguments in an order of its own: {sdfg.arguments}")
-    if sdfg.arguments[len(expected) :] != outputs:
-        raise SdfgError(f"docc returns the results in an order of its own: {sdfg.arguments}")
+    own = returned_parameters(tree)
+    own += [None] * (len(outputs) - len(own))
     text = sdfg.to_json()
     changed = written(json.loads(text))
     return Traced(
@@ -159,10 +146,11 @@ def _read(
             Returned(
                 _dtype(sdfg, name),
                 tuple(map(str, expressions[name])) if name in expressions else None,
+                None if given is None else parameters.index(given),
             )
-            for name in outputs
+            for name, given in zip(outputs, own, strict=False)
         ),
-        in_tuple=any(isinstance(r.value, ast.Tuple) for r in _returns(tree)),
+        in_tuple=any(isinstance(r.value, ast.Tuple) for r in returns(tree)),
         written=frozenset(n for n, name in enumerate(parameters) if name in changed),
     )
 
@@ -176,10 +164,6 @@ def _without_annotations(func: Callable[..., Any]) -> Callable[..., Any]:
     )
     copy.__kwdefaults__ = func.__kwdefaults__
     return copy
-
-
-def _returns(tree: ast.FunctionDef) -> Iterator[ast.Return]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Return))
 
 
 def _dtype(sdfg: StructuredSDFG, name: str) -> np.dtype:

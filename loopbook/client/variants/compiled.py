@@ -99,14 +99,23 @@ class Compiled:
         for place in case.foreign:
             args[place] = np.ascontiguousarray(args[place])
         answer = self._caller(*(args[place] for place in self._kept))
+        if not case.foreign:
+            return answer
         for place in case.foreign:
             if place in self.written:
                 np.copyto(case.args[place], args[place])
-        return answer
+        return _in_place_of(answer, args, case.args)
 
     def entry(self, args: Sequence[Any]) -> Entry | None:
         """The short way for more calls with arrays of just these shapes, and none passed twice."""
         return Entry(self._caller, args, self.written) if self._first is None else None
+
+
+def _in_place_of(answer: Any, copies: Sequence[Any], args: Sequence[Any]) -> Any:
+    """What is returned, with the arguments themselves where it is copies of them."""
+    if isinstance(answer, tuple):
+        return tuple(_in_place_of(value, copies, args) for value in answer)
+    return next((own for copy, own in zip(copies, args, strict=True) if answer is copy), answer)
 
 
 AGAIN = object()

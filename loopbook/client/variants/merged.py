@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import Any
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg.traced import definition
+from loopbook.sdfg.source import definition
 
 _numbers = itertools.count()
 
