@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 
 ROUNDS = 60
-CALLS = 2000
+CALLS = 200
 
 KERNELS = """
 def one(A):

@@ -157,8 +157,7 @@ def test_strict_raises_instead():
 
 
 def unread(a):
-    with open(os.devnull) as file:
-        return file.read() or a.tolist()
+    return a.tolist()
 
 
 def test_what_docc_cannot_parse_runs_as_python():
@@ -257,7 +256,7 @@ def test_check_gives_python_s_numbers_and_says_who_is_wrong(monkeypatch):
 
 
 def test_check_says_where_docc_is_wrong():
-    """It does not count negative indices from the end."""
+    """It does not count indices from the end that turn out to be negative."""
 
     @loopbook.native(check=True)
     def from_the_end(a, b):
