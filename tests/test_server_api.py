@@ -12,6 +12,7 @@ import httpx
 import pytest
 from client_kit import SIMPLE, encoder, nests_of, product, product_permuted, record, stencil
 from server_kit import message, sent, serving, token
+from untrusted_kit import ATTACKS, attacked
 from wait_kit import wait_until
 
 from loopbook.recipes import Book, Measurement, Recipe
@@ -154,9 +155,10 @@ def test_what_is_contributed_is_checked(server, store):
     bare = replace(good, measurements=())
     useless = gaining(1.0)
     wonder = replace(good, measurements=(Measurement(1.0, 1e-9, 0.0, 5, {}),))
+    evil = [replace(good, nest_json=attacked(good.nest_json, attack, "true")) for attack in ATTACKS]
     changed = good.to_json() | {"nest": "another"}
     with server.client(token(store, "contribute")) as giver:
-        for bad in (illegal, unknown, elsewhere, nothing, bare, useless, wonder):
+        for bad in (illegal, unknown, elsewhere, nothing, bare, useless, wonder, *evil):
             answer = giver.post("/v1/records", json={"record": bad.to_json()})
             assert answer.status_code == 422, bad
             assert set(answer.json()) == {"error"}

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from client_kit import chain, nests_of, product, product_renamed, stencil, text_of
 from server_kit import Served, message, revoke, sent, serving, token
+from untrusted_kit import ATTACKS, attacked
 from wait_kit import wait_until
 
 from loopbook.sdfg import build, program
@@ -76,6 +77,37 @@ def test_one_nest_is_answered_with_steps_to_replay(reader):
     replayed = program.finish(ours, "sequential").to_cpp().splitlines()
     # docc declares variables in any order.
     assert sorted(replayed) == sorted(finished.to_cpp().splitlines())
+
+
+@pytest.mark.parametrize("route", ["docc/transfertune_sdfg", "docc/transfertune", "v1/nearest"])
+def test_what_could_run_or_grow_is_refused(reader, route):
+    """Names, constants and connectors that are code; powers that held a worker to the deadline."""
+    document = message(product)
+    evil = [attacked(json.dumps(document["sdfg"]), attack, "true") for attack in ATTACKS]
+    text = json.dumps(document["sdfg"])
+    assert '"init": "0"' in text
+    for power in ("(_s0+_s1+_s2+1)**60", "10**1000000000"):
+        evil.append(text.replace('"init": "0"', f'"init": "{power}"', 1))
+    for one in evil:
+        asked = {"sdfg": json.loads(one), "target": "sequential"}
+        answer = reader.post(f"/{route}", json=asked)
+        assert answer.status_code == 422
+        assert answer.json()["error"].startswith("this SDFG is not accepted: in ")
+
+
+def test_the_answer_is_in_the_clients_own_names(reader):
+    document = message(product)["sdfg"]
+    odd = json.dumps(document).replace('"A"', '"größe"')
+    for text in (json.dumps(document), odd):
+        asked = json.loads(text) | {"metadata": {"output_dir": "/tmp/of the client"}}
+        body = {"sdfg": asked, "target": "sequential"}
+        answer = reader.post("/docc/transfertune_sdfg", json=body).json()
+        given = answer["sdfg_result"]["sdfg"]
+        assert given["name"] == asked["name"]
+        assert given["arguments"] == asked["arguments"]
+        assert set(asked["arguments"]) <= set(given["containers"])
+        assert given["metadata"]["output_dir"] == "/tmp/of the client"
+        assert answer["results"][0]["loops"] == ["i", "j", "k"]
 
 
 def test_sessions_have_names_of_their_own(reader):

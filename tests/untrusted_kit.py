@@ -92,3 +92,52 @@ def _replaced(value: Any, old: str, new: str) -> Any:
     if isinstance(value, dict):
         return {new if k == old else k: _replaced(v, old, new) for k, v in value.items()}
     return [_replaced(v, old, new) for v in value] if isinstance(value, list) else value
+
+
+ATTACKS = ("name", "constant", "connector", "container")
+
+
+def attacked(text: str, attack: str, command: str) -> str:
+    """An SDFG with one of `ATTACKS`, which runs a command where docc compiles or runs it."""
+    document = json.loads(text)
+    call = f'system("{command}")'
+    if attack == "name":
+        document["name"] = f"nest$({command})"
+    elif attack == "constant":
+        node = _first(document, "constant_node")
+        if node is None:  # one more operand: the sum of what there was, and of what system() gives
+            node = _first(document, "access_node")
+            assert node is not None
+            kind = {**_scalar(15)}
+            node |= {"type": "constant_node", "data_type": kind}
+        node["data"] = f"[]{{ {call}; return 1.0; }}()"
+    elif attack == "connector":
+        tasklet = _first(document, "tasklet")
+        assert tasklet is not None
+        old, new = tasklet["inputs"][0], f"q=({call},0.0),zz"
+        document = _replaced(document, old, new)
+    else:
+        old = document["arguments"][0]
+        document = _replaced(document, old, f"a;\n{call}; double* b")
+    return json.dumps(document)
+
+
+def _scalar(primitive: int) -> dict[str, Any]:
+    storage = {"allocation": 0, "deallocation": 0, "value": "CPU_Stack"}
+    return {
+        "type": "scalar",
+        "primitive_type": primitive,
+        "alignment": 0,
+        "initializer": "",
+        "storage_type": storage,
+    }
+
+
+def _first(value: Any, kind: str) -> dict[str, Any] | None:
+    """The first element or node of a type."""
+    if isinstance(value, dict):
+        if value.get("type") == kind:
+            return value
+        value = list(value.values())
+    inner = (_first(one, kind) for one in value) if isinstance(value, list) else ()
+    return next((one for one in inner if one is not None), None)
