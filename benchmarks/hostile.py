@@ -1,6 +1,9 @@
 """Thousands of damaged requests against a server: it answers or refuses each, and goes on.
 
     python benchmarks/hostile.py [--requests 2000] [--seed 1]
+    python benchmarks/hostile.py nests [--nests 5000] [--seed 1]
+
+The second form is about nests, see `hostile_nests.py`.
 
 Prints how they ended and how many workers they cost; exit code 1 if one made the server fail.
 """
@@ -17,11 +20,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import client_kit
+import hostile_nests
 import server_kit
 from test_server_fuzz import mutated
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["nests"]:
+        return hostile_nests.main(sys.argv[2:])
     parser = argparse.ArgumentParser(description="Damaged requests against a server.")
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)

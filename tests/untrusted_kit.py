@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -40,6 +41,9 @@ FRAGMENTS = (
     f"{MARK}\u202e\u00e9\\",
 )
 
+NAMES = (MARK, f"system_{MARK}", f"__asm__{MARK}", f"_{MARK}_", f"{MARK}ß", f"v00x{MARK}")
+"""Fragments that are good names: they are let in, and must be left behind all the same."""
+
 
 @cache
 def nests() -> tuple[str, ...]:
@@ -65,10 +69,13 @@ def strings(value: Any) -> Iterator[tuple[Any, Any]]:
 def poisoned(text: str, numbers: random.Random, fragments: int = 1) -> dict[str, Any]:
     """A copy of an SDFG with fragments in some of its strings, or as names of members.
 
-    In half of the cases a fragment takes the place of a name everywhere, as somebody would do who
-    wants it to be declared.
+    A fragment may take the place of a name everywhere, as somebody would do who wants it to be
+    declared.
     """
     document = json.loads(text)
+    if numbers.random() < 0.3:
+        old = numbers.choice([document["name"], *document["containers"]])
+        return json.loads(re.sub(rf"\b{old}\b", numbers.choice(NAMES), text))
     places = list(strings(document))
     for _ in range(fragments):
         fragment = numbers.choice(FRAGMENTS)
