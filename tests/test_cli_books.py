@@ -93,3 +93,13 @@ def test_the_starter_book_is_not_written(shell):
     message = shell("book", "import", out, "--book", "starter").refusal()
     assert message == "the starter book is read-only; name a book of your own"
     assert "there is no book at" in shell("book", "info", shell.folder / "none.db").refusal()
+
+
+def test_import_and_merge_make_the_users_book_where_there_is_none(shell):
+    out = shell.folder / "out.jsonl"
+    shell("book", "export", out).good()
+    (shell.folder / "own.db").rename(shell.folder / "other.db")
+    assert shell("book", "import", out, "--json").good().documents == [{"imported": 2}]
+    (shell.folder / "own.db").unlink()
+    assert shell("book", "merge", shell.folder / "other.db").good().out == "2 records added\n"
+    assert (shell.folder / "own.db").stat().st_mode & 0o777 == 0o600

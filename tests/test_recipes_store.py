@@ -289,18 +289,24 @@ def layout(path: Path) -> dict[str, list[tuple]]:
 def test_an_older_book_is_upgraded(tmp_path):
     old = record(measurements=faster(2) + faster(8))
     version_1(tmp_path / "old.db")
-    with pytest.raises(BookError, match="older layout"):
-        Store.open(tmp_path / "old.db", readonly=True)
+    before = (tmp_path / "old.db").read_bytes()
+    reader = Store.open(tmp_path / "old.db", readonly=True)
+    assert reader.records([old.id]) == {old.id: old}
+    assert [one.id for one in reader.entries()] == [old.id]
+    with pytest.raises(BookError, match="read-only"):
+        reader.add([(record(5), [])])
+    reader.close()
+    assert (tmp_path / "old.db").read_bytes() == before
     store = Store.open(tmp_path / "old.db")
     assert store.records([old.id]) == {old.id: old}
     assert store.entries()[0].speedup == pytest.approx(4)
     store.note_miss("a", "openmp", AVX2.key)
     assert store.stamp() != "old"
-    assert store.damage() == []
+    assert store.faults() == []
     store.close()
     Store.open(tmp_path / "new.db").close()
     assert layout(tmp_path / "old.db") == layout(tmp_path / "new.db")
-    assert schema.VERSION == 2
+    assert schema.VERSION == 3
 
 
 def test_an_upgrade_that_fails_leaves_the_old_book(tmp_path, monkeypatch):
@@ -311,7 +317,7 @@ def test_an_upgrade_that_fails_leaves_the_old_book(tmp_path, monkeypatch):
         raise BookError("out of luck")
 
     monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, fails])
-    monkeypatch.setattr(schema, "VERSION", 3)
+    monkeypatch.setattr(schema, "VERSION", 4)
     with pytest.raises(BookError, match="out of luck"):
         Store.open(tmp_path / "old.db")
     assert layout(tmp_path / "old.db") == before
@@ -396,7 +402,7 @@ def test_a_full_disk_is_one_line_and_the_book_as_it_was(tmp_path):
     assert lines[0].startswith(f"BookError book {path}: it can't be written, the disk is full")
     assert lines[1:] == ["5"]
     store = Store.open(path)
-    assert store.damage() == []
+    assert store.faults() == []
     assert len(store.entries()) == 5
 
 
@@ -438,7 +444,7 @@ def test_writers_take_turns_also_at_creation(location):
     store = Store.open(location)
     assert len(store.entries()) == 61
     assert store.encoders() == {"first": 61}
-    assert store.damage() == []
+    assert store.faults() == []
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.02, 0.07, 0.15])
@@ -459,7 +465,7 @@ def test_killed_while_adding_the_book_holds_all_that_was_reported(location, mome
     process.wait()
     process.stdout.close()
     store = Store.open(location)
-    assert store.damage() == []
+    assert store.faults() == []
     there = store.records(reported)
     assert set(there) == set(reported)
     assert len(store.entries()) <= len(reported) + 1

@@ -31,10 +31,10 @@ def _location(book: Path | None) -> Path:
 
 
 def _open(book: Path | None, *, write: bool = False):
-    from loopbook.client.shelf import STARTER
+    from loopbook.client.shelf import STARTER, own_path
     from loopbook.recipes.book import Book
 
-    path = _location(book)
+    path = own_path() if write and book is None else _location(book)
     if not write and not path.exists():
         raise BookError(f"there is no book at {path}")
     if write and path == STARTER:

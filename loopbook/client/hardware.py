@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from loopbook import private
 from loopbook.errors import CompilerError, FolderError, InputError, RunError
 from loopbook.recipes import hardware
 from loopbook.recipes.folders import cache_folder
@@ -88,6 +89,8 @@ def _keep(profile: HardwareProfile, march: str) -> None:
     file = _file(profile, march)
     partial = file.with_name(f".{file.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(profile.to_json(), indent=1))
+        private.make_folders(file.parent)
+        partial.unlink(missing_ok=True)
+        with private.new_file(partial) as opened:
+            opened.write(json.dumps(profile.to_json(), indent=1).encode())
         partial.replace(file)

@@ -4,7 +4,7 @@ loopbook; a server's, where one is named, last."""
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from loopbook.client.damaged import asked, opened
 from loopbook.errors import BookError, LoopbookError, SdfgError
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
@@ -216,7 +217,7 @@ class Shelf:
         hardware = self.hardware(target)
         ranked: list[tuple[float, int, float, Record]] = []
         for layer, book in enumerate(self.books):
-            for record in book.exact(nest.fingerprint, target):
+            for record in asked(book, book.exact, nest.fingerprint, target) or ():
                 if record.kernel not in exclude:
                     away = hardware.distance(record.hardware)
                     ranked.append((away, layer, -exact_speedup(record, trips), record))
@@ -239,7 +240,8 @@ class Shelf:
         hardware = self.hardware(target)
         found: dict[str, Neighbour] = {}
         for book in self.books:
-            for record, vectors in self._near(book, embedding, k, target, exclude, steps):
+            near = asked(book, self._near, book, embedding, k, target, exclude, steps)
+            for record, vectors in near or ():
                 same = record.fingerprint == nest.fingerprint
                 apart = float(np.linalg.norm(vectors.nest - embedding.nest))
                 away = hardware.distance(record.hardware)
@@ -254,12 +256,12 @@ class Shelf:
         target: str,
         exclude: Collection[str],
         steps: Collection[str],
-    ) -> Iterator[tuple[Record, Embedding]]:
+    ) -> list[tuple[Record, Embedding]]:
         """The nearest records of one book, and all those of nests that another encoder embedded."""
         hardware = self.hardware(target)
         excluded = set(exclude)
         anew = self._embedded_anew(book)
-        for near in book.nearest(
+        found = book.nearest(
             embedding,
             k,
             target=target,
@@ -268,8 +270,8 @@ class Shelf:
             without=self.without,
             steps=steps,
             per_nest=PER_NEST,
-        ):
-            yield near.record, near.embedding
+        )
+        pairs = [(near.record, near.embedding) for near in found]
         for fingerprint, vectors in anew.items():
             if fingerprint in self.without:
                 continue
@@ -279,7 +281,8 @@ class Shelf:
                 if record.kernel not in excluded
                 and (not steps or any(step.op in steps for step in record.recipe))
             ]
-            yield from ((record, vectors) for record in records[:PER_NEST])
+            pairs += [(record, vectors) for record in records[:PER_NEST]]
+        return pairs
 
     def _embedded_anew(self, book: Book) -> dict[str, Embedding]:
         """Fingerprint to embedding of the nests that this shelf's encoder has not embedded, because
@@ -354,8 +357,10 @@ def open_shelf(
         starter: False leaves the starter book out.
         encoder, head, without: see `Shelf`.
 
+    What is damaged in a book is left out, and told once in a process on stderr.
+
     Raises:
-        BookError: if `path` is given and there is no such book, or a book cannot be opened.
+        BookError: if `path` is given and there is no such book, or it cannot be opened.
     """
     from loopbook.recipes.book import Book
 
@@ -365,10 +370,10 @@ def open_shelf(
             raise BookError(f"there is no book at {path}")
         books.append(Book.open(path))
     else:
-        books += [Book.open(own) for own in (own_path(), downloaded_path()) if own.exists()]
+        books += opened((own_path(), downloaded_path()))
     shipped = starter_path() if starter else None
-    if shipped is not None and shipped.exists():
-        books.append(Book.open(shipped, readonly=True))
+    if shipped is not None:
+        books += opened((shipped,), readonly=True)
     if path is None and os.environ.get(SERVER_VARIABLE):
         from loopbook.client.remote.layer import RemoteBook
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from loopbook import private
 from loopbook.errors import LoopbookError
 from loopbook.recipes.folders import cache_folder
 from loopbook.recipes.index import VectorIndex
@@ -83,7 +84,7 @@ def index_of(store: Store, encoder: str, held: VectorIndex | None = None) -> Vec
 def _built(store: Store, encoder: str) -> VectorIndex:
     # Whatever changes while the vectors are read is read again by the log.
     stamp = store.stamp()
-    count = store.encoders().get(encoder, 0)
+    count = store.encoders(strict=False).get(encoder, 0)
     first = next(store.vectors(encoder), None) if count else None
     dimension = 0 if first is None else first[1].shape[1]
     index = VectorIndex.build(lambda: store.vectors(encoder), count, dimension, stamp)
@@ -120,7 +121,7 @@ def _save(index: VectorIndex, store: Store, encoder: str) -> None:
         return
     path = _path(store)
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private.make_folders(path.parent)
         index.save(path, encoder)
         if store.path is None:
             _prune(path.parent)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from loopbook.errors import InputError
+from loopbook.recipes import _digests
 from loopbook.recipes.embedding import Embedding, to_bytes
 from loopbook.recipes.record import Record
 from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, NESTS, RECORDS
@@ -38,7 +39,7 @@ def insert_records(connection: sa.Connection, records: Iterable[Record]) -> list
     rows, nests, machines = [], {}, {}
     for record in new.values():
         profile = json.dumps(record.hardware.to_json(), sort_keys=True)
-        hardware, nest = _digest(profile), _digest(record.nest_json)
+        hardware, nest = digest_of(profile), digest_of(record.nest_json)
         machines[hardware] = {"id": hardware, "key": record.hardware.key, "body": profile}
         nests[nest] = record.nest_json
         rows.append(_row(record, nest, hardware))
@@ -52,6 +53,8 @@ def insert_records(connection: sa.Connection, records: Iterable[Record]) -> list
     for table, values in ((HARDWARE, list(machines.values())), (NESTS, packed), (RECORDS, rows)):
         if values:
             connection.execute(sa.insert(table), values)
+    if rows:
+        _digests.note_records(connection, added=[row["digest"] for row in rows])
     return list(new.values())
 
 
@@ -66,7 +69,7 @@ def put_embeddings(connection: sa.Connection, items: Iterable[tuple[str, Embeddi
     for fingerprint, embedding in items:
         if not embedding.is_finite():
             raise InputError(f"the embedding of nest {fingerprint} holds NaN or infinity")
-        rows[fingerprint, embedding.encoder] = {
+        row: dict[str, Any] = {
             "fingerprint": fingerprint,
             "encoder": embedding.encoder,
             "dimension": embedding.dimension,
@@ -75,6 +78,8 @@ def put_embeddings(connection: sa.Connection, items: Iterable[tuple[str, Embeddi
             "containers": to_bytes(embedding.containers),
             "names": json.dumps([embedding.loop_names, embedding.container_names]),
         }
+        row["digest"] = _digests.of_embedding(row)
+        rows[fingerprint, embedding.encoder] = row
     _check_dimensions(connection, rows.values())
     fingerprints = {fingerprint for fingerprint, _ in rows}
     query = sa.select(EMBEDDINGS).where(EMBEDDINGS.c.fingerprint.in_(fingerprints))
@@ -87,6 +92,11 @@ def put_embeddings(connection: sa.Connection, items: Iterable[tuple[str, Embeddi
         connection.execute(sa.delete(EMBEDDINGS).where(own), replaced)
     if changed:
         connection.execute(sa.insert(EMBEDDINGS), list(changed.values()))
+    for encoder in {encoder for _, encoder in changed}:
+        ours = [key for key in changed if key[1] == encoder]
+        removed = [old[key]["digest"] for key in ours if key in old]
+        added = [changed[key]["digest"] for key in ours]
+        _digests.note_vectors(connection, encoder, added, removed)
     return {fingerprint for fingerprint, _ in changed}
 
 
@@ -112,7 +122,7 @@ def _known(connection: sa.Connection, table: sa.Table, ids: Collection[str]) -> 
 
 
 def _row(record: Record, nest_id: str, hardware_id: str) -> dict[str, Any]:
-    return {
+    row = {
         "id": record.id,
         "fingerprint": record.fingerprint,
         "nest_id": nest_id,
@@ -125,7 +135,9 @@ def _row(record: Record, nest_id: str, hardware_id: str) -> dict[str, Any]:
         "provenance": json.dumps(record.provenance.to_json()),
         "speedup": record.speedup,
     }
+    return row | {"digest": _digests.of_entry([row[name] for name in _digests.ENTRY])}
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
+    """The id of a nest's or a machine's row, by its text."""
     return sha256(text.encode("utf-8")).hexdigest()[:32]

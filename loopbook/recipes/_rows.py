@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import sqlalchemy as sa
+
 from loopbook.errors import BookError, InputError
+from loopbook.recipes import _digests
+from loopbook.recipes._insert import batches
 from loopbook.recipes.embedding import Embedding, from_bytes
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import MAX_NEST, Measurement, Provenance, Record
+from loopbook.recipes.schema import RECORDS
+
+_UNREADABLE = (
+    InputError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    zlib.error,
+)
 
 
 class readable:
@@ -23,7 +41,7 @@ class readable:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (InputError, ValueError, TypeError, KeyError, zlib.error)):
+        if isinstance(error, _UNREADABLE):
             raise BookError(f"book {self.name} is damaged: {error}") from error
 
 
@@ -53,6 +71,9 @@ def record_of(book: str, row: Any) -> Record:
 def embedding_of(book: str, row: Any) -> Embedding:
     """The embedding of a row of ``embeddings``."""
     with readable(book):
+        if _digests.of_embedding(row._mapping) != row.digest:
+            name = f"the embedding of nest {row.fingerprint} by {row.encoder}"
+            raise InputError(f"{name} differs from what was written")
         loops, containers = json.loads(row.names)
         return Embedding(
             row.encoder,
@@ -62,3 +83,24 @@ def embedding_of(book: str, row: Any) -> Embedding:
             tuple(loops),
             tuple(containers),
         )
+
+
+def tags_of(
+    connection: sa.Connection, fingerprints: Sequence[str]
+) -> dict[str, frozenset[tuple[str, str]]]:
+    """For each nest with records, what they are for: target and id of the hardware."""
+    found: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    columns = (RECORDS.c.fingerprint, RECORDS.c.target, RECORDS.c.hardware_id)
+    for batch in batches(fingerprints):
+        query = sa.select(*columns).distinct().where(RECORDS.c.fingerprint.in_(batch))
+        for fingerprint, target, hardware_id in connection.execute(query):
+            found[fingerprint].add((target, hardware_id))
+    return {fingerprint: frozenset(tags) for fingerprint, tags in found.items()}
+
+
+def words(book: str, values: Iterable[Any]) -> list[str]:
+    """The values, if they are text: SQLite keeps whatever it was given, damage included."""
+    found = list(values)
+    if not all(isinstance(word, str) for word in found):
+        raise BookError(f"book {book} is damaged: a name is no text")
+    return found

@@ -32,8 +32,9 @@ class Snapshot:
     def of(cls, store: Store) -> Snapshot:
         # The stamp is read first: if a writer comes in between, the snapshot counts as stale.
         stamp = store.stamp()
-        entries, hardware = store.entries(), store.hardware()
-        return cls(stamp, _by_nest(entries, hardware), hardware, list(store.encoders()))
+        entries, hardware = store.entries(strict=False), store.hardware(strict=False)
+        encoders = list(store.encoders(strict=False))
+        return cls(stamp, _by_nest(entries, hardware), hardware, encoders)
 
     def refreshed(self, store: Store) -> Snapshot:
         """The book as it is now; of nests that haven't changed nothing is read again."""
@@ -41,8 +42,8 @@ class Snapshot:
         if changes is None:
             return Snapshot.of(store)
         nests = sorted(changes.recorded)
-        entries = store.entries(nests)
-        hardware = store.hardware()
+        entries = store.entries(nests, strict=False)
+        hardware = store.hardware(strict=False)
         by_nest = self.by_nest.copy()
         for nest in nests:
             by_nest.pop(nest, None)

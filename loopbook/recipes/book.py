@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.errors import BookError, InputError, LoopbookError
+from loopbook import private
+from loopbook.errors import BookError, InputError
 from loopbook.recipes import schema
 from loopbook.recipes._indexes import Indexes
 from loopbook.recipes._snapshot import Snapshot
@@ -88,6 +89,17 @@ class Book:
     def readonly(self) -> bool:
         """Whether writes are refused."""
         return self._store.readonly
+
+    @property
+    def foreign(self) -> bool:
+        """Whether others than this user and root can change the book's file."""
+        path = self._store.path
+        return path is not None and not private.is_ours(path)
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What could not be read so far, and was left out of what look-ups found: one line each."""
+        return self._store.damage.lines
 
     # Writing
 
@@ -295,18 +307,22 @@ class Book:
 
     def verify(self) -> list[str]:
         """Check the file, every record and every embedding; one line for each fault found."""
+        store = self._store.afresh()
         try:
-            faults = self._store.damage()
-            entries = self._store.entries()
-            for entry in entries:
-                faults += _fault(lambda e=entry: self._store.records([e.id]))
-            nests = sorted({entry.fingerprint for entry in entries})
-            for encoder in self._store.encoders():
-                for nest in nests:
-                    faults += _fault(lambda n=nest, e=encoder: self._finite(n, e))
+            faults = store.faults()
+            last = ""
+            while ids := store.ids(last):
+                store.records(ids, strict=False)
+                last = ids[-1]
+            nests = sorted({entry.fingerprint for entry in store.entries(strict=False)})
+            store.hardware(strict=False)
+            for encoder in store.encoders(strict=False):
+                store.embeddings(nests, encoder, strict=False)
+                for _ in store.vectors(encoder):
+                    pass
         except BookError as error:
-            return [str(error)]
-        return faults
+            return [*store.damage.lines, str(error)]
+        return [*faults, *store.damage.lines]
 
     def export(self, path: str | Path) -> int:
         """Write all records with embeddings as JSON lines, compressed if it ends in ``.gz``.
@@ -328,11 +344,6 @@ class Book:
             found = (self.embedding(record.fingerprint, encoder) for encoder in encoders)
             yield record, [embedding for embedding in found if embedding is not None]
 
-    def _finite(self, fingerprint: str, encoder: str) -> None:
-        embedding = self.embedding(fingerprint, encoder)
-        if embedding is not None and not embedding.is_finite():
-            raise BookError(f"the embedding of nest {fingerprint} by {encoder} is not finite")
-
     def _current(self) -> Snapshot:
         """The book as it is now, read again only after a change, whoever made it."""
         with self._lock:
@@ -347,18 +358,28 @@ class Book:
         """Whole records, in order; records never change, so that those loaded stay good."""
         with self._lock:
             missing = [one for one in ids if one not in self._records]
-            fresh = self._store.records(missing) if missing else {}
+            fresh = self._store.records(missing, strict=False) if missing else {}
+            self._note_gone({one: one for one in missing if one not in fresh})
             found = [self._records.get(one) or fresh.get(one) for one in ids]
             self._records.update(fresh)
             while len(self._records) > _CACHED_RECORDS:
                 self._records.popitem(last=False)
         return [record for record in found if record is not None]
 
+    def _note_gone(self, names: dict[str, str]) -> None:
+        """What the book lists and does not have, by its key in `Store.damage`, unless somebody has
+        just deleted it."""
+        damage = self._store.damage
+        gone = {key: name for key, name in names.items() if key not in damage}
+        if gone and self._snapshot is not None and self._snapshot.stamp == self._store.stamp():
+            for key, name in gone.items():
+                damage.met(key, f"what belongs to {name} is not there", strict=False)
+
     def _distances(
         self, vector: np.ndarray, nests: Collection[str], encoder: str
     ) -> dict[str, float]:
         """How far each of these nests is; those without an embedding are left out."""
-        embeddings = self._store.embeddings(sorted(nests), encoder)
+        embeddings = self._store.embeddings(sorted(nests), encoder, strict=False)
         return {
             nest: float(np.linalg.norm(embedding.nest - vector))
             for nest, embedding in embeddings.items()
@@ -370,7 +391,9 @@ class Book:
             records = {record.id: record for record in self._load([one.id for one in ranked])}
             missing = [nest for nest in nests if (nest, encoder) not in self._embeddings]
             if missing:
-                for nest, embedding in self._store.embeddings(missing, encoder).items():
+                fresh = self._store.embeddings(missing, encoder, strict=False)
+                self._note_gone({f"vector of {one}": one for one in missing if one not in fresh})
+                for nest, embedding in fresh.items():
                     self._embeddings[nest, encoder] = embedding
             embeddings = {nest: self._embeddings.get((nest, encoder)) for nest in nests}
         neighbours = []
@@ -393,12 +416,3 @@ def _encoder_of(
     if len(encoders) > 1:
         raise InputError(f"the book has vectors of {', '.join(encoders)}: name the encoder")
     return encoders[0] if encoders else None
-
-
-def _fault(check: Callable[[], object]) -> list[str]:
-    """What a check finds wrong, as lines."""
-    try:
-        check()
-    except LoopbookError as error:
-        return [str(error)]
-    return []

@@ -17,10 +17,12 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, IntegrityError, ProgrammingError
 
+from loopbook import private
 from loopbook.errors import BookError
 from loopbook.recipes import schema
 from loopbook.recipes._faults import explained, explained_os
-from loopbook.recipes.sqlite_file import Hold, create_file, log_size, sqlite_engine
+from loopbook.recipes._rows import readable
+from loopbook.recipes.sqlite_file import Hold, create_file, log_size, memory_copy, sqlite_engine
 
 _LIBPQ = ("postgresql+psycopg", "postgresql+psycopg2")
 
@@ -152,7 +154,7 @@ def _open_file(path: Path, readonly: bool, busy_s: float) -> Database:
         if not path.exists():
             if readonly:
                 raise BookError(f"there is no book at {path}")
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private.make_folders(path.parent)
             create_file(path)
     hold = Hold(path)
     writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
@@ -199,13 +201,17 @@ def _check_version(database: Database) -> None:
                 f"(layout {found}, this one knows {schema.VERSION}): upgrade loopbook"
             )
         if found < schema.VERSION:
-            if database.readonly:
+            if database.readonly and database.path is None:
                 raise BookError(
-                    f"book {database.name} has an older layout and can't be written: copy it to "
-                    "where it can, and open it there once"
+                    f"book {database.name} has an older layout: open it once to write to it"
                 )
-            with database.writing() as connection:
+            readonly, database.readonly = database.readonly, False
+            if readonly:  # the file stays as it is
+                with explained(database.name, database.engine):
+                    database.engine = memory_copy(database.engine)
+            with database.writing() as connection, readable(database.name):
                 schema.upgrade(connection)
+            database.readonly = readonly
     except BaseException:
         database.close()
         raise

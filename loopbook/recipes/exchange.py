@@ -16,9 +16,11 @@ import os
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
+from loopbook import private
 from loopbook.errors import BookError, InputError
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.record import MAX_NEST, Record
@@ -43,7 +45,7 @@ def write_lines(path: Path, items: Iterable[tuple[Record, Iterable[Embedding]]])
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.new")
     count = 0
     try:
-        with _opened(draft, "wb", path.suffix == ".gz") as file:
+        with _created(draft, path.suffix == ".gz") as file:
             file.write(line(HEADER))
             for record, embeddings in items:
                 entry = {
@@ -69,7 +71,7 @@ def read_lines(path: Path, check: Check | None = None) -> Iterator[tuple[Record,
         BookError: the file can't be read.
     """
     try:
-        with _opened(path, "rb", path.suffix == ".gz") as file:
+        with _opened(path, path.suffix == ".gz") as file:
             header = _parsed(path, 1, file.readline(_MAX_LINE))
             if header != HEADER:
                 raise InputError(f"{path} is no export of a book: line 1 should be {HEADER}")
@@ -116,5 +118,16 @@ def line(entry: object) -> bytes:
     return json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def _opened(path: Path, mode: str, compressed: bool) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path, mode) if compressed else path.open(mode))
+def _opened(path: Path, compressed: bool) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "rb") if compressed else path.open("rb"))
+
+
+@contextmanager
+def _created(path: Path, compressed: bool) -> Iterator[IO[bytes]]:
+    """A new file that only its owner reads: it tells what somebody has been working on."""
+    with private.new_file(path) as file:
+        if not compressed:
+            yield file
+            return
+        with gzip.GzipFile(fileobj=file, mode="wb") as packed:
+            yield cast("IO[bytes]", packed)

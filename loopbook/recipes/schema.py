@@ -23,7 +23,8 @@ META = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
 )
 """``schema``: version of the layout. ``stamp``: a random word that each change of the records or
-embeddings replaces, so that whoever keeps something derived can tell that it is stale."""
+embeddings replaces, so that whoever keeps something derived can tell that it is stale.
+``total …``: see :mod:`loopbook.recipes._digests`."""
 
 NESTS = sa.Table(
     "nests",
@@ -56,13 +57,16 @@ RECORDS = sa.Table(
     sa.Column("measurements", sa.Text, nullable=False),
     sa.Column("provenance", sa.Text, nullable=False),
     sa.Column("speedup", sa.Float(53), nullable=False, server_default=sa.text("1")),
+    sa.Column("digest", sa.String(32), nullable=False),
 )
+"""``digest``: see :mod:`loopbook.recipes._digests`, here and below."""
 
 EMBEDDINGS = sa.Table(
     "embeddings",
     TABLES,
     sa.Column("fingerprint", sa.String(128), primary_key=True),
     sa.Column("encoder", sa.String(128), primary_key=True),
+    sa.Column("digest", sa.String(32), nullable=False),
     sa.Column("dimension", sa.Integer, nullable=False),
     sa.Column("nest", sa.LargeBinary, nullable=False),
     sa.Column("loops", sa.LargeBinary, nullable=False),
@@ -118,7 +122,18 @@ def _add_speedup_and_misses(connection: sa.Connection) -> None:
     )
 
 
-MIGRATIONS: list[Callable[[sa.Connection], None]] = [_add_speedup_and_misses]
+def _add_digests(connection: sa.Connection) -> None:
+    """Version 2 had no hashes of rows, and no totals of them."""
+    from loopbook.recipes import _digests
+
+    for table in ("records", "embeddings"):
+        connection.exec_driver_sql(
+            f"ALTER TABLE {table} ADD COLUMN digest VARCHAR(32) DEFAULT '' NOT NULL"
+        )
+    _digests.fill(connection)
+
+
+MIGRATIONS: list[Callable[[sa.Connection], None]] = [_add_speedup_and_misses, _add_digests]
 """Entry i brings a book of version i + 1 to version i + 2."""
 
 VERSION = len(MIGRATIONS) + 1

@@ -9,13 +9,14 @@ import threading
 import uuid
 import weakref
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from loopbook import private
 from loopbook.errors import BookError
 from loopbook.recipes import schema
 from loopbook.recipes._faults import explained, explained_os
@@ -81,11 +82,25 @@ def sqlite_engine(path: Path, mode: str, busy_s: float) -> sa.Engine:
     return engine
 
 
+def memory_copy(engine: sa.Engine) -> sa.Engine:
+    """A book's file in memory, to be changed without changing the file."""
+    copy = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    with closing(engine.raw_connection()) as connection:
+        source = connection.driver_connection
+        assert isinstance(source, sqlite3.Connection)
+        source.backup(copy)
+    engine.dispose()
+    # One connection is all of it: those who read take turns.
+    return sa.create_engine(
+        "sqlite://", creator=lambda: copy, poolclass=sa.QueuePool, pool_size=1, max_overflow=0
+    )
+
+
 def create_file(path: Path) -> None:
     """Make an empty book that appears at ``path`` complete, also when killed on the way."""
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.new")
     try:
-        draft.touch(exist_ok=False)
+        private.new_file(draft).close()  # what SQLite puts beside it is as closed as it is
         engine = sqlite_engine(draft, "mode=rw", 1.0)
         with explained(str(path)):
             with engine.begin() as connection:
@@ -135,7 +150,8 @@ def pack(engine: sa.Engine, target: Path) -> None:
     draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.new")
     try:
         with explained(str(target)), explained_os(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            private.make_folders(target.parent)
+            private.new_file(draft).close()
             with engine.connect() as connection:
                 source = connection.connection.driver_connection
                 assert isinstance(source, sqlite3.Connection)

@@ -6,7 +6,6 @@ method that changes something is one transaction.
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,25 +13,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import sqlalchemy as sa
 
 from loopbook.errors import BookError, InputError
-from loopbook.recipes import _log, schema
-from loopbook.recipes._insert import BATCH, batches, insert_records, put_embeddings
+from loopbook.recipes import _digests, _log, schema
+from loopbook.recipes._damage import Damage
+from loopbook.recipes._digests import Total
+from loopbook.recipes._insert import BATCH, batches, digest_of, insert_records, put_embeddings
 from loopbook.recipes._log import Changes
-from loopbook.recipes._rows import embedding_of, readable, record_of
+from loopbook.recipes._rows import embedding_of, readable, record_of, tags_of, words
+from loopbook.recipes._vectors import Rows, vectors_of
 from loopbook.recipes.connect import Database, open_database
-from loopbook.recipes.embedding import Embedding, from_bytes
+from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
 from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, MISSES, NESTS, RECORDS
 from loopbook.recipes.sqlite_file import pack
 
-_PAGE = 8192
-
-Rows = tuple[list[str], np.ndarray, list[frozenset[tuple[str, str]]]]
-"""Fingerprints, their vectors, and what their records are for: targets, ids of hardware."""
+_ID = 32
 
 
 class Entry(NamedTuple):
@@ -67,10 +65,17 @@ class Miss(NamedTuple):
 
 
 class Store:
-    """The rows of one book. Safe to share between threads; open a new one after a fork."""
+    """The rows of one book. Safe to share between threads; open a new one after a fork.
+
+    Whoever reads says whether a damaged row is an error (``strict``) or is left out and noted.
+
+    Attributes:
+        damage: what was left out so far.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.damage = Damage(database.name)
 
     @classmethod
     def open(cls, location: str | Path, *, readonly: bool = False, busy_s: float = 10.0) -> Store:
@@ -100,6 +105,10 @@ class Store:
     @property
     def readonly(self) -> bool:
         return self._database.readonly
+
+    def afresh(self) -> Store:
+        """The same rows, with no damage met so far."""
+        return Store(self._database)
 
     def close(self) -> None:
         """Release the file; the store can't be used any more."""
@@ -149,9 +158,10 @@ class Store:
         own = EMBEDDINGS.c.encoder == encoder
         with self._database.writing() as connection:
             rows = connection.execute(sa.select(EMBEDDINGS.c.fingerprint).where(own)).all()
-            gone = _words(self.name, (row.fingerprint for row in rows))
+            gone = words(self.name, (row.fingerprint for row in rows))
             if gone:
                 connection.execute(sa.delete(EMBEDDINGS).where(own))
+                _digests.keep(connection, _digests.vectors_key(encoder), Total(0, 0))
                 _log.note(connection, set(gone), ())
         return len(gone)
 
@@ -163,6 +173,11 @@ class Store:
             if row is None:
                 return False
             connection.execute(sa.delete(RECORDS).where(RECORDS.c.id == record_id))
+            fingerprint = row._mapping["fingerprint"]
+            owned = EMBEDDINGS.c.fingerprint == fingerprint
+            vectors = connection.execute(
+                sa.select(EMBEDDINGS.c.encoder, EMBEDDINGS.c.digest).where(owned)
+            ).all()
             for column, own in (
                 (RECORDS.c.nest_id, NESTS.c.id),
                 (RECORDS.c.hardware_id, HARDWARE.c.id),
@@ -171,7 +186,10 @@ class Store:
                 value = row._mapping[column.name]
                 if not connection.execute(sa.select(column).where(column == value).limit(1)).all():
                     connection.execute(sa.delete(own.table).where(own == value))
-            fingerprint = row._mapping["fingerprint"]
+                    if own.table is EMBEDDINGS:
+                        for encoder, digest in vectors:
+                            _digests.note_vectors(connection, encoder, removed=[digest])
+            _digests.note_records(connection, removed=[row._mapping["digest"]])
             _log.note(connection, [fingerprint], [fingerprint])
         return True
 
@@ -198,33 +216,63 @@ class Store:
         with self._database.reading() as connection, readable(self.name):
             return _log.since(connection, stamp)
 
-    def entries(self, fingerprints: Sequence[str] | None = None) -> list[Entry]:
+    def entries(
+        self, fingerprints: Sequence[str] | None = None, *, strict: bool = True
+    ) -> list[Entry]:
         """All records, or those of some nests, shortly, in order of id."""
-        query = sa.select(*(RECORDS.c[name] for name in Entry._fields))
+        query = sa.select(*(RECORDS.c[name] for name in Entry._fields), RECORDS.c.digest)
+        total = None
         with self._database.reading() as connection:
             if fingerprints is None:
                 rows = connection.execute(query.order_by(RECORDS.c.id)).all()
+                total = _digests.total(connection, _digests.RECORDS_KEY) or Total(0, 0)
             else:
                 found = (
                     connection.execute(query.where(RECORDS.c.fingerprint.in_(batch))).all()
                     for batch in batches(fingerprints)
                 )
                 rows = sorted((row for part in found for row in part), key=lambda row: str(row[0]))
-        entries = [Entry(*row) for row in rows]
-        with readable(self.name):
-            for entry in entries:
-                if [type(value) for value in entry] != _ENTRY_TYPES:
-                    raise InputError(f"the row of record {entry.id!a} can't be read")
+        entries = []
+        for *values, digest in rows:
+            if [type(value) for value in values] != _ENTRY_TYPES:
+                told = f"the row of record {values[0]!a} can't be read"
+                self.damage.met(str(values[0]), told, strict=strict)
+            elif _digests.of_entry(values) != digest:
+                told = f"the row of record {values[0]!a} differs from what was written"
+                self.damage.met(values[0], told, strict=strict)
+            else:
+                entries.append(Entry(*values))
+        if total is not None:
+            self._check_total(total, "records", (row.digest for row in rows), strict)
         return entries
 
-    def hardware(self) -> dict[str, HardwareProfile]:
+    def _check_total(self, total: Total, what: str, digests: Iterable[Any], strict: bool) -> None:
+        try:
+            found = Total.of(digests)
+        except (ValueError, TypeError):
+            found = None
+        if found != total:
+            told = f"{what} are missing or doubled: there should be {total.count}"
+            self.damage.met(what, told, strict=strict)
+
+    def hardware(self, *, strict: bool = True) -> dict[str, HardwareProfile]:
         """All hardware profiles by their id."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(HARDWARE.c.id, HARDWARE.c.body)).all()
-        with readable(self.name):
-            return {row.id: HardwareProfile.from_json(json.loads(row.body)) for row in rows}
+        found = {}
+        for row in rows:
+            try:
+                with readable(self.name):
+                    # Books of the first layouts may have other ids.
+                    if len(row.id) == _ID and digest_of(row.body) != row.id:
+                        raise InputError("it differs from what was written")
+                    found[row.id] = HardwareProfile.from_json(json.loads(row.body))
+            except BookError:
+                told = f"the machine {row.id!a} can't be read"
+                self.damage.met(f"machine {row.id!a}", told, strict=strict)
+        return found
 
-    def records(self, ids: Sequence[str]) -> dict[str, Record]:
+    def records(self, ids: Sequence[str], *, strict: bool = True) -> dict[str, Record]:
         """The records of these ids; ids without a record are left out.
 
         Raises:
@@ -239,7 +287,12 @@ class Store:
         with self._database.reading() as connection:
             for batch in batches(ids):
                 for row in connection.execute(query.where(RECORDS.c.id.in_(batch))):
-                    found[row.id] = record_of(self.name, row)
+                    try:
+                        found[row.id] = record_of(self.name, row)
+                    except BookError as error:
+                        if strict:
+                            raise
+                        self.damage.met(str(row.id), str(error.__cause__), strict=False)
         return found
 
     def ids(self, after: str = "", limit: int = BATCH, target: str | None = None) -> list[str]:
@@ -249,21 +302,29 @@ class Store:
             query = query.where(RECORDS.c.target == target)
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(RECORDS.c.id).limit(limit)).all()
-        return _words(self.name, (row.id for row in rows))
+        return words(self.name, (row.id for row in rows))
 
     def count(self) -> int:
         """How many records there are."""
         with self._database.reading() as connection:
             return connection.execute(sa.select(sa.func.count()).select_from(RECORDS)).scalar() or 0
 
-    def embeddings(self, fingerprints: Sequence[str], encoder: str) -> dict[str, Embedding]:
+    def embeddings(
+        self, fingerprints: Sequence[str], encoder: str, *, strict: bool = True
+    ) -> dict[str, Embedding]:
         """One encoder's embeddings of these nests; nests without one are left out."""
         query = sa.select(EMBEDDINGS).where(EMBEDDINGS.c.encoder == encoder)
         found: dict[str, Embedding] = {}
         with self._database.reading() as connection:
             for batch in batches(fingerprints):
                 for row in connection.execute(query.where(EMBEDDINGS.c.fingerprint.in_(batch))):
-                    found[row.fingerprint] = embedding_of(self.name, row)
+                    try:
+                        found[row.fingerprint] = embedding_of(self.name, row)
+                    except BookError as error:
+                        if strict:
+                            raise
+                        key = f"vector of {row.fingerprint}"
+                        self.damage.met(key, str(error.__cause__), strict=False)
         return found
 
     def all_embeddings(self, fingerprints: Sequence[str]) -> dict[str, list[Embedding]]:
@@ -277,57 +338,40 @@ class Store:
         return dict(found)
 
     def vectors(self, encoder: str, fingerprints: Sequence[str] | None = None) -> Iterator[Rows]:
-        """The nest vectors of one encoder, or those of some nests; some thousands at a time.
+        """The nest vectors of one encoder, or those of some nests; some thousands at a time. What
+        is damaged is left out and noted.
 
         Yields:
             Fingerprints, their vectors, shape ``(n, d)``, and for each what its records are for.
             Each batch is read by itself: changes in between may or may not show.
         """
-        columns = (EMBEDDINGS.c.fingerprint, EMBEDDINGS.c.dimension, EMBEDDINGS.c.nest)
-        query = sa.select(*columns).where(EMBEDDINGS.c.encoder == encoder)
-        if fingerprints is not None:
-            wheres = [EMBEDDINGS.c.fingerprint.in_(batch) for batch in batches(fingerprints)]
-            queries = (query.where(where) for where in wheres)
-        else:
-            queries = itertools.repeat(query.order_by(EMBEDDINGS.c.fingerprint).limit(_PAGE))
-        last: str | None = None
-        for batch in queries:
-            if last is not None and fingerprints is None:
-                batch = batch.where(EMBEDDINGS.c.fingerprint > last)
-            with self._database.reading() as connection:
-                rows = connection.execute(batch).all()
-                if not rows:
-                    if fingerprints is None:
-                        return
-                    continue
-                names = _words(self.name, (row.fingerprint for row in rows))
-                tags = _tags(connection, names)
-            with readable(self.name):
-                data = b"".join(row.nest for row in rows)
-                vectors = from_bytes(data, len(rows), rows[0].dimension)
-            yield names, vectors, [tags.get(name, frozenset()) for name in names]
-            last = names[-1]
+        return vectors_of(self._database, self.damage, encoder, fingerprints)
 
     def tags(self, fingerprints: Sequence[str]) -> dict[str, frozenset[tuple[str, str]]]:
         """For each nest with records, what they are for: target and id of the hardware."""
         with self._database.reading() as connection:
-            return _tags(connection, fingerprints)
+            return tags_of(connection, fingerprints)
 
     def embedded(self, encoder: str) -> set[str]:
         """The nests that an encoder has embedded."""
         query = sa.select(EMBEDDINGS.c.fingerprint).where(EMBEDDINGS.c.encoder == encoder)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-        return set(_words(self.name, (row.fingerprint for row in rows)))
+        return set(words(self.name, (row.fingerprint for row in rows)))
 
-    def encoders(self) -> dict[str, int]:
+    def encoders(self, *, strict: bool = True) -> dict[str, int]:
         """How many nests each encoder has embedded, most first."""
         count = sa.func.count()
         query = sa.select(EMBEDDINGS.c.encoder, count).group_by(EMBEDDINGS.c.encoder)
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(count.desc(), EMBEDDINGS.c.encoder)).all()
-        names = _words(self.name, (row[0] for row in rows))
-        return {name: row[1] for name, row in zip(names, rows, strict=True)}
+            totals = _digests.totals_of_vectors(connection)
+        names = words(self.name, (row[0] for row in rows))
+        found = {name: row[1] for name, row in zip(names, rows, strict=True)}
+        if {_digests.vectors_key(name): count for name, count in found.items()} != totals:
+            told = "embeddings are missing or doubled"
+            self.damage.met("embeddings", told, strict=strict)
+        return found
 
     def encoders_now(self, before: list[str], changed: Sequence[str]) -> list[str]:
         """The encoders after embeddings of some nests have changed, without counting them all."""
@@ -337,7 +381,7 @@ class Store:
             for batch in batches(changed):
                 nests = EMBEDDINGS.c.fingerprint.in_(batch)
                 rows = connection.execute(sa.select(encoder).distinct().where(nests)).all()
-                found.update(_words(self.name, (row[0] for row in rows)))
+                found.update(words(self.name, (row[0] for row in rows)))
             kept = [
                 one
                 for one in before
@@ -353,7 +397,7 @@ class Store:
         with self._database.reading() as connection:
             return [Miss(*row) for row in connection.execute(sa.select(*columns).order_by(*order))]
 
-    def damage(self) -> list[str]:
+    def faults(self) -> list[str]:
         """What SQLite finds wrong with its file and the references between rows."""
         if self.path is None:
             return []
@@ -373,23 +417,3 @@ class Store:
         if self.path is None:
             raise BookError(f"book {self.name} is no file: export it, import that into a file")
         pack(self._database.engine, Path(target))
-
-
-def _tags(
-    connection: sa.Connection, fingerprints: Sequence[str]
-) -> dict[str, frozenset[tuple[str, str]]]:
-    found: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
-    columns = (RECORDS.c.fingerprint, RECORDS.c.target, RECORDS.c.hardware_id)
-    for batch in batches(fingerprints):
-        query = sa.select(*columns).distinct().where(RECORDS.c.fingerprint.in_(batch))
-        for fingerprint, target, hardware_id in connection.execute(query):
-            found[fingerprint].add((target, hardware_id))
-    return {fingerprint: frozenset(tags) for fingerprint, tags in found.items()}
-
-
-def _words(book: str, values: Iterable[Any]) -> list[str]:
-    """The values, if they are text: SQLite keeps whatever it was given, damage included."""
-    words = list(values)
-    if not all(isinstance(word, str) for word in words):
-        raise BookError(f"book {book} is damaged: a name is no text")
-    return words

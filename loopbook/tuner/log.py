@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from loopbook import private
 from loopbook.errors import BookError, RecipeError
 from loopbook.recipes.recipe import Recipe
 
@@ -95,8 +96,8 @@ class TrialLog:
             return
         try:
             fresh = not self.path.exists()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a+b") as file:
+            private.make_folders(self.path.parent)
+            with private.appended(self.path) as file:
                 torn = not fresh and _ends_torn(self.path)
                 text = "\n" if torn else ""
                 if fresh:

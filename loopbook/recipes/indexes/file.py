@@ -17,6 +17,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from loopbook import private
+
 _MAGIC = b"LPBKIX2\n"
 _LENGTH = struct.Struct("<Q")
 _ALIGN = 64
@@ -40,7 +42,7 @@ def write(path: Path, about: dict[str, Any], arrays: dict[str, list[np.ndarray]]
     header = json.dumps({"about": about, "arrays": listed}).encode()
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.new")
     try:
-        with draft.open("wb") as file:
+        with private.new_file(draft) as file:
             body = _Summing(file)
             body.write(_MAGIC + _LENGTH.pack(len(header)) + header)
             for parts in arrays.values():

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from loopbook import private
 from loopbook.errors import CorpusError
 from loopbook.recipes.record import Record
 from loopbook.tuner.transfers.rows import Pair, Place, Unit
@@ -85,8 +86,8 @@ class TransferLog:
         # A torn line before is ended by the first newline.
         text = "\n" + "".join(json.dumps(entry) + "\n" for entry in entries)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as file:
+            private.make_folders(self.path.parent)
+            with private.appended(self.path) as file:
                 file.write(text.encode())
                 file.flush()
                 os.fsync(file.fileno())
