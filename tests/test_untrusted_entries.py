@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 from cli_kit import make_shell
-from client_kit import encoder, nests_of, product, record, text_of
+from client_kit import encoder, nests_of, product, record, shelf, text_of
 from untrusted_kit import ATTACKS, attacked
 
 from loopbook.client.incoming import check_record
 from loopbook.client.reembed import nest_of
+from loopbook.client.remote import calls
 from loopbook.client.remote.transfer import pull
-from loopbook.errors import BookError, InputError
+from loopbook.errors import BookError, InputError, RemoteError, SdfgError
 from loopbook.recipes import Book, HardwareProfile, Measurement, Record
 from loopbook.tuner.requalify import verdict_of
 
@@ -101,6 +102,25 @@ def test_what_a_server_gives_is_looked_at(mark, tmp_path):
         done = pull(client, book, tmp_path / "notes.json")
         assert (done.received, done.new, done.refused) == (5, 1, 4)
         assert [one.id for one in book.records()] == [honest.id]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_servers_answer_with_such_a_record_is_none(attack, mark):
+    one = hostile(attack, mark)
+    asked = encoder().encode(nests_of(product)[0])
+    near = {"content": one.to_json(), "embedding": asked.to_json(), "distance": 0.0}
+    told = {"neighbours": [near | {"hardware_distance": 0.0}], "records": [one.to_json()]}
+    with pytest.raises(RemoteError, match="is not accepted"):
+        calls.neighbours_of(told, asked, one.target, "http://server")
+    with pytest.raises(RemoteError, match="is not accepted"):
+        calls.records_of(told, one.fingerprint, one.target, "http://server")
+
+
+def test_a_program_given_as_text_is_looked_at(tmp_path):
+    with shelf(tmp_path, record(product, "parallel L0\n")) as opened:
+        assert opened.nearest(text_of(product))
+        with pytest.raises(SdfgError, match="is not accepted"):
+            opened.nearest(attacked(text_of(product), "name", "true"))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

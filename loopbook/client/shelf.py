@@ -18,6 +18,7 @@ from loopbook.errors import BookError, LoopbookError, SdfgError
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
+from loopbook.sdfg.untrusted import admit
 
 if TYPE_CHECKING:
     from loopbook.client.sizes import Trips
@@ -397,9 +398,9 @@ def _packaged_head() -> Head | None:
 
 
 def as_text(sdfg: Any) -> str:
-    """The JSON text of an SDFG, given as text or as docc's object."""
+    """The JSON text of an SDFG: docc's object, or text, which may come from anywhere."""
     if isinstance(sdfg, str):
-        return sdfg
+        return admit(sdfg).text
     if hasattr(sdfg, "to_json"):
         return str(sdfg.to_json())
     raise SdfgError(f"a {type(sdfg).__name__} is no SDFG: give docc's object or its JSON text")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from loopbook.client.incoming import check_record
 from loopbook.client.remote.answer import ACCEPTED, Answer, words_of
 from loopbook.client.shelf import SERVER_VARIABLE
 from loopbook.errors import AccessError, InputError, OfflineError, RemoteError
@@ -155,6 +156,7 @@ def neighbours_of(told: dict[str, Any], asked: Embedding, target: str, url: str)
         for one in _fields.items(told, "neighbours", "an answer", limit=MAX_NEAREST):
             near = _fields.mapping(one, "a neighbour")
             record = Record.from_json(near.get("content"))
+            check_record(record)
             embedding = Embedding.from_json(near.get("embedding"))
             if (embedding.encoder, embedding.dimension) != (asked.encoder, asked.dimension):
                 raise InputError("a neighbour's vector is of another encoder")
@@ -182,6 +184,8 @@ def records_of(told: dict[str, Any], fingerprint: str, target: str, url: str) ->
         records = [Record.from_json(one) for one in rows]
         if any((one.fingerprint, one.target) != (fingerprint, target) for one in records):
             raise InputError("a record is of another nest than was asked for")
+        for one in records:
+            check_record(one)
     return records
 
 
