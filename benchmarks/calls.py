@@ -102,7 +102,7 @@ class Way:
         """Seconds of one call, on average over a spell of them."""
         assert self._child.stdin
         assert self._child.stdout
-        self._child.stdin.write(f"{name} {CALLS}\\n")
+        self._child.stdin.write(f"{name} {CALLS}\n")
         self._child.stdin.flush()
         return float(self._child.stdout.readline())
 

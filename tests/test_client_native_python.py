@@ -14,6 +14,7 @@ import pytest
 
 import loopbook
 from loopbook.client import native as native_module
+from loopbook.client.variants import dispatch
 from loopbook.errors import CompilerError, InterpretedWarning, SdfgError
 from loopbook.recipes.book import Book
 
@@ -346,3 +347,53 @@ def test_source_that_has_changed_is_not_compiled(tmp_path):
     with pytest.warns(InterpretedWarning, match="its source is not what runs"):
         loopbook.native(scope["kernel"])(mine := line())
     np.testing.assert_allclose(mine, line() * 2)
+
+
+def test_a_forked_child_compiles_while_another_thread_did(tmp_path):
+    """What that thread held is not held in the child."""
+    program = loopbook.native(scaled.func)
+    with dispatch._compiling:
+        child = os.fork()
+        if not child:
+            thread = threading.Thread(target=lambda: program(line()))
+            thread.start()
+            thread.join(60)
+            os._exit(0 if not thread.is_alive() and program.last is not None else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_function_that_calls_itself():
+    @loopbook.native
+    def factorial(n):
+        if n < 2:
+            return 1
+        return n * factorial(n - 1)
+
+    with pytest.warns(InterpretedWarning):
+        assert factorial(20) == 2432902008176640000
+
+
+def test_the_number_of_cases_is_limited(monkeypatch):
+    monkeypatch.setattr(dispatch, "MAX_VARIANTS", 1)
+    program = loopbook.native(scaled.func)
+    quietly(program, line())
+    with pytest.warns(InterpretedWarning, match="more than 1 kinds of arguments"):
+        assert program(line(), 2.5) == 37.5
+    quietly(program, line())
+
+
+def test_a_function_that_it_calls_and_what_that_reads(monkeypatch):
+    @loopbook.native
+    def through_helper(a):
+        for i in range(a.shape[0]):
+            a[i] = factor_times(a[i])
+
+    for factor in (2.0, 5.0):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        mine = line()
+        through_helper(mine)
+        np.testing.assert_allclose(mine, line() * factor)
+
+
+def factor_times(x):
+    return x * FACTOR
