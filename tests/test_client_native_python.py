@@ -16,7 +16,6 @@ import loopbook
 from loopbook.client import native as native_module
 from loopbook.client.variants import dispatch
 from loopbook.errors import CompilerError, InterpretedWarning, SdfgError
-from loopbook.recipes.book import Book
 
 FACTOR = 2.0
 
@@ -297,17 +296,6 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     assert kept(line(), 3) == 45.0
     with pytest.raises(SdfgError, match="compiled for arguments of other types"):
         kept(line(), 3.0)
-
-
-def test_a_damaged_book_of_one_s_own_is_left_out(tmp_path, monkeypatch):
-    path = tmp_path / "own.db"
-    Book.open(path).close()
-    path.write_bytes(b"this is no database" * 100)
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(path))
-    program = loopbook.native(scaled.func)
-    with pytest.warns(UserWarning, match="book is left out"):
-        assert program(line()) == 30.0
-    assert program.plan is not None
 
 
 # -- the function itself --------------------------------------------------------------------------

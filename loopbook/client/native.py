@@ -7,17 +7,16 @@ no other (see `loopbook.client.variants`); what cannot be compiled rightly runs 
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loopbook.client.decision import Plan
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.client.shelf import Shelf, open_shelf, starter_path
+from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.client.variants.compiled import Compiled
 from loopbook.client.variants.dispatch import Dispatcher
-from loopbook.errors import BookError, CompilerError, IllegalStepError, RunError, SdfgError
+from loopbook.errors import CompilerError, IllegalStepError, RunError, SdfgError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.traced import Traced
@@ -139,51 +138,18 @@ def compile_text(
     Raises:
         LoopbookError: if the SDFG does not compile as docc's own either.
     """
-    plan = _planned(text, target, book, exclude, sizes)
+    shelf = book if isinstance(book, Shelf) else open_shelf(book)
+    try:
+        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes)
+        shelf.note_misses(plan.missed, target)
+    except (SdfgError, RunError):  # what docc cannot prepare in our way it may compile in its own
+        plan = Plan(target, ())
+    finally:
+        if shelf is not book:
+            shelf.close()
     try:
         return plan, build_plan(text, plan, folder).library
     except (IllegalStepError, CompilerError, RunError) as error:
         if not plan.active:
             raise
         return plan.without_recipes(str(error)), build_baseline(text, target, folder).library
-
-
-def _planned(
-    text: str,
-    target: str,
-    book: Book,
-    exclude: Collection[str],
-    sizes: Mapping[str, int] | None,
-) -> Plan:
-    """What the book says. The user's own one that is damaged is left out, with a warning; one that
-    was asked for is not."""
-    if isinstance(book, Shelf):
-        return _asked(book, text, target, exclude, sizes)
-    try:
-        with open_shelf(book) as shelf:
-            return _asked(shelf, text, target, exclude, sizes)
-    except BookError as error:
-        if book is not None:
-            raise
-        warnings.warn(f"your book is left out: {error}", stacklevel=2)
-    starter = starter_path()
-    try:
-        with open_shelf(starter, starter=False) if starter else Shelf([]) as shelf:
-            return _asked(shelf, text, target, exclude, sizes)
-    except BookError:
-        return Plan(target, ())
-
-
-def _asked(
-    shelf: Shelf,
-    text: str,
-    target: str,
-    exclude: Collection[str],
-    sizes: Mapping[str, int] | None,
-) -> Plan:
-    try:
-        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes)
-    except (SdfgError, RunError):  # what docc cannot prepare in our way it may compile in its own
-        return Plan(target, ())
-    shelf.note_misses(plan.missed, target)
-    return plan

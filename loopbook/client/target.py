@@ -16,9 +16,9 @@ from typing import Any
 from loopbook import private
 from loopbook.client import optimize
 from loopbook.client.native import compile_text
-from loopbook.client.shelf import Shelf, open_shelf
+from loopbook.client.shelf import open_shelf
 from loopbook.client.variants.dispatch import Dispatcher
-from loopbook.errors import BookError, FolderError
+from loopbook.errors import FolderError
 from loopbook.sdfg import compiler, frontend, inplace, scratch
 from loopbook.sdfg.traced import Traced
 
@@ -43,11 +43,8 @@ def expand(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) ->
 
 def schedule(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) -> None:
     """docc's second step: in place, as `loopbook.optimize` does it."""
-    try:
-        with open_shelf() as shelf:
-            optimize.schedule(sdfg, target, shelf)
-    except BookError:  # `build` says so
-        optimize.schedule(sdfg, target, Shelf([]))
+    with open_shelf() as shelf:
+        optimize.schedule(sdfg, target, shelf)
 
 
 def build(
