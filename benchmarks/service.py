@@ -110,6 +110,7 @@ class Server:
             "1",
             "--waiting",
             "256",
+            *("--rate", "0", "--effort", "0"),  # one token asks for all
             prefix=["taskset", "-c", str(self.core)],
             env={"OMP_NUM_THREADS": "1"},
         )

@@ -159,7 +159,7 @@ def main() -> int:
             ):
                 book.add(record, _vectors(record))
         secret = server_kit.token(url, "lookup", "contribute")
-        words = ("--workers", options.workers, "--deadline", DEADLINE)
+        words = ("--workers", options.workers, "--deadline", DEADLINE, "--rate", 0, "--effort", 0)
         with server_kit.serving(url, *words) as server:
             soak = Soak(server, secret, options.minutes)
             asyncio.run(run(soak, postgres, options.clients, options.minutes))

@@ -22,6 +22,7 @@
     ├── CorpusError          the corpus of measured candidates cannot be read or written
     ├── EncoderError         the encoder's weights are missing or do not fit
     ├── OverloadError        our server has more to do than it can
+    │   └── ShareError       one caller asks for more than his share of it
     └── RemoteError          a server did not give what was asked for
         ├── OfflineError     it cannot be reached, or does not answer in time
         └── AccessError      it wants a token, another one, or one that may do more
@@ -126,6 +127,10 @@ class EncoderError(LoopbookError):
 
 class OverloadError(LoopbookError):
     """Our server has more to do than it can."""
+
+
+class ShareError(OverloadError):
+    """One caller asks for more than his share of our server."""
 
 
 class RemoteError(LoopbookError):

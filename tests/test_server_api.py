@@ -131,19 +131,42 @@ def test_a_contribution_waits_until_it_is_promoted(server, reader, ruler, store)
     assert reader.get(f"/v1/records/{one.id}").status_code == 404
 
 
-def test_a_second_contributor_confirms_the_first(server, reader, ruler, store):
-    first, second = gaining(4.0), gaining(4.5)
-    mine, others = token(store, "contribute", name="a"), token(store, "contribute", name="b")
-    with server.client(mine) as giver:
-        giver.post("/v1/records", json={"record": first.to_json()})
-        own = giver.post("/v1/records", json={"record": gaining(4.1).to_json()})
-        assert own.json()["status"] == "quarantine"  # nobody confirms themselves
-    with server.client(others) as giver:
-        answer = giver.post("/v1/records", json={"record": second.to_json()})
-        assert answer.json()["status"] == "promoted"
-    for one in (first, second):
-        assert reader.get(f"/v1/records/{one.id}").status_code == 200
-        assert ruler.delete(f"/v1/records/{one.id}").status_code == 200
+def test_no_number_of_contributors_promotes(server, reader, ruler, store):
+    """Two tokens of one person had a useless recipe served; only a measurement does."""
+    claims = [gaining(9000.0 + n) for n in range(3)]
+    for n, one in enumerate(claims):
+        with server.client(token(store, "contribute", name=f"n{n}")) as giver:
+            answer = giver.post("/v1/records", json={"record": one.to_json()})
+            assert answer.json()["status"] == "quarantine"
+            assert giver.post(f"/v1/records/{one.id}/judgement", json={}).status_code == 403
+    assert all(reader.get(f"/v1/records/{one.id}").status_code == 404 for one in claims)
+    with server.client(token(store, "measure")) as machine:
+        waiting = machine.get("/v1/quarantine").json()["records"]
+        told = {one["id"]: one["confirmations"] for one in waiting}
+        assert [told[one.id] for one in claims] == [3, 3, 3]
+        given = machine.get(f"/v1/quarantine/{claims[0].id}").json()
+        assert given == claims[0].to_json()
+        judgement = {
+            "status": "ok",
+            "hardware": claims[0].hardware.to_json(),
+            "measurement": Measurement(3.0, 2.0, 0.01, 7, {}, {"L0": 9}).to_json(),
+        }
+        path = f"/v1/records/{claims[0].id}/judgement"
+        assert machine.post(path, json=judgement | {"status": "wrong"}).status_code == 422
+        promoted = machine.post(path, json=judgement).json()
+        assert promoted["status"] == "promoted"
+        served = reader.get(f"/v1/records/{promoted['id']}").json()
+        assert [one["baseline_s"] for one in served["measurements"]] == [3.0]
+        assert machine.get("/v1/quarantine").json()["records"] == []
+        path = f"/v1/records/{promoted['id']}/judgement"
+        lost = {**judgement, "status": "wrong", "measurement": None, "message": "\x1b[2J off"}
+        assert machine.post(path, json=lost).json()["status"] == "quarantine"
+        assert reader.get(f"/v1/records/{promoted['id']}").status_code == 404
+        (again,) = machine.get("/v1/quarantine").json()["records"]
+        assert again["id"] == promoted["id"]
+        assert again["why"].startswith("wrong on ")
+        assert again["why"].isprintable()
+    assert ruler.delete(f"/v1/quarantine/{promoted['id']}").status_code == 200
 
 
 def test_what_is_contributed_is_checked(server, store):

@@ -132,7 +132,7 @@ def demo_server(
 def create(
     name: Annotated[str, typer.Argument(help="for people: who or what it is for")],
     scope: Annotated[
-        list[str] | None, typer.Option(help="lookup, contribute or admin; repeatable")
+        list[str] | None, typer.Option(help="lookup, contribute, measure or admin; repeatable")
     ] = None,
     days: Annotated[float | None, typer.Option(help="after which it is worthless")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print just the token")] = False,
@@ -182,14 +182,16 @@ def revoke(
 
 @quarantine_app.command("list")
 def waiting(store: Store = None, json: options.Json = False) -> None:
-    """Show the records that wait, oldest first."""
+    """Show the records that wait, in the order in which to measure them, and why those that were
+    measured already still wait, or wait again."""
     with _quarantine(store) as quarantine:
         found = quarantine.all()
     if json:
         options.print_json([one._asdict() for one in found])
         return
     for one in found:
-        show(f"{one.id}  {one.target:<10} {one.speedup:7.2f}×  from {one.contributor}")
+        told = f"{one.target:<10} {one.speedup:7.2f}×  from {one.contributor or 'the book':<8}"
+        show(f"{one.id}  {told}  by {one.confirmations}  missed {one.misses}  {one.why}".rstrip())
 
 
 @quarantine_app.command()
@@ -217,27 +219,33 @@ def measure(
     records: Annotated[
         list[str] | None, typer.Argument(help="ids of records; default all that wait")
     ] = None,
+    served: Annotated[bool, typer.Option(help="all that are served, not those that wait")] = False,
     keep: Annotated[bool, typer.Option(help="say what would be done, and do nothing")] = False,
     store: Store = None,
     json: options.Json = False,
 ) -> None:
-    """Measure records that wait on this machine. What gains here is promoted; what is wrong or
-    breaks, or gains nothing on the kind of machine that it was made on, is rejected."""
+    """Measure records on this machine, which has to be one that you trust. What waits and gains
+    here is promoted with what was measured; what is wrong or breaks, or gains nothing on the kind
+    of machine that it was made on, is rejected. What is served and loses waits again."""
     from loopbook.client.hardware import local_profile, threads_of
-    from loopbook.server.quarantine import GAINS
+    from loopbook.server.trust import Judgement
     from loopbook.tuner.requalify import verdict_of
 
     with _quarantine(store) as quarantine:
-        for one in records or [waiting.id for waiting in quarantine.all(limit=MOST_MEASURED)]:
-            record = quarantine.record(one)
+        ids = quarantine.served if served else lambda limit: [w.id for w in quarantine.all(limit)]
+        for one in records or ids(MOST_MEASURED):
+            waiting = quarantine.record(one)
+            record = waiting or quarantine.served_record(one)
             if record is None:
-                raise InputError(f"no record {one[:40]} waits")
-            here = local_profile(threads_of(record.target), measured=False)
+                raise InputError(f"no record {one[:40]} waits or is served")
+            here = local_profile(threads_of(record.target))
             verdict = verdict_of(record, here)
-            decision = verdict.decision(record, here, GAINS)
-            if not keep and decision != "keep":
-                (quarantine.promote if decision == "promote" else quarantine.reject)(one)
+            judgement = Judgement(verdict.status, here, verdict.measurement, verdict.message)
+            decision = judgement.decision(record, served=waiting is None)
             told = {"id": one, "decision": decision, **asdict(verdict)}
+            judged = None if keep else quarantine.judge(one, judgement)
+            if judged is not None:
+                told |= {"decision": judged.decision, "served": judged.id}
             if json:
                 options.print_json(told)
             else:

@@ -25,9 +25,11 @@ class Budget:
         """Take bytes for a caller.
 
         Raises:
-            Refused: 503; so much is not there.
+            Refused: 503; so much is not there. Or 429; it is not there for this caller.
         """
-        if self._all + count > self._most or self._held[name] + count > self._each:
+        if self._held[name] + count > self._each:
+            raise Refused(429, "too much of yours is read already; ask again in a moment")
+        if self._all + count > self._most:
             raise Refused(503, "the server has too much to read; ask again in a moment")
         self._all += count
         self._held[name] += count

@@ -11,6 +11,7 @@ from loopbook.errors import (
     InputError,
     LoopbookError,
     OverloadError,
+    ShareError,
 )
 from loopbook.printable import one_line
 
@@ -45,10 +46,12 @@ def status_of(error: Exception, *, docc: bool = False) -> int:
             than 200.
 
     Returns:
-        503 where asking again may help, 422 where it does not.
+        429 or 503 where asking again may help, 422 where it does not.
     """
     if isinstance(error, (InputError, RecursionError)):
         return 422
+    if isinstance(error, ShareError):
+        return 429
     if isinstance(error, (OverloadError, BookError)):
         return 503
     if docc:
@@ -58,7 +61,7 @@ def status_of(error: Exception, *, docc: bool = False) -> int:
 
 def headers_of(status: int) -> dict[str, str] | None:
     """The headers that go with a status."""
-    return {"Retry-After": "1"} if status == 503 else None
+    return {"Retry-After": "1"} if status in (429, 503) else None
 
 
 def cause_of(error: Exception) -> str:

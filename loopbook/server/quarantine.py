@@ -1,7 +1,9 @@
 """Contributed records that wait: nobody is served one before it is promoted.
 
-A record gets out by an administrator's word, or when somebody else, with another token, has
-measured the same recipe on the same nest and found it to gain too: then both are promoted.
+A record gets out by an administrator's word, or because a machine that the server's owner trusts
+has measured that it gains; then what is served is that measurement, not what was claimed. That
+others contribute the same recipe for the same nest only has it measured sooner. A served record
+that such a machine sees lose comes back here.
 """
 
 from __future__ import annotations
@@ -18,13 +20,12 @@ from loopbook.recipes.book import Book
 from loopbook.recipes.connect import Database
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.record import MAX_NEST, Record
-from loopbook.server.tables import QUARANTINE
+from loopbook.recipes.schema import MISSES
+from loopbook.server.tables import JUDGEMENTS, QUARANTINE
+from loopbook.server.trust import GAINS, KEEP, OWNER, PROMOTE, REJECT, RETURN, Judgement
 
 KNOWN, WAITING, PROMOTED = "known", "quarantine", "promoted"
 """What becomes of a contributed record."""
-
-GAINS = 1.02
-"""A recipe that is less than this much faster may as well gain nothing."""
 
 MOST = 100_000
 """Records that may wait at the same time."""
@@ -37,8 +38,11 @@ class Waiting(NamedTuple):
     """A record in quarantine.
 
     Attributes:
-        contributor: id of the token that it came with.
+        contributor: id of the token that it came with; empty for one that was served.
         received: ISO 8601 in UTC.
+        confirmations: tokens that the same recipe for the same nest came with.
+        misses: how often the nest was asked for in vain.
+        why: what was last found out about it.
     """
 
     id: str
@@ -48,6 +52,21 @@ class Waiting(NamedTuple):
     speedup: float
     contributor: str
     received: str
+    confirmations: int
+    misses: int
+    why: str
+
+
+class Judged(NamedTuple):
+    """What became of a record.
+
+    Attributes:
+        id: of the record that is served now, where that is another one; else its own.
+        decision: see `loopbook.server.trust`.
+    """
+
+    id: str
+    decision: str
 
 
 class Quarantine:
@@ -57,37 +76,29 @@ class Quarantine:
         self._database = database
         self._book = book
 
-    def receive(self, record: Record, embedding: Embedding, contributor: str) -> str:
+    def receive(
+        self, record: Record, embedding: Embedding, contributor: str, *, trusted: bool = False
+    ) -> str:
         """Take a checked record in, for good once this returns.
 
+        Args:
+            trusted: whoever contributes it is a machine of the owner's, and what it measured is
+                a measurement.
+
         Returns:
-            `KNOWN` if it is here or in the book already, `WAITING`, or `PROMOTED` if it confirms
-            one that waited.
+            `KNOWN` if it is here or in the book already or was decided about, `WAITING`, or
+            `PROMOTED` if it is trusted and gains.
 
         Raises:
             OverloadError: too many wait already.
         """
-        if self._book.record(record.id) is not None:
+        if self._book.record(record.id) is not None or self._decided(record.id):
             return KNOWN
-        if self._holds(record.id):
-            return KNOWN
-        same = self._confirmed_by(record, contributor)
-        if same:
+        if trusted and record.speedup > GAINS:
             self._book.add(record, embedding)
-            for one in same:
-                self.promote(one)
+            self._close(record, PROMOTE, by=contributor, became=record.id)
             return PROMOTED
-        body = json.dumps({"record": record.to_json(), "embedding": embedding.to_json()})
-        row = {
-            "id": record.id,
-            "fingerprint": record.fingerprint,
-            "target": record.target,
-            "recipe": record.recipe.text(),
-            "speedup": record.speedup,
-            "contributor": contributor,
-            "received": datetime.now(UTC).isoformat(timespec="seconds"),
-            "body": zlib.compress(body.encode()),
-        }
+        row = _row(record, embedding, contributor)
         there = sa.select(QUARANTINE.c.id).where(QUARANTINE.c.id == record.id)
         count = sa.select(sa.func.count()).select_from(QUARANTINE)
         with self._database.writing() as connection:
@@ -102,64 +113,219 @@ class Quarantine:
         return WAITING
 
     def all(self, limit: int = 1000) -> list[Waiting]:
-        """Records that wait, oldest first."""
-        columns = [QUARANTINE.c[name] for name in Waiting._fields]
-        query = sa.select(*columns).order_by(QUARANTINE.c.received, QUARANTINE.c.id).limit(limit)
+        """Records that wait, in the order in which to measure them.
+
+        Contributors take turns. Of one's records those come first that most others have confirmed,
+        then those of nests that were asked for in vain most often, then the oldest.
+        """
         with self._database.reading() as connection:
-            return [Waiting(*row) for row in connection.execute(query)]
+            return [Waiting(*row) for row in connection.execute(_in_order().limit(limit))]
 
     def record(self, record_id: str) -> Record | None:
         """The record of this id, if it waits."""
         found = self._read(record_id)
         return None if found is None else found[0]
 
-    def promote(self, record_id: str) -> bool:
-        """Move a record into the book; False if none of that id waits."""
+    def served_record(self, record_id: str) -> Record | None:
+        """The record of this id, if it is in the book."""
+        return self._book.record(record_id)
+
+    def promote(self, record_id: str, by: str = OWNER) -> bool:
+        """Move a record into the book as it is, by an administrator's word; False if none of that
+        id waits."""
         found = self._read(record_id)
         if found is None:
             return False
-        record, embedding = found
         # First in, then out: whatever happens in between, the record is not lost.
-        self._book.add(record, embedding)
-        self.reject(record_id)
+        self._book.add(*found)
+        self._close(found[0], PROMOTE, by=by, became=record_id, alone=True)
         return True
 
-    def reject(self, record_id: str) -> bool:
+    def reject(self, record_id: str, by: str = OWNER) -> bool:
         """Throw a record away; False if none of that id waits."""
-        with self._database.writing() as connection:
-            gone = sa.delete(QUARANTINE).where(QUARANTINE.c.id == record_id)
-            return connection.execute(gone).rowcount > 0
+        found = self._read(record_id)
+        if found is None:
+            return False
+        self._close(found[0], REJECT, by=by, alone=True)
+        return True
 
-    def _read(self, record_id: str) -> tuple[Record, Embedding] | None:
+    def judge(self, record_id: str, judgement: Judgement) -> Judged | None:
+        """Do what follows from a trusted machine's measurement of a record that waits or is served;
+        None if there is none of that id."""
+        found = self._read(record_id)
+        if found is not None:
+            return self._judge_waiting(*found, judgement)
+        record = self._book.record(record_id)
+        return None if record is None else self._judge_served(record, judgement)
+
+    def served(self, limit: int = 1000) -> list[str]:
+        """Ids of records that are served and have a recipe, those first that were never measured by
+        a trusted machine, then those whose measurement is oldest."""
+        last = sa.select(JUDGEMENTS.c.record, sa.func.max(JUDGEMENTS.c.seq))
+        with self._database.reading() as connection:
+            rows = connection.execute(last.group_by(JUDGEMENTS.c.record))
+            seen = {str(row[0]): int(row[1]) for row in rows}
+        ids = [record.id for record in self._book.records() if record.recipe.steps]
+        return sorted(ids, key=lambda one: seen.get(one, 0))[:limit]
+
+    def _judge_waiting(
+        self, record: Record, embedding: Embedding | None, judgement: Judgement
+    ) -> Judged:
+        decision = judgement.decision(record, served=False)
+        if decision == PROMOTE:
+            served = judgement.measured(record)
+            self._book.add(served, embedding)
+            self._close(record, PROMOTE, judgement, became=served.id)
+            return Judged(served.id, decision)
+        if decision == REJECT:
+            self._close(record, REJECT, judgement, alone=True)
+        else:
+            self._note(record.id, KEEP, judgement)
+        return Judged(record.id, decision)
+
+    def _judge_served(self, record: Record, judgement: Judgement) -> Judged:
+        decision = judgement.decision(record, served=True)
+        self._note(record.id, decision, judgement)
+        if decision == RETURN:
+            encoders = self._book.encoders()
+            found = (self._book.embedding(record.fingerprint, one) for one in encoders)
+            embedding = next((one for one in found if one is not None), None)
+            with self._database.writing() as connection:
+                row = _row(record, embedding, "")
+                gone = sa.delete(QUARANTINE).where(QUARANTINE.c.id == record.id)
+                connection.execute(gone)
+                connection.execute(sa.insert(QUARANTINE).values(row))
+            self._book.delete(record.id)
+        return Judged(record.id, decision)
+
+    def _note(self, record_id: str, decision: str, judgement: Judgement) -> None:
+        with self._database.writing() as connection:
+            row = _judged(record_id, decision, judgement, judgement.by, "")
+            connection.execute(sa.insert(JUDGEMENTS).values(row))
+
+    def _close(
+        self,
+        record: Record,
+        decision: str,
+        judgement: Judgement | None = None,
+        *,
+        by: str = OWNER,
+        became: str = "",
+        alone: bool = False,
+    ) -> None:
+        """Take a record out of the quarantine, for good, with those that claim the same unless it
+        is meant `alone`."""
+        which = QUARANTINE.c.id == record.id
+        if not alone:
+            which |= _same_claim(record)
+        by = by if judgement is None else judgement.by
+        with self._database.writing() as connection:
+            ids = [str(row.id) for row in connection.execute(sa.select(QUARANTINE).where(which))]
+            rows = [_judged(one, decision, judgement, by, became) for one in ids]
+            if rows:
+                connection.execute(sa.insert(JUDGEMENTS), rows)
+                connection.execute(sa.delete(QUARANTINE).where(QUARANTINE.c.id.in_(ids)))
+
+    def _read(self, record_id: str) -> tuple[Record, Embedding | None] | None:
         body = sa.select(QUARANTINE.c.body).where(QUARANTINE.c.id == record_id)
         with self._database.reading() as connection:
             found = connection.execute(body).scalar()
         return None if found is None else _unpacked(record_id, found)
 
-    def _holds(self, record_id: str) -> bool:
-        query = sa.select(QUARANTINE.c.id).where(QUARANTINE.c.id == record_id)
-        with self._database.reading() as connection:
-            return connection.execute(query).first() is not None
-
-    def _confirmed_by(self, record: Record, contributor: str) -> list[str]:
-        """Records that wait of which this is a second measurement."""
-        if not contributor or record.speedup <= GAINS:
-            return []
-        query = sa.select(QUARANTINE.c.id).where(
-            (QUARANTINE.c.fingerprint == record.fingerprint)
-            & (QUARANTINE.c.target == record.target)
-            & (QUARANTINE.c.recipe == record.recipe.text())
-            & (QUARANTINE.c.speedup > GAINS)
-            & (QUARANTINE.c.contributor != contributor)
+    def _decided(self, record_id: str) -> bool:
+        """Whether a record was promoted, rejected or returned before."""
+        query = sa.select(JUDGEMENTS.c.seq).where(
+            (JUDGEMENTS.c.record == record_id) & (JUDGEMENTS.c.decision != KEEP)
         )
         with self._database.reading() as connection:
-            return [str(row.id) for row in connection.execute(query)]
+            return connection.execute(query.limit(1)).first() is not None
 
 
-def _unpacked(record_id: str, body: bytes) -> tuple[Record, Embedding]:
+def _same_claim(record: Record) -> sa.ColumnElement[bool]:
+    """The rows of the same recipe for the same nest."""
+    return (
+        (QUARANTINE.c.fingerprint == record.fingerprint)
+        & (QUARANTINE.c.target == record.target)
+        & (QUARANTINE.c.recipe == record.recipe.text())
+    )
+
+
+def _in_order() -> sa.Select:
+    """All that `Waiting` tells, in order; see `Quarantine.all`."""
+    q, claim = QUARANTINE.c, [QUARANTINE.c[name] for name in ("fingerprint", "target", "recipe")]
+    others = sa.func.count(sa.distinct(q.contributor)).label("confirmations")
+    confirmed = sa.select(*claim, others).group_by(*claim).subquery()
+    nest = [MISSES.c.fingerprint, MISSES.c.target]
+    missed = sa.select(*nest, sa.func.sum(MISSES.c.count).label("misses")).group_by(*nest)
+    missed = missed.subquery()
+    newest = sa.select(sa.func.max(JUDGEMENTS.c.seq)).group_by(JUDGEMENTS.c.record)
+    last = sa.select(JUDGEMENTS).where(JUDGEMENTS.c.seq.in_(newest)).subquery()
+    joined = (
+        QUARANTINE.join(confirmed, sa.and_(*(one == confirmed.c[one.name] for one in claim)))
+        .outerjoin(
+            missed,
+            (q.fingerprint == missed.c.fingerprint) & (q.target == missed.c.target),
+        )
+        .outerjoin(last, q.id == last.c.record)
+    )
+    misses = sa.func.coalesce(missed.c.misses, 0)
+    wanted = (confirmed.c.confirmations.desc(), misses.desc(), q.received, q.id)
+    turn = sa.func.row_number().over(partition_by=q.contributor, order_by=wanted)
+    own = [QUARANTINE.c[name] for name in Waiting._fields[:7]]
+    why = sa.func.coalesce(last.c.message, "")
+    told = sa.select(*own, confirmed.c.confirmations, misses, why).select_from(joined)
+    return told.order_by(turn, *wanted)
+
+
+def _row(record: Record, embedding: Embedding | None, contributor: str) -> dict[str, Any]:
+    """A record as the quarantine keeps it."""
+    vectors = None if embedding is None else embedding.to_json()
+    body = json.dumps({"record": record.to_json(), "embedding": vectors})
+    return {
+        "id": record.id,
+        "fingerprint": record.fingerprint,
+        "target": record.target,
+        "recipe": record.recipe.text(),
+        "speedup": record.speedup,
+        "contributor": contributor,
+        "received": _now(),
+        "body": zlib.compress(body.encode()),
+    }
+
+
+def _judged(
+    record_id: str, decision: str, judgement: Judgement | None, by: str, became: str
+) -> dict[str, Any]:
+    """A decision as it is kept."""
+    if judgement is None:
+        status, speedup, key, words = "", 0.0, "", ""
+    else:
+        status, speedup, key = judgement.status, judgement.speedup, judgement.hardware.key
+        found = f"{speedup:.2f}×" if status == "ok" else status
+        words = f"{found} on {key}: {judgement.message}".removesuffix(": ")
+    return {
+        "record": record_id,
+        "decision": decision,
+        "status": status,
+        "speedup": speedup,
+        "hardware": key,
+        "message": words,
+        "by": by,
+        "at": _now(),
+        "became": became,
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _unpacked(record_id: str, body: bytes) -> tuple[Record, Embedding | None]:
     try:
         inflate = zlib.decompressobj()
         told: dict[str, Any] = json.loads(inflate.decompress(body, 8 * MAX_NEST))
-        return Record.from_json(told["record"]), Embedding.from_json(told["embedding"])
+        vectors = told["embedding"]
+        embedding = None if vectors is None else Embedding.from_json(vectors)
+        return Record.from_json(told["record"]), embedding
     except (zlib.error, ValueError, KeyError, TypeError, InputError) as error:
         raise BookError(f"record {record_id} in quarantine is damaged: {error}") from None

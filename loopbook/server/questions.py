@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from loopbook.errors import InputError
 
@@ -36,6 +36,27 @@ class Contribution(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     record: dict[str, Any]
+
+
+class Measured(BaseModel):
+    """What a trusted machine has measured of a record."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Literal[
+        "ok", "illegal", "wrong", "crash", "compiler", "error", "hang", "memory", "unmeasured"
+    ]
+    hardware: dict[str, Any] = Field(description="the machine")
+    measurement: dict[str, Any] | None = Field(
+        None, description="as in a record; needed where the status is ok, and nowhere else"
+    )
+    message: str = Field("", max_length=4096)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Measured:
+        if (self.status == "ok") != (self.measurement is not None):
+            raise ValueError("a measurement goes with the status ok")
+        return self
 
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -11,14 +11,18 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
+from loopbook.printable import one_line
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import HEADER, line
-from loopbook.recipes.record import Record
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.record import Measurement, Record
 from loopbook.server.access import Caller, caller, service_of
+from loopbook.server.document import read_json
 from loopbook.server.failures import headers_of
 from loopbook.server.quarantine import KNOWN
-from loopbook.server.questions import Contribution, Nearest, Target, described
+from loopbook.server.questions import Contribution, Measured, Nearest, Target, described, read
 from loopbook.server.service import until
+from loopbook.server.trust import KEEP, PROMOTE, REJECT, RETURN, Judgement
 
 _STATUSES: dict[int | str, dict[str, Any]] = {
     400: {"description": "the request is malformed"},
@@ -35,12 +39,18 @@ router = APIRouter(prefix="/v1", tags=["loopbook"], responses=_STATUSES)
 
 MayLookUp = Annotated[Caller, Depends(caller("lookup"))]
 MayContribute = Annotated[Caller, Depends(caller("contribute"))]
+MayMeasure = Annotated[Caller, Depends(caller("measure"))]
 MayRule = Annotated[Caller, Depends(caller("admin"))]
 
 Id = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of a record")]
 Fingerprint = Annotated[str, Query(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
 
 PAGE = 100
+
+MOST_JUDGED = 64 << 10
+"""Bytes of a judgement."""
+
+STATUS_OF = {PROMOTE: "promoted", REJECT: "rejected", RETURN: "quarantine", KEEP: "kept"}
 
 
 class Received(BaseModel):
@@ -98,8 +108,8 @@ async def record(request: Request, _: MayLookUp, record_id: Id) -> dict[str, Any
     "/records", status_code=201, response_model=Received, openapi_extra=described(Contribution)
 )
 async def contribute(request: Request, response: Response, caller: MayContribute) -> Received:
-    """Give a record. It is checked, and kept apart until it is promoted or measured by another
-    contributor; it is not lost once this answers."""
+    """Give a record. It is checked, and kept apart until a machine of the server's owner has
+    measured it, or an administrator promotes it; it is not lost once this answers."""
     service = service_of(request)
     checked = await _worked(request, caller, "check", await request.body())
     if checked.status_code != 200:
@@ -110,7 +120,7 @@ async def contribute(request: Request, response: Response, caller: MayContribute
     def receive() -> tuple[Record, str]:
         told = json.loads(bytes(checked.body))
         one, embedding = Record.from_json(told["record"]), Embedding.from_json(told["embedding"])
-        return one, service.quarantine.receive(one, embedding, caller.id)
+        return one, service.quarantine.receive(one, embedding, caller.id, trusted=caller.trusted)
 
     one, outcome = await service.ask(receive)
     service.metrics.contributed.labels(outcome).inc()
@@ -127,28 +137,58 @@ async def delete(request: Request, _: MayRule, record_id: Id) -> dict[str, Any]:
     return {"id": record_id, "status": "deleted"}
 
 
+@router.post("/records/{record_id}/judgement", openapi_extra=described(Measured))
+async def judge(request: Request, caller: MayMeasure, record_id: Id) -> Received:
+    """Say what a trusted machine has measured of a record that waits or is served. One that waits
+    and gains is promoted with that measurement; one that is broken, or gains nothing on the kind of
+    machine that it is about, is rejected, or taken out of the book into quarantine again."""
+    service = service_of(request)
+    body = await request.body()
+    if len(body) > MOST_JUDGED:
+        raise HTTPException(413, f"the body has more than {MOST_JUDGED} bytes")
+    told = read(Measured, read_json(body, service.settings.limits))
+    judgement = Judgement(
+        told.status,
+        HardwareProfile.from_json(told.hardware),
+        None if told.measurement is None else Measurement.from_json(told.measurement),
+        one_line(told.message),
+        caller.id,
+    )
+    judged = await service.ask(service.quarantine.judge, record_id, judgement)
+    if judged is None:
+        raise HTTPException(404, "there is no such record")
+    return Received(id=judged.id, status=STATUS_OF[judged.decision])
+
+
 @router.get("/quarantine")
-async def quarantine(request: Request, _: MayRule) -> dict[str, Any]:
-    """The records that wait to be promoted, oldest first."""
+async def quarantine(request: Request, _: MayMeasure) -> dict[str, Any]:
+    """The records that wait, in the order in which to measure them."""
     service = service_of(request)
     waiting = await service.ask(service.quarantine.all)
     return {"records": [one._asdict() for one in waiting]}
 
 
-@router.post("/quarantine/{record_id}/promote")
-async def promote(request: Request, _: MayRule, record_id: Id) -> Received:
-    """Move a record that waits into the book."""
+@router.get("/quarantine/{record_id}")
+async def waiting(request: Request, _: MayMeasure, record_id: Id) -> dict[str, Any]:
+    """A record that waits."""
     service = service_of(request)
-    if not await service.ask(service.quarantine.promote, record_id):
+    return _there(await service.ask(service.quarantine.record, record_id)).to_json()
+
+
+@router.post("/quarantine/{record_id}/promote")
+async def promote(request: Request, caller: MayRule, record_id: Id) -> Received:
+    """Move a record that waits into the book, unmeasured."""
+    service = service_of(request)
+    if not await service.ask(service.quarantine.promote, record_id, caller.id):
         raise HTTPException(404, "there is no such record in quarantine")
     return Received(id=record_id, status="promoted")
 
 
 @router.delete("/quarantine/{record_id}")
-async def reject(request: Request, _: MayRule, record_id: Id) -> Received:
+async def reject(request: Request, caller: MayRule, record_id: Id) -> Received:
     """Throw a record that waits away."""
     service = service_of(request)
-    if not await service.ask(service.quarantine.reject, record_id):
+    if not await service.ask(service.quarantine.reject, record_id, caller.id):
         raise HTTPException(404, "there is no such record in quarantine")
     return Received(id=record_id, status="rejected")
 

@@ -41,6 +41,24 @@ QUARANTINE = sa.Table(
 """Contributed records that are not served yet. ``body``: zlib-compressed JSON of the record and its
 embedding. ``contributor``: id of the token it came with."""
 
+JUDGEMENTS = sa.Table(
+    "judgements",
+    TABLES,
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("record", sa.String(32), nullable=False, index=True),
+    sa.Column("decision", sa.String(16), nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("speedup", sa.Float(53), nullable=False),
+    sa.Column("hardware", sa.String(64), nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("by", sa.String(16), nullable=False),
+    sa.Column("at", sa.String(32), nullable=False),
+    sa.Column("became", sa.String(32), nullable=False),
+)
+"""What was decided about records, and why; nothing is ever taken out. ``status``, ``speedup``,
+``hardware``: what a trusted machine measured; empty for an administrator's word. ``by``: id of a
+token. ``became``: the record that is served in place of this one."""
+
 
 def open_tables(location: str) -> Database:
     """The database of a book, with the server's tables in it; made where they are missing.

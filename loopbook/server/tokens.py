@@ -17,8 +17,9 @@ from loopbook.recipes._fields import check_text
 from loopbook.recipes.connect import Database
 from loopbook.server.tables import TOKENS
 
-SCOPES = ("lookup", "contribute", "admin")
-"""What a token may be good for; admin includes the others."""
+SCOPES = ("lookup", "contribute", "measure", "admin")
+"""What a token may be good for; admin includes the others. ``measure`` is for machines of the
+server's owner: what they measure decides what is served."""
 
 PREFIX = "lb_"
 _CACHED = 10_000

@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter, OrderedDict, deque
 from typing import Generic, TypeVar
 
-from loopbook.errors import OverloadError
+from loopbook.errors import OverloadError, ShareError
 
 Worker = TypeVar("Worker")
 
@@ -44,15 +44,15 @@ class Turns(Generic[Worker]):
             seconds: to wait for it; None is for ever, and is not counted among those that wait.
 
         Raises:
+            ShareError: too many wait already of the caller's.
             OverloadError: too many wait already, or its time was up before its turn came.
         """
         queue = self._queues.setdefault(caller, deque())
         place: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
         queue.append(place)
         self._hand_out()
-        if not place.done() and seconds is not None and self._full(caller):
-            self._leave(caller, place)
-            raise OverloadError("the server has more to do than it can; ask again in a moment")
+        if not place.done() and seconds is not None:
+            self._check(caller, place)
         try:
             return await asyncio.wait_for(asyncio.shield(place), seconds)
         except TimeoutError:
@@ -88,8 +88,15 @@ class Turns(Generic[Worker]):
         """How many callers wait who have no worker at all."""
         return sum(bool(queue) and not self._held[name] for name, queue in self._queues.items())
 
-    def _full(self, caller: str) -> bool:
-        return self.waiting > self._most or len(self._queues[caller]) > self._each
+    def _check(self, caller: str, place: asyncio.Future[Worker]) -> None:
+        """Refuse a place at the end of a queue that is too long."""
+        all_of_them, own = self.waiting, len(self._queues[caller])
+        if all_of_them > self._most or own > self._each:
+            self._leave(caller, place)
+        if all_of_them > self._most:
+            raise OverloadError("the server has more to do than it can; ask again in a moment")
+        if own > self._each:
+            raise ShareError("too many requests of yours wait; ask again in a moment")
 
     def _leave(self, caller: str, place: asyncio.Future[Worker]) -> None:
         """Give a place in the queue up, and the worker that has come to it in the meantime."""

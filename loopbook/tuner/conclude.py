@@ -142,7 +142,7 @@ def _measurements(
             Measurement(
                 before,
                 after,
-                _spread(ratios),
+                spread(ratios),
                 len(runs.seconds),
                 _integers(one.sizes),
                 dict(one.trips.get(position, {})),
@@ -151,8 +151,8 @@ def _measurements(
     return measured
 
 
-def _spread(ratios: Sequence[float]) -> float:
-    """Interquartile range over median."""
+def spread(ratios: Sequence[float]) -> float:
+    """Interquartile range of ratios over their median."""
     if len(ratios) < 4:
         return (max(ratios) - min(ratios)) / statistics.median(ratios)
     low, middle, high = statistics.quantiles(ratios, n=4)

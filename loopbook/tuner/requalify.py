@@ -7,15 +7,14 @@ from which the sizes to measure at follow. What it says is read, built and run i
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from loopbook.errors import InputError, JailError, LoopbookError
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.record import Record
+from loopbook.recipes.record import Measurement, Record
 from loopbook.sdfg import jail
 from loopbook.sdfg.arguments import size_names
 from loopbook.sdfg.nest import Nest
@@ -23,6 +22,7 @@ from loopbook.sdfg.program import prepare_nests
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.trips import trip_counts
 from loopbook.sdfg.untrusted import admit
+from loopbook.tuner.conclude import spread
 from loopbook.tuner.finals import heat
 from loopbook.tuner.session import FAILURES, Session
 from loopbook.tuner.subject import SdfgSubject
@@ -40,16 +40,21 @@ READ_SECONDS = 60.0
 
 ROUNDS = 4
 
-BROKEN = frozenset({"illegal", "wrong", "crash", "compiler", "error"})
-"""Failures that are the recipe's fault on any machine."""
-
 UNMEASURED = "unmeasured"
 
-STATUSES = BROKEN | {"ok", UNMEASURED, *FAILURES.values()}
+STATUSES = frozenset({"ok", "error", UNMEASURED, *FAILURES.values()})
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 MOST_SIZES = 64
+
+LONGEST_TIME_S = 1e5
+
+MOST_RUNS = 1_000_000
+
+MOST_SPEEDUP = 1e6
+
+MOST_TRIPS = 2**62
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class Verdict:
         speedup: of the nest over docc's own compile; 0 for a failure.
         sizes: that it was measured at.
         message: why it failed.
+        baseline_s: seconds of docc's own compile.
+        spread, runs, trips: see `loopbook.recipes.record.Measurement`.
     """
 
     status: str
@@ -68,21 +75,24 @@ class Verdict:
     sizes: Mapping[str, int] = field(default_factory=dict)
     message: str = ""
 
-    def decision(self, record: Record, here: HardwareProfile, gains: float) -> str:
-        """ "promote", "reject", or "keep" where this machine cannot tell.
+    baseline_s: float = 0.0
+    spread: float = 0.0
+    runs: int = 0
+    trips: Mapping[str, int] = field(default_factory=dict)
 
-        Args:
-            here: what was measured on.
-            gains: the least speedup that is one.
-        """
-        if self.status in BROKEN:
-            return "reject"
+    @property
+    def measurement(self) -> Measurement | None:
+        """What was measured, as a record tells it; None for a failure."""
         if self.status != "ok":
-            return "keep"
-        if self.speedup > gains:
-            return "promote"
-        # What gains nothing here may well do so on another kind of machine.
-        return "reject" if record.hardware.key == here.key else "keep"
+            return None
+        return Measurement(
+            self.baseline_s,
+            self.baseline_s / self.speedup,
+            self.spread,
+            self.runs,
+            dict(self.sizes),
+            dict(self.trips),
+        )
 
     @classmethod
     def from_json(cls, told: Any) -> Verdict:
@@ -92,18 +102,33 @@ class Verdict:
             InputError: it is no verdict.
         """
         try:
-            status, speedup = told["status"], told["speedup"]
-            sizes, message = told["sizes"], told["message"]
-            good = status in STATUSES and isinstance(message, str) and len(told) == 4
-            good &= type(speedup) in (int, float) and 0 <= speedup < math.inf
-            good &= (speedup > 0) == (status == "ok") and len(sizes) <= MOST_SIZES
-            good &= all(type(size) is int and 0 <= size <= MOST for size in sizes.values())
-            good &= all(_NAME.fullmatch(name) for name in sizes)
+            good = told.keys() == {one.name for one in fields(cls)}
+            status, speedup, base = told["status"], told["speedup"], told["baseline_s"]
+            sizes, trips = told["sizes"], told["trips"]
+            spread, runs, message = told["spread"], told["runs"], told["message"]
+            good &= status in STATUSES and isinstance(message, str)
+            for number, most in ((speedup, MOST_SPEEDUP), (base, LONGEST_TIME_S), (spread, 1e3)):
+                good &= type(number) in (int, float) and 0 <= number <= most
+            good &= (speedup > 0) == (base > 0) == (runs > 0) == (status == "ok")
+            good &= type(runs) is int and 0 <= runs <= MOST_RUNS
+            for numbers, most in ((sizes, MOST), (trips, MOST_TRIPS)):
+                good &= len(numbers) <= MOST_SIZES
+                good &= all(type(one) is int and 0 <= one <= most for one in numbers.values())
+                good &= all(_NAME.fullmatch(name) for name in numbers)
         except (TypeError, KeyError, AttributeError):
             good = False
         if not good:
             raise InputError("the jail sent something that is no verdict")
-        return cls(status, float(speedup), dict(sizes), jail.clean(message))
+        return cls(
+            status,
+            float(speedup),
+            dict(sizes),
+            jail.clean(message),
+            float(base),
+            float(spread),
+            runs,
+            dict(trips),
+        )
 
 
 def requalify(record: Record, here: HardwareProfile) -> Verdict:
@@ -116,7 +141,7 @@ def requalify(record: Record, here: HardwareProfile) -> Verdict:
     if not record.recipe.steps:
         raise InputError("there is no recipe to measure")
     text = admit(record.nest_json).text
-    sizes = run_limited(_sizes, record, text, seconds=READ_SECONDS, what="reading the nest")
+    sizes, trips = run_limited(_sizes, record, text, seconds=READ_SECONDS, what="reading the nest")
     subject = SdfgSubject("nest", text, sizes)
     candidate = {0: record.recipe.steps}
     with Session(subject, subject.PRESET, record.target, threads=here.threads) as session:
@@ -129,11 +154,14 @@ def requalify(record: Record, here: HardwareProfile) -> Verdict:
         before, after = times.before(0), times.after(0, record.recipe.steps)
         if not (before and after):  # the nest's timers are gone
             before, after = min(times.baseline.seconds), min(times.tuned[0].seconds)
-    return Verdict("ok", before / after, sizes)
+        pairs = zip(times.plain.seconds, times.tuned[0].seconds, strict=False)
+        ratios = [slow / fast for slow, fast in pairs]
+    return Verdict("ok", before / after, sizes, "", before, spread(ratios), len(ratios), trips)
 
 
-def _sizes(record: Record, text: str) -> dict[str, int]:
-    """Sizes for a record's nest. Runs in a child process: nobody knows the nest.
+def _sizes(record: Record, text: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Sizes for a record's nest, and how often its loops run then. Runs in a child process: nobody
+    knows the nest.
 
     Args:
         text: the nest, as it was let in.
@@ -144,7 +172,8 @@ def _sizes(record: Record, text: str) -> dict[str, int]:
     _, nests = prepare_nests(text)
     if [nest.fingerprint for nest in nests] != [record.fingerprint]:
         raise InputError("the record's fingerprint is not that of its nest")
-    return sizes_for(nests[0], size_names(text), _wanted(record))
+    sizes = sizes_for(nests[0], size_names(text), _wanted(record))
+    return sizes, {name: count for name, count in trip_counts(nests[0], sizes).items() if count}
 
 
 def _wanted(record: Record) -> Mapping[str, int]:
