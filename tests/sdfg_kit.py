@@ -68,8 +68,8 @@ def waves(STEPS, A, B):
 
 
 def euler(A):
-    for e in range(A.shape[0]):
-        A[e] = A[e] + 1.0
+    for new in range(A.shape[0]):
+        A[new] = A[new] + 1.0
 
 
 def random(*shape: int) -> np.ndarray:

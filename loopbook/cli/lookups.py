@@ -253,6 +253,9 @@ def _show(told: dict[str, Any]) -> None:
         f"  loopbook {options.seconds(told['optimized_s']):>9}  {told['speedup']:7.2f}×  {right}",
         flush=True,
     )
+    if told["docc_wrong"]:
+        at = f"{told['reference_preset']}: {told['docc_wrong_reason']}"
+        show(f"    docc is wrong here, Python says, at {at}")
     for number, nest in enumerate(told["nests"]):
         if nest["recipe"] or nest["tier"] != "none":
             steps = "; ".join(nest["recipe"].splitlines()) or "no steps"

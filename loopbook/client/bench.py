@@ -14,6 +14,8 @@ from loopbook.sdfg.build import Built
 from loopbook.sdfg.frontend import size_symbols
 from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.times import Schedule
+from loopbook.workloads import reference
+from loopbook.workloads.reference import Reference
 
 if TYPE_CHECKING:
     from loopbook.workloads.workload import Workload
@@ -48,8 +50,11 @@ def bench(
 
     Returns:
         What ``loopbook bench --json`` prints: ``kernel, preset, target, baseline_s, optimized_s,
-        speedup, correct, nests``. Seconds are those of the fastest runs. `correct` says that the
-        program as served gives the unoptimised program's numbers.
+        speedup, correct, nests``, and what it was compared with: ``reference`` ("python", or "docc"
+        where Python takes too long), ``reference_preset``, ``reference_sizes``, ``docc_wrong`` and
+        ``docc_wrong_reason``. Seconds are those of the fastest runs. `correct` says that the
+        program as served gives the unoptimised program's numbers at this size, and that Python's
+        numbers are the same, at the largest size that it can do.
 
     Raises:
         LoopbookError: if the workload cannot be traced, compiled or run.
@@ -85,6 +90,12 @@ def bench(
         if wrong and built is not verifier.baseline:
             plan, built = plan.without_recipes(wrong), verifier.baseline
             wrong = _fault(verifier, built)
+        said = _asked(workload, preset, sizes)
+        served = said.fault(workload, verifier.text, built.library)
+        if served is not None:
+            wrong = served  # Python has the last word, where it can be asked about this very code
+        elif said.docc_wrong:
+            wrong = said.docc_wrong
         before, after = verifier.time(built, schedule)
     return {
         "kernel": workload.name,
@@ -94,8 +105,15 @@ def bench(
         "optimized_s": after,
         "speedup": before / after,
         "correct": not wrong,
+        **said.to_json(),
         "nests": [nest.to_json() for nest in plan.nests],
     }
+
+
+def _asked(workload: Workload, preset: str, sizes: Mapping[str, int] | None) -> Reference:
+    """What Python says, at sizes of this workload in which `sizes` are fixed."""
+    presets = {name: workload.sizes(name, sizes) for name in workload.parameters}
+    return reference.ask(workload, presets, preset)
 
 
 def _fault(verifier: Verifier, built: Built) -> str:

@@ -16,6 +16,7 @@ from loopbook.learn.methods import Method
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import Built
 from loopbook.sdfg.times import Schedule
+from loopbook.workloads import reference
 from loopbook.workloads.workload import Workload
 
 CHOICES = 5
@@ -91,6 +92,7 @@ class Kernel:
         seconds: limit for all runs of one comparison together.
 
     Raises:
+        WrongResultError: docc's own code gives other numbers than Python.
         LoopbookError: if docc cannot compile or run it.
     """
 
@@ -98,6 +100,7 @@ class Kernel:
         self, workload: Workload, target: str, preset: str, folder: Path, seconds: float
     ) -> None:
         self.name, self.target, self.preset = workload.name, target, preset
+        reference.check(workload, workload.parameters)
         arguments = workload.arguments(preset)
         self._sizes = frontend.size_symbols(workload.kernel, arguments)
         self._verifier = Builder(

@@ -304,11 +304,19 @@ def _all_arrays(values: list[Any]) -> list[np.ndarray]:
     return [value for value in values if isinstance(value, np.ndarray)]
 
 
-def compare(results: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
+def compare(
+    results: Sequence[np.ndarray],
+    expected: Sequence[np.ndarray],
+    whose: str = "the unoptimised program's",
+) -> None:
     """Raise `WrongResultError` where `results` are not `expected` within `TOLERANCE`.
 
-    Infinities and NaNs must stand in the same places.
+    Infinities and NaNs must stand in the same places. Integers must be equal.
+
+    Args:
+        whose: numbers are expected, for the message.
     """
+    single = any(want.dtype == np.float32 for want in expected)
     if len(results) != len(expected):
         raise WrongResultError(f"{len(results)} results instead of {len(expected)}")
     for number, (got, want) in enumerate(zip(results, expected, strict=True)):
@@ -316,15 +324,17 @@ def compare(results: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> No
             raise WrongResultError(f"result {number} has shape {got.shape}, not {want.shape}")
         if got.dtype.kind not in "fc":
             if not np.array_equal(got, want):
-                raise WrongResultError(f"result {number} differs from the unoptimised program's")
+                raise WrongResultError(f"result {number} differs from {whose}")
             continue
         finite = np.isfinite(want)
-        if not np.array_equal(finite, np.isfinite(got)):
+        if not np.array_equal(want[~finite], got[~finite], equal_nan=True) or not np.array_equal(
+            finite, np.isfinite(got)
+        ):
             raise WrongResultError(f"result {number} is not finite where it should be, or reversed")
         if not finite.any():
             continue
         scale = float(np.abs(want[finite]).max())
         worst = float(np.abs(got[finite] - want[finite]).max())
-        limit = TOLERANCE.get(want.dtype.str[1:], 1e-6) * scale
+        limit = TOLERANCE["f4" if single else "f8"] * scale
         if worst > limit:
             raise WrongResultError(f"result {number} is off by {worst:.3g}, more than {limit:.3g}")

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from loopbook.errors import RunError, WrongResultError
-from loopbook.sdfg import frontend, scratch
-from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.run import Binding, compare
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg import frontend
+from loopbook.sdfg.run import Binding
+from loopbook.workloads import reference
 from loopbook.workloads.workload import Workload
-
-PYTHON_SECONDS = 20.0
-"""How long plain Python may take over the smallest size to say what is right."""
 
 
 class Subject(Protocol):
@@ -109,30 +103,8 @@ class PythonSubject:
         return Binding.of_function(self.workload.kernel, arguments, self.workload.results)
 
     def check(self) -> None:
-        """Compare it with Python at the smallest size; nothing is said where that takes too long,
-        raises, or returns results, which Python gives in other forms than docc."""
-        from loopbook.workloads.state import reference_results
-
-        sizes = self.parameters
-        arguments = self.arguments(min(sizes, key=lambda preset: math.prod(sizes[preset].values())))
-        try:
-            right = run_limited(
-                reference_results, self.workload, arguments, seconds=PYTHON_SECONDS, what=self.name
-            )
-        except RunError:
-            return
-        with scratch.folder() as folder:
-            built = build_baseline(self.text(arguments), "none", folder)
-            own = self.binding(arguments).results(built.library)
-        if right is None or len(own) != len(right):
-            return
-        try:
-            compare(own, right)
-        except WrongResultError as error:
-            raise WrongResultError(
-                f"docc's own compile of {self.name} is wrong, so nothing can be compared with it: "
-                f"{error}"
-            ) from None
+        """Compare it with Python at a size that Python can do (`loopbook.workloads.reference`)."""
+        reference.check(self.workload, self.parameters)
 
 
 class SdfgSubject:

@@ -29,7 +29,7 @@ def trace(func: Callable[..., Any], args: Sequence[Any]) -> Traced:
         SdfgError: if docc cannot parse it, or is known to translate it wrongly.
     """
     orderly = [
-        np.zeros(value.shape, value.dtype)
+        np.ascontiguousarray(value)
         if isinstance(value, np.ndarray) and not value.flags.c_contiguous
         else value
         for value in args

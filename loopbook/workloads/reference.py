@@ -1,0 +1,183 @@
+"""Compares with the Python function itself, at a size at which that is affordable.
+
+docc's unoptimised code shares its front end with everything else that docc compiles: where that
+misunderstands a function, all of it agrees on the same wrong numbers. Only Python says what the
+function means.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.errors import LoopbookError, RunError, WrongResultError
+from loopbook.sdfg import frontend, scratch
+from loopbook.sdfg.build import build_baseline
+from loopbook.sdfg.run import Binding, compare
+from loopbook.sdfg.sandbox import run_limited
+from loopbook.workloads.workload import Workload
+
+PYTHON_SECONDS = 20.0
+"""How long plain Python may take over the smallest size to say what is right."""
+
+AFFORDABLE = 2.0
+"""A larger size is taken where Python is expected to take no more than so many seconds."""
+
+SMALLER = (2, 4, 8)
+"""What the smallest sizes are divided by where Python takes too long even for them."""
+
+Sizes = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What Python says of a workload.
+
+    Attributes:
+        preset: at which it was asked; with "/4" if its sizes were divided; empty if Python takes
+            too long, or raises, at all that were tried.
+        sizes: of that.
+        arguments: what it was called with.
+        expected: the arguments that must be right, and what it returned; None where Python raised.
+        docc_wrong: why docc's own unoptimised code is wrong there; empty if it is right.
+        text: docc's SDFG there.
+    """
+
+    preset: str = ""
+    sizes: Mapping[str, int] | None = None
+    arguments: tuple[Any, ...] = ()
+    expected: tuple[np.ndarray, ...] | None = None
+    docc_wrong: str = ""
+    text: str = ""
+
+    def fault(self, workload: Workload, text: str, library: Path) -> str | None:
+        """What Python says is wrong with a library built from `text`; empty if nothing, None if
+        it is made for other sizes than these (docc gives extents that are equal one symbol)."""
+        if self.expected is None or text != self.text:
+            return None
+        return _fault(workload, self.arguments, self.expected, library)
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``bench --json`` says of it."""
+        told: dict[str, Any] = {"reference": "python" if self.preset else "docc"}
+        if self.preset:
+            told |= {"reference_preset": self.preset, "reference_sizes": dict(self.sizes or {})}
+        told["docc_wrong"] = bool(self.docc_wrong)
+        if self.docc_wrong:
+            told["docc_wrong_reason"] = self.docc_wrong
+        return told
+
+
+def ask(
+    workload: Workload, presets: Mapping[str, Mapping[str, int]], wanted: str = ""
+) -> Reference:
+    """Run the Python function and docc's unoptimised code, and compare.
+
+    Args:
+        presets: sizes to choose from: the smallest, and `wanted` where Python can do that.
+
+    Raises:
+        LoopbookError: docc cannot trace, compile or run the function.
+    """
+    smallest = min(presets, key=lambda preset: math.prod(presets[preset].values()))
+    found = _python(workload, presets[smallest], PYTHON_SECONDS)
+    preset, sizes = smallest, dict(presets[smallest])
+    for divisor in SMALLER if found is None else ():
+        sizes = {name: max(value // divisor, 2) for name, value in presets[smallest].items()}
+        preset = f"{smallest}/{divisor}"
+        found = _python(workload, sizes, PYTHON_SECONDS / 4)
+        if found is not None:
+            break
+    if found is None:
+        return Reference()
+    if wanted in presets and wanted != smallest:
+        growth = math.prod(presets[wanted].values()) / math.prod(presets[smallest].values())
+        if preset == smallest and found.seconds * growth <= AFFORDABLE:
+            larger = _python(workload, presets[wanted], PYTHON_SECONDS)
+            if larger is not None:
+                found, preset, sizes = larger, wanted, dict(presets[wanted])
+    if found.expected is None:
+        return Reference()
+    return _compared(workload, preset, sizes, found)
+
+
+def check(workload: Workload, presets: Mapping[str, Mapping[str, int]]) -> None:
+    """Make sure that docc's unoptimised code, which candidates are compared with, is right.
+
+    Nothing is said where Python takes too long, or raises.
+
+    Raises:
+        WrongResultError: it is not.
+        LoopbookError: docc cannot trace, compile or run the function.
+    """
+    said = ask(workload, presets)
+    if said.docc_wrong:
+        raise WrongResultError(
+            f"docc's own compile of {workload.name} is wrong, so nothing can be compared with it: "
+            f"{said.docc_wrong}"
+        )
+
+
+@dataclass(frozen=True)
+class _Answer:
+    arguments: list[Any]
+    expected: list[np.ndarray] | None
+    seconds: float
+
+
+def _python(workload: Workload, sizes: Mapping[str, int], seconds: float) -> _Answer | None:
+    """What Python makes of these sizes; None if it takes too long or does not work on them."""
+    try:
+        arguments = workload.arguments(next(iter(workload.parameters)), sizes)
+        expected, taken = run_limited(
+            _run, workload, arguments, seconds=seconds, what=workload.name
+        )
+    except (RunError, LoopbookError):
+        return None
+    return _Answer(arguments, expected, taken)
+
+
+def _run(workload: Workload, arguments: list[Any]) -> tuple[list[np.ndarray], float]:
+    own = copy.deepcopy(arguments)
+    begun = time.perf_counter()
+    with np.errstate(all="ignore"):
+        returned = workload.kernel(*own)
+    taken = time.perf_counter() - begun
+    return [*workload.results(own), *returned_arrays(returned)], taken
+
+
+def returned_arrays(returned: Any) -> list[np.ndarray]:
+    """What a function returned, as arrays in order; none for None."""
+    if returned is None:
+        return []
+    values: Sequence[Any] = returned if isinstance(returned, tuple | list) else [returned]
+    return [np.array(value) for value in values]
+
+
+def _compared(workload: Workload, preset: str, sizes: Sizes, answer: _Answer) -> Reference:
+    assert answer.expected is not None
+    text = frontend.trace(workload.kernel, answer.arguments)
+    expected = tuple(answer.expected)
+    with scratch.folder() as folder:
+        built = build_baseline(text, "none", folder)
+        wrong = _fault(workload, answer.arguments, expected, built.library)
+    return Reference(preset, sizes, tuple(answer.arguments), expected, wrong, text)
+
+
+def _fault(
+    workload: Workload, arguments: Sequence[Any], expected: Sequence[np.ndarray], library: Path
+) -> str:
+    pick: Callable[[list[Any]], list[np.ndarray]] = workload.results
+    own = Binding.of_function(workload.kernel, arguments, pick).results(library)
+    try:
+        compare(own, expected, "Python's")
+    except WrongResultError as error:
+        return str(error)
+    return ""
