@@ -321,6 +321,25 @@ def bound_changed_inside(res, n):
         res[i] += 1.0
 
 
+@refused("loses what 's' had", matrix, lambda: floats(5), lambda: zeros(5))
+def sum_after_another_update(a, x, y):
+    for i in range(a.shape[0]):
+        s = 0.0
+        for j in range(a.shape[1]):
+            y[j] += a[i, j] * x[i]
+            s += a[i, j] * x[j]
+        y[i] += s
+
+
+@kept(matrix, lambda: floats(5), lambda: zeros(5))
+def sum_of_its_own(a, x, y):
+    for i in range(a.shape[0]):
+        s = 0.0
+        for j in range(a.shape[1]):
+            s += a[i, j] * x[j]
+        y[i] += s
+
+
 # -- indices --------------------------------------------------------------------------------------
 
 

@@ -115,10 +115,16 @@ def test_bench_prints_one_object_for_each_kernel(shell):
         "speedup",
         "correct",
         "nests",
+        "reference",
+        "reference_preset",
+        "reference_sizes",
+        "docc_wrong",
     ]
     assert (first["kernel"], first["preset"], first["target"]) == ("bad_order", "M", "sequential")
     assert (second["kernel"], second["preset"]) == ("mvt", "MEDIUM")
     assert first["correct"] is second["correct"] is True
+    assert (first["reference"], first["reference_sizes"]["N"]) == ("python", 20)
+    assert first["docc_wrong"] is second["docc_wrong"] is False
     assert first["speedup"] == pytest.approx(first["baseline_s"] / first["optimized_s"])
     (nest,) = first["nests"]
     assert (nest["tier"], nest["neighbour"]) == ("near", "product:0")

@@ -236,5 +236,5 @@ def opening(A):
 
 
 def test_what_docc_cannot_parse():
-    with pytest.raises(SdfgError, match="docc cannot parse opening"):
+    with pytest.raises(SdfgError, match="docc leaves out 'with'"):
         frontend.trace(opening, [random(4)])

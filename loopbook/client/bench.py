@@ -105,8 +105,8 @@ def bench(
         "optimized_s": after,
         "speedup": before / after,
         "correct": not wrong,
-        **said.to_json(),
         "nests": [nest.to_json() for nest in plan.nests],
+        **said.to_json(),
     }
 
 

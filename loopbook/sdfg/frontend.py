@@ -16,7 +16,7 @@ from docc.sdfg import DoccMetrics, StructuredSDFG
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.sdfg import scratch
-from loopbook.sdfg.known_wrong import understood
+from loopbook.sdfg.known_wrong import check_sdfg, understood
 from loopbook.sdfg.stderr import quiet_stderr
 
 Pipe = Callable[[StructuredSDFG, Path], Path]
@@ -39,7 +39,9 @@ class PipedProgram(PythonProgram):
         written = self.func
         self.func = understood(written, args)
         try:
-            return super()._build_sdfg(arg_types, args, *rest)
+            built = super()._build_sdfg(arg_types, args, *rest)
+            check_sdfg(self.func, built[0].to_json())
+            return built
         finally:
             self.func = written
 

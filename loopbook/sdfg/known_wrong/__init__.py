@@ -18,6 +18,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `loops`: counters, steps, bounds, ``break``;
 - `subscripts`: negative indices;
 - `arrays`: products, slices, types of array expressions;
+- `carried`: sums that docc takes for their first value;
 - `nans`: data that is no number.
 
 All are listed, each with its test, in docs/known-wrong.md, with what cannot be recognised.
@@ -33,6 +34,7 @@ import numpy as np
 from loopbook.sdfg.known_wrong import (
     arrays,
     assignments,
+    carried,
     conditionals,
     helpers,
     ignored,
@@ -46,7 +48,7 @@ from loopbook.sdfg.known_wrong import (
 from loopbook.sdfg.known_wrong.kinds import Kind, Kinds, of_value
 from loopbook.sdfg.known_wrong.source import Source
 
-__all__ = ["mends", "understood"]
+__all__ = ["check_sdfg", "mends", "understood"]
 
 DEEPEST = 4
 """How far calls within calls are looked into."""
@@ -66,6 +68,21 @@ def understood(func: Callable[..., Any], args: Sequence[Any]) -> Callable[..., A
     """
     source = _examined(func, args)
     return func if source is None else source.function()
+
+
+def check_sdfg(func: Callable[..., Any], text: str) -> None:
+    """Refuse what shows only in what docc makes of a function.
+
+    Args:
+        func: what `understood` gave.
+        text: its SDFG, as docc's front end makes it.
+
+    Raises:
+        MistranslationError: docc would give wrong numbers.
+    """
+    source = Source.of(func)
+    if source is not None:
+        carried.check(source, text)
 
 
 def mends(func: Callable[..., Any], args: Sequence[Any]) -> list[str]:
