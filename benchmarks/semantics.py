@@ -17,8 +17,10 @@ wrong or a process crashed.
 from __future__ import annotations
 
 import argparse
+import importlib
 import linecache
 import math
+import random
 import sys
 import time
 import warnings
@@ -72,11 +74,7 @@ def _calls(program: Program, dtype: str, target: str, seed: int) -> Result:
     reasons: Counter[str] = Counter()
     calls = compiled = raised = 0
     for what, make in _cases(program, dtype):
-        random = np.random.default_rng([seed, calls])
-        state = random.bit_generator.state
-        ours = make(random)
-        random.bit_generator.state = state
-        theirs = make(random)
+        ours, theirs = (make(np.random.default_rng([seed, calls])) for _ in range(2))
         with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -129,36 +127,34 @@ def _cases(program: Program, dtype: str) -> Iterator[Call]:
     def arrays(shape: Callable[[int, int], np.ndarray]) -> list[np.ndarray]:
         return [shape(place, rank) for place, rank in enumerate(ranks)]
 
-    def plain(random: np.random.Generator, n: int, rank: int) -> np.ndarray:
-        return _data(random, n**rank, dtype).reshape((n,) * rank)
+    def plain(rng: np.random.Generator, n: int, rank: int) -> np.ndarray:
+        return _data(rng, n**rank, dtype).reshape((n,) * rank)
 
     for n in SIZES:
-        yield f"n = {n}", lambda random, n=n: arrays(lambda _, rank: plain(random, n, rank))
+        yield f"n = {n}", lambda rng, n=n: arrays(lambda _, rank: plain(rng, n, rank))
     if max(ranks) > 1:
         yield (
             "Fortran",
-            lambda random: arrays(lambda _, rank: np.asfortranarray(plain(random, 7, rank))),
+            lambda rng: arrays(lambda _, rank: np.asfortranarray(plain(rng, 7, rank))),
         )
     steps = {"strided": slice(None, None, 2), "reversed": slice(None, None, -1)}
     for what, step in steps.items():
         n = 14 if what == "strided" else 7
         yield (
             what,
-            lambda random, n=n, step=step: arrays(
-                lambda _, rank: plain(random, n, rank)[(step,) * rank]
-            ),
+            lambda rng, n=n, step=step: arrays(lambda _, rank: plain(rng, n, rank)[(step,) * rank]),
         )
     pairs = [(a, b) for a in range(len(ranks)) for b in range(a) if ranks[a] == ranks[b]]
     for one, other in pairs:
 
-        def twice(random: np.random.Generator, one: int = one, other: int = other) -> list:
-            made = arrays(lambda _, rank: plain(random, 7, rank))
+        def twice(rng: np.random.Generator, one: int = one, other: int = other) -> list:
+            made = arrays(lambda _, rank: plain(rng, 7, rank))
             made[one] = made[other]
             return made
 
-        def shifted(random: np.random.Generator, one: int = one, other: int = other) -> list:
-            made = arrays(lambda _, rank: plain(random, 7, rank))
-            both = plain(random, 9, ranks[one])
+        def shifted(rng: np.random.Generator, one: int = one, other: int = other) -> list:
+            made = arrays(lambda _, rank: plain(rng, 7, rank))
+            both = plain(rng, 9, ranks[one])
             made[one] = both[(slice(1, 8),) * ranks[one]]
             made[other] = both[(slice(0, 7),) * ranks[one]]
             return made
@@ -167,14 +163,14 @@ def _cases(program: Program, dtype: str) -> Iterator[Call]:
         yield f"{other} overlaps {one}", shifted
 
 
-def _data(random: np.random.Generator, count: int, dtype: str) -> np.ndarray:
+def _data(rng: np.random.Generator, count: int, dtype: str) -> np.ndarray:
     """Values with a guard of others around them."""
     buffer = np.full(count + 2 * PADDING, 77, dtype)
     inner = buffer[PADDING : PADDING + count]
     if dtype.startswith("int"):
-        inner[:] = random.integers(-9, 10, count)
+        inner[:] = rng.integers(-9, 10, count)
     else:
-        inner[:] = np.round(random.uniform(-4, 4, count), 3)
+        inner[:] = np.round(rng.uniform(-4, 4, count), 3)
     return inner
 
 
@@ -296,10 +292,10 @@ def table(results: Sequence[Result]) -> list[str]:
     return rows
 
 
-def quick() -> list[Result]:
-    """A few programs of different classes, one dtype and target each."""
+def quick(count: int = 10) -> list[Result]:
+    """So many programs of different classes, one dtype and target each."""
     found = chosen(1, DTYPES, TARGETS, ())
-    step = math.ceil(len(found) / 10) + 1
+    step = math.ceil(len(found) / count) | 1
     return [result_of(*one, seed=0) for one in found[::step]]
 
 
@@ -329,7 +325,15 @@ def main() -> int:
     todo = [
         (p, dtype, target) for p, dtype, target in wanted if (p.name, dtype, target) not in ready
     ]
+    random.Random(given.seed).shuffle(todo)  # what is wrong in a class shows early
     begun = time.monotonic()
+    for module in (
+        "loopbook.client.native",
+        "loopbook.client.plan",
+        "loopbook.predict.head",
+        "faiss",
+    ):
+        importlib.import_module(module)  # once, for all children
     with ThreadPoolExecutor(given.jobs) as pool:
         runs = [pool.submit(result_of, *one, given.seed) for one in todo]
         for number, run in enumerate(as_completed(runs), 1):

@@ -6,14 +6,14 @@ import ast
 import hashlib
 import inspect
 import linecache
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NoReturn
 
-from loopbook.errors import MistranslationError
+from loopbook.errors import MistranslationError, SdfgError
+from loopbook.sdfg.source import definition
 
 
 @dataclass
@@ -35,16 +35,14 @@ class Source:
 
     @classmethod
     def of(cls, func: Callable[..., Any]) -> Source | None:
-        """The source of a function; nothing where Python does not know it, or it is no ``def``."""
+        """The source of a function; nothing where that is not what runs, or it is no ``def``."""
         try:
-            lines, first = inspect.getsourcelines(func)
-            tree = ast.parse(textwrap.dedent("".join(lines)))
-        except (OSError, TypeError, SyntaxError):
-            return None
-        if not tree.body or not isinstance(tree.body[0], ast.FunctionDef):
+            tree = definition(func)
+            _, first = inspect.getsourcelines(func)
+        except (OSError, TypeError, SyntaxError, SdfgError):
             return None
         ast.increment_lineno(tree, first - 1)
-        return cls(func, tree.body[0], inspect.getfile(func), _names(func), [])
+        return cls(func, tree, inspect.getfile(func), _names(func), [])
 
     @property
     def parameters(self) -> list[str]:
