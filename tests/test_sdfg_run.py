@@ -15,6 +15,7 @@ from loopbook.errors import (
     CompilerError,
     DeadlineError,
     IllegalStepError,
+    FolderError,
     KernelError,
     RunError,
     SdfgError,
@@ -201,7 +202,7 @@ def test_known_code_is_not_compiled_again(text, tuned, tmp_path):
 
 
 def test_a_folder_that_cannot_be_written(text):
-    with pytest.raises(KernelError):
+    with pytest.raises(FolderError):
         build_baseline(text, "sequential", Path("/proc/nowhere"))
 
 
