@@ -7,6 +7,7 @@
     │   ├── SdfgError        the text or object is no usable SDFG
     │   │   └── MistranslationError  docc would make another program of this function
     │   ├── WorkloadError    the workload file is missing, broken or incomplete
+    │   ├── LoweringError    a Python function that cannot be turned into loops
     │   └── RecipeError      the recipe's text or JSON is malformed
     ├── IllegalStepError     a step does not fit this nest, or docc refuses it
     ├── CompilerError        no usable C++ compiler, or the generated code does not compile
@@ -52,6 +53,23 @@ class MistranslationError(SdfgError):
 
 class WorkloadError(InputError):
     """The workload file is missing, broken or incomplete."""
+
+
+class LoweringError(InputError):
+    """A Python function holds what cannot be turned into loops.
+
+    Attributes:
+        what: the construct, and what to write instead, without the place.
+        line: line of the file, 0 if it is not known.
+        file: the file that the function is in, if it is known.
+    """
+
+    def __init__(self, what: str, line: int = 0, file: str = "") -> None:
+        super().__init__(f"{file}:{line}: {what}" if file else what)
+        self.what, self.line, self.file = what, line, file
+
+    def __reduce__(self) -> tuple[type[LoweringError], tuple[str, int, str]]:
+        return type(self), (self.what, self.line, self.file)
 
 
 class RecipeError(InputError):

@@ -1,0 +1,9 @@
+"""NumPy as people write it, as explicit loops, which docc translates right and the book knows.
+
+`lower` is the way in; see `loopbook.frontend.lowered.Lowered` for what it gives.
+"""
+
+from loopbook.frontend.lower import lower
+from loopbook.frontend.lowered import Lowered
+
+__all__ = ["Lowered", "lower"]

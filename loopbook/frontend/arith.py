@@ -1,0 +1,377 @@
+"""Operators on numbers, as source text that docc translates right.
+
+docc 0.8 is wrong, or refuses, for ``//`` and ``>>`` of negative numbers, ``%`` and negation of
+short integers, ``a if c else b``, comparisons with numbers such as ``1e-05``, and reads both sides
+of ``and``; none of them leaves this file::
+
+    a // b   (ints)    (a - a % b) // b
+    a >> b             (a - a % 2**b) // 2**b
+    -a       (ints)    0 - a
+    a ** 2             s_0 = a;  s_0 * s_0
+    a if c else b      s_0 = b;  if c: s_0 = a
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend import types
+from loopbook.frontend.code import Code, Line, bare
+from loopbook.frontend.symbols import Int
+from loopbook.frontend.types import BOOL, FLOAT, INT
+from loopbook.frontend.values import Scalar
+
+PYTHON = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "&": operator.and_,
+    "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+    "!=": operator.ne,
+}  # fmt: skip
+COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
+
+
+def chosen(
+    code: Code, test: str, then: str, other: str, dtype: np.dtype, weak: bool = False
+) -> Scalar:
+    """A variable that holds one of two texts' values."""
+    name = code.fresh("s_")
+    code.emit(f"{name} = {bare(other)}")
+    code.emit(f"if {bare(test)}:")
+    code.lines.append(Line(code.depth + 1, f"{name} = {bare(then)}", code.origin))
+    return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
+
+
+def constant(value: Any) -> Scalar:
+    """A number that is known: Python's are weak, NumPy's are not."""
+    weak = not isinstance(value, np.generic)
+    dtype = np.dtype(type(value)) if weak else value.dtype
+    known = Int.of(int(value)) if dtype.kind in "iu" else None
+    return Scalar(
+        types.literal(value) if dtype.kind != "c" else repr(value), dtype, weak, known, value
+    )
+
+
+def whole(value: Int) -> Scalar:
+    """A Python number known as a polynomial."""
+    known = value.constant
+    return Scalar(value.operand, INT, True, value, known)
+
+
+def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
+    """`value` as a number of another type, for use in an expression."""
+    if value.dtype == dtype:
+        return value
+    if value.value is not None:
+        number = dtype.type(value.value)
+        return Scalar(types.literal(number), dtype, value.weak, value=number)
+    if dtype.kind == "b":
+        return Scalar(f"({value.text} != 0)", dtype)
+    if dtype.kind == "f":
+        if value.dtype.kind == "f" and dtype.itemsize < value.dtype.itemsize:
+            return Scalar(value.text, dtype)
+        return Scalar(f"float({bare(value.text)})", dtype)
+    if value.dtype.kind in "bf":
+        value = Scalar(f"int({bare(value.text)})", INT)
+    if dtype.kind == "u" and (value.dtype.kind != "u" or value.dtype.itemsize > dtype.itemsize):
+        return Scalar(f"(int({bare(value.text)}) & {np.iinfo(dtype).max})", dtype)
+    return Scalar(value.text, dtype, whole=value.whole)
+
+
+def truth(value: Scalar) -> Scalar:
+    """Whether a number counts as true."""
+    if value.value is not None:
+        return constant(bool(value.value))
+    return value if value.dtype.kind == "b" else Scalar(f"({value.text} != 0)", BOOL)
+
+
+def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
+    """``left op right`` with NumPy 2's result type.
+
+    Raises:
+        LoweringError: for operators that have no form in loops.
+    """
+    if left.value is not None and right.value is not None and left.weak and right.weak:
+        try:
+            return constant(PYTHON[op](left.value, right.value))
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise code.fail(f"{left.text} {op} {right.text}: {error}") from None
+    if op in COMPARISONS:
+        return compare(code, op, left, right)
+    dtype, weak = types.promote(left.kind, right.kind)
+    if dtype.kind == "c":
+        raise code.fail("complex numbers")
+    if dtype.kind == "b":
+        if op in "&|^":
+            return logical(op, left, right)
+        if not weak:
+            if op in ("+", "*"):
+                return logical({"+": "|", "*": "&"}[op], left, right)
+            raise code.fail(f"{op} of booleans")
+        dtype = INT
+    if op == "/":
+        dtype = types.floating(dtype)
+    left, right = _number(left, dtype), _number(right, dtype)
+    if op in "+-*" and left.whole is not None and right.whole is not None:
+        found = PYTHON[op](left.whole, right.whole)
+        return Scalar(found.operand, dtype, weak, found, found.constant)
+    if op in ("+", "-", "*", "/"):
+        return Scalar(f"({left.text} {op} {right.text})", dtype, weak)
+    if op == "**":
+        return power(code, left, right, dtype, weak)
+    if op in ("//", "%"):
+        form = _integer_division if dtype.kind in "iu" else _float_division
+        return form(code, op, left, right, dtype, weak)
+    if dtype.kind not in "iu":
+        raise code.fail(f"{op} of numbers that are not whole")
+    if op == ">>":
+        divisor = binary(code, "<<", constant(1), right)
+        return _integer_division(code, "//", left, divisor, dtype, weak)
+    result = Scalar(f"({left.text} {op} {right.text})", dtype, weak)
+    return convert(code, Scalar(result.text, INT), dtype) if dtype.kind == "u" else result
+
+
+def _number(value: Scalar, dtype: np.dtype) -> Scalar:
+    if value.dtype.kind == "b" and value.value is None:
+        kind = "float" if dtype.kind == "f" else "int"
+        return Scalar(f"{kind}({bare(value.text)})", dtype, value.weak)
+    if value.value is not None and dtype.kind == "f" and value.dtype.kind != "f":
+        return Scalar(
+            types.literal(float(value.value)), FLOAT, value.weak, value=float(value.value)
+        )
+    return value
+
+
+def _long(value: Scalar) -> Scalar:
+    """docc's remainder is right for words of 64 bits only."""
+    if value.dtype == INT or value.value is not None:
+        return value
+    return Scalar(f"int({bare(value.text)})", INT, value.weak)
+
+
+def _integer_division(code, op, left, right, dtype, weak) -> Scalar:
+    left, right = code.let(_long(left)), code.let(_long(right))
+    text = f"{left.text} % {right.text}"
+    positive = right.whole is not None and code.facts.nonnegative(right.whole - 1, firm=False)
+    natural = left.whole is not None and code.facts.nonnegative(left.whole, firm=False)
+    if op == "//":
+        straight = positive and natural
+        text = (
+            f"{left.text} // {right.text}"
+            if straight
+            else f"({left.text} - {text}) // {right.text}"
+        )
+    if positive and left.whole is not None and right.whole is not None:
+        parts = (left.whole, right.whole)
+        known = code.facts.derive(f"({text})", parts, lambda a, b: a // b if op == "//" else a % b)
+        if op == "%" and code.facts.known(known) is None:
+            code.facts.ranges.setdefault(known.text, (Int.of(0), right.whole - 1))
+        return Scalar(known.text, dtype, weak, known)
+    elif not positive and right.value is None:
+        return chosen(code, f"{right.text} != 0", text, "0", dtype, weak)
+    return Scalar(f"({text})", dtype, weak)
+
+
+def _float_division(code, op, left, right, dtype, weak) -> Scalar:
+    left, right = code.let(_real(left)), code.let(_real(right))
+    rest = code.let(Scalar(f"math.fmod({bare(left.text)}, {bare(right.text)})", dtype, weak))
+    if op == "%":
+        turned = f"{rest.text} * {right.text} < 0.0"
+        return chosen(code, turned, f"{rest.text} + {right.text}", rest.text, dtype, weak)
+    quotient = f"math.floor(({left.text} - {rest.text}) / {right.text} + 0.5)"
+    less = chosen(code, f"{rest.text} * {right.text} < 0.0", "1.0", "0.0", dtype, weak)
+    return Scalar(f"({quotient} - {less.text})", dtype, weak)
+
+
+def _real(value: Scalar) -> Scalar:
+    """A number as a C double, whatever it is."""
+    if value.value is not None:
+        return Scalar(
+            types.literal(float(value.value)), FLOAT, value.weak, value=float(value.value)
+        )
+    if value.dtype == FLOAT:
+        return value
+    return Scalar(f"float({bare(value.text)})", FLOAT, value.weak)
+
+
+def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
+    """``left ** right``: products for small whole exponents, as NumPy does it."""
+    exponent = right.value
+    if dtype.kind in "iu" and exponent is None:
+        if left.value == 2 and weak:
+            return binary(code, "<<", constant(1), right)
+        if left.whole is not None and right.whole is not None and weak:
+            parts = (left.whole, right.whole)
+            if None not in map(code.facts.known, parts):
+                text = f"({left.whole.operand} ** {right.whole.operand})"
+                known = code.facts.derive(text, parts, lambda a, b: a**b)
+                return Scalar(known.text, dtype, weak, known)
+        raise code.fail("a whole number to the power of another that is not known; use floats")
+    if exponent is not None and float(exponent).is_integer() and 0 <= exponent <= 4:
+        count = int(exponent)
+        if count == 0:
+            return Scalar(types.literal(dtype.type(1)), dtype, weak)
+        if left.whole is not None:
+            found = Int.of(1)
+            for _ in range(count):
+                found = found * left.whole
+            return Scalar(found.operand, dtype, weak, found)
+        base = left if count == 1 else code.let(left)
+        if dtype.kind == "f" and base.dtype.kind != "f":
+            base = code.let(_real(base))
+        return Scalar(
+            f"({' * '.join([base.text] * count)})" if count > 1 else base.text, dtype, weak
+        )
+    if dtype.kind in "iu":
+        raise code.fail(f"a whole number to the power of {exponent}; use a float")
+    if exponent == 0.5:
+        return function(code, "sqrt", left, dtype)
+    if exponent == -1:
+        return Scalar(f"(1.0 / {left.text})", dtype, weak)
+    return Scalar(f"math.pow({bare(_real(left).text)}, {bare(_real(right).text)})", dtype, weak)
+
+
+def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
+    """``left op right`` as a boolean."""
+    if left.dtype.kind == "c" or right.dtype.kind == "c":
+        raise code.fail("complex numbers")
+    if left.whole is not None and right.whole is not None:
+        known = _decided(code, op, left.whole - right.whole)
+        if known is not None:
+            return constant(known)
+    if left.dtype.kind == right.dtype.kind == "b":
+        if op in ("==", "!="):
+            left, right = _number(left, INT), _number(right, INT)
+        else:
+            raise code.fail("comparing booleans by size")
+    left, right = _number(left, right.dtype), _number(right, left.dtype)
+    return Scalar(f"({_compared(code, left)} {op} {_compared(code, right)})", BOOL)
+
+
+def _decided(code: Code, op: str, gap: Int) -> bool | None:
+    """What is known of ``gap op 0``: only where no loop variable is part of it."""
+    if gap.constant is not None:
+        return bool(PYTHON[op](gap.constant, 0))
+    if code.facts.known(gap) is None:
+        return None
+    if op in ("==", "!="):
+        return code.facts.zero(gap) == (op == "==")
+    if op in (">=", "<"):
+        return code.facts.nonnegative(gap) == (op == ">=")
+    return code.facts.nonnegative(-gap) == (op == "<=")
+
+
+def _compared(code: Code, value: Scalar) -> str:
+    if (
+        value.value is not None
+        and value.dtype.kind == "f"
+        and not value.text.strip("()-").replace(".", "", 1).isdigit()
+    ):
+        name = code.fresh("c_")
+        code.emit(f"{name} = {bare(value.text)}")
+        return name
+    return value.text
+
+
+def logical(op: str, left: Scalar, right: Scalar) -> Scalar:
+    """``and``, ``or``, exclusive or of booleans."""
+    left, right = truth(left), truth(right)
+    if op == "^":
+        return Scalar(f"(int({bare(left.text)}) != int({bare(right.text)}))", BOOL)
+    return Scalar(f"({left.text} {'and' if op == '&' else 'or'} {right.text})", BOOL)
+
+
+def unary(code: Code, op: str, value: Scalar) -> Scalar:
+    """``-value``, ``+value``, ``~value``, ``not value``."""
+    if value.value is not None and value.weak:
+        found = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_}
+        return constant(found[op](value.value))
+    if op == "not" or (op == "~" and value.dtype.kind == "b"):
+        value = truth(value)
+        return Scalar(f"(not {value.text})", BOOL, value.weak)
+    if op == "+":
+        return value
+    if op == "~":
+        return convert(code, Scalar(f"(-1 - {value.text})", INT), value.dtype)
+    if value.dtype.kind == "b":
+        raise code.fail("minus of a boolean; use ~ or logical_not")
+    if value.whole is not None:
+        return Scalar((-value.whole).operand, value.dtype, value.weak, -value.whole)
+    if value.dtype.kind in "iu":
+        return Scalar(f"(0 - {value.text})", value.dtype, value.weak)
+    return Scalar(f"(-{value.text})", value.dtype, value.weak)
+
+
+def function(code: Code, name: str, value: Scalar, dtype: np.dtype | None = None) -> Scalar:
+    """``math.name(value)``, in the type that NumPy computes it in."""
+    dtype = dtype or types.floating(value.dtype)
+    if dtype.itemsize < 4 or dtype.kind != "f":
+        raise code.fail(f"{name} of {value.dtype}; convert it to float64 first")
+    if value.dtype.kind != "f" or value.value is not None:
+        value = _real(value)
+    return Scalar(f"math.{name}({bare(value.text)})", dtype, value.weak)
+
+
+def function2(code: Code, name: str, left: Scalar, right: Scalar) -> Scalar:
+    """``math.name(left, right)``."""
+    dtype, weak = types.promote(left.kind, right.kind)
+    dtype = types.floating(dtype)
+    if dtype.itemsize < 4 or dtype.kind != "f":
+        raise code.fail(f"{name} of {dtype}; convert it to float64 first")
+    texts = bare(_real(left).text), bare(_real(right).text)
+    return Scalar(f"math.{name}({texts[0]}, {texts[1]})", dtype, weak)
+
+
+def absolute(code: Code, value: Scalar) -> Scalar:
+    """The absolute value."""
+    if value.value is not None and value.weak:
+        return constant(abs(value.value))
+    if value.dtype.kind in "bu":
+        return value
+    if value.dtype.kind == "f":
+        return Scalar(f"math.fabs({bare(value.text)})", value.dtype, value.weak)
+    value = code.let(value)
+    return chosen(
+        code, f"{value.text} < 0", f"0 - {value.text}", value.text, value.dtype, value.weak
+    )
+
+
+def select(code: Code, condition: Scalar, left: Scalar, right: Scalar) -> Scalar:
+    """``left if condition else right``, both of the common type."""
+    dtype, weak = types.promote(left.kind, right.kind)
+    condition = truth(condition)
+    if condition.value is not None:
+        return convert(code, left if condition.value else right, dtype)
+    texts = [_same_type(code, side, dtype).text for side in (left, right)]
+    return chosen(code, condition.text, texts[0], texts[1], dtype, weak)
+
+
+def _same_type(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
+    if value.dtype.kind == "f" and value.weak and dtype.kind == "f":
+        return value
+    return convert(code, value, dtype)
+
+
+def extreme(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
+    """The greater (``>``) or lesser (``<``) of two numbers; not-a-number wins, as in NumPy."""
+    dtype, weak = types.promote(left.kind, right.kind)
+    if left.value is not None and right.value is not None and weak:
+        return constant((max if op == ">" else min)(left.value, right.value))
+    if dtype.kind == "b":
+        return logical("|" if op == ">" else "&", left, right)
+    left, right = (code.let(_same_type(code, side, dtype)) for side in (left, right))
+    if dtype.kind != "f":
+        name = "max" if op == ">" else "min"
+        return Scalar(f"{name}({left.text}, {right.text})", dtype, weak)
+    if left.value is not None:
+        left, right = right, left
+    if right.value is not None and right.value == right.value:
+        other = "<" if op == ">" else ">"
+        test = f"{left.text} {other} {_compared(code, right)}"
+        return chosen(code, test, right.text, left.text, dtype, weak)
+    # Not-a-number on the right fails every comparison, so it is what is left over.
+    other = chosen(code, f"{left.text} == {left.text}", right.text, left.text, dtype, weak)
+    return chosen(code, f"{left.text} {op}= {right.text}", left.text, other.text, dtype, weak)

@@ -1,0 +1,103 @@
+"""Calls: of functions that have a lowering, of methods, of Python functions (inlined)."""
+
+from __future__ import annotations
+
+import ast
+import types as python_types
+
+import numpy as np
+
+from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Bound, Thing, Tup, Value
+
+
+def called(t: Translator, node: ast.Call) -> Value:
+    function = t.expr(node.func)
+    args: list[Value] = []
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            spread = t.expr(arg.value)
+            if not isinstance(spread, Tup):
+                raise t.code.fail("*arguments that are no tuple")
+            args += spread.items
+        else:
+            args.append(t.expr(arg))
+    if any(keyword.arg is None for keyword in node.keywords):
+        raise t.code.fail("**arguments")
+    kwargs = {str(k.arg): t.expr(k.value) for k in node.keywords}
+    return call(t, function, args, kwargs, ast.unparse(node.func))
+
+
+def call(
+    t: Translator, function: Value, args: list[Value], kwargs: dict[str, Value], name: str
+) -> Value:
+    """The value of a call."""
+    from loopbook.frontend.inline import Local, inline, inline_local
+
+    if isinstance(function, Bound):
+        if function.name == "ufunc.outer":
+            return FUNCTIONS[np.outer](t, *args, ufunc=function.owner, **kwargs)
+        lowering, args = METHODS[function.name], [function.owner, *args]
+    elif isinstance(function, Thing):
+        target = function.value
+        if isinstance(target, Local):
+            return inline_local(t, target, args, kwargs)
+        target = getattr(target, "func", target) if not isinstance(target, type) else target
+        try:
+            lowering = FUNCTIONS.get(target)
+        except TypeError:
+            lowering = None
+        if lowering is None:
+            if isinstance(target, python_types.FunctionType) and not (
+                target.__module__ or ""
+            ).startswith("numpy"):
+                return inline(t, target, args, kwargs)
+            raise t.code.fail(f"{name}() has no loops yet; write it out or use other functions")
+    else:
+        raise t.code.fail(f"calling {name}")
+    try:
+        return lowering(t, *args, **kwargs)
+    except TypeError as error:
+        if "argument" not in str(error) and "positional" not in str(error):
+            raise
+        reason = str(error).split("()", 1)[-1].strip()
+        raise t.code.fail(f"{name}(): {reason}") from None
+
+
+def is_elementwise(t: Translator, way: list[ast.AST], uses: int) -> bool:
+    """Whether a name is used element by element, on the way down from a statement to it."""
+    for node in way[:-1]:
+        match node:
+            case ast.Assign() | ast.Return() | ast.Expr():
+                pass
+            case ast.AugAssign():
+                if isinstance(node.op, ast.MatMult) or node.target is way[-1]:
+                    return False
+            case ast.BinOp():
+                if isinstance(node.op, ast.MatMult):
+                    return False
+            case ast.UnaryOp() | ast.Compare() | ast.keyword():
+                pass
+            case ast.Call():
+                try:
+                    function = t.expr(node.func) if not _has_call(node.func) else None
+                except Exception:
+                    return False
+                target = function.value if isinstance(function, Thing) else None
+                if isinstance(function, Bound) and function.name in ("sum", "mean"):
+                    target = np.sum
+                if target in (np.sum, np.mean) and uses == 1 and len(way) - 2 == way.index(node):
+                    continue
+                if target not in ELEMENTWISE:
+                    return False
+            case ast.Attribute():
+                if node.attr not in ("sum", "mean") or uses > 1:
+                    return False
+            case _:
+                return False
+    return True
+
+
+def _has_call(node: ast.AST) -> bool:
+    return any(isinstance(inner, ast.Call) for inner in ast.walk(node))

@@ -1,0 +1,175 @@
+"""The loops that are being written: lines, fresh names, temporaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import values
+from loopbook.frontend.symbols import ONE, ZERO, Facts, Int
+from loopbook.frontend.values import Buffer, Index, Scalar
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of generated source and the line of the original that it comes from."""
+
+    depth: int
+    text: str
+    origin: int
+
+
+@dataclass
+class Code:
+    """Generated statements, and what they need.
+
+    Attributes:
+        facts: what is known of sizes and indices.
+        mutable: names of variables that are assigned more than once.
+        memo: values that are in variables already, until something changes or a block ends.
+        temporaries: buffers to allocate before the loops run.
+        origin: line of the original that is being translated.
+    """
+
+    facts: Facts = field(default_factory=Facts)
+    lines: list[Line] = field(default_factory=list)
+    mutable: set[str] = field(default_factory=set)
+    temporaries: list[Buffer] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+    depth: int = 0
+    origin: int = 0
+    memo: dict[Any, Any] = field(default_factory=dict)
+
+    def emit(self, text: str) -> None:
+        self.lines.append(Line(self.depth, text, self.origin))
+
+    def fresh(self, hint: str) -> str:
+        """A name that nothing has, after what it holds."""
+        number = 0
+        while f"{hint}{number}" in self.taken:
+            number += 1
+        name = f"{hint}{number}"
+        self.taken.add(name)
+        return name
+
+    def fail(self, what: str) -> LoweringError:
+        """An error about the statement at hand, to be raised."""
+        return LoweringError(what, self.origin)
+
+    @contextmanager
+    def indented(self, head: str) -> Iterator[None]:
+        """A block under a line such as ``if x > 0:``."""
+        self.emit(head)
+        start = len(self.lines)
+        self.depth += 1
+        self.memo = {}
+        try:
+            yield
+            if len(self.lines) == start:
+                self.emit("pass")
+        finally:
+            self.depth -= 1
+            self.memo = {}
+
+    @contextmanager
+    def captured(self) -> Iterator[list[Line]]:
+        """Lines written meanwhile go into the list that is given instead, unindented."""
+        kept, depth, memo = self.lines, self.depth, self.memo
+        self.lines, self.depth, self.memo = [], 0, {}
+        try:
+            yield self.lines
+        finally:
+            self.lines, self.depth, self.memo = kept, depth, memo
+
+    def replay(self, lines: Sequence[Line]) -> None:
+        """Write captured lines here."""
+        self.lines += [replace(line, depth=line.depth + self.depth) for line in lines]
+
+    def let(self, value: Scalar, hint: str = "s") -> Scalar:
+        """`value` in a variable of its own, unless it is as short as one."""
+        if value.value is not None or (value.simple and not self.changes(value)):
+            return value
+        if value.whole is not None and not value.whole.atoms & self.mutable:
+            return value
+        name = self.fresh(f"{hint}_" if not hint.endswith("_") else hint)
+        self.emit(f"{name} = {bare(value.text)}")
+        known = None
+        if value.dtype.kind in "iu":
+            known = Int.atom(name)
+        return Scalar(name, value.dtype, value.weak, known)
+
+    def changes(self, value: Scalar) -> bool:
+        """Whether its text may mean something else after the next assignment."""
+        if value.whole is not None:
+            return bool(value.whole.atoms & self.mutable)
+        return value.text.strip("()-") in self.mutable or "[" in value.text
+
+    def temporary(self, shape: Index, dtype: np.dtype, hint: str = "t") -> Buffer:
+        """A new buffer, large enough for `shape` whatever the loop variables are.
+
+        Raises:
+            LoweringError: if no bound of a size is known before the loops run.
+        """
+        bounds = []
+        for size in shape:
+            bound = self.facts.bound(size, upper=True)
+            if bound is None or self.facts.known(bound) is None:
+                raise self.fail("an array whose size is not known before the loops run")
+            bounds.append(bound)
+        buffer = Buffer(self.fresh(f"{hint}_"), dtype, tuple(bounds))
+        self.temporaries.append(buffer)
+        return buffer
+
+    @contextmanager
+    def loop(self, start: Int, stop: Int, step: int = 1, hint: str = "i") -> Iterator[Int]:
+        """A loop over ``range(start, stop, step)``; gives its variable."""
+        name = self.fresh(hint)
+        low, high = (start, stop - 1) if step > 0 else (stop + 1, start)
+        self.facts.ranges[name] = (low, high)
+        with self.indented(f"for {name} in range({range_text(start, stop, step)}):"):
+            yield Int.atom(name)
+
+    def same(self, left: Int, right: Int) -> bool:
+        """Whether two sizes are equal (for the arguments at hand, where nothing else says)."""
+        return left == right or self.facts.zero(left - right) is True
+
+    def is_one(self, size: Int) -> bool:
+        return self.same(size, ONE)
+
+    def is_empty(self, size: Int) -> bool:
+        return self.same(size, ZERO)
+
+
+@contextmanager
+def reads() -> Iterator[list[tuple[Buffer, Index]]]:
+    """What elements of buffers are read meanwhile."""
+    outer = values.READS
+    values.READS = found = []
+    try:
+        yield found
+    finally:
+        values.READS = outer
+        outer.extend(found)
+
+
+def range_text(start: Int, stop: Int, step: int = 1) -> str:
+    if step != 1:
+        return f"{start.text}, {stop.text}, {step}"
+    return stop.text if start == ZERO else f"{start.text}, {stop.text}"
+
+
+def bare(text: str) -> str:
+    """Source text without parentheses around all of it."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[1:-1] if place == len(text) - 1 else text
+    return text

@@ -1,0 +1,304 @@
+"""New arrays: zeros, ones, empty, full, eye, arange, linspace, copies.
+
+Before::
+
+    x = np.linspace(0.0, 1.0, n)
+
+After::
+
+    for i0 in range(n):
+        x[i0] = i0 * (1.0 / (n - 1)) + 0.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.constructs.elementwise import cast
+from loopbook.frontend.expressions import GRIDS, Grid
+from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import FLOAT, INT
+from loopbook.frontend.values import Array, Index, Scalar, Slice, Thing, Tup, Value, whole
+
+
+def shape_of(t: Translator, shape: Value) -> Index:
+    """The sizes that a ``shape`` argument gives."""
+    sizes = tuple(t.integer(s) for s in (shape.items if isinstance(shape, Tup) else (shape,)))
+    return tuple(Int.of(1) if t.code.is_one(s) else s for s in sizes)
+
+
+def dtype_of(t: Translator, dtype: Value | None, default: np.dtype) -> np.dtype:
+    """The type that a ``dtype`` argument names."""
+    if dtype is None or (isinstance(dtype, Thing) and dtype.value is None):
+        return default
+    found = np.dtype(t.python(dtype))
+    if found not in types.SUPPORTED:
+        raise t.code.fail(f"the type {found}")
+    return found
+
+
+def filled(shape: Index, dtype: np.dtype, value: Scalar) -> Array:
+    """The same number everywhere."""
+    return Array(shape, dtype, lambda own: value)
+
+
+def _constant(number: int | None) -> tuple[Callable[..., Value], Callable[..., Value]]:
+    """``zeros`` and ``zeros_like`` for a number; for None, memory as it comes."""
+
+    def make(t: Translator, shape: Index, kind: np.dtype) -> Array:
+        if kind not in types.SUPPORTED:
+            raise t.code.fail(f"the type {kind}")
+        if number is None:
+            return whole(t.code.temporary(shape, kind), shape)
+        value = kind.type(number)
+        return filled(shape, kind, Scalar(types.literal(value), kind, value=value))
+
+    def new(t: Translator, shape: Value, dtype: Value | None = None, order: Value | None = None):
+        return make(t, shape_of(t, shape), dtype_of(t, dtype, FLOAT))
+
+    def like(
+        t: Translator, a: Value, dtype: Value | None = None, shape: Value | None = None,
+        order: Value | None = None,
+    ):  # fmt: skip
+        array = t.array(a)
+        sizes = array.shape if shape is None else shape_of(t, shape)
+        return make(t, sizes, dtype_of(t, dtype, array.dtype))
+
+    return new, like
+
+
+for _number, _new, _like in ((0, np.zeros, np.zeros_like), (1, np.ones, np.ones_like)):
+    _made = _constant(_number)
+    FUNCTIONS[_new], FUNCTIONS[_like] = _made
+FUNCTIONS[np.empty], FUNCTIONS[np.empty_like] = _constant(None)
+FUNCTIONS[np.ndarray] = FUNCTIONS[np.empty]
+
+
+@lowers(np.full)
+def full(t: Translator, shape: Value, fill_value: Value, dtype: Value | None = None) -> Value:
+    value = t.code.let(t.number(fill_value))
+    kind = dtype_of(t, dtype, value.dtype)
+    number = t.number(cast(t, value, kind))
+    return filled(shape_of(t, shape), kind, number)
+
+
+@lowers(np.full_like)
+def full_like(t: Translator, a: Value, fill_value: Value, dtype: Value | None = None) -> Value:
+    array = t.array(a)
+    kind = dtype_of(t, dtype, array.dtype)
+    return filled(array.shape, kind, t.code.let(t.number(cast(t, fill_value, kind))))
+
+
+@lowers(np.eye, np.identity)
+def eye(
+    t: Translator,
+    N: Value,
+    M: Value | None = None,
+    k: Value | None = None,
+    dtype: Value | None = None,
+) -> Value:
+    kind = dtype_of(t, dtype, FLOAT)
+    rows = t.integer(N)
+    columns = rows if M is None or isinstance(M, Thing) else t.integer(M)
+    shift = ZERO if k is None else t.integer(k)
+    one, nought = (types.literal(kind.type(x)) for x in (1, 0))
+
+    def at(own: Index) -> Scalar:
+        same = f"{(own[0] + shift).text} == {own[1].text}"
+        return arith.chosen(t.code, same, one, nought, kind)
+
+    return Array((rows, columns), kind, at)
+
+
+@lowers(np.copy, method="copy")
+def copy(t: Translator, a: Value, order: Value | None = None) -> Value:
+    array = t.array(a)
+    return nests.materialise(t.code, array) if array.view is not None else array
+
+
+@lowers(np.asarray, np.ascontiguousarray, np.asanyarray)
+def asarray(t: Translator, a: Value, dtype: Value | None = None) -> Value:
+    array = t.array(a)
+    return cast(t, array, dtype_of(t, dtype, array.dtype))
+
+
+@lowers(np.array)
+def array_(t: Translator, a: Value, dtype: Value | None = None, copy: Value | None = None) -> Value:
+    made = t.array(a)
+    result = cast(t, made, dtype_of(t, dtype, made.dtype))
+    return (
+        nests.materialise(t.code, result) if isinstance(result, Array) and result.view else result
+    )
+
+
+def stepped(t: Translator, start: Scalar, step: Scalar, count: Int, kind: np.dtype) -> Array:
+    """``start + i * step`` for whole numbers i."""
+    code = t.code
+    start, step = code.let(start), code.let(step)
+
+    def at(own: Index) -> Scalar:
+        scaled = arith.binary(code, "*", arith.whole(own[0]), step)
+        return arith.convert(code, arith.binary(code, "+", start, scaled), kind)
+
+    return Array((count,), kind, at, cost=1)
+
+
+@lowers(np.arange)
+def arange(t: Translator, *ends: Value, dtype: Value | None = None) -> Value:
+    numbers = [t.number(end) for end in ends]
+    start = numbers[0] if len(numbers) > 1 else arith.constant(0)
+    stop = numbers[1] if len(numbers) > 1 else numbers[0]
+    step = numbers[2] if len(numbers) > 2 else arith.constant(1)
+    kind, _ = types.promote(start.kind, stop.kind, step.kind)
+    if kind.kind == "f":
+        if any(n.value is None for n in (start, stop, step)):
+            raise t.code.fail("arange of floats that are not known; use linspace")
+        count = Int.of(len(np.arange(start.value, stop.value, step.value)))
+    else:
+        one = t.python(step)
+        span = t.integer(stop) - t.integer(start)
+        span = span if one > 0 else -span
+        count = span
+        if t.code.facts.nonnegative(span) is False:
+            count = ZERO
+        elif abs(one) != 1:
+            rounded = arith.whole(span + (abs(one) - 1))
+            count = t.integer(arith.binary(t.code, "//", rounded, arith.constant(abs(one))))
+    return stepped(t, start, step, count, dtype_of(t, dtype, kind))
+
+
+@lowers(np.linspace)
+def linspace(
+    t: Translator,
+    start: Value,
+    stop: Value,
+    num: Value | None = None,
+    endpoint: Value | None = None,
+    dtype: Value | None = None,
+) -> Value:
+    code = t.code
+    count = Int.of(50) if num is None else t.integer(num)
+    closed = endpoint is None or bool(t.python(endpoint))
+    first, last = (code.let(t.number(cast(t, v, FLOAT))) for v in (start, stop))
+    parts = count - 1 if closed else count
+    kind = dtype_of(t, dtype, FLOAT)
+    if code.is_empty(parts):
+        return filled((count,), kind, t.number(cast(t, first, kind)))
+    gap = arith.binary(code, "-", last, first)
+    step = code.let(arith.binary(code, "/", gap, arith.whole(parts)))
+    inner = stepped(t, first, step, count, FLOAT)
+
+    def at(own: Index) -> Scalar:
+        value = inner.element(own)
+        if closed:
+            end = Scalar(f"({own[0].text} == {parts.text})", types.BOOL)
+            value = arith.select(code, end, last, value)
+        return arith.convert(code, value, kind)
+
+    return Array((count,), kind, at, cost=2)
+
+
+class _Mgrid(Grid):
+    def __init__(self, sparse: bool) -> None:
+        self.sparse = sparse
+
+    def at(self, t: Translator, items: list[Value]) -> Value:
+        ranges = []
+        for item in items:
+            if not isinstance(item, Slice) or item.stop is None:
+                raise t.code.fail("mgrid of what is no range")
+            ends = [item.start or arith.constant(0), item.stop]
+            ranges.append(arange(t, *ends, *([item.step] if item.step else [])))
+        return grids(t, ranges, self.sparse)
+
+
+def grids(t: Translator, lines: list[Any], sparse: bool) -> Tup:
+    """A line of numbers along each axis, everywhere on the grid."""
+    shape = tuple(line.shape[0] for line in lines)
+    made = []
+    for axis, line in enumerate(lines):
+        own_shape = tuple(s if a == axis or not sparse else ONE for a, s in enumerate(shape))
+
+        def at(own: Index, line: Array = line, axis: int = axis) -> Scalar:
+            return line.element((own[axis],))
+
+        made.append(Array(own_shape, line.dtype, at, buffers=line.buffers, cost=line.cost))
+    return Tup(tuple(made))
+
+
+@lowers(np.meshgrid)
+def meshgrid(
+    t: Translator, *lines: Value, indexing: Value | None = None, sparse: Value | None = None
+):
+    given = [t.array(line) for line in lines]
+    matrix = indexing is not None and t.python(indexing) == "ij"
+    thin = sparse is not None and bool(t.python(sparse))
+    if not matrix and len(given) > 1:
+        first, second, *rest = grids(t, [given[1], given[0], *given[2:]], thin).items
+        return Tup((second, first, *rest))
+    return grids(t, given, thin)
+
+
+@lowers(np.indices)
+def indices(t: Translator, shape: Value) -> Value:
+    lines = [stepped(t, arith.constant(0), arith.constant(1), s, INT) for s in shape_of(t, shape)]
+    return grids(t, lines, False)
+
+
+@lowers(np.fromfunction)
+def fromfunction(t: Translator, function: Value, shape: Value, dtype: Value | None = None) -> Value:
+    from loopbook.frontend.calls import call
+
+    kind = dtype_of(t, dtype, FLOAT)
+    lines = [stepped(t, arith.constant(0), arith.constant(1), s, kind) for s in shape_of(t, shape)]
+    return call(t, function, list(grids(t, lines, False).items), {}, "fromfunction")
+
+
+@lowers(np.tri)
+def tri(
+    t: Translator,
+    N: Value,
+    M: Value | None = None,
+    k: Value | None = None,
+    dtype: Value | None = None,
+):
+    kind = dtype_of(t, dtype, FLOAT)
+    ones = filled(
+        (t.integer(N), t.integer(N if M is None else M)),
+        kind,
+        Scalar("1", kind, value=kind.type(1)),
+    )
+    return triangle(t, ones, k, True)
+
+
+def triangle(t: Translator, m: Value, k: Value | None, lower: bool) -> Value:
+    """The part of a matrix below or above a diagonal, the rest nought."""
+    array = t.array(m)
+    shift = ZERO if k is None else t.integer(k)
+    nought = Scalar(types.zero(array.dtype), array.dtype, value=array.dtype.type(0))
+
+    def at(own: Index) -> Scalar:
+        gap = own[-2] + shift
+        test = f"({own[-1].text} {'<=' if lower else '>='} {gap.text})"
+        return arith.select(t.code, Scalar(test, types.BOOL), array.element(own), nought)
+
+    return Array(array.shape, array.dtype, at, buffers=array.buffers, cost=array.cost + 1)
+
+
+@lowers(np.tril)
+def tril(t: Translator, m: Value, k: Value | None = None) -> Value:
+    return triangle(t, m, k, True)
+
+
+@lowers(np.triu)
+def triu(t: Translator, m: Value, k: Value | None = None) -> Value:
+    return triangle(t, m, k, False)
+
+
+GRIDS.update({id(np.mgrid): _Mgrid(False), id(np.ogrid): _Mgrid(True)})

@@ -1,0 +1,308 @@
+"""Functions of single elements.
+
+Before::
+
+    y = np.where(x > 0, np.sqrt(x), 0)
+
+After::
+
+    for i0 in range(x.shape[0]):
+        y[i0] = math.sqrt(x[i0]) if x[i0] > 0 else 0.0
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.code import bare
+from loopbook.frontend.indexing import FULL, store_at
+from loopbook.frontend.operators import lift
+from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, lowers
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import BOOL
+from loopbook.frontend.values import Array, Scalar, Thing, Value
+
+Form = Callable[..., Scalar]
+
+
+def ufunc(*functions: Any, cost: int = 1) -> Callable[[Form], Form]:
+    """Register a form for single elements, with ``out`` and ``where`` left to NumPy's rules."""
+
+    def register(form: Form) -> Form:
+        def lowering(
+            t: Translator, *args: Value, out: Value | None = None, dtype: Value | None = None
+        ):
+            count = form.__code__.co_argcount - 1
+            if len(args) > count and out is None:
+                *args, out = args  # type: ignore[assignment]
+            result = lift(t, lambda *scalars: form(t.code, *scalars), *args, cost=cost)
+            if dtype is not None:
+                result = cast(t, result, np.dtype(t.python(dtype)))
+            return into(t, out, result) if out is not None else result
+
+        for function in functions:
+            FUNCTIONS[function] = lowering
+            ELEMENTWISE.add(function)
+        return form
+
+    return register
+
+
+def into(t: Translator, out: Value, result: Value) -> Value:
+    """Store a result where ``out=`` says."""
+    if isinstance(out, Thing) and out.value is None:
+        return result
+    if not isinstance(out, Array) or out.view is None:
+        raise t.code.fail("out= that is no array in memory")
+    store_at(t, out, [FULL] * out.rank, result)
+    return out
+
+
+def _maths(function: Any, name: str, python: Any = None, cost: int = 8) -> None:
+    known = [f for f in (function, python) if f is not None]
+    ufunc(*known, cost=cost)(lambda code, x: arith.function(code, name, x))
+
+
+for _name, _function in (
+    ("sin", np.sin), ("cos", np.cos), ("tan", np.tan), ("asin", np.arcsin), ("acos", np.arccos),
+    ("atan", np.arctan), ("sinh", np.sinh), ("cosh", np.cosh), ("tanh", np.tanh),
+    ("asinh", np.arcsinh), ("acosh", np.arccosh), ("atanh", np.arctanh), ("exp", np.exp),
+    ("exp2", np.exp2), ("expm1", np.expm1), ("log", np.log), ("log2", np.log2),
+    ("log10", np.log10), ("log1p", np.log1p), ("sqrt", np.sqrt), ("cbrt", np.cbrt),
+):  # fmt: skip
+    _maths(_function, _name, getattr(math, _name, None), cost=4 if _name == "sqrt" else 8)
+
+
+def _rounding(name: str) -> Form:
+    def form(code, x: Scalar) -> Scalar:
+        return x if x.dtype.kind in "biu" else arith.function(code, name, x)
+
+    return form
+
+
+ufunc(np.floor)(lambda code, x: _rounding("floor")(code, x))
+ufunc(np.ceil)(lambda code, x: _rounding("ceil")(code, x))
+ufunc(np.trunc, np.fix)(lambda code, x: _rounding("trunc")(code, x))
+ufunc(math.floor)(lambda code, x: arith.convert(code, _rounding("floor")(code, x), types.INT))
+ufunc(math.ceil)(lambda code, x: arith.convert(code, _rounding("ceil")(code, x), types.INT))
+ufunc(math.trunc)(lambda code, x: arith.convert(code, _rounding("trunc")(code, x), types.INT))
+
+
+@ufunc(np.rint, cost=6)
+def rint(code, x: Scalar) -> Scalar:
+    """To the nearest whole number, halves to the even one."""
+    if x.dtype.kind in "biu":
+        return x
+    x = code.let(x)
+    low = code.let(arith.function(code, "floor", x))
+    rest = code.let(Scalar(f"({x.text} - {low.text})", x.dtype))
+    odd = f"math.fmod({low.text}, 2.0) != 0.0"
+    up = f"{low.text} + 1.0"
+    even = arith.chosen(code, odd, up, low.text, x.dtype, x.weak)
+    half = arith.chosen(code, f"{rest.text} == 0.5", even.text, x.text, x.dtype, x.weak)
+    more = arith.chosen(code, f"{rest.text} > 0.5", up, half.text, x.dtype, x.weak)
+    return arith.chosen(code, f"{rest.text} < 0.5", low.text, more.text, x.dtype, x.weak)
+
+
+@lowers(np.round, np.around, method="round")
+def round_(t: Translator, a: Value, decimals: Value | None = None) -> Value:
+    if decimals is not None and t.python(decimals) != 0:
+        raise t.code.fail("rounding to decimals; multiply and use np.rint")
+    return lift(t, lambda x: rint(t.code, x), a, cost=6)
+
+
+def _operator(symbol: str) -> Form:
+    return lambda code, x, y: arith.binary(code, symbol, x, y)
+
+
+for _symbol, _functions in (
+    ("+", (np.add,)), ("-", (np.subtract,)), ("*", (np.multiply,)), ("/", (np.divide,)),
+    ("//", (np.floor_divide,)), ("%", (np.mod,)), ("**", (np.power, pow, np.float_power)),
+    ("&", (np.bitwise_and,)), ("|", (np.bitwise_or,)), ("^", (np.bitwise_xor,)),
+    ("<<", (np.left_shift,)), (">>", (np.right_shift,)), ("<", (np.less,)),
+    ("<=", (np.less_equal,)), (">", (np.greater,)), (">=", (np.greater_equal,)),
+    ("==", (np.equal,)), ("!=", (np.not_equal,)),
+):  # fmt: skip
+    ufunc(*_functions)(_operator(_symbol))
+
+ufunc(np.logical_and)(lambda code, x, y: arith.logical("&", x, y))
+ufunc(np.logical_or)(lambda code, x, y: arith.logical("|", x, y))
+ufunc(np.logical_xor)(lambda code, x, y: arith.logical("^", x, y))
+ufunc(np.logical_not)(lambda code, x: arith.unary(code, "not", x))
+ufunc(np.negative)(lambda code, x: arith.unary(code, "-", x))
+ufunc(np.positive)(lambda code, x: x)
+ufunc(np.invert)(lambda code, x: arith.unary(code, "~", x))
+ufunc(np.absolute, np.fabs, abs, math.fabs)(lambda code, x: arith.absolute(code, x))
+ufunc(np.square)(lambda code, x: arith.binary(code, "**", x, arith.constant(2)))
+ufunc(np.reciprocal)(lambda code, x: arith.binary(code, "/", arith.constant(1.0), x))
+ufunc(np.maximum, cost=2)(lambda code, x, y: arith.extreme(code, ">", x, y))
+ufunc(np.minimum, cost=2)(lambda code, x, y: arith.extreme(code, "<", x, y))
+ufunc(np.arctan2, math.atan2, cost=8)(lambda code, x, y: arith.function2(code, "atan2", x, y))
+ufunc(np.hypot, cost=8)(lambda code, x, y: arith.function2(code, "hypot", x, y))
+ufunc(np.copysign)(lambda code, x, y: arith.function2(code, "copysign", x, y))
+ufunc(np.fmod, math.fmod, cost=8)(lambda code, x, y: arith.function2(code, "fmod", x, y))
+ufunc(math.pow, cost=8)(lambda code, x, y: arith.function2(code, "pow", x, y))
+ufunc(np.degrees, np.rad2deg)(
+    lambda code, x: arith.binary(code, "*", x, arith.constant(180.0 / np.pi))
+)
+ufunc(np.radians, np.deg2rad)(
+    lambda code, x: arith.binary(code, "*", x, arith.constant(np.pi / 180.0))
+)
+
+
+@ufunc(np.fmax, cost=2)
+def fmax(code, x: Scalar, y: Scalar) -> Scalar:
+    """The greater one; not-a-number loses."""
+    x, y = code.let(x), code.let(y)
+    return arith.select(code, Scalar(f"({x.text} >= {y.text} or {y.text} != {y.text})", BOOL), x, y)
+
+
+@ufunc(np.fmin, cost=2)
+def fmin(code, x: Scalar, y: Scalar) -> Scalar:
+    """The lesser one; not-a-number loses."""
+    x, y = code.let(x), code.let(y)
+    return arith.select(code, Scalar(f"({x.text} <= {y.text} or {y.text} != {y.text})", BOOL), x, y)
+
+
+@ufunc(np.sign, cost=2)
+def sign(code, x: Scalar) -> Scalar:
+    """-1, 0 or 1."""
+    x = code.let(x)
+    one, minus = ("1.0", "(-1.0)") if x.dtype.kind == "f" else ("1", "(-1)")
+    rest = arith.chosen(code, f"{x.text} < 0", minus, x.text, x.dtype, x.weak)
+    return arith.chosen(code, f"{x.text} > 0", one, rest.text, x.dtype, x.weak)
+
+
+@ufunc(np.heaviside, cost=2)
+def heaviside(code, x: Scalar, y: Scalar) -> Scalar:
+    """0, `y` or 1, by the sign of `x`."""
+    x = code.let(x)
+    inner = arith.select(code, Scalar(f"({x.text} > 0)", BOOL), arith.constant(1.0), x)
+    outer = arith.select(code, Scalar(f"({x.text} < 0)", BOOL), arith.constant(0.0), inner)
+    return arith.select(code, Scalar(f"({x.text} == 0)", BOOL), y, outer)
+
+
+@ufunc(np.isnan, math.isnan)
+def isnan(code, x: Scalar) -> Scalar:
+    """Whether it is not a number."""
+    if x.dtype.kind != "f":
+        return arith.constant(False)
+    x = code.let(x)
+    return Scalar(f"({x.text} != {x.text})", BOOL)
+
+
+@ufunc(np.isfinite, math.isfinite)
+def isfinite(code, x: Scalar) -> Scalar:
+    """Whether it is neither infinite nor not a number."""
+    if x.dtype.kind != "f":
+        return arith.constant(True)
+    x = code.let(x)
+    return Scalar(f"({x.text} - {x.text} == 0.0)", BOOL)
+
+
+@ufunc(np.isinf, math.isinf)
+def isinf(code, x: Scalar) -> Scalar:
+    """Whether it is infinite."""
+    if x.dtype.kind != "f":
+        return arith.constant(False)
+    x = code.let(x)
+    return Scalar(f"({x.text} == {x.text} and {x.text} - {x.text} != 0.0)", BOOL)
+
+
+@lowers(np.where)
+def where(t: Translator, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
+    """One of two values; the condition alone (indices) has no loops."""
+    if x is None or y is None:
+        raise t.code.fail("np.where with one argument; use a mask")
+    return lift(t, lambda c, a, b: arith.select(t.code, c, a, b), condition, x, y, cost=2)
+
+
+ELEMENTWISE.add(np.where)
+
+
+@lowers(np.clip, method="clip")
+def clip(
+    t: Translator,
+    a: Value,
+    a_min: Value | None = None,
+    a_max: Value | None = None,
+    out: Value | None = None,
+    min: Value | None = None,
+    max: Value | None = None,
+) -> Value:
+    """``minimum(maximum(a, low), high)``."""
+    low, high = a_min if min is None else min, a_max if max is None else max
+    result = a
+    if low is not None and not (isinstance(low, Thing) and low.value is None):
+        result = lift(t, lambda x, y: arith.extreme(t.code, ">", x, y), result, low, cost=2)
+    if high is not None and not (isinstance(high, Thing) and high.value is None):
+        result = lift(t, lambda x, y: arith.extreme(t.code, "<", x, y), result, high, cost=2)
+    return into(t, out, result) if out is not None else result
+
+
+ELEMENTWISE.add(np.clip)
+
+
+def cast(t: Translator, value: Value, dtype: np.dtype) -> Scalar | Array:
+    """`value` as another type."""
+    if dtype not in types.SUPPORTED:
+        raise t.code.fail(f"the type {dtype}")
+    if isinstance(value, Array) and value.dtype == dtype and not value.weak:
+        return value
+
+    def form(x: Scalar) -> Scalar:
+        made = arith.convert(t.code, x, dtype)
+        number = dtype.type(made.value) if made.value is not None else None
+        return Scalar(made.text, dtype, False, made.whole, number)
+
+    return lift(t, form, value)
+
+
+@lowers(method="astype")
+def astype(t: Translator, a: Value, dtype: Value, copy: Value | None = None) -> Value:
+    """A copy as another type."""
+    result = cast(t, a, np.dtype(t.python(dtype)))
+    if isinstance(result, Array) and result.view is not None:
+        return nests.materialise(t.code, result)
+    return result
+
+
+def _converter(dtype: Any) -> Callable[..., Value]:
+    def lowering(t: Translator, value: Value) -> Value:
+        return cast(t, value, np.dtype(dtype))
+
+    return lowering
+
+
+for _type in (np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.uint8, np.uint16,
+              np.uint32, np.bool_):  # fmt: skip
+    FUNCTIONS[_type] = _converter(_type)
+    ELEMENTWISE.add(_type)
+
+
+@lowers(float)
+def to_float(t: Translator, value: Value) -> Value:
+    x = t.number(value)
+    if x.value is not None:
+        return arith.constant(float(x.value))
+    return Scalar(f"float({bare(x.text)})", types.FLOAT, True)
+
+
+@lowers(int)
+def to_int(t: Translator, value: Value) -> Value:
+    x = t.number(value)
+    if x.value is not None:
+        return arith.constant(int(x.value))
+    if x.whole is not None:
+        return arith.whole(x.whole)
+    return Scalar(f"int({bare(x.text)})", types.INT, True)
+
+
+@lowers(bool)
+def to_bool(t: Translator, value: Value) -> Value:
+    return arith.truth(t.number(value))

@@ -1,0 +1,209 @@
+"""Products: ``@``, dot, vdot, outer, inner, tensordot, einsum.
+
+Before::
+
+    C = A @ B
+
+After::
+
+    for i0 ...: for i1 ...: C[i0, i1] = 0.0
+    for i0 ...: for k0 ...: for i1 ...: C[i0, i1] += A[i0, k0] * B[k0, i1]
+
+All of them are sums over indices that their operands share, so they are one function with letters
+for axes, as `numpy.einsum` has them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend import arith, types
+from loopbook.frontend.operators import lift
+from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Array, Index, Scalar, Sum, Tup, Value, looked_at
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def contract(t: Translator, operands: list[Array], letters: list[str], result: str) -> Value:
+    """The sum over all letters that `result` does not have of the product of `operands`."""
+    code = t.code
+    sizes: dict[str, Int] = {}
+    fitted: list[Array] = []
+    for operand, axes in zip(operands, letters, strict=True):
+        if len(axes) != operand.rank:
+            raise code.fail("a product of arrays of other ranks than it names")
+        if operand.cost > (1 if len(operands) > 1 else 99):
+            operand = t.stored(operand)
+        for letter, size in zip(axes, operand.shape, strict=True):
+            if letter not in sizes or code.is_one(sizes[letter]):
+                sizes[letter] = size
+            elif not code.same(sizes[letter], size) and not code.is_one(size):
+                raise code.fail(
+                    f"a product of shapes that do not fit: {sizes[letter].text} and {size.text}"
+                )
+        fitted.append(operand)
+    inner = [letter for letter in sizes if letter not in result]
+    dtype, _ = types.promote(*(o.kind for o in fitted))
+
+    def product(own: Index, summed: Index) -> Scalar:
+        places = {**dict(zip(result, own, strict=True)), **dict(zip(inner, summed, strict=True))}
+        value: Scalar | None = None
+        for operand, axes in zip(fitted, letters, strict=True):
+            index = tuple(
+                ZERO if size.constant == 1 else places[letter]
+                for letter, size in zip(axes, operand.shape, strict=True)
+            )
+            element = operand.element(index)
+            value = element if value is None else arith.binary(code, "*", value, element)
+        assert value is not None
+        return value
+
+    shape = tuple(sizes[letter] for letter in result)
+    buffers = frozenset(b for o in fitted for b in o.buffers)
+    cost = sum(o.cost for o in fitted) + len(fitted)
+    if not inner:
+        return Array(shape, dtype, lambda own: product(own, ()), buffers=buffers, cost=cost)
+    if dtype.kind == "b":
+        raise code.fail("a product of booleans; convert to int64 first")
+    part = Sum(tuple(sizes[letter] for letter in inner), product, buffers, cost)
+    return Array(shape, dtype, None, None, (part,), buffers, cost)
+
+
+def _matrices(t: Translator, a: Value, b: Value, scalars: bool) -> Value:
+    left, right = t.array(a), t.array(b)
+    if not left.rank or not right.rank:
+        if not scalars:
+            raise t.code.fail("@ of numbers")
+        return lift(t, lambda x, y: arith.binary(t.code, "*", x, y), a, b)
+    if left.rank == 1 and right.rank == 1:
+        return contract(t, [left, right], ["k", "k"], "")
+    if right.rank == 1:
+        own = LETTERS[: left.rank - 1]
+        return contract(t, [left, right], [own + "k", "k"], own)
+    if left.rank == 1:
+        lead = LETTERS[: right.rank - 2]
+        return contract(t, [left, right], ["y", lead + "yz"], lead + "z")
+    return contract_stacks(t, left, right)
+
+
+def contract_stacks(t: Translator, left: Array, right: Array) -> Value:
+    """Products of stacks of matrices, whose leading axes are broadcast."""
+    rank = max(left.rank, right.rank) - 2
+    stack = LETTERS[:rank]
+    first, second = stack[rank - (left.rank - 2) :], stack[rank - (right.rank - 2) :]
+    return contract(t, [left, right], [first + "xy", second + "yz"], stack + "xz")
+
+
+@lowers(np.matmul)
+def matmul(t: Translator, a: Value, b: Value, out: Value | None = None) -> Value:
+    from loopbook.frontend.constructs.elementwise import into
+
+    result = _matrices(t, a, b, scalars=False)
+    return into(t, out, result) if out is not None else result
+
+
+@lowers(np.dot, method="dot")
+def dot(t: Translator, a: Value, b: Value, out: Value | None = None) -> Value:
+    from loopbook.frontend.constructs.elementwise import into
+
+    left, right = t.array(a), t.array(b)
+    if left.rank > 1 and right.rank > 2:
+        first, second = LETTERS[: left.rank - 1], LETTERS[10 : 10 + right.rank - 2]
+        result = contract(t, [left, right], [first + "y", second + "yz"], first + second + "z")
+    elif left.rank > 2 and right.rank == 2:
+        first = LETTERS[: left.rank - 1]
+        result = contract(t, [left, right], [first + "y", "yz"], first + "z")
+    else:
+        result = _matrices(t, left, right, scalars=True)
+    return into(t, out, result) if out is not None else result
+
+
+@lowers(np.vdot)
+def vdot(t: Translator, a: Value, b: Value) -> Value:
+    left, right = t.array(a), t.array(b)
+    if left.rank != right.rank:
+        raise t.code.fail("vdot of arrays of different ranks; use ravel")
+    letters = LETTERS[: left.rank]
+    return contract(t, [left, right], [letters, letters], "")
+
+
+@lowers(np.inner)
+def inner(t: Translator, a: Value, b: Value) -> Value:
+    left, right = t.array(a), t.array(b)
+    if not left.rank or not right.rank:
+        return lift(t, lambda x, y: arith.binary(t.code, "*", x, y), a, b)
+    first, second = LETTERS[: left.rank - 1], LETTERS[10 : 10 + right.rank - 1]
+    return contract(t, [left, right], [first + "z", second + "z"], first + second)
+
+
+@lowers(np.outer)
+def outer(t: Translator, a: Value, b: Value, ufunc: Any = np.multiply) -> Value:
+    """All pairs; ``np.add.outer`` and the like keep the operands' shapes."""
+    left, right = t.array(a), t.array(b)
+    if ufunc is np.multiply and (left.rank != 1 or right.rank != 1):
+        left, right = (FUNCTIONS[np.ravel](t, x) for x in (left, right))
+    if ufunc not in FUNCTIONS:
+        raise t.code.fail(f"{ufunc.__name__}.outer")
+    dims = tuple((ZERO, ((axis, ONE),)) for axis in range(left.rank))
+    wide = looked_at(left, left.shape + (ONE,) * right.rank, dims)
+    return FUNCTIONS[ufunc](t, wide, right)
+
+
+@lowers(np.tensordot)
+def tensordot(t: Translator, a: Value, b: Value, axes: Value | None = None) -> Value:
+    left, right = t.array(a), t.array(b)
+    chosen = 2 if axes is None else t.python(axes)
+    if isinstance(chosen, int):
+        pairs = [(left.rank - chosen + i, i) for i in range(chosen)]
+    else:
+        firsts, seconds = ((x,) if isinstance(x, int) else x for x in chosen)
+        pairs = [(x % left.rank, y % right.rank) for x, y in zip(firsts, seconds, strict=True)]
+    first, second = list(LETTERS[: left.rank]), list(LETTERS[10 : 10 + right.rank])
+    for x, y in pairs:
+        second[y] = first[x]
+    shared = {first[x] for x, _ in pairs}
+    result = "".join(c for c in (*first, *second) if c not in shared)
+    return contract(t, [left, right], ["".join(first), "".join(second)], result)
+
+
+@lowers(np.einsum)
+def einsum(
+    t: Translator, subscripts: Value, *operands: Value, optimize: Value | None = None
+) -> Value:
+    text = str(t.python(subscripts)).replace(" ", "")
+    if "." in text:
+        raise t.code.fail("einsum with an ellipsis; name all axes")
+    before, arrow, result = text.partition("->")
+    letters = before.split(",")
+    if not arrow:
+        result = "".join(sorted(c for c in set(before) - {","} if before.count(c) == 1))
+    arrays = [t.array(o) for o in operands]
+    return contract(t, arrays, letters, result)
+
+
+@lowers(np.trace, method="trace")
+def trace(t: Translator, a: Value) -> Value:
+    """The sum of a square matrix's diagonal."""
+    from loopbook.frontend.constructs.reductions import sum_
+
+    return sum_(t, FUNCTIONS[np.diagonal](t, a))
+
+
+@lowers(np.kron)
+def kron(t: Translator, a: Value, b: Value) -> Value:
+    raise t.code.fail("np.kron; use outer and reshape")
+
+
+@lowers(np.linalg.multi_dot)
+def multi_dot(t: Translator, arrays: Value) -> Value:
+    if not isinstance(arrays, Tup):
+        raise t.code.fail("multi_dot of what is no list")
+    result = arrays.items[0]
+    for item in arrays.items[1:]:
+        result = matmul(t, result, item)
+    return result

@@ -1,0 +1,406 @@
+"""Reductions over all elements or some axes.
+
+Before::
+
+    s = np.sum(A, axis=0)                    m = x.max()
+
+After::
+
+    for i0 ...: s[i0] = 0.0                  best_0 = x[0]
+    for k0 ...:                              for i0 in range(n):
+        for i0 ...: s[i0] += A[k0, i0]           if x[i0] > best_0: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+
+import numpy as np
+
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.code import bare
+from loopbook.frontend.constructs.elementwise import cast, into
+from loopbook.frontend.operators import lift, operate
+from loopbook.frontend.registry import lowers
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import BOOL, FLOAT, INT
+from loopbook.frontend.values import (
+    Array,
+    Index,
+    Scalar,
+    Sum,
+    Thing,
+    Value,
+    looked_at,
+    subscript,
+    whole,
+)
+
+
+def axes_of(t: Translator, axis: Value | None, rank: int) -> tuple[int, ...]:
+    """The axes that an ``axis`` argument names."""
+    chosen = None if axis is None else t.python(axis)
+    if chosen is None:
+        return tuple(range(rank))
+    axes = (chosen,) if isinstance(chosen, int) else chosen
+    if any(not -rank <= a < rank for a in axes):
+        raise t.code.fail(f"axis {chosen} of an array of rank {rank}")
+    return tuple(sorted(a % rank for a in axes))
+
+
+def flag(t: Translator, value: Value | None) -> bool:
+    return value is not None and bool(t.python(value))
+
+
+def _operand(t: Translator, a: Value) -> Array:
+    """The array to reduce; a mask stays, for those who can do with it."""
+    if isinstance(a, Array) and a.mask is not None:
+        return a
+    return t.array(a)
+
+
+def keep(t: Translator, value: Value, rank: int, axes: tuple[int, ...], keepdims: bool) -> Value:
+    """The result with the reduced axes as ones, if that is asked for."""
+    if not keepdims:
+        return value
+    array = t.array(value) if not (isinstance(value, Array) and value.sums) else value
+    shape: list[Int] = []
+    own = 0
+    places = []
+    for axis in range(rank):
+        if axis in axes:
+            shape.append(ONE)
+        else:
+            shape.append(array.shape[own])
+            places.append(axis)
+            own += 1
+    if array.sums:
+        parts = tuple(
+            replace(p, at=lambda i, k, at=p.at: at(tuple(i[x] for x in places), k))
+            for p in array.sums
+        )
+        return replace(array, shape=tuple(shape), sums=parts)
+    return looked_at(array, tuple(shape), tuple((ZERO, ((axis, ONE),)) for axis in places))
+
+
+def _total(t: Translator, a: Array, axes: tuple[int, ...], dtype: np.dtype) -> Array:
+    """The sum of an array over axes, not computed yet."""
+    own_axes = [axis for axis in range(a.rank) if axis not in axes]
+    mask = a.mask
+
+    def at(own: Index, summed: Index) -> Scalar:
+        full: list[Int] = [ZERO] * a.rank
+        for axis, index in zip(own_axes, own, strict=True):
+            full[axis] = index
+        for axis, index in zip(axes, summed, strict=True):
+            full[axis] = index
+        element = a.element(tuple(full))
+        if element.dtype.kind == "b":
+            element = Scalar(f"int({bare(element.text)})", INT)
+        if mask is not None:
+            nought = Scalar(types.zero(element.dtype), element.dtype, value=element.dtype.type(0))
+            element = arith.select(t.code, mask.element(tuple(full)), element, nought)
+        return element
+
+    part = Sum(tuple(a.shape[axis] for axis in axes), at, a.buffers, a.cost)
+    return Array(tuple(a.shape[x] for x in own_axes), dtype, None, None, (part,), a.buffers, a.cost)
+
+
+@lowers(np.sum, method="sum")
+def sum_(
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    dtype: Value | None = None,
+    out: Value | None = None,
+    keepdims: Value | None = None,
+) -> Value:
+    array = _operand(t, a)
+    axes = axes_of(t, axis, array.rank)
+    target = types.summed(array.dtype) if dtype is None else np.dtype(t.python(dtype))
+    if not array.rank:
+        return cast(t, array.element(()), target)
+    if dtype is not None and target != array.dtype:
+        array = t.array(cast(t, array, target))
+    if target not in types.SUPPORTED:
+        raise t.code.fail(f"sums of {array.dtype}; convert to int64 first")
+    result = keep(t, _total(t, array, axes, target), array.rank, axes, flag(t, keepdims))
+    return into(t, out, result) if out is not None else result
+
+
+def count_of(t: Translator, array: Array, axes: tuple[int, ...]) -> Scalar:
+    """How many elements a reduction takes together."""
+    if array.mask is not None:
+        number = t.number(_total(t, replace(array.mask), axes, INT))
+        return t.code.let(number)
+    count = ONE
+    for axis in axes:
+        count = count * array.shape[axis]
+    return arith.whole(count)
+
+
+@lowers(np.mean, np.average, method="mean")
+def mean(
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    dtype: Value | None = None,
+    out: Value | None = None,
+    keepdims: Value | None = None,
+) -> Value:
+    array = _operand(t, a)
+    axes = axes_of(t, axis, array.rank)
+    kind = (
+        np.dtype(t.python(dtype))
+        if dtype is not None
+        else (array.dtype if array.dtype.kind == "f" else FLOAT)
+    )
+    if array.mask is None and array.cost > 4:
+        array = t.stored(array)
+    total = _total(t, array, axes, kind)
+    summed = nests.force(t.code, total)
+    count = count_of(t, array, axes)
+    if isinstance(summed, Array) and summed.dtype.kind != "f":
+        summed = t.array(cast(t, summed, FLOAT))
+    result = operate(t, __import__("ast").Div, summed, count)
+    result = keep(t, cast(t, result, kind), array.rank, axes, flag(t, keepdims))
+    return into(t, out, result) if out is not None else result
+
+
+@lowers(np.var, method="var")
+def var(
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    ddof: Value | None = None,
+    keepdims: Value | None = None,
+) -> Value:
+    """The mean square of what differs from the mean."""
+    array = t.array(a)
+    if array.cost > 1:
+        array = t.stored(array)
+    axes = axes_of(t, axis, array.rank)
+    centre = mean(t, array, axis, keepdims=arith.constant(True))
+    if isinstance(centre, Array) and centre.view is None:
+        centre = nests.materialise(t.code, centre)
+    code = t.code
+
+    def squared(x: Scalar, m: Scalar) -> Scalar:
+        gap = code.let(arith.binary(code, "-", x, m))
+        return arith.binary(code, "*", gap, gap)
+
+    squares = t.array(lift(t, squared, array, centre, cost=2))
+    total = nests.force(code, _total(t, squares, axes, squares.dtype))
+    less = arith.constant(0) if ddof is None else t.number(ddof)
+    count = arith.binary(code, "-", count_of(t, array, axes), less)
+    result = lift(t, lambda x: arith.binary(code, "/", x, count), total, cost=4)
+    return keep(t, result, array.rank, axes, flag(t, keepdims))
+
+
+@lowers(np.std, method="std")
+def std(
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    ddof: Value | None = None,
+    keepdims: Value | None = None,
+) -> Value:
+    return lift(t, lambda x: arith.function(t.code, "sqrt", x), var(t, a, axis, ddof, keepdims))
+
+
+def fold(
+    t: Translator,
+    a: Array,
+    axes: tuple[int, ...],
+    start: Callable[[Index], str | None],
+    step: Callable[[Scalar, Scalar], Scalar],
+    dtype: np.dtype,
+    keepdims: bool,
+    skip_first: bool,
+) -> Value:
+    """A reduction by a binary form.
+
+    Args:
+        start: text of the first value, for the indices of the first element.
+        step: makes the next value of the value so far and an element.
+        skip_first: the first element is the first value (it is met again, which changes nothing).
+    """
+    code = t.code
+    own_axes = [axis for axis in range(a.rank) if axis not in axes]
+    shape = tuple(a.shape[axis] for axis in own_axes)
+    target = whole(code.temporary(shape, dtype), shape) if shape else None
+    variable = code.fresh("best_")
+    with ExitStack() as stack:
+        own = [stack.enter_context(code.loop(ZERO, size)) for size in shape]
+        full: list[Int] = [ZERO] * a.rank
+        for axis, index in zip(own_axes, own, strict=True):
+            full[axis] = index
+        code.emit(f"{variable} = {start(tuple(full))}")
+        with ExitStack() as inner:
+            for axis in axes:
+                full[axis] = inner.enter_context(code.loop(ZERO, a.shape[axis], hint="k"))
+            element = code.let(a.element(tuple(full)))
+            text = bare(step(Scalar(variable, dtype), element).text)
+            code.emit(f"{variable} = {text}")
+        if target is not None and target.view is not None:
+            code.emit(f"{subscript(target.view.buffer, tuple(own))} = {variable}")
+    if target is None:
+        known = Int.atom(variable) if dtype.kind in "iu" else None
+        return keep(t, Scalar(variable, dtype, whole=known), a.rank, axes, keepdims)
+    return keep(t, target, a.rank, axes, keepdims)
+
+
+def _extreme(symbol: str) -> Callable[..., Value]:
+    def lowering(
+        t: Translator,
+        a: Value,
+        axis: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+    ) -> Value:
+        array = t.array(a)
+        axes = axes_of(t, axis, array.rank)
+        if not array.rank:
+            return array.element(())
+        if any(t.code.is_empty(array.shape[axis]) for axis in axes):
+            raise t.code.fail("the extreme element of an empty array")
+        if array.cost > 1:
+            array = t.stored(array)
+        result = fold(
+            t, array, axes, lambda first: bare(array.element(first).text),
+            lambda best, x: arith.extreme(t.code, symbol, best, x), array.dtype,
+            flag(t, keepdims), True,
+        )  # fmt: skip
+        return into(t, out, result) if out is not None else result
+
+    return lowering
+
+
+lowers(np.max, np.amax, method="max")(_extreme(">"))
+lowers(np.min, np.amin, method="min")(_extreme("<"))
+
+
+@lowers(np.ptp)
+def ptp(t: Translator, a: Value, axis: Value | None = None) -> Value:
+    high, low = _extreme(">")(t, a, axis), _extreme("<")(t, a, axis)
+    return lift(t, lambda x, y: arith.binary(t.code, "-", x, y), high, low)
+
+
+@lowers(np.prod, method="prod")
+def prod(
+    t: Translator, a: Value, axis: Value | None = None, keepdims: Value | None = None
+) -> Value:
+    array = t.array(a)
+    dtype = types.summed(array.dtype)
+    axes = axes_of(t, axis, array.rank)
+    first = "1.0" if dtype.kind == "f" else "1"
+    return fold(
+        t, array, axes, lambda _: first, lambda x, y: arith.binary(t.code, "*", x, y), dtype,
+        flag(t, keepdims), False,
+    )  # fmt: skip
+
+
+def _quantifier(symbol: str) -> Callable[..., Value]:
+    def lowering(
+        t: Translator,
+        a: Value,
+        axis: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+    ) -> Value:
+        array = t.array(a)
+        if array.dtype.kind != "b":
+            array = t.array(lift(t, arith.truth, array))
+        axes = axes_of(t, axis, array.rank)
+        code = t.code
+        count = _total(t, array, axes, INT)
+        if symbol == "|":
+            result = lift(t, lambda n: Scalar(f"({n.text} > 0)", BOOL), count)
+        else:
+            total = count_of(t, array, axes)
+            result = lift(t, lambda n: Scalar(f"({n.text} == {total.text})", BOOL), count)
+        if isinstance(result, Scalar):
+            result = code.let(result)
+        return keep(t, result, array.rank, axes, flag(t, keepdims))
+
+    return lowering
+
+
+lowers(np.any, method="any")(_quantifier("|"))
+lowers(np.all, method="all")(_quantifier("&"))
+
+
+@lowers(np.count_nonzero)
+def count_nonzero(t: Translator, a: Value, axis: Value | None = None) -> Value:
+    return sum_(t, lift(t, arith.truth, t.array(a)), axis)
+
+
+def _place(symbol: str) -> Callable[..., Value]:
+    """``argmin`` and ``argmax``: the first of the extreme elements; not-a-number wins."""
+
+    def lowering(t: Translator, a: Value, axis: Value | None = None) -> Value:
+        code, array = t.code, t.array(a)
+        chosen = None if axis is None or isinstance(axis, Thing) else t.python(axis) % array.rank
+        if array.cost > 1:
+            array = t.stored(array)
+        own_axes = [x for x in range(array.rank) if chosen is not None and x != chosen]
+        axes = [x for x in range(array.rank) if x not in own_axes]
+        shape = tuple(array.shape[x] for x in own_axes)
+        target = code.temporary(shape, INT) if shape else None
+        best, place = code.fresh("best_"), code.fresh("place_")
+        with ExitStack() as stack:
+            full: list[Int] = [ZERO] * array.rank
+            own = [stack.enter_context(code.loop(ZERO, size)) for size in shape]
+            for x, index in zip(own_axes, own, strict=True):
+                full[x] = index
+            code.emit(f"{best} = {bare(array.element(tuple(full)).text)}")
+            code.emit(f"{place} = 0")
+            with ExitStack() as inner:
+                number = ZERO
+                for x in axes:
+                    full[x] = inner.enter_context(code.loop(ZERO, array.shape[x], hint="k"))
+                    number = number * array.shape[x] + full[x]
+                element = code.let(array.element(tuple(full)), "x")
+                test = f"{element.text} {symbol} {best}"
+                if array.dtype.kind == "f":
+                    test += f" or ({element.text} != {element.text} and {best} == {best})"
+                elif array.dtype.kind == "b":
+                    test = f"int({element.text}) {symbol} int({best})"
+                inner.enter_context(code.indented(f"if {test}:"))
+                code.emit(f"{best} = {element.text}")
+                code.emit(f"{place} = {number.text}")
+            if target is not None:
+                code.emit(f"{subscript(target, tuple(own))} = {place}")
+        if target is not None:
+            return whole(target, shape)
+        return Scalar(place, INT, whole=Int.atom(place))
+
+    return lowering
+
+
+lowers(np.argmax, method="argmax")(_place(">"))
+lowers(np.argmin, method="argmin")(_place("<"))
+
+
+@lowers(np.linalg.norm)
+def norm(t: Translator, x: Value, ord: Value | None = None, axis: Value | None = None) -> Value:
+    """The root of the sum of squares, or the greatest element, or the sum of absolute values."""
+    code = t.code
+    kind = None if ord is None else t.python(ord)
+    array = t.array(x)
+    if kind in (None, 2, "fro") and not (kind == 2 and array.rank == 2 and axis is None):
+        squares = lift(
+            t,
+            lambda v: arith.power(code, v, arith.constant(2), types.floating(v.dtype), False),
+            array,
+        )
+        return lift(t, lambda v: arith.function(code, "sqrt", v), sum_(t, squares, axis))
+    absolute = lift(t, lambda v: arith.absolute(code, v), array)
+    if kind == np.inf and (array.rank == 1 or axis is not None):
+        return _extreme(">")(t, absolute, axis)
+    if kind == 1 and (array.rank == 1 or axis is not None):
+        return sum_(t, absolute, axis)
+    raise code.fail(f"the norm of order {kind}")

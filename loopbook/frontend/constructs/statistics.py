@@ -1,0 +1,185 @@
+"""Covariances, histograms, counts, convolutions.
+
+Before::
+
+    h = np.bincount(x, minlength=n)
+
+After::
+
+    for i0 in range(n): h[i0] = 0
+    for i0 in range(x.shape[0]): h[x[i0]] = h[x[i0]] + 1
+"""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.code import bare
+from loopbook.frontend.constructs.creation import filled, linspace
+from loopbook.frontend.constructs.elementwise import cast
+from loopbook.frontend.constructs.products import contract
+from loopbook.frontend.constructs.reductions import mean
+from loopbook.frontend.operators import lift, operate
+from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import FLOAT, INT
+from loopbook.frontend.values import Array, Scalar, Sum, Thing, Tup, Value, subscript, whole
+
+
+@lowers(np.cov)
+def cov(
+    t: Translator,
+    m: Value,
+    rowvar: Value | None = None,
+    bias: Value | None = None,
+    ddof: Value | None = None,
+) -> Value:
+    """Covariances of the rows (of the columns, if `rowvar` is false)."""
+    array = t.array(cast(t, t.array(m), FLOAT))
+    if array.rank != 2:
+        raise t.code.fail("cov of what is no matrix")
+    rows = rowvar is None or bool(t.python(rowvar))
+    axis = 1 if rows else 0
+    centre = mean(t, array, arith.constant(axis), keepdims=arith.constant(True))
+    centred = t.stored(t.array(operate(t, ast.Sub, array, centre)))
+    less = 1 if ddof is None else t.python(ddof)
+    less = 0 if bias is not None and t.python(bias) else less
+    letters = ["ik", "jk"] if rows else ["ki", "kj"]
+    product = t.array(contract(t, [centred, centred], letters, "ij"))
+    return operate(t, ast.Div, product, arith.whole(array.shape[axis] - less))
+
+
+@lowers(np.corrcoef)
+def corrcoef(t: Translator, x: Value, rowvar: Value | None = None) -> Value:
+    matrix = t.stored(t.array(cov(t, x, rowvar)))
+    scale = t.stored(
+        t.array(
+            lift(t, lambda v: arith.function(t.code, "sqrt", v), FUNCTIONS[np.diagonal](t, matrix))
+        )
+    )
+    half = operate(t, ast.Div, matrix, FUNCTIONS[np.expand_dims](t, scale, arith.constant(1)))
+    return operate(t, ast.Div, half, scale)
+
+
+@lowers(np.bincount)
+def bincount(
+    t: Translator, x: Value, weights: Value | None = None, minlength: Value | None = None
+) -> Value:
+    """How often each whole number occurs; its greatest value must be under `minlength`."""
+    raise t.code.fail("bincount, whose length depends on the data; count in a loop")
+
+
+@lowers(np.histogram)
+def histogram(
+    t: Translator,
+    a: Value,
+    bins: Value | None = None,
+    range: Value | None = None,
+    weights: Value | None = None,
+    density: Value | None = None,
+) -> Value:
+    """Counts in bins of equal width, and their edges.
+
+    The bin is guessed by division, then put right by comparing with the edges, as NumPy does it.
+    """
+    code, array = t.code, t.array(a)
+    if density is not None and t.python(density):
+        raise code.fail("histogram with density; divide by the sum")
+    if isinstance(bins, Array | Tup):
+        raise code.fail("histogram with edges; give the number of bins")
+    if array.view is None or array.rank != 1:
+        array = t.array(FUNCTIONS[np.ravel](t, array))
+        array = array if array.view is not None else t.stored(array)
+    count = Int.of(10) if bins is None else t.integer(bins)
+    if isinstance(range, Tup):
+        low, high = (code.let(t.number(cast(t, v, FLOAT))) for v in range.items)
+    else:
+        low, high = (
+            code.let(t.number(cast(t, t.number(FUNCTIONS[f](t, array)), FLOAT)))
+            for f in (np.min, np.max)
+        )
+    first, last = code.fresh("low_"), code.fresh("high_")
+    code.emit(f"{first} = {low.text}")
+    code.emit(f"{last} = {high.text}")
+    with code.indented(f"if {first} == {last}:"):
+        code.emit(f"{first} = {first} - 0.5")
+        code.emit(f"{last} = {last} + 0.5")
+    low, high = Scalar(first, FLOAT), Scalar(last, FLOAT)
+    edges = t.stored(t.array(linspace(t, low, high, arith.whole(count + 1))))
+    assert edges.view is not None
+    given = None
+    kind = INT
+    if weights is not None and not (isinstance(weights, Thing) and weights.value is None):
+        given = t.array(FUNCTIONS[np.ravel](t, t.array(weights)))
+        kind = given.dtype if given.dtype.kind == "f" else types.summed(given.dtype)
+    result = whole(code.temporary((count,), kind), (count,))
+    assert result.view is not None
+    nests.assign(code, result, filled((count,), kind, arith.constant(kind.type(0))))
+    value, place = code.fresh("x_"), code.fresh("bin_")
+    bounds = edges.view.buffer
+    with code.loop(ZERO, array.shape[0]) as i:
+        element = arith.convert(code, array.element((i,)), FLOAT)
+        code.emit(f"{value} = {bare(element.text)}")
+        with code.indented(f"if {value} >= {first} and {value} <= {last}:"):
+            code.emit(f"{place} = int(({value} - {first}) / ({last} - {first}) * {count.operand})")
+            with code.indented(f"if {place} == {count.text}:"):
+                code.emit(f"{place} = {place} - 1")
+            with code.indented(f"if {value} < {bounds.name}[{place}]:"):
+                code.emit(f"{place} = {place} - 1")
+            inner = f"{place} != {(count - 1).text}"
+            with code.indented(f"if {value} >= {bounds.name}[{place} + 1] and {inner}:"):
+                code.emit(f"{place} = {place} + 1")
+            target = subscript(result.view.buffer, (Int.atom(place),))
+            weight = "1" if given is None else given.element((i,)).text
+            code.emit(f"{target} = {target} + {weight}")
+    return Tup((result, edges))
+
+
+@lowers(np.convolve)
+def convolve(t: Translator, a: Value, v: Value, mode: Value | None = None) -> Value:
+    """Sliding products of two lines of numbers; the first must be at least as long."""
+    return _sliding(t, a, v, "full" if mode is None else t.python(mode), turned=True)
+
+
+@lowers(np.correlate)
+def correlate(t: Translator, a: Value, v: Value, mode: Value | None = None) -> Value:
+    return _sliding(t, a, v, "valid" if mode is None else t.python(mode), turned=False)
+
+
+def _sliding(t: Translator, a: Value, v: Value, mode: str, turned: bool) -> Value:
+    code = t.code
+    long, short = t.array(a), t.array(v)
+    n, m = long.shape[0], short.shape[0]
+    if mode != "valid":
+        width = code.facts.known(m)
+        if width is None or not code.facts.zero(m - width):
+            raise code.fail(f"convolve with mode {mode!r} and a length that is not known")
+        low, high = (width - 1, width - 1) if mode == "full" else (width // 2, (width - 1) // 2)
+        if not turned and mode == "same":
+            low, high = high, low
+        if mode == "same":
+            low, high = (
+                (width - 1) // 2 if turned else width // 2,
+                width // 2 if turned else (width - 1) // 2,
+            )
+            low, high = width - 1 - (width - 1) // 2, (width - 1) // 2
+        long = t.array(FUNCTIONS[np.pad](t, long, Tup((arith.constant(low), arith.constant(high)))))
+    elif code.facts.nonnegative(n - m) is not True:
+        raise code.fail("convolve with a second operand that is longer than the first")
+    if code.facts.nonnegative(n - m) is not True:
+        raise code.fail("convolve with a second operand that is longer than the first")
+    dtype = types.promote(long.kind, short.kind)[0]
+
+    def at(own, inner) -> Scalar:
+        other = m - 1 - inner[0] if turned else inner[0]
+        return arith.binary(code, "*", long.element((own[0] + inner[0],)), short.element((other,)))
+
+    part = Sum((m,), at, long.buffers | short.buffers, 1)
+    return Array((long.shape[0] - m + 1,), dtype, None, None, (part,), part.buffers, 1)
+
+
+__all__ = ["ONE"]

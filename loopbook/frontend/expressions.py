@@ -1,0 +1,226 @@
+"""Expressions: operators, names, attributes, calls.
+
+Before::
+
+    y = alpha * (A @ x) + z
+
+After: an `Array` whose `at` is ``z[i]`` and whose `sums` hold ``alpha * A[i, k] * x[k]``; the
+statement that wants it writes the loops.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend import arith, types
+from loopbook.frontend.calls import called
+from loopbook.frontend.indexing import items_of, load_at
+from loopbook.frontend.operators import SYMBOLS, lift, negated, operate
+from loopbook.frontend.registry import ATTRIBUTES, METHODS
+from loopbook.frontend.symbols import Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import (
+    Array,
+    Bound,
+    Scalar,
+    Slice,
+    Thing,
+    Tup,
+    Value,
+)
+
+
+def evaluate(t: Translator, node: ast.expr) -> Value:
+    """The value of an expression; what it has to compute first is written to ``t.code``."""
+    match node:
+        case ast.Constant():
+            return wrapped(node.value)
+        case ast.Name():
+            return lookup(t, node.id)
+        case ast.Tuple() | ast.List():
+            return Tup(tuple(evaluate(t, item) for item in node.elts))
+        case ast.BinOp():
+            left, right = evaluate(t, node.left), evaluate(t, node.right)
+            return operate(t, type(node.op), left, right)
+        case ast.UnaryOp():
+            return negated(t, SYMBOLS[type(node.op)], evaluate(t, node.operand))
+        case ast.Compare():
+            return _compare(t, node)
+        case ast.BoolOp():
+            return _logical(t, node)
+        case ast.IfExp():
+            return _conditional(t, node)
+        case ast.Subscript():
+            base = evaluate(t, node.value)
+            if isinstance(base, Thing) and isinstance(base.value, Grid):
+                return base.value.at(t, items_of(t, node.slice))
+            return load_at(t, base, items_of(t, node.slice))
+        case ast.Slice():
+            parts = (
+                None if p is None else evaluate(t, p) for p in (node.lower, node.upper, node.step)
+            )
+            numbers = [
+                None if p is None or (isinstance(p, Thing) and p.value is None) else t.number(p)
+                for p in parts
+            ]
+            return Slice(*numbers)
+        case ast.Attribute():
+            return attribute(t, evaluate(t, node.value), node.attr)
+        case ast.Call():
+            return called(t, node)
+        case ast.Lambda():
+            from loopbook.frontend.inline import Local
+
+            return Thing(Local(node, t.frame))
+        case ast.ListComp() | ast.GeneratorExp():
+            return _comprehension(t, node)
+        case _:
+            raise t.code.fail(f"{type(node).__name__} expressions: {ast.unparse(node)[:60]}")
+
+
+class Grid:
+    """`np.mgrid`, `np.ogrid`, `np.r_`: things that are called with an index."""
+
+    def at(self, t: Translator, items: list[Value]) -> Value:
+        raise NotImplementedError
+
+
+GRIDS: dict[int, Grid] = {}
+"""From the identity of NumPy's object to ours."""
+
+
+def wrapped(value: Any) -> Value:
+    """A Python object as a value."""
+    if id(value) in GRIDS:
+        return Thing(GRIDS[id(value)])
+    if isinstance(value, bool | int | float | complex | np.number | np.bool_):
+        return arith.constant(value)
+    if isinstance(value, tuple | list):
+        return Tup(tuple(map(wrapped, value)))
+    return Thing(value)
+
+
+def lookup(t: Translator, name: str) -> Value:
+    """What a name stands for."""
+    frame = t.frame
+    if name in frame.env:
+        return frame.env[name]
+    if name in frame.names:
+        value = frame.names[name]
+        return value if isinstance(value, Scalar | Array | Tup | Thing) else wrapped(value)
+    if hasattr(builtins, name):
+        return Thing(getattr(builtins, name))
+    raise t.code.fail(f"{name}, which may have no value here")
+
+
+def attribute(t: Translator, owner: Value, name: str) -> Value:
+    """``owner.name``."""
+    if isinstance(owner, Thing):
+        try:
+            found = getattr(owner.value, name)
+        except AttributeError:
+            raise t.code.fail(f"the attribute {name} of {owner.value!r}") from None
+        if name == "outer" and isinstance(owner.value, np.ufunc):
+            return Bound("ufunc.outer", owner.value)
+        return wrapped(found)
+    if name in ATTRIBUTES:
+        return ATTRIBUTES[name](t, owner)
+    if name in METHODS:
+        return Bound(name, owner)
+    raise t.code.fail(
+        f"the attribute {name} of {'an array' if isinstance(owner, Array) else 'this'}"
+    )
+
+
+def _compare(t: Translator, node: ast.Compare) -> Value:
+    values = [evaluate(t, side) for side in (node.left, *node.comparators)]
+    result: Value | None = None
+    for operator, left, right in zip(node.ops, values, values[1:], strict=False):
+        if isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            found: Value = _identity(t, operator, left, right)
+        elif isinstance(left, Thing | Tup) or isinstance(right, Thing | Tup):
+            same = t.python(left) == t.python(right)
+            found = arith.constant(same == isinstance(operator, ast.Eq))
+        else:
+            symbol = SYMBOLS[type(operator)]
+            found = lift(t, lambda a, b, s=symbol: arith.compare(t.code, s, a, b), left, right)
+        result = found if result is None else arith.logical("&", t.number(result), t.number(found))
+    assert result is not None
+    return result
+
+
+def _identity(t: Translator, operator: ast.cmpop, left: Value, right: Value) -> Scalar:
+    if isinstance(operator, ast.In | ast.NotIn):
+        found = t.python(left) in t.python(right)
+        return arith.constant(found == isinstance(operator, ast.In))
+    none = [isinstance(v, Thing) and v.value is None for v in (left, right)]
+    if any(none):
+        return arith.constant(all(none) == isinstance(operator, ast.Is))
+    raise t.code.fail("is, of anything but None")
+
+
+def _logical(t: Translator, node: ast.BoolOp) -> Value:
+    """``and`` and ``or`` of numbers; what stands behind is only computed when it is wanted."""
+    code = t.code
+    both = isinstance(node.op, ast.And)
+    result = arith.truth(t.number(evaluate(t, node.values[0])))
+    for inner in node.values[1:]:
+        if result.value is not None:
+            if bool(result.value) != both:
+                return result
+            result = arith.truth(t.number(evaluate(t, inner)))
+            continue
+        with code.captured() as lines:
+            value = arith.truth(t.number(evaluate(t, inner)))
+        if not lines and "[" not in value.text:
+            result = arith.logical("&" if both else "|", result, value)
+            continue
+        name = code.fresh("b_")
+        code.emit(f"{name} = {result.text}")
+        with code.indented(f"if {name}:" if both else f"if not {name}:"):
+            code.replay(lines)
+            code.emit(f"{name} = {value.text}")
+        result = Scalar(name, types.BOOL)
+    return result
+
+
+def _conditional(t: Translator, node: ast.IfExp) -> Value:
+    code = t.code
+    condition = arith.truth(t.number(evaluate(t, node.test)))
+    if condition.value is not None:
+        return evaluate(t, node.body if condition.value else node.orelse)
+    with code.captured() as first:
+        left = t.number(evaluate(t, node.body))
+    with code.captured() as second:
+        right = t.number(evaluate(t, node.orelse))
+    if not first and not second:
+        return arith.select(code, condition, left, right)
+    dtype, weak = types.promote(left.kind, right.kind)
+    name = code.fresh("s_")
+    for head, lines, value in ((f"if {condition.text}:", first, left), ("else:", second, right)):
+        with code.indented(head):
+            code.replay(lines)
+            code.emit(f"{name} = {arith.convert(code, value, dtype).text}")
+    return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
+
+
+def _comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Tup:
+    generator = node.generators[0]
+    source = evaluate(t, generator.iter)
+    from loopbook.frontend.loops import Range
+
+    if isinstance(source, Thing) and isinstance(source.value, Range):
+        ends = source.value
+        count = t.python(arith.whole(ends.stop - ends.start))
+        source = Tup(tuple(arith.whole(ends.start + i) for i in range(0, count, ends.step)))
+    if len(node.generators) > 1 or generator.ifs or not isinstance(source, Tup):
+        raise t.code.fail("a comprehension over what is not known; use a loop")
+    items = []
+    for item in source.items:
+        t.store(generator.target, item)
+        items.append(evaluate(t, node.elt))
+    return Tup(tuple(items))

@@ -1,0 +1,238 @@
+"""Homes: one variable or one buffer for a name that loops or branches assign.
+
+Before::
+
+    t = 0.0
+    while t < 1:
+        t = t + dt
+
+After::
+
+    t_0 = 0.0
+    while t_0 < 1.0:
+        t_0 = t_0 + dt
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.code import Code, bare
+from loopbook.frontend.liveness import Liveness, loads
+from loopbook.frontend.symbols import Int
+from loopbook.frontend.values import Array, Buffer, Home, Scalar, Tup, Value, arrays_in, whole
+
+
+class Widen(Exception):
+    """A home turned out too narrow for what is assigned later: begin again with a wider one."""
+
+    def __init__(self, home: Home, kind: tuple[np.dtype, bool]) -> None:
+        super().__init__()
+        self.home, self.kind = home, kind
+
+
+@dataclass
+class Frame:
+    """A function that is being translated.
+
+    Attributes:
+        env: what its names stand for.
+        homes: names that live in one place, for as long as a loop or branch around goes on.
+        names: its globals and what it closes over.
+        rest: statements that follow in the block, for each block around the statement at hand.
+    """
+
+    env: dict[str, Value]
+    names: dict[str, Any]
+    file: str
+    live: Liveness
+    homes: dict[str, Home] = field(default_factory=dict)
+    rest: list[Sequence[ast.stmt]] = field(default_factory=list)
+    unrolled: bool = False
+
+
+class Homes:
+    """Frames of the functions at hand, and where their names live."""
+
+    def __init__(self, code: Code, frame: Frame) -> None:
+        self.code = code
+        self.frames = [frame]
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def stored(self, value: Array, hint: str = "t") -> Array:
+        """`value` in memory, where a mask is applied too."""
+        if value.mask is not None:
+            from loopbook.frontend.masks import compressed
+
+            return compressed(self, value)
+        return nests.materialise(self.code, value, hint)
+
+    def _move_in(self, name: str, home: Home, value: Value) -> None:
+        code = self.code
+        if isinstance(value, Array):
+            value = nests.force(code, value, name)
+        old = home.value
+        if old is None:
+            kind = home.extra.get("kind")
+            if isinstance(value, Scalar):
+                variable = code.fresh(f"{name}_")
+                dtype, weak = kind or value.kind
+                home.value = self._variable(variable, dtype, weak)
+                code.emit(f"{variable} = {bare(arith.convert(code, value, dtype).text)}")
+            elif isinstance(value, Array):
+                home.value = self.stored(value, name)
+            return
+        if isinstance(old, Scalar) and isinstance(value, Scalar):
+            kind = (
+                (value.dtype, value.weak)
+                if old.kind == value.kind
+                else types.promote(old.kind, value.kind)
+            )
+            if kind != old.kind and not (old.kind[0] == kind[0] and not old.weak):
+                raise Widen(home, kind)
+            text = bare(arith.convert(code, value, old.dtype).text)
+            if text != old.text:
+                code.emit(f"{old.text} = {text}")
+        elif isinstance(old, Array) and isinstance(value, Array):
+            if len(old.shape) != len(value.shape) or not all(
+                map(code.same, old.shape, value.shape)
+            ):
+                raise code.fail(f"{name} changes its shape in a loop or branch; use another name")
+            if old.dtype != value.dtype:
+                raise Widen(home, (types.promote(old.kind, value.kind)[0], False))
+            if value.mask is not None:
+                raise code.fail(f"{name} changes its size in a loop or branch")
+            assert old.view is not None
+            if value.view != old.view:
+                self.writes_to(old.view.buffer, but=name)
+                nests.assign(code, old, value)
+        else:
+            raise code.fail(f"{name} is a number here and an array there; use two names")
+
+    def _variable(self, name: str, dtype: np.dtype, weak: bool) -> Scalar:
+        self.code.mutable.add(name)
+        return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
+
+    def make_home(self, name: str, kind: tuple[np.dtype, bool] | None, empty: bool) -> Home:
+        """A place for `name` to live in, holding its present value unless `empty`."""
+        home = Home(extra={"kind": kind})
+        value = self.frame.env.get(name)
+        if empty or not isinstance(value, Scalar | Array):
+            return home
+        code = self.code
+        if isinstance(value, Array):
+            value = nests.force(code, value, name)
+        if isinstance(value, Scalar):
+            dtype, weak = kind or value.kind
+            variable = code.fresh(f"{name}_")
+            code.emit(f"{variable} = {bare(arith.convert(code, value, dtype).text)}")
+            home.value = self._variable(variable, dtype, weak)
+        else:
+            dtype = kind[0] if kind else value.dtype
+            if not self._is_own(name, value) or dtype != value.dtype:
+                if value.mask is not None:
+                    value = self.stored(value)
+                value = nests.materialise(code, value, name, dtype)
+            home.value = value
+        self.frame.env[name] = home.value
+        return home
+
+    def _is_own(self, name: str, value: Array) -> bool:
+        """Whether the value is a temporary that no other name looks at."""
+        view = value.view
+        if view is None or view.buffer.place != "temporary" or view.buffer.copied:
+            return False
+        if len(view.dims) != value.rank or view != whole(view.buffer).view:
+            return False
+        return not any(
+            view.buffer in array.buffers
+            for frame in self.frames
+            for other, held in frame.env.items()
+            for array in arrays_in(held)
+            if (frame, other) != (self.frame, name)
+        )
+
+    def writes_to(self, buffer: Buffer, but: str | None = None) -> None:
+        """Compute what waits for a buffer's elements before they change.
+
+        Args:
+            but: the name that the buffer is home to, if a new value moves in; then views of the
+                old value are copied as well.
+        """
+        self.code.memo = {}
+        for frame in self.frames:
+            for name, held in list(frame.env.items()):
+                if but is not None and frame is self.frame and name == but:
+                    continue
+                if any(
+                    buffer in array.buffers and (array.view is None or but is not None)
+                    for array in arrays_in(held)
+                ) and (frame is not self.frame or self._read_later(name)):
+                    frame.env[name] = self._computed(held, buffer)
+
+    def _read_later(self, name: str) -> bool:
+        rests = self.frame.rest
+        return any(name in loads(s) for rest in rests for s in rest) or len(rests) > 1
+
+    def _computed(self, held: Value, buffer: Buffer) -> Value:
+        if isinstance(held, Tup):
+            return Tup(tuple(self._computed(item, buffer) for item in held.items))
+        if isinstance(held, Array) and buffer in held.buffers:
+            return self.stored(held)
+        return held
+
+    def settle_all(self) -> None:
+        """Compute everything that waits, before control goes separate ways."""
+        for frame in self.frames:
+            for name, held in list(frame.env.items()):
+                for array in arrays_in(held):
+                    if array.view is None:
+                        frame.env[name] = self._settle_all(held)
+
+    def _settle_all(self, held: Value) -> Value:
+        if isinstance(held, Tup):
+            return Tup(tuple(map(self._settle_all, held.items)))
+        return self.stored(held) if isinstance(held, Array) and held.view is None else held
+
+    def with_homes(self, names: Iterable[tuple[str, bool]], run: Callable[[], None]) -> None:
+        """Run a part of the translation in which `names` (and whether each begins empty) live in
+        one place."""
+        code, frame = self.code, self.frame
+        names = [(n, e) for n, e in names if n not in frame.homes]
+        kinds: dict[str, tuple[np.dtype, bool]] = {}
+        kept_env = dict(frame.env)
+        kept = len(code.lines), len(code.temporaries), len(self.frames), len(frame.rest), code.depth
+        lines = code.lines
+        for _ in range(12):
+            homes = {n: self.make_home(n, kinds.get(n), empty) for n, empty in names}
+            frame.homes.update(homes)
+            try:
+                run()
+            except Widen as widen:
+                found = next((n for n, home in homes.items() if home is widen.home), None)
+                if found is None:
+                    raise
+                kinds[found] = widen.kind
+                code.lines = lines
+                del code.lines[kept[0] :], code.temporaries[kept[1] :]
+                del self.frames[kept[2] :], frame.rest[kept[3] :]
+                code.depth = kept[4]
+                frame.env = dict(kept_env)
+                continue
+            finally:
+                for n in homes:
+                    frame.homes.pop(n, None)
+            for n, home in homes.items():
+                if home.value is not None:
+                    frame.env[n] = home.value
+            return
+        raise code.fail("types that change from one iteration to the next")

@@ -1,0 +1,391 @@
+"""Subscripts, read and assigned: numbers, slices, ``newaxis``, masks, arrays of indices.
+
+Before::
+
+    A[1:-1, ::2]            B[i, None]         x[cols[a:b]]
+
+After (elements)::
+
+    A[i0 + 1, 2 * i1]       B[i, i1]           j_0 = cols[i0 + a];  x[j_0]
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loopbook.frontend import nests
+from loopbook.frontend.code import bare
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import (
+    Array,
+    Dim,
+    Index,
+    Scalar,
+    Slice,
+    Thing,
+    Tup,
+    Value,
+    looked_at,
+    subscript,
+)
+
+FULL = Slice(None, None, None)
+
+
+def items_of(t: Translator, node: ast.expr) -> list[Value]:
+    """The parts of an index; numbers that may change later are kept as they are now."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    items: list[Value] = []
+    for part in parts:
+        item = t.expr(part)
+        if isinstance(item, Tup) and not isinstance(part, ast.List | ast.Tuple):
+            items += item.items
+        else:
+            items.append(item)
+    return items
+
+
+def load_at(t: Translator, base: Value, items: Sequence[Value]) -> Value:
+    """``base[items]``."""
+    if isinstance(base, Tup):
+        return _from_tuple(t, base, items)
+    if isinstance(base, Thing):
+        from loopbook.frontend.expressions import wrapped
+
+        keys = [t.python(item) for item in items]
+        return wrapped(base.value[keys[0] if len(keys) == 1 else tuple(keys)])
+    array = (
+        base if isinstance(base, Array) and not base.sums and base.mask is None else t.array(base)
+    )
+    if not array.rank and items:
+        raise t.code.fail("an index of what is no array")
+    items = _expanded(t, array, items)
+    mask = _mask(array, items)
+    if mask is not None:
+        return _masked(t, array, mask)
+    if any(isinstance(item, Array | Tup) for item in items):
+        return _gathered(t, array, items)
+    if array.view is None and array.cost > 3:
+        array = t.stored(array)
+    shape, dims = _sliced(t, array, items)
+    found = looked_at(array, shape, dims)
+    return found if shape else found.element(())
+
+
+def store_at(t: Translator, base: Array, items: Sequence[Value], value: Value) -> None:
+    """``base[items] = value``."""
+    code = t.code
+    assert base.view is not None
+    if isinstance(value, Tup | Thing):
+        value = t.array(value) if isinstance(value, Tup) else t.number(value)
+    assert isinstance(value, Array | Scalar)
+    items = _expanded(t, base, items)
+    t.writes_to(base.view.buffer)
+    mask = _mask(base, items)
+    if mask is not None:
+        from loopbook.frontend.masks import store_masked
+
+        store_masked(t, base, _over(t, mask, base), value)
+    elif any(isinstance(item, Array | Tup) for item in items):
+        _scatter(t, base, items, value)
+    else:
+        if isinstance(value, Array) and value.mask is not None:
+            value = t.stored(value)
+        shape, dims = _sliced(t, base, items)
+        nests.assign(code, looked_at(base, shape, dims), value)
+
+
+def _from_tuple(t: Translator, base: Tup, items: Sequence[Value]) -> Value:
+    (item,) = items
+    if isinstance(item, Slice):
+        ends = (None if p is None else t.python(p) for p in (item.start, item.stop, item.step))
+        return Tup(base.items[slice(*ends)])
+    place = t.python(item)
+    if not isinstance(place, int) or not -len(base.items) <= place < len(base.items):
+        raise t.code.fail("an index of a tuple that is not known or too large")
+    return base.items[place]
+
+
+def _expanded(t: Translator, array: Array, items: Sequence[Value]) -> list[Value]:
+    """The index with a part for each dimension: an ellipsis and what is left out written out."""
+
+    def takes(item: Value) -> int:
+        if isinstance(item, Thing):
+            return 0
+        if isinstance(item, Array) and item.dtype.kind == "b":
+            return item.rank
+        return 1
+
+    count = array.rank - sum(map(takes, items))
+    if count < 0:
+        raise t.code.fail("more indices than dimensions")
+    result: list[Value] = []
+    seen = False
+    for item in items:
+        if isinstance(item, Thing) and item.value is ...:
+            result += [FULL] * count
+            seen = True
+        elif isinstance(item, Thing) and item.value is not None:
+            raise t.code.fail(f"{item.value!r} as an index")
+        else:
+            result.append(item)
+    return result if seen else result + [FULL] * count
+
+
+def _mask(array: Array, items: Sequence[Value]) -> Array | None:
+    """The mask, where the index is one for the leading dimensions and takes all of the others."""
+    first = items[0] if items else None
+    if not isinstance(first, Array) or first.dtype.kind != "b":
+        return None
+    return first if all(item == FULL for item in items[1:]) else None
+
+
+def _over(t: Translator, mask: Array, base: Array) -> Array:
+    """A mask of leading dimensions for all elements."""
+    mask = t.array(mask)
+    if not all(map(t.code.same, mask.shape, base.shape)):
+        raise t.code.fail("a mask of another shape")
+    dims = tuple((ZERO, ((axis, ONE),)) for axis in range(mask.rank))
+    return looked_at(mask, base.shape, dims)
+
+
+def _masked(t: Translator, array: Array, mask: Array) -> Array:
+    if mask.rank != array.rank:
+        raise t.code.fail("reading whole rows by a mask; use a loop, or np.where")
+    return replace(
+        array, view=None, mask=_over(t, mask, array), buffers=array.buffers | mask.buffers
+    )
+
+
+def _sliced(t: Translator, array: Array, items: Sequence[Value]) -> tuple[Index, tuple[Dim, ...]]:
+    """Shape of the result, and where its elements are in each dimension of `array`."""
+    shape: list[Int] = []
+    dims: list[Dim] = []
+    for item in items:
+        if isinstance(item, Thing):
+            shape.append(ONE)
+            continue
+        size = array.shape[len(dims)]
+        if isinstance(item, Slice):
+            start, count, step = bounds(t, item, size)
+            factors = () if count == ONE else ((len(shape), Int.of(step)),)
+            dims.append((start, factors))
+            shape.append(count)
+        else:
+            dims.append((position(t, t.number(item), size), ()))
+    return tuple(shape), tuple(dims)
+
+
+def position(t: Translator, item: Scalar, size: Int) -> Int:
+    """The place that an index means, which counts from the end if it is negative."""
+    code = t.code
+    if item.dtype.kind not in "iu":
+        raise code.fail("an index that is not a whole number")
+    place = t.integer(item)
+    sure = code.facts.nonnegative(place)
+    if sure is None and item.dtype.kind == "i" and place.atoms:
+        return _from_end(t, place, size)
+    return place + size if sure is False else place
+
+
+def _from_end(t: Translator, place: Int, size: Int) -> Int:
+    code = t.code
+    key = ("place", place, size)
+    if key in code.memo:
+        return code.memo[key]
+    name = code.fresh("j_")
+    code.memo[key] = Int.atom(name)
+    code.emit(f"{name} = {place.text}")
+    code.emit(f"if {name} < 0:")
+    code.depth += 1
+    code.emit(f"{name} = {name} + {size.operand}")
+    code.depth -= 1
+    code.facts.ranges[name] = (ZERO, size - 1)
+    return Int.atom(name)
+
+
+def bounds(t: Translator, item: Slice, size: Int) -> tuple[Int, Int, int]:
+    """First place, number of places, and step of a slice of a dimension."""
+    code = t.code
+    step = 1 if item.step is None else t.python(item.step)
+    if not isinstance(step, int) or step == 0:
+        raise code.fail("a slice's step that is not known")
+    if step > 0:
+        start = _clamped(t, item.start, size, ZERO, loose=step == 1)
+        stop = _clamped(t, item.stop, size, size)
+        span = stop - start
+    else:
+        start = _clamped(t, item.start, size, size - 1, last=True)
+        stop = (
+            Int.of(-1) if item.stop is None else _clamped(t, item.stop, size, size - 1, last=True)
+        )
+        span = start - stop
+    if code.facts.nonnegative(span) is False:
+        return ZERO, ZERO, step
+    if abs(step) == 1:
+        return start, span, step
+    rounded = span + (abs(step) - 1)
+    if rounded.constant is not None:
+        return start, Int.of(rounded.constant // abs(step)), step
+    text = f"({rounded.operand} // {abs(step)})"
+    if code.facts.known(rounded) is None:
+        name = code.fresh("n_")
+        code.emit(f"{name} = {bare(text)}")
+        code.facts.ranges[name] = (ZERO, size)
+        return start, Int.atom(name), step
+    return start, code.facts.derive(text, [rounded], lambda n: n // abs(step)), step
+
+
+def _clamped(
+    t: Translator,
+    end: Scalar | None,
+    size: Int,
+    default: Int,
+    last: bool = False,
+    loose: bool = False,
+) -> Int:
+    """An end of a slice, kept within the dimension.
+
+    Args:
+        last: the greatest place is ``size - 1`` and the least -1, as for negative steps.
+        loose: a start behind the end may stay, where the slice then is empty by itself.
+    """
+    if end is None:
+        return default
+    code = t.code
+    least, most = (Int.of(-1), size - 1) if last else (ZERO, size)
+    place = t.integer(end)
+    sure = code.facts.nonnegative(place)
+    if sure is False:
+        place = place + size
+        below = code.facts.nonnegative(place - least)
+        if below is False:
+            return least
+        if below is True:
+            return place
+    fits = code.facts.nonnegative(most - place)
+    if sure and fits is False:
+        return most
+    if sure and (fits or loose):
+        return place
+    key = ("end", place, size, least)
+    if key in code.memo:
+        return code.memo[key]
+    name = code.fresh("e_")
+    code.memo[key] = Int.atom(name)
+    if sure:
+        code.emit(f"{name} = min({place.text}, {most.text})")
+    else:
+        code.emit(f"{name} = {place.text}")
+        if sure is None:
+            code.emit(f"if {name} < 0:")
+            code.depth += 1
+            code.emit(f"{name} = {name} + {size.operand}")
+            code.depth -= 1
+        code.emit(f"{name} = max({name}, {least.text})")
+        code.emit(f"{name} = min({name}, {most.text})")
+    code.facts.ranges[name] = (least, most)
+    return Int.atom(name)
+
+
+def _advanced(t: Translator, array: Array, items: Sequence[Value]):
+    """Shape and places for an index with arrays in it."""
+    code = t.code
+    places: list[tuple[int, Array]] = []  # dimension of the base, indices
+    basic: list[Value] = []
+    where: list[int] = []
+    dimension = 0
+    for number, item in enumerate(items):
+        if isinstance(item, Array | Tup):
+            indices = t.array(item)
+            if indices.dtype.kind == "b":
+                raise code.fail("a mask beside other indices; use np.where or a loop")
+            places.append((dimension, indices))
+            where.append(number)
+        elif isinstance(item, Scalar):
+            places.append((dimension, t.array(item)))
+            where.append(number)
+        else:
+            basic.append(item)
+        dimension += not isinstance(item, Thing)
+    shape = nests.broadcast(code, [indices.shape for _, indices in places])
+    indices = [(d, nests.fit(code, i, shape)) for d, i in places]
+    others: list[Value] = []
+    for item in items:
+        others.append(Slice(None, None, None) if isinstance(item, Scalar | Array | Tup) else item)
+    own_shape, own_dims = _sliced(t, array, others)
+    taken = {d for d, _ in indices}
+    kept = [
+        axis
+        for axis, item in enumerate(others)
+        if not isinstance(items[axis], Scalar | Array | Tup)
+    ]
+    together = where == list(range(where[0], where[-1] + 1))
+    front = sum(1 for axis in kept if axis < where[0]) if together else 0
+    axes = kept[:front], kept[front:]
+    result = (
+        *(own_shape[a] for a in axes[0]),
+        *shape,
+        *(own_shape[a] for a in axes[1]),
+    )
+
+    def place(own: Index) -> Index:
+        inner = own[front : front + len(shape)]
+        rest = [*own[:front], *own[front + len(shape) :]]
+        full: list[Int] = [ZERO] * len(own_shape)
+        for axis, index in zip([*axes[0], *axes[1]], rest, strict=True):
+            full[axis] = index
+        found = []
+        for d, (offset, factors) in enumerate(own_dims):
+            if d in taken:
+                found.append(position(t, dict(indices)[d].element(inner), array.shape[d]))
+            else:
+                for axis, factor in factors:
+                    offset = offset + full[axis] * factor
+                found.append(offset)
+        return tuple(found)
+
+    buffers = array.buffers | {b for _, i in indices for b in i.buffers}
+    return result, place, frozenset(buffers)
+
+
+def _gathered(t: Translator, array: Array, items: Sequence[Value]) -> Array:
+    if array.view is None and array.cost > 1:
+        array = t.stored(array)
+    shape, place, buffers = _advanced(t, array, items)
+    return Array(
+        shape,
+        array.dtype,
+        lambda own: array.element(place(own)),
+        buffers=buffers,
+        cost=array.cost + 2,
+    )
+
+
+def _scatter(t: Translator, base: Array, items: Sequence[Value], value: Array | Scalar) -> None:
+    """Elements in NumPy's order: of indices that are the same, the last one counts."""
+    code = t.code
+    shape, place, _ = _advanced(t, base, items)
+    assert base.view is not None
+    buffer = base.view.buffer
+    if isinstance(value, Array):
+        value = nests.force(code, value)
+    if isinstance(value, Array):
+        value = nests.fit(code, t.array(value), shape)
+        if buffer in value.buffers:
+            value = nests.materialise(code, value)
+    if any(buffer in i.buffers for i in items if isinstance(i, Array)):
+        kept = [t.stored(t.array(i)) if isinstance(i, Array) else i for i in items]
+        shape, place, _buffers = _advanced(t, base, kept)
+    own: list[Int] = []
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+        for size in shape:
+            own.append(stack.enter_context(code.loop(ZERO, size)))
+        target = base.view.index(place(tuple(own)))
+        element = value.element(tuple(own)) if isinstance(value, Array) else value
+        code.emit(f"{subscript(buffer, target)} = {bare(nests.cast_text(element, base.dtype))}")

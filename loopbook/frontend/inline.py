@@ -1,0 +1,141 @@
+"""Calls of Python functions: their statements, in place of the call.
+
+Before::
+
+    def relu(x):
+        return np.maximum(x, 0)
+
+    y = relu(a + b)
+
+After: as ``y = np.maximum(a + b, 0)``.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from loopbook.errors import LoweringError
+from loopbook.frontend.expressions import wrapped
+from loopbook.frontend.homes import Frame
+from loopbook.frontend.liveness import Liveness
+from loopbook.frontend.returns import RETURNED, single_exit
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Thing, Value
+
+DEEPEST = 20
+"""Functions within functions; more is taken for recursion."""
+
+
+class Local:
+    """A function that is defined inside another one."""
+
+    def __init__(self, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
+        self.node, self.frame = node, frame
+
+
+@lru_cache(maxsize=256)
+def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
+    """The tree of a Python function, with the line numbers of its file.
+
+    Raises:
+        LoweringError: if there is no source.
+    """
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        raise LoweringError(
+            f"{getattr(function, '__name__', 'a function')} has no source"
+        ) from None
+    ast.increment_lineno(tree, first - 1)
+    node = tree.body[0]
+    if not isinstance(node, ast.FunctionDef):
+        raise LoweringError("a function that is not written with def", first)
+    return node
+
+
+def names_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Globals of a function and what it closes over."""
+    names = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return names
+
+
+def inline(
+    t: Translator, function: Callable[..., Any], args: list[Value], kwargs: Mapping[str, Value]
+) -> Value:
+    """The value of ``function(*args, **kwargs)``; its statements are written to ``t.code``."""
+    node = parsed(function)
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise t.code.fail(f"{function.__name__}(): {error}") from None
+    values: dict[str, Value] = dict(bound.arguments)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise t.code.fail(f"{function.__name__}() takes any number of arguments")
+        if name not in values:
+            values[name] = wrapped(parameter.default)
+    file = inspect.getsourcefile(function) or ""
+    return _run(t, node.body, values, names_of(function), file)
+
+
+def inline_local(
+    t: Translator, local: Local, args: list[Value], kwargs: Mapping[str, Value]
+) -> Value:
+    """The same for a function that is defined inside the one at hand, or a lambda."""
+    parameters = [a.arg for a in local.node.args.args]
+    values: dict[str, Value] = dict(zip(parameters, args, strict=False))
+    values.update(kwargs)
+    defaults = local.node.args.defaults
+    for name, default in zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True):
+        if name not in values:
+            values[name] = t.expr(default)
+    if set(values) != set(parameters):
+        raise t.code.fail("a local function that is called with other arguments than it takes")
+    names = {**local.frame.names, **local.frame.env}
+    if isinstance(local.node, ast.Lambda):
+        made = ast.Return(local.node.body)
+        body: list[ast.stmt] = [ast.copy_location(made, local.node.body)]
+    else:
+        body = local.node.body
+    return _run(t, body, values, names, local.frame.file)
+
+
+def _run(
+    t: Translator,
+    body: list[ast.stmt],
+    values: dict[str, Value],
+    names: Mapping[str, Any],
+    file: str,
+) -> Value:
+    if len(t.frames) > DEEPEST:
+        raise t.code.fail("a function that calls itself")
+    body = single_exit(body)
+    frame = Frame({}, dict(names), file, Liveness(body, frozenset((RETURNED,))))
+    origin, depth = t.code.origin, len(t.frames)
+    t.frames.append(frame)
+    frame.rest.append(body)
+    try:
+        for name, value in values.items():
+            frame.env[name] = t.settled(name, value)
+        frame.rest.pop()
+        t.body(body)
+        return frame.env.get(RETURNED, Thing(None))
+    except LoweringError as error:
+        if not error.file:
+            raise LoweringError(error.what, error.line or t.code.origin, file) from None
+        raise
+    finally:
+        del t.frames[depth:]
+        t.code.origin = origin

@@ -1,0 +1,124 @@
+"""Which names are read after a statement, and how often: plain dataflow over a function's tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+Names = frozenset[str]
+
+
+def loads(node: ast.AST) -> Names:
+    """Names that are read somewhere in `node`; a name that is stored into by index counts."""
+    found = {
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
+            found.add(inner.target.id)
+    return frozenset(found)
+
+
+def stores(body: Iterable[ast.AST]) -> Names:
+    """Names that are assigned somewhere in `body`, not counting what is stored into by index."""
+    return frozenset(
+        n.id
+        for statement in body
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
+
+
+def rebinds(body: Iterable[ast.AST]) -> Names:
+    """Names that are assigned as a whole: not by ``+=`` and the like, which change an array."""
+    changed = {id(n.target) for s in body for n in ast.walk(s) if isinstance(n, ast.AugAssign)}
+    return frozenset(
+        n.id
+        for statement in body
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in changed
+    )
+
+
+class Liveness:
+    """Live names after each statement of a function.
+
+    Attributes:
+        after: from a statement's id to the names that may be read after it.
+        head: from a loop's id to the names that may be read when an iteration begins.
+    """
+
+    def __init__(self, body: Sequence[ast.stmt], returned: Names = frozenset()) -> None:
+        self.after: dict[int, Names] = {}
+        self.head: dict[int, Names] = {}
+        self._exits: list[Names] = []
+        self._returned = returned
+        self._body(body, returned)
+
+    def _body(self, body: Sequence[ast.stmt], live: Names) -> Names:
+        for statement in reversed(body):
+            self.after[id(statement)] = live
+            live = self._before(statement, live)
+        return live
+
+    def _before(self, node: ast.stmt, live: Names) -> Names:
+        match node:
+            case ast.If():
+                branches = self._body(node.body, live) | self._body(node.orelse, live)
+                return branches | loads(node.test)
+            case ast.For() | ast.While():
+                return self._loop(node, live)
+            case ast.Break() | ast.Continue():
+                return self._exits[-1] if self._exits else live
+            case ast.Return():
+                return self._returned | loads(node)
+            case ast.Assign():
+                whole = {t.id for t in _targets(node.targets) if isinstance(t, ast.Name)}
+                return (live - whole) | loads(node)
+            case ast.AnnAssign() if isinstance(node.target, ast.Name) and node.value:
+                return (live - {node.target.id}) | loads(node.value)
+            case _:
+                return live | loads(node)
+
+    def _loop(self, node: ast.For | ast.While, live: Names) -> Names:
+        test = loads(node.iter if isinstance(node, ast.For) else node.test)
+        targets = stores([node.target]) if isinstance(node, ast.For) else frozenset()
+        head = live if isinstance(node, ast.For) else live | test
+        for _ in range(3):
+            self._exits.append(head | live)
+            inner = self._body(node.body, head | live)
+            self._exits.pop()
+            head = head | (inner - targets) | (test if isinstance(node, ast.While) else frozenset())
+        self.head[id(node)] = head
+        return head | test | live
+
+
+def _targets(targets: Iterable[ast.expr]) -> Iterable[ast.expr]:
+    for target in targets:
+        if isinstance(target, ast.Tuple | ast.List):
+            yield from _targets(target.elts)
+        else:
+            yield target
+
+
+def uses_next(name: str, rest: Sequence[ast.stmt]) -> list[tuple[ast.stmt, list[ast.AST]]]:
+    """Statements among `rest` that read `name` until it is assigned anew, each with the way down
+    to the first read."""
+    found = []
+    for statement in rest:
+        ways = _ways(statement, name)
+        found += [(statement, way) for way in ways]
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == name for t in _targets(statement.targets)
+        ):
+            break
+    return found
+
+
+def _ways(node: ast.AST, name: str) -> list[list[ast.AST]]:
+    if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+        return [[node]]
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        own = [[node, node.target]] if node.target.id == name else []
+        return own + [[node, *way] for way in _ways(node.value, name)]
+    return [[node, *way] for child in ast.iter_child_nodes(node) for way in _ways(child, name)]

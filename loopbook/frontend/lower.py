@@ -1,0 +1,188 @@
+"""From a function and the arguments of a call to `Lowered`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import arith, constructs, nests, types
+from loopbook.frontend.code import Code
+from loopbook.frontend.homes import Frame
+from loopbook.frontend.inline import names_of, parsed
+from loopbook.frontend.liveness import Liveness
+from loopbook.frontend.lowered import Lowered, tuple_text
+from loopbook.frontend.plain import is_plain
+from loopbook.frontend.results import returned
+from loopbook.frontend.returns import RETURNED, single_exit
+from loopbook.frontend.symbols import Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Buffer, Scalar, Thing, Value, whole
+
+_ONE_AT_A_TIME = threading.Lock()
+
+assert constructs
+
+
+def lower(func: Callable[..., Any], args: Sequence[Any]) -> Lowered | None:
+    """A function as explicit loops, for arguments like `args`.
+
+    The translation serves all calls with arguments of these types, ranks and layouts for which
+    `Lowered.holds` is true.
+
+    Returns:
+        None if the function consists of loops and scalars already: compile it as it is.
+
+    Raises:
+        LoweringError: if it holds what has no form in loops.
+    """
+    if is_plain(func, args):
+        return None
+    with _ONE_AT_A_TIME:
+        return _lower(func, args)
+
+
+def _lower(func: Callable[..., Any], args: Sequence[Any]) -> Lowered:
+    node = parsed(func)
+    file = inspect.getsourcefile(func) or ""
+    code = Code(origin=node.lineno)
+    signature = inspect.signature(func)
+    try:
+        bound = signature.bind(*args)
+    except TypeError as error:
+        raise LoweringError(f"{func.__name__}(): {error}", node.lineno, file) from None
+    bound.apply_defaults()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in signature.parameters.values()):
+        raise LoweringError(f"{func.__name__}() takes any number of arguments", node.lineno, file)
+    parameters = tuple(bound.arguments)
+    try:
+        body = single_exit(node.body)
+        code.taken |= set(parameters) | {"np", "math"}
+        env = _arguments(code, bound.arguments)
+        frame = Frame(env, names_of(func), file, Liveness(body, frozenset((RETURNED,))))
+        t = Translator(code, frame)
+        t.body(body)
+        result, _used = returned(t, frame.env.get(RETURNED, Thing(None)))
+    except LoweringError as error:
+        if error.file:
+            raise
+        raise LoweringError(error.what, error.line or code.origin, file) from None
+    return _assembled(
+        func.__name__, parameters, bound.arguments, code, result, func.__defaults__ or ()
+    )
+
+
+def _arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
+    env: dict[str, Value] = {}
+    arrays: dict[str, np.ndarray] = {}
+    sizes: dict[int, Int] = {}
+    for name, value in given.items():
+        if isinstance(value, np.ndarray):
+            env[name] = _array(code, name, value, sizes)
+            for other, held in arrays.items():
+                if np.may_share_memory(held, value):
+                    raise code.fail(f"{other} and {name}, which overlap in memory")
+            arrays[name] = value
+        elif isinstance(value, bool | np.bool_):
+            env[name] = Scalar(name, types.BOOL, not isinstance(value, np.generic))
+        elif isinstance(value, int | np.integer):
+            weak = not isinstance(value, np.generic)
+            dtype = types.INT if weak else value.dtype
+            code.facts.values[name] = int(value)
+            env[name] = Scalar(name, np.dtype(dtype), weak, Int.atom(name))
+        elif isinstance(value, float | np.floating):
+            weak = type(value) is float
+            env[name] = Scalar(name, types.FLOAT if weak else value.dtype, weak)
+        else:
+            env[name] = _other(code, name, value)
+    return env
+
+
+def _other(code: Code, name: str, value: Any) -> Value:
+    if value is None or isinstance(value, str | type | np.dtype):
+        return Thing(value)
+    raise code.fail(f"the argument {name}, a {type(value).__name__}; pass arrays and numbers")
+
+
+def _array(code: Code, name: str, value: np.ndarray, sizes: dict[int, Int]) -> Value:
+    if value.dtype not in types.SUPPORTED:
+        raise code.fail(f"the argument {name} of type {value.dtype}")
+    facts = code.facts
+    shape = []
+    for axis, size in enumerate(value.shape):
+        text = f"{name}.shape[{axis}]"
+        if size < 2:
+            facts.guards[f"{text} == {size}"] = None
+            shape.append(Int.of(size))
+        elif size in sizes:
+            # Equal sizes get one name: a call in which they differ is another variant.
+            facts.guards[f"{text} == {sizes[size].text}"] = None
+            shape.append(sizes[size])
+        else:
+            sizes[size] = Int.atom(text)
+            facts.values[text] = size
+            facts.guards[f"{text} - 2 >= 0"] = None
+            shape.append(sizes[size])
+    buffer = Buffer(name, value.dtype, tuple(shape), "argument")
+    array = whole(buffer)
+    return array if shape else array.element(())
+
+
+def _assembled(
+    name: str,
+    parameters: tuple[str, ...],
+    given: dict[str, Any],
+    code: Code,
+    result: str,
+    defaults: tuple[Any, ...],
+) -> Lowered:
+    numeric = [
+        p for p in parameters
+        if isinstance(given[p], np.ndarray | bool | int | float | np.generic)
+    ]  # fmt: skip
+    buffers = code.temporaries
+    names = tuple(b.name for b in buffers)
+    lines = [""]
+    line_map: dict[int, int] = {}
+    body = code.lines or []
+    for line in body:
+        text = "    " * (line.depth + 1) + line.text
+        if line.origin and line.origin != line_map.get(len(lines)):
+            text += f"  # {line.origin}"
+        lines.append(text)
+        line_map[len(lines)] = line.origin
+    if not body:
+        lines.append("    pass")
+    words = set(re.findall(r"\w+", "\n".join(lines[1:])))
+    definitions = tuple((d, text) for text, d in code.facts.definitions.items())
+    kernel_parameters = (*numeric, *(d for d, _ in definitions if d in words), *names)
+    lines[0] = f"def {name}({', '.join(kernel_parameters)}):"
+    kernel_source = "\n".join(lines) + "\n"
+    allocations = tuple((b.name, tuple_text([_size(s) for s in b.shape]), b.dtype) for b in buffers)
+    lowered = Lowered(
+        name, parameters, kernel_parameters, kernel_source, "", line_map, names,
+        tuple(code.facts.guards), allocations, result,
+        tuple((p, _converter(given[p])) for p in numeric if isinstance(given[p], np.generic)),
+        definitions, defaults,
+    )  # fmt: skip
+    source = "import math\n\nimport numpy as np\n\n\n" + kernel_source
+    source += "\n\n" + lowered._outer_source.replace("kernel(", f"{name}(", 1)
+    object.__setattr__(lowered, "source", source)
+    return lowered
+
+
+def _converter(value: np.generic) -> str:
+    return {"b": "bool", "f": "float"}.get(value.dtype.kind, "int")
+
+
+def _size(size: Int) -> str:
+    """Text of a size; loops over fewer than no elements do nothing, but NumPy raises."""
+    return f"max({size.text}, 0)" if any(c < 0 for _, c in size.terms) else size.text
+
+
+__all__ = ["arith", "lower", "nests"]

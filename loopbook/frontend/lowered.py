@@ -1,0 +1,157 @@
+"""What a translation gives: a kernel of loops, and the function around it.
+
+::
+
+    def kernel(A, x, t_0, result_0):      # loops and scalars only: this is what is compiled
+        ...
+
+    def outer(A, x):                      # plain Python: memory and results
+        t_0 = np.empty((A.shape[0],), np.float64)
+        result_0 = np.empty((A.shape[1],), np.float64)
+        kernel(A, x, t_0, result_0)
+        return result_0
+
+Temporaries are made by NumPy once a call and freed by Python, so compiled code allocates nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import FunctionType
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+class _Maths:
+    """`math` for running loops as Python: NumPy's functions, which give NaN where math raises."""
+
+    NAMES: ClassVar = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh",
+             "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2"}  # fmt: skip
+
+    @staticmethod
+    def pow(x: float, y: float) -> float:
+        return np.power(np.float64(x), np.float64(y))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, self.NAMES.get(name, name), None) or getattr(math, name)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A Python function as explicit loops.
+
+    Attributes:
+        name: of the function.
+        source: Python text of the kernel and of the function around it.
+        kernel_source: of the kernel alone.
+        line_map: from lines of `kernel_source` (counted from 1) to lines of the original file.
+        temporaries: names of the arrays that are made for each call.
+        kernel_parameters: names of the kernel's arguments.
+        guards: conditions on the arguments that were taken for granted, as Python text.
+        allocations: text of each temporary's shape and its type.
+        definitions: sizes that are computed before the loops run: name and text.
+        conversions: arguments that the kernel is given as Python's numbers, and by which function.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    kernel_parameters: tuple[str, ...]
+    kernel_source: str
+    source: str
+    line_map: dict[int, int]
+    temporaries: tuple[str, ...]
+    guards: tuple[str, ...]
+    allocations: tuple[tuple[str, str, np.dtype], ...]
+    result: str
+    conversions: tuple[tuple[str, str], ...] = ()
+    definitions: tuple[tuple[str, str], ...] = ()
+    defaults: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+
+    @cached_property
+    def kernel(self) -> FunctionType:
+        """The loops as a Python function; docc can read its source."""
+        return self._made(self.kernel_source, self.name, {"math": math, "np": np})
+
+    @cached_property
+    def plain_kernel(self) -> FunctionType:
+        """The loops to be run as Python: maths as NumPy's, so that nothing raises."""
+        return self._made(self.kernel_source, self.name, {"math": _Maths(), "np": np})
+
+    def wrap(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """A function with the original's arguments and results around a (compiled) kernel."""
+        name = "outer"
+        made = self._made(self._outer_source, name, {"np": np, "kernel": kernel})
+        made.__name__, made.__defaults__ = self.name, self.defaults or None
+        return made
+
+    @cached_property
+    def holds(self) -> Callable[..., bool]:
+        """Whether a call's arguments are of the kind that this translation is for.
+
+        Only values are looked at: types, ranks and layouts are the caller's to compare.
+        """
+        test = " and ".join(self.guards) or "True"
+        sizes = "".join(f"        {name} = {text}\n" for name, text in self.definitions)
+        text = (
+            f"def holds({', '.join(self.parameters)}):\n    try:\n{sizes}        return {test}\n"
+            "    except ArithmeticError:\n        return False\n"
+        )
+        made = self._made(text, "holds", {})
+        made.__defaults__ = self.defaults or None
+        return made
+
+    @cached_property
+    def prepare(self) -> Callable[..., tuple[Any, ...]]:
+        """From a call's arguments to the kernel's: with new temporaries."""
+        text = f"def prepare({', '.join(self.parameters)}):\n{self._allocate}"
+        text += f"    return ({self._given},)\n"
+        made = self._made(text, "prepare", {"np": np})
+        made.__defaults__ = self.defaults or None
+        return made
+
+    @cached_property
+    def plain(self) -> Callable[..., Any]:
+        """The whole function, run as Python."""
+        return self.wrap(self.plain_kernel)
+
+    @property
+    def _allocate(self) -> str:
+        sizes = "".join(f"    {name} = {text}\n" for name, text in self.definitions)
+        return sizes + "".join(
+            f"    {name} = np.empty({shape}, np.{_type_name(dtype)})\n"
+            for name, shape, dtype in self.allocations
+        )
+
+    @property
+    def _given(self) -> str:
+        """The kernel's arguments; docc takes NumPy's scalars for arrays: they become Python's."""
+        texts = dict(self.conversions)
+        return ", ".join(f"{texts[p]}({p})" if p in texts else p for p in self.kernel_parameters)
+
+    @property
+    def _outer_source(self) -> str:
+        call = f"    kernel({self._given})\n"
+        back = f"    return {self.result}\n" if self.result else ""
+        return f"def outer({', '.join(self.parameters)}):\n{self._allocate}{call}{back}"
+
+    def _made(self, text: str, name: str, names: dict[str, Any]) -> Any:
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        file = f"<loopbook {self.name} {digest}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        namespace = dict(names)
+        exec(compile(text, file, "exec"), namespace)
+        return namespace[name]
+
+
+def _type_name(dtype: np.dtype) -> str:
+    return "bool_" if dtype.kind == "b" else dtype.name
+
+
+def tuple_text(parts: Sequence[str]) -> str:
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"

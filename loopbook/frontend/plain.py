@@ -1,0 +1,122 @@
+"""Whether a function consists of loops and scalars already, as PolyBench's do.
+
+Such a function goes to docc as it is: the very same object, so that its fingerprints stay.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from loopbook.errors import LoweringError
+from loopbook.frontend.inline import names_of, parsed
+
+PLAIN_CALLS = frozenset(("range", "min", "max", "int", "float", "bool"))
+STATEMENTS = (
+    ast.For, ast.While, ast.If, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass,
+    ast.Break, ast.Continue,
+)  # fmt: skip
+
+
+def is_plain(func: Callable[..., Any], args: Sequence[Any]) -> bool:
+    """Whether all expressions in the function are of numbers, and only elements are stored."""
+    try:
+        node = parsed(func)
+    except LoweringError:
+        return False
+    parameters = [a.arg for a in node.args.args]
+    ranks = {
+        name: value.ndim
+        for name, value in zip(parameters, args, strict=False)
+        if isinstance(value, np.ndarray)
+    }
+    if len(args) != len(parameters) or node.args.vararg or node.args.kwarg:
+        return False
+    return all(_statement(s, ranks, names_of(func)) for s in node.body)
+
+
+def _statement(node: ast.stmt, ranks: dict[str, int], names: dict[str, Any]) -> bool:
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.For):
+        head = (
+            isinstance(node.target, ast.Name)
+            and isinstance(node.iter, ast.Call)
+            and isinstance(node.iter.func, ast.Name)
+            and node.iter.func.id == "range"
+            and not node.orelse
+            and all(_number(a, ranks, names) for a in node.iter.args)
+        )
+        return head and all(_statement(s, ranks, names) for s in node.body)
+    if isinstance(node, ast.While | ast.If):
+        inner = [*node.body, *node.orelse]
+        return _number(node.test, ranks, names) and all(_statement(s, ranks, names) for s in inner)
+    if isinstance(node, ast.Assign):
+        return all(_target(x, ranks, names) for x in node.targets) and _number(
+            node.value, ranks, names
+        )
+    if isinstance(node, ast.AugAssign):
+        return _target(node.target, ranks, names) and _number(node.value, ranks, names)
+    return isinstance(node, ast.Pass | ast.Break | ast.Continue)
+
+
+def _target(node: ast.expr, ranks: dict[str, int], names: dict[str, Any]) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id not in ranks
+    return isinstance(node, ast.Subscript) and _number(node, ranks, names)
+
+
+def _number(node: ast.expr, ranks: dict[str, int], names: dict[str, Any]) -> bool:
+    match node:
+        case ast.Constant():
+            return isinstance(node.value, bool | int | float)
+        case ast.Name():
+            return node.id not in ranks and not callable(names.get(node.id))
+        case ast.BinOp():
+            return not isinstance(node.op, ast.MatMult) and all(
+                _number(x, ranks, names) for x in (node.left, node.right)
+            )
+        case ast.UnaryOp():
+            return _number(node.operand, ranks, names)
+        case ast.BoolOp():
+            return all(_number(x, ranks, names) for x in node.values)
+        case ast.Compare():
+            return all(_number(x, ranks, names) for x in (node.left, *node.comparators))
+        case ast.IfExp():
+            return all(_number(x, ranks, names) for x in (node.test, node.body, node.orelse))
+        case ast.Subscript():
+            return _element(node, ranks, names)
+        case ast.Attribute():
+            return isinstance(node.value, ast.Name) and node.value.id in ("np", "math")
+        case ast.Call():
+            return _plain_call(node) and all(_number(x, ranks, names) for x in node.args)
+    return False
+
+
+def _element(node: ast.Subscript, ranks: dict[str, int], names: dict[str, Any]) -> bool:
+    """An element by all its indices, or a size."""
+    if isinstance(node.value, ast.Attribute):
+        return (
+            node.value.attr == "shape"
+            and isinstance(node.value.value, ast.Name)
+            and node.value.value.id in ranks
+        )
+    if not isinstance(node.value, ast.Name) or node.value.id not in ranks:
+        return False
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return len(indices) == ranks[node.value.id] and all(_number(i, ranks, names) for i in indices)
+
+
+def _plain_call(node: ast.Call) -> bool:
+    if node.keywords:
+        return False
+    if isinstance(node.func, ast.Name):
+        return node.func.id in PLAIN_CALLS
+    return (
+        isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in ("math", "np")
+    )

@@ -1,0 +1,137 @@
+"""Return values: text of what the function around the kernel gives back.
+
+Before::
+
+    return A[1:], x.sum(), n          (A an argument)
+
+After::
+
+    return A[1:A.shape[0]], result_0[0], n
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.code import bare
+from loopbook.frontend.lowered import tuple_text
+from loopbook.frontend.symbols import ONE, ZERO
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, whole
+
+
+def returned(t: Translator, value: Value) -> tuple[str, set[str]]:
+    """Text of the result over arguments and temporaries, and the names in it.
+
+    Raises:
+        LoweringError: for what cannot be returned.
+    """
+    text = _text(t, value)
+    return ("" if text == "None" else text), set()
+
+
+def _text(t: Translator, value: Value) -> str:
+    if isinstance(value, Tup):
+        return tuple_text([_text(t, item) for item in value.items])
+    if isinstance(value, Thing):
+        if value.value is None:
+            return "None"
+        raise t.code.fail(f"returning {value.value!r}")
+    if isinstance(value, Array):
+        if value.mask is not None:
+            value = t.stored(value)
+        forced = nests.force(t.code, value, "result")
+        if isinstance(forced, Array):
+            return _array(t, forced)
+        value = forced
+    if isinstance(value, Scalar):
+        return _number(t, value)
+    raise t.code.fail("returning what is neither an array nor a number")
+
+
+def _number(t: Translator, value: Scalar) -> str:
+    code = t.code
+    if value.value is not None and value.weak:
+        return repr(value.value)
+    if value.whole is not None and value.weak and code.facts.known(value.whole) is not None:
+        return bare(value.whole.text)
+    dtype = value.dtype
+    buffer = code.temporary((ONE,), dtype, "result")
+    code.emit(f"{buffer.name}[0] = {bare(nests.cast_text(value, dtype))}")
+    if not value.weak:
+        return f"{buffer.name}[0]"
+    return f"{ {'b': 'bool', 'f': 'float'}.get(dtype.kind, 'int') }({buffer.name}[0])"
+
+
+def _array(t: Translator, value: Array) -> str:
+    code = t.code
+    if value.view is None or value.view.buffer.copied:
+        value = nests.materialise(code, value, "result")
+    view = value.view
+    assert view is not None
+    own = whole(view.buffer)
+    if view == own.view and value.rank == own.rank and all(map(code.same, value.shape, own.shape)):
+        return view.buffer.name
+    if (
+        value.rank == 1
+        and code.facts.known(value.shape[0]) is None
+        and own.view
+        and view.dims == own.view.dims
+    ):
+        count = code.temporary((ONE,), types.INT, "count")
+        code.emit(f"{count.name}[0] = {value.shape[0].text}")
+        return f"{view.buffer.name}[: {count.name}[0]]"
+    text = _view_text(t, value)
+    if text is not None:
+        return text
+    return _array(t, nests.materialise(code, value, "result"))
+
+
+def _view_text(t: Translator, value: Array) -> str | None:
+    """A view with slices and a transpose of its buffer; None where it is none."""
+    view, code = value.view, t.code
+    assert view is not None
+    parts, order = [], []
+    for offset, factors in view.dims:
+        if code.facts.known(offset) is None:
+            return None
+        if not factors:
+            axis = next(
+                (a for a, s in enumerate(value.shape) if s.constant == 1 and a not in order), None
+            )
+            parts.append(offset.text)
+            del axis
+            continue
+        if len(factors) != 1 or factors[0][1].constant is None:
+            return None
+        axis, step = factors[0][0], int(factors[0][1].constant)
+        size = value.shape[axis]
+        end = offset + size * step
+        if axis in order or code.facts.known(size) is None or step == 0:
+            return None
+        if code.is_empty(size):
+            parts.append("0:0")
+        elif step < 0:
+            last = code.facts.known(end)
+            parts.append(f"{offset.text}:{'' if last == -1 else end.text}:{step}")
+            if last is not None and last != -1 and last < 0:
+                return None
+            if last == -1 and code.facts.zero(end + 1) is not True:
+                return None
+        else:
+            parts.append(f"{offset.text}:{end.text}" + (f":{step}" if step != 1 else ""))
+        order.append(axis)
+    missing = [axis for axis in range(value.rank) if axis not in order]
+    if any(value.shape[axis].constant != 1 for axis in missing):
+        return None
+    text = f"{view.buffer.name}[{', '.join(parts)}]"
+    if order != sorted(order):
+        ranks = [sorted(order).index(axis) for axis in order]
+        text += f".transpose({', '.join(str(ranks.index(n)) for n in range(len(ranks)))})"
+    if missing:
+        text += f"[{', '.join('None' if axis in missing else ':' for axis in range(value.rank))}]"
+    return text
+
+
+__all__ = ["ZERO", "arith", "np", "returned", "types"]

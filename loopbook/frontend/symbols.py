@@ -1,0 +1,240 @@
+"""Whole numbers that a translation knows only by name: sizes, bounds, indices.
+
+An `Int` is a polynomial over *atoms*, each a piece of source text that the generated loops may
+hold as it stands: ``A.shape[0]``, a loop variable, an argument. Equal polynomials are equal values,
+which decides most questions of shape at once::
+
+    (A.shape[0] - 1) - 1  ==  A.shape[0] - 2
+
+What the text alone does not decide, `Facts` asks of the arguments at hand, and notes the answer as
+something that the translation takes for granted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+Monomial = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Int:
+    """A polynomial with whole coefficients; `terms` in canonical order, the constant under ()."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    @staticmethod
+    def of(value: int | Int) -> Int:
+        """An `Int` for a number, or the `Int` itself."""
+        if isinstance(value, Int):
+            return value
+        return Int((((), int(value)),)) if value else ZERO
+
+    @staticmethod
+    def atom(text: str) -> Int:
+        """An `Int` for a piece of source text."""
+        return Int((((text,), 1),))
+
+    @staticmethod
+    def _make(sums: Mapping[Monomial, int]) -> Int:
+        return Int(tuple(sorted((m, c) for m, c in sums.items() if c)))
+
+    def __add__(self, other: int | Int) -> Int:
+        sums = dict(self.terms)
+        for monomial, factor in Int.of(other).terms:
+            sums[monomial] = sums.get(monomial, 0) + factor
+        return Int._make(sums)
+
+    def __neg__(self) -> Int:
+        return Int(tuple((m, -c) for m, c in self.terms))
+
+    def __sub__(self, other: int | Int) -> Int:
+        return self + -Int.of(other)
+
+    def __mul__(self, other: int | Int) -> Int:
+        sums: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in Int.of(other).terms:
+                monomial = tuple(sorted(left + right))
+                sums[monomial] = sums.get(monomial, 0) + a * b
+        return Int._make(sums)
+
+    @cached_property
+    def constant(self) -> int | None:
+        """The value, where it is a number."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and not self.terms[0][0]:
+            return self.terms[0][1]
+        return None
+
+    @cached_property
+    def atoms(self) -> frozenset[str]:
+        return frozenset(atom for monomial, _ in self.terms for atom in monomial)
+
+    def substitute(self, values: Mapping[str, Int]) -> Int:
+        """The polynomial with some atoms replaced."""
+        if not self.atoms & values.keys():
+            return self
+        total = ZERO
+        for monomial, factor in self.terms:
+            product = Int.of(factor)
+            for atom in monomial:
+                product = product * values.get(atom, Int.atom(atom))
+            total = total + product
+        return total
+
+    @cached_property
+    def text(self) -> str:
+        """Source text; a sum is not in parentheses."""
+        positive = sorted((m, c) for m, c in self.terms if c > 0 and m)
+        negative = sorted((m, c) for m, c in self.terms if c < 0 and m)
+        constant = dict(self.terms).get((), 0)
+        parts: list[str] = []
+        for monomial, factor in positive:
+            parts.append(("+ " if parts else "") + _product(monomial, factor))
+        if not parts and constant:
+            parts.append(str(constant))
+            constant = 0
+        for monomial, factor in negative:
+            parts.append(("- " if parts else "-") + _product(monomial, -factor))
+        if constant:
+            parts.append(f"{'+' if constant > 0 else '-'} {abs(constant)}")
+        return " ".join(parts) or "0"
+
+    @cached_property
+    def operand(self) -> str:
+        """Source text that may stand beside any operator."""
+        return self.text if re.fullmatch(r"[\w.\[\]]+", self.text) else f"({self.text})"
+
+
+def _product(monomial: Monomial, factor: int) -> str:
+    text = " * ".join(monomial)
+    return text if factor == 1 else f"{factor} * {text}"
+
+
+ZERO = Int(())
+ONE = Int.of(1)
+
+
+@dataclass
+class Facts:
+    """What is known of atoms.
+
+    Attributes:
+        values: atoms whose value the arguments at hand give: sizes, whole-number arguments.
+        ranges: loop variables and the like, with their least and greatest values (inclusive).
+        guards: conditions that were taken for granted, as source text over the arguments.
+        definitions: from text over the arguments to the name of a size that it gives.
+    """
+
+    values: dict[str, int] = field(default_factory=dict)
+    ranges: dict[str, tuple[Int | None, Int | None]] = field(default_factory=dict)
+    guards: dict[str, None] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
+
+    def known(self, value: Int) -> int | None:
+        """The value for the arguments at hand, if they give it."""
+        total = 0
+        for monomial, factor in value.terms:
+            for atom in monomial:
+                if atom not in self.values:
+                    return None
+                factor *= self.values[atom]
+            total += factor
+        return total
+
+    def derive(self, text: str, parts: Iterable[Int], compute: Callable[..., int]) -> Int:
+        """An atom for what is no polynomial of its parts, such as a quotient. Where the arguments
+        give its value, it is computed once, before the loops run: docc simplifies only sums and
+        products well."""
+        numbers = [self.known(part) for part in parts]
+        if None in numbers:
+            return Int.atom(text)
+        if text not in self.definitions:
+            name = f"size_{len(self.definitions)}"
+            self.definitions[text] = name
+            self.values[name] = compute(*numbers)
+        return Int.atom(self.definitions[text])
+
+    def bound(self, value: Int, upper: bool, only: frozenset[str] | None = None) -> Int | None:
+        """A bound of `value` that names no loop variable (none of `only`, if given); None if there
+        is none that could be found."""
+        for _ in range(12):
+            inner = [
+                (m, c)
+                for m, c in value.terms
+                if any(a in self.ranges and (only is None or a in only) for a in m)
+            ]
+            if not inner:
+                return value
+            monomial, factor = inner[-1]
+            # The variable whose range names others goes first.
+            names = [a for a in monomial if a in self.ranges and (only is None or a in only)]
+            order = list(self.ranges)
+            atom = max(names, key=order.index)
+            rest = list(monomial)
+            rest.remove(atom)
+            if any(self._least(a) < 0 for a in rest):
+                return None
+            low, high = self.ranges[atom]
+            end = high if upper == (factor > 0) else low
+            if end is None:
+                return None
+            others = Int(tuple((m, c) for m, c in value.terms if m != monomial))
+            same = Int(((tuple(rest), factor),)) * end if rest else end * factor
+            value = others + same
+        return None
+
+    def _least(self, atom: str) -> int:
+        if atom in self.values:
+            return 0 if self.values[atom] >= 0 else -1
+        low = self.ranges.get(atom, (None, None))[0]
+        return (
+            0 if low is not None and (low.constant or 0) >= 0 and low.constant is not None else -1
+        )
+
+    def nonnegative(self, value: Int, firm: bool = True) -> bool | None:
+        """Whether ``value >= 0`` always holds (True), never holds (False), or neither is seen.
+
+        Args:
+            firm: note a False for the arguments at hand as well; without, only a True counts,
+                and everything else is None.
+        """
+        low = self.bound(value, upper=False)
+        if low is not None:
+            number = self.known(low)
+            if number is not None and number >= 0:
+                self._assume(low, ">= 0")
+                return True
+        if not firm:
+            return None
+        high = self.bound(value, upper=True)
+        if high is not None:
+            number = self.known(high)
+            if number is not None and number < 0:
+                self._assume(high, "< 0")
+                return False
+        return None
+
+    def zero(self, value: Int) -> bool | None:
+        """Whether ``value == 0``; None where that depends on loop variables."""
+        if value.constant is not None:
+            return value.constant == 0
+        number = self.known(value)
+        if number is None:
+            if self.nonnegative(value - 1, firm=False) or self.nonnegative(-value - 1, firm=False):
+                return False
+            return None
+        if number:
+            self._assume(value - 1 if number > 0 else value + 1, ">= 0" if number > 0 else "<= 0")
+        else:
+            self._assume(value, "== 0")
+        return number == 0
+
+    def _assume(self, value: Int, relation: str) -> None:
+        if value.constant is None:
+            self.guards[f"{value.text} {relation}"] = None

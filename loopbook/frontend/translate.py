@@ -1,0 +1,338 @@
+"""Statements: from the tree of a Python function to `Code`.
+
+Names of scalars are made anew at each assignment, and a name of an array stands for a view, a
+buffer of its own or an expression that is not computed yet. Where a name has to mean the same thing
+whichever way control came (loops, branches), it gets a *home* first: one variable or one buffer
+that every assignment writes to.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend import arith, nests
+from loopbook.frontend.code import bare
+from loopbook.frontend.homes import Homes
+from loopbook.frontend.liveness import rebinds, stores, uses_next
+from loopbook.frontend.returns import RETURNED
+from loopbook.frontend.symbols import Int
+from loopbook.frontend.values import (
+    Array,
+    Scalar,
+    Thing,
+    Tup,
+    Value,
+)
+
+
+class Translator(Homes):
+    """Translates statements into `code`, in the frame of the function at hand."""
+
+    def expr(self, node: ast.expr) -> Value:
+        """The value of an expression."""
+        from loopbook.frontend.expressions import evaluate
+
+        return evaluate(self, node)
+
+    def body(self, statements: Sequence[ast.stmt]) -> None:
+        for place, statement in enumerate(statements):
+            self.frame.rest.append(statements[place + 1 :])
+            self.code.origin = statement.lineno
+            try:
+                self.statement(statement)
+            finally:
+                self.frame.rest.pop()
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign():
+                self._assign(node)
+            case ast.AnnAssign():
+                if node.value is not None:
+                    self.store(node.target, self.expr(node.value))
+            case ast.AugAssign():
+                from loopbook.frontend.operators import augmented
+
+                augmented(self, node)
+            case ast.Expr():
+                if not isinstance(node.value, ast.Constant):
+                    self.expr(node.value)
+            case ast.For() | ast.While():
+                if node.orelse:
+                    raise self.code.fail("else after a loop; set a flag before break")
+                from loopbook.frontend import loops
+
+                if isinstance(node, ast.For):
+                    loops.for_(self, node)
+                else:
+                    loops.while_(self, node)
+            case ast.If():
+                self._if(node)
+            case ast.Break() | ast.Continue():
+                if self.frame.unrolled:
+                    raise self.code.fail("break out of a loop over a tuple; use range")
+                self.code.emit("break" if isinstance(node, ast.Break) else "continue")
+            case ast.Pass() | ast.Import() | ast.ImportFrom():
+                pass
+            case ast.Assert():
+                if self.number(self.expr(node.test)).value is not True:
+                    raise self.code.fail("assert of what is not known yet; check before the call")
+            case ast.FunctionDef():
+                from loopbook.frontend.inline import Local
+
+                self.frame.env[node.name] = Thing(Local(node, self.frame))
+            case _:
+                raise self.code.fail(f"{type(node).__name__.lower()} statements")
+
+    # -- names -----------------------------------------------------------------------------------
+
+    def _assign(self, node: ast.Assign) -> None:
+        value = self.expr(node.value)
+        several = len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List)
+        if several:
+            value = self.fixed(value)
+        for target in node.targets:
+            self.store(target, value)
+
+    def store(self, target: ast.expr, value: Value) -> None:
+        """Assign to a name, a tuple of targets or elements."""
+        match target:
+            case ast.Name():
+                self.bind(target.id, value)
+            case ast.Tuple() | ast.List():
+                items = self.unpacked(value, len(target.elts))
+                for inner, item in zip(target.elts, items, strict=True):
+                    self.store(inner, item)
+            case ast.Subscript():
+                from loopbook.frontend.indexing import items_of, store_at
+
+                store_at(self, self.target_array(target.value), items_of(self, target.slice), value)
+            case _:
+                raise self.code.fail(f"assigning to {ast.unparse(target)}")
+
+    def unpacked(self, value: Value, count: int) -> tuple[Value, ...]:
+        """The items of a tuple, or the rows of an array."""
+        if isinstance(value, Tup):
+            if len(value.items) != count:
+                raise self.code.fail("unpacking the wrong number of values")
+            return value.items
+        from loopbook.frontend.indexing import load_at
+
+        if (
+            isinstance(value, Array)
+            and value.shape
+            and self.code.facts.zero(value.shape[0] - count)
+        ):
+            return tuple(load_at(self, value, [arith.whole(Int.of(i))]) for i in range(count))
+        raise self.code.fail("unpacking what is no tuple")
+
+    def bind(self, name: str, value: Value) -> None:
+        """Assign to a name."""
+        home = self.frame.homes.get(name)
+        if home is not None:
+            self.code.memo = {}
+            self._move_in(name, home, value)
+            self.frame.env[name] = home.value if home.value is not None else value
+        else:
+            self.frame.env[name] = self.settled(name, value)
+
+    def fixed(self, value: Value) -> Value:
+        """`value` so that no assignment changes it, but through views as in NumPy."""
+        if isinstance(value, Tup):
+            return Tup(tuple(map(self.fixed, value.items)))
+        if isinstance(value, Array):
+            value = nests.force(self.code, value)
+        if isinstance(value, Scalar):
+            return self.code.let(value)
+        if isinstance(value, Array) and value.view is None:
+            return self.stored(value)
+        return value
+
+    def settled(self, name: str, value: Value) -> Value:
+        """What a name shall stand for when it is assigned `value`."""
+        if isinstance(value, Tup):
+            return Tup(tuple(self.settled(name, item) for item in value.items))
+        if isinstance(value, Array) and (value.sums or not value.rank):
+            forced = nests.force(self.code, value, name)
+            return self.settled(name, forced) if isinstance(forced, Scalar) else forced
+        if isinstance(value, Scalar):
+            return self.code.let(value, name)
+        if isinstance(value, Array) and value.view is None:
+            if not self._can_wait(name, value):
+                return self.stored(value, name)
+            return self._remembered(value)
+        return value
+
+    def _can_wait(self, name: str, value: Array) -> bool:
+        """Whether an expression may wait: one statement soon uses it element by element."""
+        uses = uses_next(name, self.frame.rest[-1]) if self.frame.rest else []
+        if not uses or len({id(s) for s, _ in uses}) > 1 or name in self.frame.homes:
+            return False
+        statement, _ = uses[0]
+        if isinstance(statement, ast.For | ast.While | ast.If | ast.FunctionDef):
+            return False
+        after = self.frame.live.after.get(id(statement), frozenset())
+        if name in after and name not in stores([statement]):
+            return False
+        from loopbook.frontend.calls import is_elementwise
+
+        if not all(is_elementwise(self, way, len(uses)) for _, way in uses):
+            return False
+        return not self._reads_mutable(value)
+
+    def _reads_mutable(self, value: Array) -> bool:
+        code = self.code
+        with code.captured() as lines:
+            own = tuple(Int.atom("_") for _ in value.shape)
+            text = value.element(own).text
+            if value.mask is not None:
+                text += value.mask.element(own).text
+        words = set(re.findall(r"\w+", " ".join([text, *(line.text for line in lines)])))
+        return bool(words & code.mutable)
+
+    def _remembered(self, value: Array) -> Array:
+        """`value`, computed once for each element of a nest however often it is used there."""
+        code, key, at = self.code, object(), value.at
+        assert at is not None
+
+        def element(own: tuple[Int, ...]) -> Scalar:
+            place = (key, own)
+            if place not in code.memo:
+                code.memo[place] = code.let(at(own))
+            return code.memo[place]
+
+        return replace(value, at=element)
+
+    def assigned(self, body: Sequence[ast.stmt]) -> frozenset[str]:
+        """Names that `body` gives another value; arrays that ``+=`` changes keep theirs."""
+        env = self.frame.env
+        whole_names = rebinds(body)
+        return frozenset(
+            n for n in stores(body) if n in whole_names or not isinstance(env.get(n), Array)
+        )
+
+    def _if(self, node: ast.If) -> None:
+        condition = arith.truth(self.number(self.expr(node.test)))
+        if condition.value is not None:
+            self.body(node.body if condition.value else node.orelse)
+            return
+        self.settle_all()
+        condition = self.code.let(condition) if "[" in condition.text else condition
+        assigned = self.assigned([*node.body, *node.orelse])
+        live = self.frame.live.after.get(id(node), frozenset()) | {RETURNED}
+        both = stores(node.body) & stores(node.orelse)
+        names = [(n, n in both or n not in self.frame.env) for n in sorted(assigned & live)]
+
+        def run() -> None:
+            frame = self.frame
+            before = dict(frame.env)
+            with self.code.indented(f"if {bare(condition.text)}:"):
+                self.body(node.body)
+            frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
+            if node.orelse:
+                with self.code.indented("else:"):
+                    self.body(node.orelse)
+            frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
+
+        self.with_homes(names, run)
+
+    # -- values as something definite ------------------------------------------------------------
+
+    def number(self, value: Value) -> Scalar:
+        """`value` as a number.
+
+        Raises:
+            LoweringError: if it is none.
+        """
+        if isinstance(value, Array) and value.rank == 0:
+            value = nests.force(self.code, value)
+        if isinstance(value, Array) and value.rank and all(map(self.code.is_one, value.shape)):
+            value = nests.force(self.code, value)
+            if isinstance(value, Array) and value.mask is None:
+                value = value.element(tuple(Int(()) for _ in value.shape))
+        if isinstance(value, Thing) and isinstance(value.value, bool | int | float | np.generic):
+            return arith.constant(value.value)
+        if not isinstance(value, Scalar):
+            raise self.code.fail(f"{_described(value)} where a number is needed")
+        return value
+
+    def integer(self, value: Value) -> Int:
+        """`value` as a whole number that may be part of sizes and indices."""
+        scalar = self.number(value)
+        if scalar.dtype.kind == "b":
+            scalar = arith.constant(int(scalar.value)) if scalar.value is not None else scalar
+        if scalar.dtype.kind not in "iu":
+            raise self.code.fail("a number that is not whole where a size or index is needed")
+        if scalar.whole is not None and not scalar.whole.atoms & self.code.mutable:
+            return scalar.whole
+        key = ("whole", scalar.text)
+        if key not in self.code.memo:
+            name = self.code.fresh("n_")
+            self.code.emit(f"{name} = int({bare(scalar.text)})")
+            self.code.memo[key] = Int.atom(name)
+        return self.code.memo[key]
+
+    def array(self, value: Value) -> Array:
+        """`value` as an array without sums that wait; a number has rank 0.
+
+        Raises:
+            LoweringError: if it is neither.
+        """
+        if isinstance(value, Tup):
+            from loopbook.frontend.constructs.joining import from_nested
+
+            return from_nested(self, value)
+        if isinstance(value, Array):
+            value = nests.force(self.code, value)
+        if isinstance(value, Thing):
+            value = self.number(value)
+        if isinstance(value, Scalar):
+            scalar = value
+            return Array((), value.dtype, lambda own: scalar, weak=value.weak)
+        if not isinstance(value, Array):
+            raise self.code.fail(f"{_described(value)} where an array is needed")
+        return self.stored(value) if value.mask is not None else value
+
+    def target_array(self, node: ast.expr) -> Array:
+        """The array that is stored into, in memory."""
+        value = self.expr(node)
+        if not isinstance(value, Array):
+            raise self.code.fail(f"storing into {ast.unparse(node)}, which is no array")
+        if value.view is None:
+            value = self.array(value)
+            if value.view is None:
+                value = self.stored(value)
+            if isinstance(node, ast.Name):
+                self.frame.env[node.id] = value
+        return value
+
+    def python(self, value: Value) -> Any:
+        """`value` as Python's own, for what has to be known: an axis, a type, a flag."""
+        if isinstance(value, Scalar) and value.value is not None:
+            return value.value
+        if isinstance(value, Scalar) and value.whole is not None:
+            known = self.code.facts.known(value.whole)
+            if known is not None and self.code.facts.zero(value.whole - known):
+                return known
+        if isinstance(value, Tup):
+            return tuple(map(self.python, value.items))
+        if isinstance(value, Thing):
+            return value.value
+        raise self.code.fail(f"{_described(value)} where a constant is needed")
+
+
+def _described(value: Value) -> str:
+    if isinstance(value, Thing):
+        name = getattr(value.value, "__name__", None)
+        return name or repr(value.value)[:40]
+    return {
+        "Tup": "a tuple",
+        "Array": "an array",
+        "Scalar": value.__dict__.get("text", "a number"),
+    }.get(type(value).__name__, "this")

@@ -1,0 +1,259 @@
+"""What names stand for while a function is translated: scalars, arrays, tuples, things of Python.
+
+An array is never more than a way to get at its elements: `Array.at` gives the text of one element
+for the texts of its indices. An elementwise expression over arrays is such an array again, so a
+whole chain of them becomes one loop nest, written where its values are wanted. A *view* is an array
+whose elements lie in a buffer; only views can be stored into::
+
+    A[1:-1].T          View(A, dims=((1, {axis 1: 1}), (0, {axis 0: 1})))
+    A[1:] - A[:-1]     at = (i,) -> "A[i + 1] - A[i]"
+    alpha * (A @ x)    sums = (Sum over k of alpha * A[i, k] * x[k])
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend.symbols import Int
+
+Index = tuple[Int, ...]
+Dim = tuple[Int, tuple[tuple[int, Int], ...]]
+"""Place along one dimension of what is looked at: an offset, and a factor for each own axis."""
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One number.
+
+    Attributes:
+        text: source text; it may stand beside any operator.
+        weak: a Python number, which adapts to the types of arrays.
+        whole: its value as a polynomial, where it is a whole number that is known as one.
+        value: its value, where it is a constant.
+    """
+
+    text: str
+    dtype: np.dtype
+    weak: bool = False
+    whole: Int | None = None
+    value: Any = None
+
+    @property
+    def kind(self) -> tuple[np.dtype, bool]:
+        return self.dtype, self.weak
+
+    @property
+    def simple(self) -> bool:
+        """Whether using it twice costs nothing."""
+        return re.fullmatch(r"\(?-?[\w.]+\)?", self.text) is not None
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory: an array argument, a result, or a temporary.
+
+    Attributes:
+        shape: for temporaries, sizes that the arguments give.
+        place: "argument" or "temporary".
+        copied: it holds a copy of what NumPy would have as a view, so nobody may store into it.
+    """
+
+    name: str
+    dtype: np.dtype
+    shape: Index
+    place: str = "temporary"
+    copied: bool = False
+
+
+@dataclass(frozen=True)
+class View:
+    """Where the elements of an array lie: one `Dim` for each dimension of the buffer."""
+
+    buffer: Buffer
+    dims: tuple[Dim, ...]
+
+    def index(self, own: Index) -> Index:
+        return tuple(locate(dim, own) for dim in self.dims)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Part of an array that is summed over further indices.
+
+    Attributes:
+        sizes: of the indices that are summed over.
+        at: one summand, for the array's own indices and those.
+        buffers: what summands read.
+        cost: as an array's.
+        sign: 1 or -1.
+    """
+
+    sizes: Index
+    at: Callable[[Index, Index], Scalar]
+    buffers: frozenset[Buffer]
+    cost: int = 1
+    sign: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """An array, of rank 0 too where it is a sum that is not computed yet.
+
+    Attributes:
+        at: an element without `sums`; None where there is nothing but those.
+        view: where its elements lie, if they lie anywhere.
+        sums: what is to be added to each element.
+        buffers: what `at` reads.
+        cost: roughly the number of operations in an element.
+        mask: for ``a[mask]``: the elements of `at` where this is true are meant, in order.
+    """
+
+    shape: Index
+    dtype: np.dtype
+    at: Callable[[Index], Scalar] | None
+    view: View | None = None
+    sums: tuple[Sum, ...] = ()
+    buffers: frozenset[Buffer] = frozenset()
+    cost: int = 0
+    mask: Array | None = None
+    weak: bool = False
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def kind(self) -> tuple[np.dtype, bool]:
+        return self.dtype, self.weak
+
+    def element(self, index: Index) -> Scalar:
+        assert self.at is not None
+        return self.at(index)
+
+
+@dataclass(frozen=True)
+class Tup:
+    """A tuple or list of values."""
+
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something of Python that is no number: a function, a module, a type, None, a slice's part."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A method with what it belongs to."""
+
+    name: str
+    owner: Any
+
+
+@dataclass(frozen=True)
+class Slice:
+    """``start:stop:step`` in an index; each a `Scalar` or None."""
+
+    start: Scalar | None
+    stop: Scalar | None
+    step: Scalar | None
+
+
+Value = Scalar | Array | Tup | Thing | Bound | Slice
+
+
+@dataclass
+class Home:
+    """Where a name that loops or branches assign lives: a variable or a buffer."""
+
+    value: Scalar | Array | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def locate(dim: Dim, own: Index) -> Int:
+    """The place along one dimension for an array's own indices."""
+    offset, factors = dim
+    for axis, factor in factors:
+        offset = offset + own[axis] * factor
+    return offset
+
+
+def compose(outer: tuple[Dim, ...], inner: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The dims of a view of a view: `inner` places in what `outer` places."""
+    result: list[Dim] = []
+    for offset, factors in outer:
+        sums: dict[int, Int] = {}
+        for axis, factor in factors:
+            start, own = inner[axis]
+            offset = offset + start * factor
+            for own_axis, own_factor in own:
+                sums[own_axis] = sums.get(own_axis, Int(())) + own_factor * factor
+        result.append((offset, tuple(sorted(sums.items()))))
+    return tuple(result)
+
+
+def looked_at(array: Array, shape: Index, dims: tuple[Dim, ...]) -> Array:
+    """`array` through `dims`, one for each of its axes; a view stays one.
+
+    The array must have no `sums`.
+    """
+    at = array.at
+    assert at is not None
+    assert not array.sums
+    if array.view is not None:
+        return view_of(array.view.buffer, shape, compose(array.view.dims, dims), array.dtype)
+    return replace(
+        array,
+        shape=shape,
+        at=lambda own: at(tuple(locate(dim, own) for dim in dims)),
+    )
+
+
+def view_of(buffer: Buffer, shape: Index, dims: tuple[Dim, ...], dtype: np.dtype) -> Array:
+    """The array that lies in `buffer` at `dims`."""
+    view = View(buffer, dims)
+
+    def at(own: Index) -> Scalar:
+        index = view.index(own)
+        READS.append((buffer, index))
+        return Scalar(subscript(buffer, index), dtype)
+
+    return Array(shape, dtype, at, view, buffers=frozenset((buffer,)))
+
+
+READS: list[tuple[Buffer, Index]] = []
+"""What elements were read since somebody looked; see `nests`."""
+
+
+def subscript(buffer: Buffer, index: Index) -> str:
+    return f"{buffer.name}[{', '.join(i.text for i in index) or '()'}]"
+
+
+def whole(buffer: Buffer, shape: Index | None = None) -> Array:
+    """All of a buffer, or its first part of a shape."""
+    dims = tuple((Int(()), ((axis, Int.of(1)),)) for axis in range(len(buffer.shape)))
+    return view_of(buffer, buffer.shape if shape is None else shape, dims, buffer.dtype)
+
+
+def elementwise(
+    shape: Index, dtype: np.dtype, at: Callable[[Index], Scalar], *sources: Value, cost: int = 1
+) -> Array:
+    """An array computed from `sources`, each read at one place an element."""
+    arrays = [s for s in sources if isinstance(s, Array)]
+    buffers = frozenset(b for a in arrays for b in a.buffers)
+    return Array(shape, dtype, at, buffers=buffers, cost=cost + sum(a.cost for a in arrays))
+
+
+def arrays_in(value: Value) -> list[Array]:
+    """The arrays in a value: itself, or those in a tuple."""
+    if isinstance(value, Tup):
+        return [array for item in value.items for array in arrays_in(item)]
+    return [value] if isinstance(value, Array) else []
