@@ -131,7 +131,7 @@ class Attack:
         return self._post(PROGRAMS[0], json.dumps(document).encode(), "lookup")
 
     def _heavy(self) -> str:
-        return self._post(PROGRAMS[0], many_nests(str(self._numbers.random())), "lookup")
+        return self._post(PROGRAMS[0], many_nests(f"{self._numbers.randrange(10**9)}"), "lookup")
 
     def _odd_head(self) -> str:
         text = bytearray(server_kit.head(self._secret(), "Content-Length: 2") + b"{}")
