@@ -340,6 +340,22 @@ def sum_of_its_own(a, x, y):
         y[i] += s
 
 
+@mended(floats, lambda: floats() + 2.0)
+def element_copied_before_it_changes(a, b):
+    for i in range(a.shape[0]):
+        a[i] = b[i]
+        b[i] = a[i] + 1.0
+
+
+@refused("takes the copy of 'y'", zeros)
+def greatest_common_divisor(res):
+    x = 48
+    y = 18
+    while y != 0:
+        x, y = y, x % y
+    res[0] = x
+
+
 # -- indices --------------------------------------------------------------------------------------
 
 

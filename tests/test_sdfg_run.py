@@ -14,8 +14,8 @@ from sdfg_kit import doubled, euler, matmul, matmul_args, random, steps
 from loopbook.errors import (
     CompilerError,
     DeadlineError,
-    IllegalStepError,
     FolderError,
+    IllegalStepError,
     KernelError,
     RunError,
     SdfgError,

@@ -18,6 +18,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `loops`: counters, steps, bounds, ``break``;
 - `subscripts`: negative indices;
 - `arrays`: products, slices, types of array expressions;
+- `copies`: elements that are copied before they change;
 - `carried`: sums that docc takes for their first value;
 - `nans`: data that is no number.
 
@@ -36,6 +37,7 @@ from loopbook.sdfg.known_wrong import (
     assignments,
     carried,
     conditionals,
+    copies,
     helpers,
     ignored,
     integers,
@@ -132,11 +134,13 @@ def _rewrite(
     ignored.Annotations(source).run()
     truth.Truth(kinds()).run()
     assignments.Together(kinds()).run()
+    copies.check_counts(kinds())
     integers.Division(kinds()).run()
     conditionals.Conditionals(kinds()).run()
     assignments.Retyped(kinds()).run()
     assignments.Results(kinds()).run()
     subscripts.Negative(kinds()).run()
+    copies.run(kinds())
     arrays.check(kinds(), scattered)
     arrays.transposed_operands(kinds(), scattered)
     loops.Loops(kinds(), ones).run()
