@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,10 @@ def test_numbers_are_npbenchs_with_everything_that_a_run_leaves(checkout):
     assert wrong({"return 0": np.ones(3)}) == "return 0 is not there in NumPy's results"
     assert wrong({"x": np.ones(3)}) == "x: relative error 0.63"
     assert wrong({"x": np.ones(3)}, same_program=False) is None
+    silent = replace(scale, outputs=())
+    found = expected | {"x": np.ones(3)}
+    words = difference(silent, found, expected, same_program=False)
+    assert words == "x: relative error 0.63"
 
 
 def test_programs_are_run_checked_and_listed(checkout, tmp_path, capsys):
