@@ -14,6 +14,7 @@ import pytest
 from benchmarks import lines, npbench
 from benchmarks.npbench_suite import figure, programs, table
 from benchmarks.npbench_suite.compare import difference
+from benchmarks.npbench_suite.contest import Outcome
 from benchmarks.npbench_suite.overhead import source
 from benchmarks.npbench_suite.systems import versions
 
@@ -259,3 +260,8 @@ def test_figure_is_npbenchs(tmp_path):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     gains = (2.31, 0.25, 1.0, 2500)
     assert [figure.arrow(gain) for gain in gains] == ["↑2.3", "↓4.0", "1.0", "↑2.5k"]
+
+
+def test_who_was_not_timed_against_numpy_has_no_times():
+    outcome = Outcome(times=[1.0], version="numba_np")
+    assert outcome.to_json() == {"status": "ok", "version": "numba_np"}

@@ -85,7 +85,7 @@ class Outcome:
             found["notes"] = self.notes
         if self.first_s is not None:
             found["first_s"] = self.first_s
-        if self.status == "ok" and self.times:
+        if self.status == "ok" and self.times and self.numpy:
             found |= {
                 "min_s": min(self.times),
                 "median_s": statistics.median(self.times),
@@ -245,7 +245,7 @@ def _group(
                     stack.enter_context(Contestant(name, version, program, setting, folder))
                     for version in versions
                 ]
-                running.append(_best(candidates, expected, program, outcomes[name]))
+                running.append(_best(candidates, expected, program, setting, outcomes[name]))
         for _ in range(setting.rounds):
             for contestant in running:
                 outcome = outcomes[contestant.system]
@@ -262,9 +262,15 @@ def _group(
 
 
 def _best(
-    contestants: Sequence[Contestant], expected: Results, program: Program, outcome: Outcome
+    contestants: Sequence[Contestant],
+    expected: Results,
+    program: Program,
+    setting: Setting,
+    outcome: Outcome,
 ) -> Contestant:
     """The fastest of those that are right, prepared; all others are ended.
+
+    Without rounds nobody is timed, and the first that is right is as good as any.
 
     Raises:
         Failed: as the first of them, if none is right.
@@ -280,6 +286,8 @@ def _best(
             words = difference(program, _results(file), expected, same_program=same)
             if words:
                 raise Failed("wrong", words)
+            if not setting.rounds:
+                return contestant
             if len(contestants) > 1:
                 contestant.turn()
         except Failed as failed:
