@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from frontend_kit import agree, check, copied, data, flat
 
+from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
+from loopbook.sdfg.build import build_baseline
 from loopbook.workloads import polybench
 from loopbook.workloads.arrays import generate
 
@@ -90,3 +92,31 @@ def test_source_lines_are_known():
     assert set(lowered.line_map.values()) <= {first, first + 1, first + 2}
     assert f"# {first + 2}" in lowered.source
     assert "def outer(x):" in lowered.source
+
+
+def attention(Q, K, V):
+    S = Q @ K.T / np.sqrt(Q.shape[1])
+    P = np.exp(S - S.max(axis=1, keepdims=True))
+    return (P / P.sum(axis=1, keepdims=True)) @ V
+
+
+def blurred(image):
+    h = image[:, :-4] + 4 * image[:, 1:-3] + 6 * image[:, 2:-2] + 4 * image[:, 3:-1] + image[:, 4:]
+    return h[:-4, :] + 4 * h[1:-3, :] + 6 * h[2:-2, :] + 4 * h[3:-1, :] + h[4:, :]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [(attention, ((9, 4), (7, 4), (7, 5))), (blurred, ((12, 11),))],
+)
+def test_compiled_loops_give_numpys_numbers(function, shapes):
+    """Both are wrong by whole numbers where docc's own front end translates them."""
+
+    def build(reading, args, folder):
+        return build_baseline(reading.text, "none", folder).library
+
+    args = [data(*shape) for shape in shapes]
+    lowered = lower(function, args)
+    assert lowered is not None
+    compiled = lowered.wrap(Dispatcher(lowered.kernel, build, strict=True))
+    agree(flat(function(*copied(args))), flat(compiled(*args)), lowered.source)

@@ -1,9 +1,11 @@
 """NumPy as people write it, as explicit loops, which docc translates right and the book knows.
 
-`lower` is the way in; see `loopbook.frontend.lowered.Lowered` for what it gives.
+`lower` is the way in; see `loopbook.frontend.lowered.Lowered` for what it gives, and `check` for
+how it is compared with the function before it is compiled.
 """
 
+from loopbook.frontend.check import check
 from loopbook.frontend.lower import lower
 from loopbook.frontend.lowered import Lowered
 
-__all__ = ["Lowered", "lower"]
+__all__ = ["Lowered", "check", "lower"]

@@ -140,8 +140,8 @@ ufunc(np.invert)(lambda code, x: arith.unary(code, "~", x))
 ufunc(np.absolute, np.fabs, abs, math.fabs)(lambda code, x: arith.absolute(code, x))
 ufunc(np.square)(lambda code, x: arith.binary(code, "**", x, arith.constant(2)))
 ufunc(np.reciprocal)(lambda code, x: arith.binary(code, "/", arith.constant(1.0), x))
-ufunc(np.maximum, cost=2)(lambda code, x, y: arith.extreme(code, ">", x, y))
-ufunc(np.minimum, cost=2)(lambda code, x, y: arith.extreme(code, "<", x, y))
+ufunc(np.maximum, np.fmax, cost=2)(lambda code, x, y: arith.extreme(code, ">", x, y))
+ufunc(np.minimum, np.fmin, cost=2)(lambda code, x, y: arith.extreme(code, "<", x, y))
 ufunc(np.arctan2, math.atan2, cost=8)(lambda code, x, y: arith.function2(code, "atan2", x, y))
 ufunc(np.hypot, cost=8)(lambda code, x, y: arith.function2(code, "hypot", x, y))
 ufunc(np.copysign)(lambda code, x, y: arith.function2(code, "copysign", x, y))
@@ -153,20 +153,6 @@ ufunc(np.degrees, np.rad2deg)(
 ufunc(np.radians, np.deg2rad)(
     lambda code, x: arith.binary(code, "*", x, arith.constant(np.pi / 180.0))
 )
-
-
-@ufunc(np.fmax, cost=2)
-def fmax(code, x: Scalar, y: Scalar) -> Scalar:
-    """The greater one; not-a-number loses."""
-    x, y = code.let(x), code.let(y)
-    return arith.select(code, Scalar(f"({x.text} >= {y.text} or {y.text} != {y.text})", BOOL), x, y)
-
-
-@ufunc(np.fmin, cost=2)
-def fmin(code, x: Scalar, y: Scalar) -> Scalar:
-    """The lesser one; not-a-number loses."""
-    x, y = code.let(x), code.let(y)
-    return arith.select(code, Scalar(f"({x.text} <= {y.text} or {y.text} != {y.text})", BOOL), x, y)
 
 
 @ufunc(np.sign, cost=2)

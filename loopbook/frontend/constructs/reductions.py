@@ -339,7 +339,7 @@ def count_nonzero(t: Translator, a: Value, axis: Value | None = None) -> Value:
 
 
 def _place(symbol: str) -> Callable[..., Value]:
-    """``argmin`` and ``argmax``: the first of the extreme elements; not-a-number wins."""
+    """``argmin`` and ``argmax``: the first of the extreme elements."""
 
     def lowering(t: Translator, a: Value, axis: Value | None = None) -> Value:
         code, array = t.code, t.array(a)
@@ -365,9 +365,7 @@ def _place(symbol: str) -> Callable[..., Value]:
                     number = number * array.shape[x] + full[x]
                 element = code.let(array.element(tuple(full)), "x")
                 test = f"{element.text} {symbol} {best}"
-                if array.dtype.kind == "f":
-                    test += f" or ({element.text} != {element.text} and {best} == {best})"
-                elif array.dtype.kind == "b":
+                if array.dtype.kind == "b":
                     test = f"int({element.text}) {symbol} int({best})"
                 inner.enter_context(code.indented(f"if {test}:"))
                 code.emit(f"{best} = {element.text}")

@@ -1,0 +1,164 @@
+"""Loops against the function that they were made of, at small sizes, before anything is compiled.
+
+Sizes that are equal in the call stay equal, sizes of 0 and 1 stay what they are, whole numbers stay
+what they are where they are small; data are made up so that order and overlap show. Both run as
+Python. A difference is a fault of ours: the function is not compiled then.
+"""
+
+from __future__ import annotations
+
+import copy
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from loopbook.errors import LoweringError
+from loopbook.frontend.lowered import Lowered
+
+SIZES = ((3, 4, 5, 6, 7), (2, 3, 5, 7, 8), (4, 5, 6, 8, 9))
+"""For the distinct sizes of a call, from the least to the greatest; three times."""
+
+MOST_STEPS = 6
+"""Whole numbers that are no sizes, such as numbers of steps, are cut to this."""
+
+SECONDS = 1.0
+"""One comparison ends after this; loops run as Python, and nobody waits for them longer."""
+
+
+class _TooLong(BaseException):
+    pass
+
+
+def check(func: Callable[..., Any], lowered: Lowered, args: Sequence[Any]) -> int:
+    """Compare a function with its loops, for arguments like `args`.
+
+    Returns:
+        At how many sizes both could be run: the original may not run at sizes that are made up,
+        and the translation need not be for them.
+
+    Raises:
+        LoweringError: if the numbers differ.
+    """
+    compared = 0
+    for number, sizes in enumerate(SIZES):
+        made = small(args, sizes, number)
+        first, second = copied(made), copied(made)
+        with warnings.catch_warnings(), np.errstate(all="ignore"), _limited(SECONDS):
+            warnings.simplefilter("ignore")
+            try:
+                if not lowered.holds(*made):
+                    continue
+                expected = func(*first)
+            except (Exception, _TooLong):
+                continue
+            try:
+                got = lowered.plain(*second)
+            except (_TooLong, ZeroDivisionError):  # Python's numbers; compiled code gives NaN
+                continue
+            except Exception as error:
+                raise _fault(lowered, f"{type(error).__name__}: {error}") from None
+        wrong = difference([*_flat(expected), *first], [*_flat(got), *second])
+        if wrong:
+            raise _fault(lowered, wrong)
+        compared += 1
+    return compared
+
+
+def _fault(lowered: Lowered, reason: str) -> LoweringError:
+    reason = " ".join(reason.split())[:150]
+    line = next(iter(lowered.line_map.values()), 0)
+    return LoweringError(f"{lowered.name}() as loops gives other numbers ({reason})", line)
+
+
+def small(args: Sequence[Any], sizes: Sequence[int], seed: int) -> list[Any]:
+    """Arguments of the same kinds, but small."""
+    rng = np.random.default_rng(seed)
+    found = {size for value in args if isinstance(value, np.ndarray) for size in value.shape}
+    given = {0: 0, 1: 1}
+    # In the same order: what is larger in the call stays larger.
+    gaps = iter(range(100))
+    for place, size in enumerate(sorted(found - {0, 1})):
+        given[size] = sizes[place] if place < len(sizes) else sizes[-1] + 1 + next(gaps)
+    made: list[Any] = []
+    for value in args:
+        if isinstance(value, np.ndarray):
+            made.append(_array(value, tuple(given[size] for size in value.shape), rng))
+        elif isinstance(value, int | np.integer) and not isinstance(value, bool):
+            number = given.get(int(value), min(int(value), MOST_STEPS))
+            made.append(type(value)(number))
+        else:
+            made.append(copy.deepcopy(value))
+    return made
+
+
+def _array(like: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    kind = like.dtype.kind
+    if kind == "b":
+        return rng.random(shape) < 0.5
+    if kind == "f":
+        return rng.uniform(0.1, 1.9, shape).astype(like.dtype)
+    # Whole numbers may be indices: they stay under the least size.
+    least = int(like.min()) if like.size else 0
+    return rng.integers(0 if least >= 0 else -2, 2, shape).astype(like.dtype)
+
+
+def copied(args: Sequence[Any]) -> list[Any]:
+    return [value.copy() if isinstance(value, np.ndarray) else value for value in args]
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, tuple | list):
+        return [part for item in value for part in _flat(item)]
+    return [] if value is None else [value]
+
+
+def difference(expected: Sequence[Any], got: Sequence[Any]) -> str:
+    """What is different between two lists of results; empty if nothing is."""
+    if len(expected) != len(got):
+        return f"{len(got)} results instead of {len(expected)}"
+    for one, other in zip(expected, got, strict=True):
+        if isinstance(one, str) or one is None:
+            continue
+        a, b = np.asarray(one), np.asarray(other)
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"{b.dtype} {b.shape} instead of {a.dtype} {a.shape}"
+        tolerance = 1e-3 if a.dtype == np.float32 else 1e-9
+        size = 1.0
+        if a.dtype.kind == "f":
+            size = max(1.0, float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0)))
+        if not np.allclose(a, b, rtol=tolerance, atol=tolerance * size, equal_nan=True):
+            return "a result differs"
+    return ""
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """End what runs too long, where a signal can do that and nobody else waits for it."""
+    main = threading.current_thread() is threading.main_thread()
+    taken = signal.getsignal(signal.SIGALRM) != signal.SIG_DFL or any(
+        signal.getitimer(signal.ITIMER_REAL)
+    )
+    if not main or taken:
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise _TooLong
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except _TooLong:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+__all__ = ["check", "difference", "small"]

@@ -1,0 +1,53 @@
+"""Loops are compared with the function before they are compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from frontend_kit import data
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import check, lower
+from loopbook.frontend.check import small
+
+
+def smoothed(A, x, steps):
+    for _ in range(steps):
+        A[1:-1] = (A[:-2] + A[2:]) * 0.5
+        x[1:] += x[:-1]
+    return A @ x
+
+
+ARGS = [data(100, 60), data(60), 500]
+
+
+def test_right_loops_pass_at_three_sizes():
+    lowered = lower(smoothed, ARGS)
+    assert lowered is not None
+    assert check(smoothed, lowered, ARGS) == 3
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("* 0.5", "* 0.5000001"), ("range(1, A.shape[0] - 1)", "range(1, A.shape[0] - 2)")],
+)
+def test_wrong_loops_are_found(right, wrong):
+    lowered = lower(smoothed, ARGS)
+    assert lowered is not None
+    assert right in lowered.kernel_source
+    damaged = dataclasses.replace(
+        lowered, kernel_source=lowered.kernel_source.replace(right, wrong)
+    )
+    with pytest.raises(LoweringError, match="gives other numbers") as caught:
+        check(smoothed, damaged, ARGS)
+    assert "\n" not in str(caught.value)
+
+
+def test_made_up_arguments_keep_what_is_equal_and_what_is_larger():
+    A, x, y, steps = small([data(100, 60), data(60), data(1, 100), 500], (3, 4), 0)
+    assert (A.shape, x.shape, y.shape, steps) == ((4, 3), (3,), (1, 4), 6)
+    (indices,) = small([np.arange(1000)], (3,), 0)
+    assert indices.min() >= 0
+    assert indices.max() <= 1
