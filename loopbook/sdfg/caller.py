@@ -105,6 +105,8 @@ class Caller:
         results = []
         for returned, codes in zip(self.traced.returned, self._shapes, strict=True):
             shape = [_value(code, known) for code in codes or ()]
+            if any(extent < 0 for extent in shape):  # a slice longer than its array
+                raise SdfgError("a slice is longer than the array that it is taken of")
             results.append(np.empty(shape, returned.dtype))
         return results
 
