@@ -118,5 +118,7 @@ def test_compiled_loops_give_numpys_numbers(function, shapes):
     args = [data(*shape) for shape in shapes]
     lowered = lower(function, args)
     assert lowered is not None
-    compiled = lowered.wrap(Dispatcher(lowered.kernel, build, strict=True))
+    kernel = Dispatcher(lowered.kernel, build, strict=True)
+    kernel.compiled(lowered.prepare(*args))
+    compiled = lowered.wrap(kernel)
     agree(flat(function(*copied(args))), flat(compiled(*args)), lowered.source)

@@ -108,8 +108,10 @@ class Lowered:
 
     @cached_property
     def prepare(self) -> Callable[..., tuple[Any, ...]]:
-        """From a call's arguments to the kernel's: with new temporaries."""
-        text = f"def prepare({', '.join(self.parameters)}):\n{self._allocate}"
+        """From a call's arguments to the kernel's, with new temporaries full of noughts: what to
+        compile the kernel with, since left-over memory may hold a NaN, which compiling refuses."""
+        cleared = self._allocate.replace("np.empty(", "np.zeros(")
+        text = f"def prepare({', '.join(self.parameters)}):\n{cleared}"
         text += f"    return ({self._given},)\n"
         made = self._made(text, "prepare", {"np": np})
         made.__defaults__ = self.defaults or None
