@@ -123,6 +123,18 @@ def float_remainder_of_data(a, b, res):
         res[i] = a[i] % b[i]
 
 
+@refused("loses the count", lambda: whole(1), lambda: counts(1))
+def bits_of_a_single_count(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] ^ i
+
+
+@kept(whole, counts)
+def bits_of_counts(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] ^ i
+
+
 # -- truth ----------------------------------------------------------------------------------------
 
 

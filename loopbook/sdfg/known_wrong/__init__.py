@@ -135,6 +135,7 @@ def _rewrite(
     truth.Truth(kinds()).run()
     assignments.Together(kinds()).run()
     copies.check_counts(kinds())
+    integers.check_bits(kinds(), ones)
     integers.Division(kinds()).run()
     conditionals.Conditionals(kinds()).run()
     assignments.Retyped(kinds()).run()

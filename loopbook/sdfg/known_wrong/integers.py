@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds, assigned
-from loopbook.sdfg.known_wrong.source import BlockRewriter, expression, integer
+from loopbook.sdfg.known_wrong.source import BlockRewriter, expression, integer, mentioned
 
 
 class Signs:
@@ -180,6 +180,42 @@ class Division(BlockRewriter):
             names = dict(self.source.names)
             names["math"] = math
             self.source.names = names
+
+
+BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+
+
+def check_bits(kinds: Kinds, ones: frozenset[tuple[str, int]]) -> None:
+    """Refuse bits of a count in a loop that may run once: docc drops the loop, and leaves the count
+    in them undefined.
+
+    Args:
+        ones: array arguments and dimensions of extent 1 (`loops.extents_of_one`).
+    """
+    source = kinds.source
+    counts = {name for name, _ in assigned(source.body)}
+    once = bool(ones) or any(_runs_once(node) for node in source.walk())
+    for node in source.walk() if once else ():
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, BITS):
+            sides = (
+                [node.left, node.right]
+                if isinstance(node, ast.BinOp)
+                else [node.target, node.value]
+            )
+            if any(mentioned(side) & counts for side in sides):
+                source.refuse(
+                    node, "loses the count of a loop that runs once", "use it without bits"
+                )
+
+
+def _runs_once(node: ast.AST) -> bool:
+    if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+        return False
+    given = [integer(argument) for argument in node.iter.args]
+    numbers = [value for value in given if value is not None]
+    if len(numbers) < len(given) or not numbers or (len(numbers) == 3 and not numbers[2]):
+        return False
+    return len(range(*numbers)) == 1
 
 
 def _literal(node: ast.expr) -> float | None:
