@@ -8,7 +8,17 @@ from typing import Any
 
 import typer
 
-from loopbook.cli import books, corpus, learning, lookups, machine, search, service, transfers
+from loopbook.cli import (
+    books,
+    corpus,
+    learning,
+    linting,
+    lookups,
+    machine,
+    search,
+    service,
+    transfers,
+)
 from loopbook.errors import LoopbookError
 from loopbook.printable import show
 
@@ -25,6 +35,7 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("explain", lookups.explain),
     ("optimize", lookups.optimize),
     ("bench", lookups.bench),
+    ("lint", linting.lint),
     ("tune", search.tune),
     ("train", learning.train),
     ("evaluate", learning.evaluate),

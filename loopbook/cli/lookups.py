@@ -84,9 +84,15 @@ def _some(nests: list[Any], name: str) -> list[Any]:
 def explain(
     query: Query,
     code: Annotated[bool, typer.Option(help="show what changes in the generated C++")] = True,
+    lowered: Annotated[
+        bool, typer.Option("--lowered", help="show the function as explicit loops, no more")
+    ] = False,
 ) -> None:
     """Show what was found for each nest, how near it is, which steps it takes, and the C++ before
     and after."""
+    if lowered:
+        _show_lowered(query)
+        return
     told = query.run(_explain)
     if query.json:
         options.print_json(told)
@@ -103,6 +109,32 @@ def explain(
         before, after = told["before"].splitlines(), told["after"].splitlines()
         changes = difflib.unified_diff(before, after, "docc", "loopbook", lineterm="")
         show("\n".join(changes) or "the generated C++ is docc's own")
+
+
+def _show_lowered(query: Query) -> None:
+    """Print a workload's kernel as loops; numbers behind lines are those of its file."""
+    found = query.run(_lowered)
+    if query.json:
+        options.print_json(found)
+    else:
+        text = f"{query.source.name} consists of loops already: it is compiled as it is\n"
+        show(found["lowered"] or text, end="")
+
+
+def _lowered(query: Query) -> dict[str, Any]:
+    from loopbook.frontend import lower
+
+    arguments, workload = query.source.arguments, query.source.workload
+    assert workload is not None
+    made = lower(workload.kernel, arguments)
+    if made is None:
+        return {"lowered": None, "lines": {}}
+    # `line_map` counts the kernel's lines; the text begins with imports.
+    before = made.source[: made.source.index(made.kernel_source)].count("\n")
+    return {
+        "lowered": made.source,
+        "lines": {line + before: origin for line, origin in made.line_map.items()},
+    }
 
 
 def _explain(query: Query) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import types as python_types
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -44,16 +46,9 @@ def call(
         if isinstance(target, Local):
             return inline_local(t, target, args, kwargs)
         target = getattr(target, "func", target) if not isinstance(target, type) else target
-        try:
-            lowering = FUNCTIONS.get(target)
-        except TypeError:
-            lowering = None
-        if lowering is None:
-            if isinstance(target, python_types.FunctionType) and not (
-                target.__module__ or ""
-            ).startswith("numpy"):
-                return inline(t, target, args, kwargs)
-            raise t.code.fail(f"{name}() has no loops yet; write it out or use other functions")
+        if is_python(target):
+            return inline(t, target, args, kwargs)
+        lowering = lowering_of(t, target, name)
     else:
         raise t.code.fail(f"calling {name}")
     try:
@@ -63,6 +58,29 @@ def call(
             raise
         reason = str(error).split("()", 1)[-1].strip()
         raise t.code.fail(f"{name}(): {reason}") from None
+
+
+def lowering_of(t: Translator, target: Any, name: str) -> Callable[..., Value]:
+    """What lowers calls of a function.
+
+    Raises:
+        LoweringError: if nothing does.
+    """
+    try:
+        return FUNCTIONS[target]
+    except (KeyError, TypeError):
+        raise t.code.fail(
+            f"{name}() has no loops yet; write it out or use other functions"
+        ) from None
+
+
+def is_python(target: Any) -> bool:
+    """Whether a function is to be inlined: one in Python that has no lowering of its own."""
+    return (
+        isinstance(target, python_types.FunctionType)
+        and target not in FUNCTIONS
+        and not (target.__module__ or "").startswith("numpy")
+    )
 
 
 def is_elementwise(t: Translator, way: list[ast.AST], uses: int) -> bool:

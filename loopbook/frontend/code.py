@@ -15,6 +15,10 @@ from loopbook.frontend.symbols import ONE, ZERO, Facts, Int
 from loopbook.frontend.values import Buffer, Index, Scalar
 
 
+class UntoldError(LoweringError):
+    """Whether something can be turned into loops depends on what is not known."""
+
+
 @dataclass(frozen=True)
 class Line:
     """A line of generated source and the line of the original that it comes from."""
@@ -60,6 +64,10 @@ class Code:
     def fail(self, what: str) -> LoweringError:
         """An error about the statement at hand, to be raised."""
         return LoweringError(what, self.origin)
+
+    def untold(self) -> LoweringError:
+        """An error about a value that nothing is known of, to be raised."""
+        return UntoldError("a value of which nothing is known", self.origin)
 
     @contextmanager
     def indented(self, head: str) -> Iterator[None]:

@@ -30,12 +30,20 @@ from loopbook.frontend.values import (
     Slice,
     Thing,
     Tup,
+    Unknown,
     Value,
 )
 
 
 def evaluate(t: Translator, node: ast.expr) -> Value:
     """The value of an expression; what it has to compute first is written to ``t.code``."""
+    value = _evaluated(t, node)
+    if isinstance(value, Unknown):
+        raise t.code.untold()
+    return value
+
+
+def _evaluated(t: Translator, node: ast.expr) -> Value:
     match node:
         case ast.Constant():
             return wrapped(node.value)
@@ -111,7 +119,9 @@ def lookup(t: Translator, name: str) -> Value:
         return frame.env[name]
     if name in frame.names:
         value = frame.names[name]
-        return value if isinstance(value, Scalar | Array | Tup | Thing) else wrapped(value)
+        return (
+            value if isinstance(value, Scalar | Array | Tup | Thing | Unknown) else wrapped(value)
+        )
     if hasattr(builtins, name):
         return Thing(getattr(builtins, name))
     raise t.code.fail(f"{name}, which may have no value here")

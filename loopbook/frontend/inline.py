@@ -134,7 +134,7 @@ def _run(
         return frame.env.get(RETURNED, Thing(None))
     except LoweringError as error:
         if not error.file:
-            raise LoweringError(error.what, error.line or t.code.origin, file) from None
+            raise type(error)(error.what, error.line or t.code.origin, file) from None
         raise
     finally:
         del t.frames[depth:]

@@ -12,17 +12,18 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import arith, constructs, nests, types
-from loopbook.frontend.code import Code
+from loopbook.frontend.code import Code, UntoldError
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.liveness import Liveness
 from loopbook.frontend.lowered import Lowered, tuple_text
 from loopbook.frontend.plain import is_plain
+from loopbook.frontend.refusals import Collector, in_order
 from loopbook.frontend.results import returned
 from loopbook.frontend.returns import RETURNED, single_exit
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Buffer, Scalar, Thing, Value, whole
+from loopbook.frontend.values import Buffer, Scalar, Thing, Unknown, Value, whole
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -47,7 +48,27 @@ def lower(func: Callable[..., Any], args: Sequence[Any]) -> Lowered | None:
         return _lower(func, args)
 
 
-def _lower(func: Callable[..., Any], args: Sequence[Any]) -> Lowered:
+def refusals(func: Callable[..., Any], args: Sequence[Any]) -> list[LoweringError]:
+    """All that `lower` refuses in a function, not the first alone, by line.
+
+    What depends on a refused statement's result is left out: whether that can be lowered is open.
+    """
+    if is_plain(func, args):
+        return []
+    found: list[LoweringError] = []
+    with _ONE_AT_A_TIME:
+        try:
+            _lower(func, args, found)
+        except UntoldError:
+            pass
+        except LoweringError as error:
+            found.append(error)
+    return in_order(found)
+
+
+def _lower(
+    func: Callable[..., Any], args: Sequence[Any], found: list[LoweringError] | None = None
+) -> Lowered:
     node = parsed(func)
     file = inspect.getsourcefile(func) or ""
     code = Code(origin=node.lineno)
@@ -63,21 +84,25 @@ def _lower(func: Callable[..., Any], args: Sequence[Any]) -> Lowered:
     try:
         body = single_exit(node.body)
         code.taken |= set(parameters) | {"np", "math"}
-        env = _arguments(code, bound.arguments)
+        env = arguments(code, bound.arguments)
         frame = Frame(env, names_of(func), file, Liveness(body, frozenset((RETURNED,))))
-        t = Translator(code, frame)
+        t = Translator(code, frame) if found is None else Collector(code, frame, found)
         t.body(body)
-        result, _used = returned(t, frame.env.get(RETURNED, Thing(None)))
+        value = frame.env.get(RETURNED, Thing(None))
+        if isinstance(value, Unknown):
+            raise code.untold()
+        result, _used = returned(t, value)
     except LoweringError as error:
         if error.file:
             raise
-        raise LoweringError(error.what, error.line or code.origin, file) from None
+        raise type(error)(error.what, error.line or code.origin, file) from None
     return _assembled(
         func.__name__, parameters, bound.arguments, code, result, func.__defaults__ or ()
     )
 
 
-def _arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
+def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
+    """What a function's arguments stand for, by name, and what `code` may take for granted."""
     env: dict[str, Value] = {}
     arrays: dict[str, np.ndarray] = {}
     sizes: dict[int, Int] = {}
@@ -185,4 +210,4 @@ def _size(size: Int) -> str:
     return f"max({size.text}, 0)" if any(c < 0 for _, c in size.terms) else size.text
 
 
-__all__ = ["arith", "lower", "nests"]
+__all__ = ["arguments", "arith", "lower", "nests", "refusals"]

@@ -27,6 +27,7 @@ from loopbook.frontend.values import (
     Scalar,
     Thing,
     Tup,
+    Unknown,
     Value,
 )
 
@@ -258,6 +259,8 @@ class Translator(Homes):
                 value = value.element(tuple(Int(()) for _ in value.shape))
         if isinstance(value, Thing) and isinstance(value.value, bool | int | float | np.generic):
             return arith.constant(value.value)
+        if isinstance(value, Unknown):
+            raise self.code.untold()
         if not isinstance(value, Scalar):
             raise self.code.fail(f"{_described(value)} where a number is needed")
         return value
@@ -295,6 +298,8 @@ class Translator(Homes):
         if isinstance(value, Scalar):
             scalar = value
             return Array((), value.dtype, lambda own: scalar, weak=value.weak)
+        if isinstance(value, Unknown):
+            raise self.code.untold()
         if not isinstance(value, Array):
             raise self.code.fail(f"{_described(value)} where an array is needed")
         return self.stored(value) if value.mask is not None else value
@@ -324,6 +329,8 @@ class Translator(Homes):
             return tuple(map(self.python, value.items))
         if isinstance(value, Thing):
             return value.value
+        if isinstance(value, Unknown):
+            raise self.code.untold()
         raise self.code.fail(f"{_described(value)} where a constant is needed")
 
 

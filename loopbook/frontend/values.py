@@ -167,7 +167,12 @@ class Slice:
     step: Scalar | None
 
 
-Value = Scalar | Array | Tup | Thing | Bound | Slice
+@dataclass(frozen=True)
+class Unknown:
+    """What nothing is known of: an argument without a type, or what could not be translated."""
+
+
+Value = Scalar | Array | Tup | Thing | Bound | Slice | Unknown
 
 
 @dataclass

@@ -1,0 +1,256 @@
+"""What would be refused in the functions of a file, told without running any of it.
+
+Modules other than NumPy and `math` are not imported, and nothing of the file is executed: types
+come from annotations, whole numbers from a literal ``PARAMETERS``::
+
+    def kernel(n: int, A: "float64[N, M]", x: "float32[:]"): ...
+    def kernel(A: np.ndarray[tuple[int, int], np.dtype[np.float64]]): ...
+
+Of arguments without a type only that is told which is certain whatever they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.errors import InputError, LoweringError
+from loopbook.frontend.code import Code, UntoldError
+from loopbook.frontend.homes import Frame
+from loopbook.frontend.inline import Local
+from loopbook.frontend.liveness import Liveness, stores
+from loopbook.frontend.lower import arguments
+from loopbook.frontend.refusals import Collector, in_order
+from loopbook.frontend.results import returned
+from loopbook.frontend.returns import RETURNED, single_exit
+from loopbook.frontend.values import Thing, Unknown, Value
+
+MODULES = ("numpy", "math")
+
+NO_KERNELS = frozenset(("initialize", "reference", "results"))
+"""Functions of a workload file that are not translated."""
+
+SIZE = 7
+"""Of dimensions that an annotation does not name, and of whole numbers that nothing gives."""
+
+ABOUT_SIZES = ("shapes that do not fit", "a product of shapes")
+
+
+@dataclass(frozen=True)
+class Linted:
+    """What is told of one function.
+
+    Attributes:
+        name: of the function.
+        refusals: what has no loops, by line.
+        untyped: arguments of which no type is known, so that there may be more.
+    """
+
+    name: str
+    refusals: tuple[LoweringError, ...]
+    untyped: tuple[str, ...]
+
+
+def lint(path: Path, function: str = "") -> list[Linted]:
+    """All that would be refused in a file's functions, or in one of them.
+
+    Without a name: in those that are decorated with ``native``; if there are none, in all that are
+    public and no part of a workload file but its kernel.
+
+    Raises:
+        InputError: if the file cannot be read or has no such function.
+    """
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except (SyntaxError, ValueError) as error:
+        raise InputError(f"{path} is no Python: {error}") from None
+    nodes = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+    if function and function not in nodes:
+        raise InputError(f"{path} has no function {function!r}")
+    chosen = [nodes[function]] if function else _kernels(nodes)
+    if not chosen:
+        raise InputError(f"{path} has no function that could be a kernel")
+    names = _names(tree, str(path))
+    return [_linted(node, names, _sizes(tree), str(path)) for node in chosen]
+
+
+def _kernels(nodes: Mapping[str, ast.FunctionDef]) -> list[ast.FunctionDef]:
+    public = [n for n in nodes.values() if n.name not in NO_KERNELS and n.name[0] != "_"]
+    native = [n for n in nodes.values() if any(map(_is_native, n.decorator_list))]
+    return native or public
+
+
+def _is_native(node: ast.expr) -> bool:
+    node = node.func if isinstance(node, ast.Call) else node
+    return (node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)) == "native"
+
+
+def _linted(
+    node: ast.FunctionDef, names: dict[str, Any], sizes: Mapping[str, Any], file: str
+) -> Linted:
+    found: list[LoweringError] = []
+    code = Code(origin=node.lineno)
+    samples = _Samples(sizes)
+    parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    given = {a.arg: samples.of(a.arg, a.annotation) for a in parameters}
+    known = {name: value for name, value in given.items() if value is not None}
+    try:
+        if node.args.vararg or node.args.kwarg:
+            found.append(
+                LoweringError(f"{node.name}() takes any number of arguments", node.lineno, file)
+            )
+        body = single_exit(node.body)
+        env: dict[str, Value] = {name: Unknown() for name in given}
+        code.taken |= set(given) | {"np", "math"}
+        env.update(arguments(code, known))
+        frame = Frame(env, names, file, Liveness(body, frozenset((RETURNED,))))
+        t = Collector(code, frame, found)
+        t.body(body)
+        value = frame.env.get(RETURNED, Thing(None))
+        if not isinstance(value, Unknown):
+            returned(t, value)
+    except UntoldError:
+        pass
+    except LoweringError as error:
+        found.append(LoweringError(error.what, error.line or code.origin, error.file or file))
+    if samples.loose:
+        found = [e for e in found if not e.what.startswith(ABOUT_SIZES)]
+    untyped = tuple(name for name, value in given.items() if value is None)
+    return Linted(node.name, tuple(in_order(found)), untyped)
+
+
+# -- the file's globals --------------------------------------------------------------------------
+
+
+def _names(tree: ast.Module, file: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    frame = Frame({}, names, file, Liveness([]))
+    for node in tree.body:
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    top = alias.name.partition(".")[0]
+                    wanted = alias.name if alias.asname else top
+                    names[alias.asname or top] = _module(wanted)
+            case ast.ImportFrom():
+                module = _module(node.module or "") if not node.level else Unknown()
+                for alias in node.names:
+                    names[alias.asname or alias.name] = getattr(module, alias.name, Unknown())
+            case ast.FunctionDef():
+                names[node.name] = Thing(Local(node, frame))
+            case ast.ClassDef():
+                names[node.name] = Unknown()
+            case _:
+                names.update(dict.fromkeys(stores([node]), Unknown()))
+                names.update(_literals(node))
+    if "*" in names:  # nobody knows what that brings
+        used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        names.update({n: Unknown() for n in used - names.keys() if not hasattr(builtins, n)})
+    return names
+
+
+def _module(name: str) -> Any:
+    if name.partition(".")[0] not in MODULES:
+        return Unknown()
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return Unknown()
+
+
+def _literals(node: ast.stmt) -> dict[str, Any]:
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return {}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    try:
+        value = ast.literal_eval(node.value)
+    except (ValueError, TypeError, SyntaxError):
+        return {}
+    return {t.id: value for t in targets if isinstance(t, ast.Name)}
+
+
+def _sizes(tree: ast.Module) -> dict[str, Any]:
+    """The sizes of the first preset of a literal ``PARAMETERS``."""
+    for node in tree.body:
+        presets = _literals(node).get("PARAMETERS")
+        if isinstance(presets, dict) and presets:
+            first = next(iter(presets.values()))
+            if isinstance(first, dict):
+                return {str(k): v for k, v in first.items() if isinstance(v, bool | int | float)}
+    return {}
+
+
+# -- arguments from annotations ------------------------------------------------------------------
+
+
+class _Samples:
+    """An argument of the type that an annotation names; None where it names none.
+
+    Attributes:
+        loose: sizes were made up that no annotation names.
+    """
+
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        self.sizes, self.named = sizes, dict[str, int]()
+        self.loose = False
+
+    def of(self, name: str, annotation: ast.expr | None) -> Any:
+        if annotation is None:
+            return self.sizes.get(name)
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value, mode="eval").body
+            except SyntaxError:
+                return None
+        if isinstance(annotation, ast.Subscript):
+            return self._array(annotation)
+        kind = _last_name(annotation)
+        if kind in ("int", "float", "bool", "complex"):
+            number = self.sizes.get(name, SIZE)
+            return {"int": int, "float": float, "bool": bool, "complex": complex}[kind](number)
+        dtype = _dtype(kind)
+        return None if dtype is None else dtype.type(SIZE)
+
+    def _array(self, node: ast.Subscript) -> np.ndarray | None:
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if _last_name(node.value) == "ndarray":
+            # np.ndarray[tuple[int, int], np.dtype[np.float64]]
+            if len(parts) != 2 or not all(isinstance(p, ast.Subscript) for p in parts):
+                return None
+            shape, kind = (p.slice for p in parts if isinstance(p, ast.Subscript))
+            axes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
+            dtype = _dtype(_last_name(kind))
+            sizes = [self._size(ast.Slice()) for _ in axes]
+        else:
+            dtype = _dtype(_last_name(node.value))
+            sizes = [self._size(part) for part in parts]
+        known = [size for size in sizes if size is not None]
+        return np.empty(known, dtype) if dtype is not None and len(known) == len(sizes) else None
+
+    def _size(self, node: ast.expr) -> int | None:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0:
+            return node.value
+        if isinstance(node, ast.Name):
+            return self.named.setdefault(node.id, SIZE + 1 + len(self.named))
+        if isinstance(node, ast.Slice):
+            self.loose = True
+            return SIZE
+        return None
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
+
+
+def _dtype(name: str) -> np.dtype | None:
+    found = getattr(np, name, None)
+    return np.dtype(found) if isinstance(found, type) and issubclass(found, np.generic) else None
