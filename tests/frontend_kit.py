@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import linecache
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,6 +12,18 @@ from typing import Any
 import numpy as np
 
 from loopbook.frontend import Lowered, lower
+
+COUNT = itertools.count()
+
+
+def function(body: str, names: str = "A, B, x, y, s") -> Any:
+    """A function out of the text of its body."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    text, file = f"def kernel({names}):\n{lines}", f"<construct {next(COUNT)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {"np": np, "math": math}
+    exec(compile(text, file, "exec"), scope)
+    return scope["kernel"]
 
 
 def copied(args: Sequence[Any]) -> list[Any]:
@@ -40,9 +55,9 @@ def agree(expected: Sequence[Any], got: Sequence[Any], source: str = "") -> None
     for one, other in zip(expected, got, strict=True):
         a, b = np.asarray(one), np.asarray(other)
         assert (a.shape, a.dtype) == (b.shape, b.dtype), source
-        tolerance = 2e-4 if a.dtype == np.float32 else 1e-9
+        tolerance = 2e-4 if a.dtype in (np.float32, np.complex64) else 1e-9
         scale = 1.0
-        if a.dtype.kind == "f":
+        if a.dtype.kind in "fc":
             scale = max(1.0, float(np.max(np.abs(a[np.isfinite(a)]), initial=0)))
         close = np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
         assert close, f"{source}\n{a}\n{b}"
@@ -53,6 +68,8 @@ def data(*shape: int, dtype: Any = np.float64, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed + sum(shape))
     if np.dtype(dtype).kind == "f":
         return rng.uniform(-2, 2, shape).astype(dtype)
+    if np.dtype(dtype).kind == "c":
+        return (rng.uniform(-2, 2, shape) + 1j * rng.uniform(-2, 2, shape)).astype(dtype)
     if np.dtype(dtype).kind == "b":
         return rng.random(shape) < 0.5
     return rng.integers(-9, 10, shape).astype(dtype)

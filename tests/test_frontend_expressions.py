@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-import linecache
-import math
 from typing import Any
 
 import numpy as np
 import pytest
-from frontend_kit import check, data
+from frontend_kit import check, data, function
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
-
-COUNT = itertools.count()
-
-
-def function(body: str, names: str = "A, B, x, y, s") -> Any:
-    """A function out of the text of its body."""
-    lines = "".join(f"    {line}\n" for line in body.splitlines())
-    text, file = f"def kernel({names}):\n{lines}", f"<construct {next(COUNT)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {"np": np, "math": math}
-    exec(compile(text, file, "exec"), scope)
-    return scope["kernel"]
 
 
 def arguments(n: int = 4, m: int = 3, dtype: Any = np.float64):

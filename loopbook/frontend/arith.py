@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import types
+from loopbook.frontend import complexes, types
 from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.types import BOOL, FLOAT, INT
-from loopbook.frontend.values import Scalar
+from loopbook.frontend.values import Pair, Scalar
 
 PYTHON = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -50,9 +50,9 @@ def constant(value: Any) -> Scalar:
     weak = not isinstance(value, np.generic)
     dtype = np.dtype(type(value)) if weak else value.dtype
     known = Int.of(int(value)) if dtype.kind in "iu" else None
-    return Scalar(
-        types.literal(value) if dtype.kind != "c" else repr(value), dtype, weak, known, value
-    )
+    if dtype.kind == "c":
+        return Pair((types.literal(value.real), types.literal(value.imag)), dtype, weak, value)
+    return Scalar(types.literal(value), dtype, weak, known, value)
 
 
 def whole(value: Int) -> Scalar:
@@ -65,6 +65,8 @@ def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
     """`value` as a number of another type, for use in an expression."""
     if value.dtype == dtype:
         return value
+    if "c" in (dtype.kind, value.dtype.kind):
+        return complexes.convert(code, value, dtype)
     if value.value is not None:
         number = dtype.type(value.value)
         return Scalar(types.literal(number), dtype, value.weak, value=number)
@@ -85,6 +87,8 @@ def truth(value: Scalar) -> Scalar:
     """Whether a number counts as true."""
     if value.value is not None:
         return constant(bool(value.value))
+    if isinstance(value, Pair):
+        return Scalar(f"({' or '.join(f'{text} != 0.0' for text in value.texts)})", BOOL)
     return value if value.dtype.kind == "b" else Scalar(f"({value.text} != 0)", BOOL)
 
 
@@ -103,7 +107,7 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         return compare(code, op, left, right)
     dtype, weak = types.promote(left.kind, right.kind)
     if dtype.kind == "c":
-        raise code.fail("complex numbers")
+        return complexes.binary(code, op, left, right, dtype, weak)
     if dtype.kind == "b":
         if op in "&|^":
             return logical(op, left, right)
@@ -237,7 +241,7 @@ def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
 def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     """``left op right`` as a boolean."""
     if left.dtype.kind == "c" or right.dtype.kind == "c":
-        raise code.fail("complex numbers")
+        return complexes.compare(code, op, left, right)
     if left.whole is not None and right.whole is not None:
         known = _decided(code, op, left.whole - right.whole)
         if known is not None:
@@ -296,6 +300,8 @@ def unary(code: Code, op: str, value: Scalar) -> Scalar:
         return value
     if op == "~":
         return convert(code, Scalar(f"(-1 - {value.text})", INT), value.dtype)
+    if isinstance(value, Pair):
+        return Pair([f"(-{text})" for text in value.texts], value.dtype, value.weak)
     if value.dtype.kind == "b":
         raise code.fail("minus of a boolean; use ~ or logical_not")
     if value.whole is not None:
@@ -308,6 +314,8 @@ def unary(code: Code, op: str, value: Scalar) -> Scalar:
 def function(code: Code, name: str, value: Scalar, dtype: np.dtype | None = None) -> Scalar:
     """``math.name(value)``, in the type that NumPy computes it in."""
     dtype = dtype or types.floating(value.dtype)
+    if isinstance(value, Pair):
+        return complexes.function(code, name, value)
     if dtype.itemsize < 4 or dtype.kind != "f":
         raise code.fail(f"{name} of {value.dtype}; convert it to float64 first")
     if value.dtype.kind != "f" or value.value is not None:
@@ -331,6 +339,9 @@ def absolute(code: Code, value: Scalar) -> Scalar:
         return constant(abs(value.value))
     if value.dtype.kind in "bu":
         return value
+    if isinstance(value, Pair):
+        text = f"math.hypot({', '.join(map(bare, value.texts))})"
+        return Scalar(text, types.part(value.dtype), value.weak)
     if value.dtype.kind == "f":
         return Scalar(f"math.fabs({bare(value.text)})", value.dtype, value.weak)
     value = code.let(value)
@@ -345,6 +356,15 @@ def select(code: Code, condition: Scalar, left: Scalar, right: Scalar) -> Scalar
     condition = truth(condition)
     if condition.value is not None:
         return convert(code, left if condition.value else right, dtype)
+    if dtype.kind == "c":
+        sides = [convert(code, side, dtype).texts for side in (left, right)]
+        kind = types.part(dtype)
+        condition = code.let(condition)
+        parts = [
+            chosen(code, condition.text, then, other, kind).text
+            for then, other in zip(*sides, strict=True)
+        ]
+        return Pair(parts, dtype, weak)
     texts = [_same_type(code, side, dtype).text for side in (left, right)]
     return chosen(code, condition.text, texts[0], texts[1], dtype, weak)
 

@@ -100,8 +100,11 @@ def _array(like: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -
     kind = like.dtype.kind
     if kind == "b":
         return rng.random(shape) < 0.5
-    if kind == "f":
-        return rng.uniform(0.1, 1.9, shape).astype(like.dtype)
+    if kind in "fc":
+        made = rng.uniform(0.1, 1.9, shape)
+        return (made + 1j * rng.uniform(0.1, 1.9, shape) if kind == "c" else made).astype(
+            like.dtype
+        )
     # Whole numbers may be indices: they stay under the least size.
     least = int(like.min()) if like.size else 0
     return rng.integers(0 if least >= 0 else -2, 2, shape).astype(like.dtype)
@@ -127,9 +130,9 @@ def difference(expected: Sequence[Any], got: Sequence[Any]) -> str:
         a, b = np.asarray(one), np.asarray(other)
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{b.dtype} {b.shape} instead of {a.dtype} {a.shape}"
-        tolerance = 1e-3 if a.dtype == np.float32 else 1e-9
+        tolerance = 1e-3 if a.dtype in (np.float32, np.complex64) else 1e-9
         size = 1.0
-        if a.dtype.kind == "f":
+        if a.dtype.kind in "fc":
             size = max(1.0, float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0)))
         if not np.allclose(a, b, rtol=tolerance, atol=tolerance * size, equal_nan=True):
             return "a result differs"

@@ -12,7 +12,7 @@ import numpy as np
 from loopbook.errors import LoweringError
 from loopbook.frontend import values
 from loopbook.frontend.symbols import ONE, ZERO, Facts, Int
-from loopbook.frontend.values import Buffer, Index, Scalar
+from loopbook.frontend.values import Buffer, Index, Pair, Scalar
 
 
 class UntoldError(LoweringError):
@@ -104,6 +104,8 @@ class Code:
             return value
         if value.whole is not None and not value.whole.atoms & self.mutable:
             return value
+        if isinstance(value, Pair):
+            return self.variables(value, hint)
         name = self.fresh(f"{hint}_" if not hint.endswith("_") else hint)
         self.emit(f"{name} = {bare(value.text)}")
         known = None
@@ -111,11 +113,18 @@ class Code:
             known = Int.atom(name)
         return Scalar(name, value.dtype, value.weak, known)
 
+    def variables(self, value: Pair, hint: str = "s") -> Pair:
+        """A complex number in two new variables."""
+        names = [self.fresh(f"{hint.rstrip('_')}_{part}_") for part in ("re", "im")]
+        for name, text in zip(names, value.texts, strict=True):
+            self.emit(f"{name} = {bare(text)}")
+        return Pair(names, value.dtype, value.weak)
+
     def changes(self, value: Scalar) -> bool:
         """Whether its text may mean something else after the next assignment."""
         if value.whole is not None:
             return bool(value.whole.atoms & self.mutable)
-        return value.text.strip("()-") in self.mutable or "[" in value.text
+        return any(text.strip("()-") in self.mutable or "[" in text for text in value.texts)
 
     def temporary(self, shape: Index, dtype: np.dtype, hint: str = "t") -> Buffer:
         """A new buffer, large enough for `shape` whatever the loop variables are.

@@ -26,7 +26,17 @@ from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.liveness import Liveness, loads
 from loopbook.frontend.symbols import Int
-from loopbook.frontend.values import Array, Buffer, Home, Scalar, Tup, Value, arrays_in, whole
+from loopbook.frontend.values import (
+    Array,
+    Buffer,
+    Home,
+    Pair,
+    Scalar,
+    Tup,
+    Value,
+    arrays_in,
+    whole,
+)
 
 
 class Widen(Exception):
@@ -84,10 +94,7 @@ class Homes:
         if old is None:
             kind = home.extra.get("kind")
             if isinstance(value, Scalar):
-                variable = code.fresh(f"{name}_")
-                dtype, weak = kind or value.kind
-                home.value = self._variable(variable, dtype, weak)
-                code.emit(f"{variable} = {bare(arith.convert(code, value, dtype).text)}")
+                home.value = self._variable(name, value, kind or value.kind)
             elif isinstance(value, Array):
                 home.value = self.stored(value, name)
             return
@@ -99,9 +106,12 @@ class Homes:
             )
             if kind != old.kind and not (old.kind[0] == kind[0] and not old.weak):
                 raise Widen(home, kind)
-            text = bare(arith.convert(code, value, old.dtype).text)
-            if text != old.text:
-                code.emit(f"{old.text} = {text}")
+            value = arith.convert(code, value, old.dtype)
+            if isinstance(value, Pair) and value.texts != old.texts:
+                value = code.variables(value)
+            for target, text in zip(old.texts, value.texts, strict=True):
+                if text != target:
+                    code.emit(f"{target} = {bare(text)}")
         elif isinstance(old, Array) and isinstance(value, Array):
             if len(old.shape) != len(value.shape) or not all(
                 map(code.same, old.shape, value.shape)
@@ -118,9 +128,19 @@ class Homes:
         else:
             raise code.fail(f"{name} is a number here and an array there; use two names")
 
-    def _variable(self, name: str, dtype: np.dtype, weak: bool) -> Scalar:
-        self.code.mutable.add(name)
-        return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
+    def _variable(self, name: str, value: Scalar, kind: tuple[np.dtype, bool]) -> Scalar:
+        """A variable that holds `value` now and others later."""
+        dtype, weak = kind
+        code = self.code
+        value = arith.convert(code, value, dtype)
+        if isinstance(value, Pair):
+            pair = code.variables(Pair(value.texts, dtype, weak), name)
+            code.mutable |= {*pair.texts}
+            return pair
+        variable = code.fresh(f"{name}_")
+        code.emit(f"{variable} = {bare(value.text)}")
+        code.mutable.add(variable)
+        return Scalar(variable, dtype, weak, Int.atom(variable) if dtype.kind in "iu" else None)
 
     def make_home(self, name: str, kind: tuple[np.dtype, bool] | None, empty: bool) -> Home:
         """A place for `name` to live in, holding its present value unless `empty`."""
@@ -132,10 +152,7 @@ class Homes:
         if isinstance(value, Array):
             value = nests.force(code, value, name)
         if isinstance(value, Scalar):
-            dtype, weak = kind or value.kind
-            variable = code.fresh(f"{name}_")
-            code.emit(f"{variable} = {bare(arith.convert(code, value, dtype).text)}")
-            home.value = self._variable(variable, dtype, weak)
+            home.value = self._variable(name, value, kind or value.kind)
         else:
             dtype = kind[0] if kind else value.dtype
             if not self._is_own(name, value) or dtype != value.dtype:

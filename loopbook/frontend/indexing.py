@@ -23,13 +23,13 @@ from loopbook.frontend.values import (
     Array,
     Dim,
     Index,
+    Pair,
     Scalar,
     Slice,
     Thing,
     Tup,
     Value,
     looked_at,
-    subscript,
 )
 
 FULL = Slice(None, None, None)
@@ -388,4 +388,7 @@ def _scatter(t: Translator, base: Array, items: Sequence[Value], value: Array | 
             own.append(stack.enter_context(code.loop(ZERO, size)))
         target = base.view.index(place(tuple(own)))
         element = value.element(tuple(own)) if isinstance(value, Array) else value
-        code.emit(f"{subscript(buffer, target)} = {bare(nests.cast_text(element, base.dtype))}")
+        if isinstance(element, Pair):
+            element = code.let(element)
+        for line in nests.put(buffer, target, element, base.dtype):
+            code.emit(line)

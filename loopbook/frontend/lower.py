@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from loopbook.frontend.results import returned
 from loopbook.frontend.returns import RETURNED, single_exit
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Buffer, Scalar, Thing, Unknown, Value, whole
+from loopbook.frontend.values import Buffer, Pair, Scalar, Thing, Unknown, Value, whole
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -123,6 +123,11 @@ def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
         elif isinstance(value, float | np.floating):
             weak = type(value) is float
             env[name] = Scalar(name, types.FLOAT if weak else value.dtype, weak)
+        elif isinstance(value, complex | np.complexfloating):
+            weak = type(value) is complex
+            parts = _kernel_names(name, value)
+            code.taken |= set(parts)
+            env[name] = Pair(parts, np.dtype(complex) if weak else value.dtype, weak)
         else:
             env[name] = _other(code, name, value)
     return env
@@ -137,6 +142,8 @@ def _other(code: Code, name: str, value: Any) -> Value:
 def _array(code: Code, name: str, value: np.ndarray, sizes: dict[int, Int]) -> Value:
     if value.dtype not in types.SUPPORTED:
         raise code.fail(f"the argument {name} of type {value.dtype}")
+    if value.dtype.kind == "c" and (not value.ndim or not value.flags.c_contiguous):
+        raise code.fail(f"{name}, which is complex and not contiguous; use np.ascontiguousarray")
     facts = code.facts
     shape = []
     for axis, size in enumerate(value.shape):
@@ -168,7 +175,7 @@ def _assembled(
 ) -> Lowered:
     numeric = [
         p for p in parameters
-        if isinstance(given[p], np.ndarray | bool | int | float | np.generic)
+        if isinstance(given[p], np.ndarray | bool | int | float | complex | np.generic)
     ]  # fmt: skip
     buffers = code.temporaries
     names = tuple(b.name for b in buffers)
@@ -185,6 +192,7 @@ def _assembled(
         lines.append("    pass")
     words = set(re.findall(r"\w+", "\n".join(lines[1:])))
     definitions = tuple((d, text) for text, d in code.facts.definitions.items())
+    numeric = [q for p in numeric for q in _kernel_names(p, given[p])]
     kernel_parameters = (*numeric, *(d for d, _ in definitions if d in words), *names)
     lines[0] = f"def {name}({', '.join(kernel_parameters)}):"
     kernel_source = "\n".join(lines) + "\n"
@@ -192,7 +200,7 @@ def _assembled(
     lowered = Lowered(
         name, parameters, kernel_parameters, kernel_source, "", line_map, names,
         tuple(code.facts.guards), allocations, result,
-        tuple((p, _converter(given[p])) for p in numeric if isinstance(given[p], np.generic)),
+        tuple(_conversions(given, buffers)),
         definitions, defaults,
     )  # fmt: skip
     source = "import math\n\nimport numpy as np\n\n\n" + kernel_source
@@ -201,8 +209,30 @@ def _assembled(
     return lowered
 
 
-def _converter(value: np.generic) -> str:
-    return {"b": "bool", "f": "float"}.get(value.dtype.kind, "int")
+def _kernel_names(name: str, value: Any) -> list[str]:
+    """What the kernel calls an argument: a complex number is two."""
+    if isinstance(value, complex | np.complexfloating):
+        return [f"{name}_re", f"{name}_im"]
+    return [name]
+
+
+def _conversions(given: dict[str, Any], buffers: Sequence[Buffer]) -> Iterator[tuple[str, str]]:
+    for name, value in given.items():
+        if isinstance(value, complex | np.complexfloating):
+            parts = _kernel_names(name, value)
+            yield from zip(parts, (f"float({name}.real)", f"float({name}.imag)"), strict=True)
+        elif isinstance(value, np.generic):
+            yield name, f"{ {'b': 'bool', 'f': 'float'}.get(value.dtype.kind, 'int') }({name})"
+        elif isinstance(value, np.ndarray) and value.dtype.kind == "c":
+            yield name, _pairs(name, value.dtype)
+    for buffer in buffers:
+        if buffer.dtype.kind == "c":
+            yield buffer.name, _pairs(buffer.name, buffer.dtype)
+
+
+def _pairs(name: str, dtype: np.dtype) -> str:
+    """A contiguous complex array as floats, without a copy."""
+    return f"{name}.view(np.{types.part(dtype)}).reshape((*{name}.shape, 2))"
 
 
 def _size(size: Int) -> str:

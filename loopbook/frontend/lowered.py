@@ -56,7 +56,8 @@ class Lowered:
         guards: conditions on the arguments that were taken for granted, as Python text.
         allocations: text of each temporary's shape and its type.
         definitions: sizes that are computed before the loops run: name and text.
-        conversions: arguments that the kernel is given as Python's numbers, and by which function.
+        conversions: arguments that the kernel is given as something else, and what: NumPy's numbers
+            as Python's, complex arrays as pairs of floats along one more axis.
     """
 
     name: str
@@ -134,7 +135,7 @@ class Lowered:
     def _given(self) -> str:
         """The kernel's arguments; docc takes NumPy's scalars for arrays: they become Python's."""
         texts = dict(self.conversions)
-        return ", ".join(f"{texts[p]}({p})" if p in texts else p for p in self.kernel_parameters)
+        return ", ".join(texts.get(p, p) for p in self.kernel_parameters)
 
     @property
     def _outer_source(self) -> str:

@@ -21,7 +21,7 @@ from loopbook.frontend.code import bare
 from loopbook.frontend.homes import Homes
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, subscript, view_of
+from loopbook.frontend.values import Array, Scalar, view_of
 
 
 def same_mask(t: Translator, left: Array, right: Array) -> bool:
@@ -63,10 +63,8 @@ def store_masked(t: Translator, base: Array, mask: Array, value: Array | Scalar)
         test = mask.element(own)
         stack.enter_context(code.indented(f"if {bare(test.text)}:"))
         element = value.element((Int.atom(count),))
-        code.emit(
-            f"{subscript(buffer, base.view.index(own))} = "
-            f"{bare(nests.cast_text(element, base.dtype))}"
-        )
+        for line in nests.stores(base, own, element):
+            code.emit(line)
         code.emit(f"{count} = {count} + 1")
 
 
@@ -85,7 +83,8 @@ def compressed(t: Homes, value: Array) -> Array:
         test = value.mask.element(own)
         stack.enter_context(code.indented(f"if {bare(test.text)}:"))
         element = value.element(own)
-        code.emit(f"{buffer.name}[{count}] = {bare(nests.cast_text(element, value.dtype))}")
+        for line in nests.put(buffer, (Int.atom(count),), element, value.dtype):
+            code.emit(line)
         code.emit(f"{count} = {count} + 1")
     code.facts.ranges[count] = (ZERO, most)
     return view_of(buffer, (Int.atom(count),), ((ZERO, ((0, ONE),)),), value.dtype)

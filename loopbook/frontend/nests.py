@@ -21,18 +21,21 @@ from dataclasses import replace
 
 import numpy as np
 
+from loopbook.errors import LoweringError
 from loopbook.frontend import types
 from loopbook.frontend.code import Code, Line, bare, range_text, reads
 from loopbook.frontend.overlap import Access, clash
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import (
     Array,
+    Buffer,
     Dim,
     Index,
+    Pair,
     Scalar,
     Sum,
     looked_at,
-    subscript,
+    places,
     view_of,
     whole,
 )
@@ -68,7 +71,9 @@ def assign(code: Code, target: Array, value: Array | Scalar, mask: Array | None 
                 condition = mask.element(own)
         with code.captured() as body:
             scalar = value.element(own) if isinstance(value, Array) else value
-    write = (target.view.buffer, target.view.index(own))
+            if target.dtype.kind == "c" and isinstance(scalar, Pair):
+                scalar = code.let(scalar)  # before either part is stored
+    write = _access(target, own)
     if clash(code.facts, write, read, frozenset(v for v, _, _ in loops)):
         value = materialise(code, value) if isinstance(value, Array) else code.let(value)
         if mask is not None:
@@ -76,8 +81,28 @@ def assign(code: Code, target: Array, value: Array | Scalar, mask: Array | None 
         assign(code, target, value, mask)
         return
     order = _by_memory(loops, [(write, 2), *((access, 1) for access in read)])
-    store = f"{subscript(*write)} = {bare(cast_text(scalar, target.dtype))}"
-    _nest(code, order, body, store, before, condition)
+    _nest(code, order, body, stores(target, own, scalar), before, condition)
+
+
+def _access(target: Array, own: Index) -> Access:
+    assert target.view is not None
+    buffer = target.view.buffer
+    return buffer, target.view.index(own)[: len(buffer.shape)]
+
+
+def stores(target: Array, own: Index, value: Scalar) -> list[str]:
+    """The statements that write one element; the parts of a complex `value` must not read it."""
+    assert target.view is not None
+    return put(target.view.buffer, target.view.index(own), value, target.dtype)
+
+
+def put(buffer: Buffer, index: Index, value: Scalar, dtype: np.dtype) -> list[str]:
+    """The same for the element of a buffer at an index."""
+    targets = places(buffer, index, dtype)
+    return [
+        f"{place} = {bare(text)}"
+        for place, text in zip(targets, cast_texts(value, dtype), strict=True)
+    ]
 
 
 def materialise(code: Code, value: Array, hint: str = "t", dtype: np.dtype | None = None) -> Array:
@@ -150,10 +175,21 @@ def broadcast(code: Code, shapes: Sequence[Index]) -> Index:
     return tuple(result)
 
 
+def cast_texts(value: Scalar, dtype: np.dtype) -> tuple[str, ...]:
+    """Texts of `value` to be stored as `dtype`, of its parts if that is complex."""
+    if dtype.kind != "c":
+        return (cast_text(value, dtype),)
+    if isinstance(value, Pair):
+        return value.texts
+    return cast_text(value, types.part(dtype)), "0.0"
+
+
 def cast_text(value: Scalar, dtype: np.dtype) -> str:
     """Text of `value` to be stored as `dtype`."""
     if value.dtype == dtype:
         return value.text
+    if isinstance(value, Pair):
+        raise LoweringError("complex numbers stored as real ones; take the real part")
     if dtype.kind == "b":
         return f"({value.text} != 0)"
     if value.dtype.kind == "b":
@@ -206,7 +242,7 @@ def _nest(
     code: Code,
     loops: list[Loop],
     body: list[Line],
-    store: str,
+    store: Sequence[str],
     before: Sequence[Line] = (),
     condition: Scalar | None = None,
 ) -> None:
@@ -217,7 +253,8 @@ def _nest(
         if condition is not None:
             stack.enter_context(code.indented(f"if {bare(condition.text)}:"))
         code.replay(body)
-        code.emit(store)
+        for line in store:
+            code.emit(line)
 
 
 def _add_into(code: Code, target: Array, value: Array) -> bool:
@@ -225,7 +262,7 @@ def _add_into(code: Code, target: Array, value: Array) -> bool:
     (and nothing written) if a summand may read what is written."""
     assert target.view is not None
     own, loops = _axes(code, target)
-    write = (target.view.buffer, target.view.index(own))
+    write = _access(target, own)
     variables = {v for v, _, _ in loops}
     terms = []
     for part in value.sums:
@@ -242,15 +279,17 @@ def _add_into(code: Code, target: Array, value: Array) -> bool:
             rest = value.at(own)
         if clash(code.facts, write, rest_reads, frozenset(variables)):
             return False
-    place = subscript(*write)
+    targets = places(target.view.buffer, target.view.index(own), target.dtype)
     first = terms[0]
     weights = [(write, 2), *((access, 1) for access in first[4])]
     together = _by_memory([*loops, *first[1]], weights)
     if len(terms) == 1 and first[1] and together and together[-1] in first[1]:
-        _dots(code, loops, first, rest, rest_body, place, target.dtype)
+        _dots(code, loops, first, rest, rest_body, targets, target.dtype)
         return True
-    if rest is None or rest.text != place:
-        store = f"{place} = {bare(rest.text) if rest is not None else types.zero(target.dtype)}"
+    if rest is None or list(rest.texts) != targets:
+        nought = types.zero(types.part(target.dtype))
+        texts = cast_texts(rest, target.dtype) if rest is not None else [nought] * len(targets)
+        store = [f"{place} = {bare(text)}" for place, text in zip(targets, texts, strict=True)]
         _nest(
             code, _by_memory(loops, [(write, 2), *((a, 1) for a in rest_reads)]), rest_body, store
         )
@@ -260,31 +299,41 @@ def _add_into(code: Code, target: Array, value: Array) -> bool:
             outer = [loop for loop in loops if loop is not order[-1]]
             order = [*outer, *inner_loops, order[-1]]
         sign = "+" if part.sign > 0 else "-"
-        _nest(code, order, body, f"{place} = {place} {sign} {summand.text}")
+        store = [
+            f"{place} = {place} {sign} {text}"
+            for place, text in zip(targets, cast_texts(summand, target.dtype), strict=True)
+        ]
+        _nest(code, order, body, store)
     return True
 
 
-def _dots(code: Code, loops, term, rest, rest_body, place: str, dtype: np.dtype) -> None:
+def _dots(code: Code, loops, term, rest, rest_body, targets: list[str], dtype: np.dtype) -> None:
     """Each element's sum in a variable: where the summands lie in a row."""
     with ExitStack() as stack:
         for name, start, stop in loops:
             stack.enter_context(code.indented(f"for {name} in range({range_text(start, stop)}):"))
-        total = _accumulate(code, term, dtype)
+        totals = _accumulate(code, term, dtype)
         code.replay(rest_body)
         sign = "+" if term[0].sign > 0 else "-"
-        if rest is not None:
-            code.emit(f"{place} = {bare(rest.text)} {sign} {total}")
-        else:
-            code.emit(f"{place} = {total if sign == '+' else '-' + total}")
+        rests = cast_texts(rest, dtype) if rest is not None else [""] * len(targets)
+        for place, total, text in zip(targets, totals, rests, strict=True):
+            if rest is not None:
+                code.emit(f"{place} = {bare(text)} {sign} {total}")
+            else:
+                code.emit(f"{place} = {total if sign == '+' else '-' + total}")
 
 
-def _accumulate(code: Code, term, dtype: np.dtype) -> str:
+def _accumulate(code: Code, term, dtype: np.dtype) -> list[str]:
+    """The variables that hold a sum: one, or two for its parts."""
     _, inner_loops, body, summand, read = term
-    total = code.fresh("sum_")
-    code.emit(f"{total} = {types.zero(dtype)}")
+    totals = [code.fresh("sum_") for _ in ("re", "im")[: 2 if dtype.kind == "c" else 1]]
+    for total in totals:
+        code.emit(f"{total} = {types.zero(types.part(dtype))}")
     order = _by_memory(inner_loops, [(access, 1) for access in read])
-    _nest(code, order, body, f"{total} = {total} + {summand.text}")
-    return total
+    texts = summand.texts if dtype.kind != "c" else cast_texts(summand, dtype)
+    store = [f"{total} = {total} + {text}" for total, text in zip(totals, texts, strict=True)]
+    _nest(code, order, body, store)
+    return totals
 
 
 def _inner_axes(code: Code, part: Sum) -> tuple[Index, list[Loop]]:
@@ -303,16 +352,24 @@ def _inner_axes(code: Code, part: Sum) -> tuple[Index, list[Loop]]:
 
 def _number(code: Code, value: Array) -> Scalar:
     """A sum of rank 0 as a number."""
-    texts = []
+    found: list[list[str]] = []
     for part in value.sums:
         inner, loops = _inner_axes(code, part)
         with code.captured() as body, reads() as read:
             summand = part.at((), inner)
-        total = _accumulate(code, (part, loops, body, summand, read), value.dtype)
-        texts.append(f"{'+' if part.sign > 0 else '-'} {total}")
-    text = " ".join(texts).removeprefix("+ ")
+        totals = _accumulate(code, (part, loops, body, summand, read), value.dtype)
+        found.append([f"{'+' if part.sign > 0 else '-'} {total}" for total in totals])
+    texts = [" ".join(parts).removeprefix("+ ") for parts in zip(*found, strict=True)]
     if value.at is not None:
-        text = f"{value.at(()).text} {' '.join(texts)}"
+        rest = value.at(())
+        rests = cast_texts(rest, value.dtype) if value.dtype.kind == "c" else rest.texts
+        texts = [
+            f"{own} {' '.join(parts)}"
+            for own, parts in zip(rests, zip(*found, strict=True), strict=True)
+        ]
+    if value.dtype.kind == "c":
+        return Pair([text if re_simple(text) else f"({text})" for text in texts], value.dtype)
+    (text,) = texts
     if re_simple(text):
         whole_number = Int.atom(text) if value.dtype.kind in "iu" else None
         return Scalar(text, value.dtype, whole=whole_number)

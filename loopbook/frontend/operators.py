@@ -26,7 +26,7 @@ from loopbook.frontend.indexing import items_of, load_at, store_at
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, elementwise
+from loopbook.frontend.values import Array, Pair, Scalar, Thing, Tup, Value, elementwise
 
 SYMBOLS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -70,9 +70,7 @@ def lift(
             one = nests.fit(code, one, shape)
         fitted.append(one)
     with code.captured():
-        sample = form(
-            *(f if isinstance(f, Scalar) else Scalar("x", f.dtype, f.weak) for f in fitted)
-        )
+        sample = form(*(f if isinstance(f, Scalar) else _sample(f) for f in fitted))
 
     def at(own: tuple[Int, ...]) -> Scalar:
         return form(*(f if isinstance(f, Scalar) else f.element(own) for f in fitted))
@@ -81,6 +79,12 @@ def lift(
     if masks:
         result = replace(result, mask=masks[0], buffers=result.buffers | masks[0].buffers)
     return result
+
+
+def _sample(array: Array) -> Scalar:
+    if array.dtype.kind == "c":
+        return Pair(("x", "y"), array.dtype, array.weak)
+    return Scalar("x", array.dtype, array.weak)
 
 
 def _same_shape(t: Translator, array: Array, shape: tuple[Int, ...]) -> bool:
@@ -124,7 +128,7 @@ def _with_sums(t: Translator, symbol: str, left: Value, right: Value) -> Value |
         if not isinstance(factor, Scalar) or not isinstance(value, Array) or not value.rank:
             return None
         dtype = types.promote(value.kind, factor.kind)[0]
-        if dtype != value.dtype or dtype.kind not in "fiu":
+        if dtype != value.dtype or dtype.kind not in "fiuc":
             return None
         factor = code.let(factor)
         return nests.scaled(value, factor, dtype, lambda a, b: arith.binary(code, "*", a, b))

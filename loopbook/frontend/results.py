@@ -58,10 +58,13 @@ def _number(t: Translator, value: Scalar) -> str:
         return bare(value.whole.text)
     dtype = value.dtype
     buffer = code.temporary((ONE,), dtype, "result")
-    code.emit(f"{buffer.name}[0] = {bare(nests.cast_text(value, dtype))}")
+    for line in nests.put(buffer, (ZERO,), value, dtype):
+        code.emit(line)
     if not value.weak:
         return f"{buffer.name}[0]"
-    return f"{ {'b': 'bool', 'f': 'float'}.get(dtype.kind, 'int') }({buffer.name}[0])"
+    return (
+        f"{ {'b': 'bool', 'f': 'float', 'c': 'complex'}.get(dtype.kind, 'int') }({buffer.name}[0])"
+    )
 
 
 def _array(t: Translator, value: Array) -> str:
@@ -93,7 +96,8 @@ def _view_text(t: Translator, value: Array) -> str | None:
     view, code = value.view, t.code
     assert view is not None
     parts, order = [], []
-    for offset, factors in view.dims:
+    rank = len(view.buffer.shape)
+    for offset, factors in view.dims[:rank]:
         if code.facts.known(offset) is None:
             return None
         if not factors:
@@ -126,6 +130,8 @@ def _view_text(t: Translator, value: Array) -> str | None:
     if any(value.shape[axis].constant != 1 for axis in missing):
         return None
     text = f"{view.buffer.name}[{', '.join(parts)}]"
+    if len(view.dims) > rank:
+        text += ".imag" if view.dims[rank][0].constant else ".real"
     if order != sorted(order):
         ranks = [sorted(order).index(axis) for axis in order]
         text += f".transpose({', '.join(str(ranks.index(n)) for n in range(len(ranks)))})"

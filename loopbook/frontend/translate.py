@@ -191,7 +191,7 @@ class Translator(Homes):
         code = self.code
         with code.captured() as lines:
             own = tuple(Int.atom("_") for _ in value.shape)
-            text = value.element(own).text
+            text = " ".join(value.element(own).texts)
             if value.mask is not None:
                 text += value.mask.element(own).text
         words = set(re.findall(r"\w+", " ".join([text, *(line.text for line in lines)])))

@@ -12,9 +12,10 @@ FLOAT = np.dtype(np.float64)
 
 SUPPORTED = frozenset(
     np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
-                          np.uint32, np.float32, np.float64)
+                          np.uint32, np.float32, np.float64, np.complex64, np.complex128)
 )  # fmt: skip
-"""What docc's loops compute with. Unsigned words of 64 bits are not among them."""
+"""What docc's loops compute with, complex numbers as pairs of floats. Unsigned words of 64 bits are
+not among them."""
 
 _WEAK: dict[str, Any] = {"b": False, "i": 0, "f": 0.0, "c": 0j}
 
@@ -38,6 +39,11 @@ def floating(dtype: np.dtype) -> np.dtype:
     if dtype.kind in "fc":
         return dtype
     return np.dtype(np.result_type(dtype, np.float16)) if dtype.itemsize < 4 else FLOAT
+
+
+def part(dtype: np.dtype) -> np.dtype:
+    """The type of a complex number's parts; other types are their own."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def summed(dtype: np.dtype) -> np.dtype:

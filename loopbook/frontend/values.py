@@ -13,12 +13,14 @@ whose elements lie in a buffer; only views can be stored into::
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from loopbook.errors import LoweringError
+from loopbook.frontend import types
 from loopbook.frontend.symbols import Int
 
 Index = tuple[Int, ...]
@@ -48,14 +50,54 @@ class Scalar:
         return self.dtype, self.weak
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """Source text of what it consists of: itself, or real and imaginary part."""
+        return (self.text,)
+
+    @property
     def simple(self) -> bool:
         """Whether using it twice costs nothing."""
-        return re.fullmatch(r"\(?-?[\w.]+\)?", self.text) is not None
+        return all(re.fullmatch(r"\(?-?[\w.]+\)?", text) for text in self.texts)
+
+    def __post_init__(self) -> None:
+        if self.dtype.kind == "c" and type(self) is Scalar:
+            raise LoweringError("complex numbers in this; write it for real and imaginary parts")
+
+
+class Pair(Scalar):
+    """A complex number: the texts of its parts. Whatever asks for one text cannot handle it."""
+
+    def __init__(
+        self, parts: Iterable[str], dtype: np.dtype, weak: bool = False, value: Any = None
+    ) -> None:
+        real, imag = parts
+        for name, given in (("real", real), ("imag", imag), ("dtype", dtype), ("weak", weak),
+                            ("whole", None), ("value", value)):  # fmt: skip
+            object.__setattr__(self, name, given)
+
+    real: str
+    imag: str
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        raise LoweringError("complex numbers in this; write it for real and imaginary parts")
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.real, self.imag
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
 
 @dataclass(eq=False)
 class Buffer:
     """Memory: an array argument, a result, or a temporary.
+
+    Complex elements are pairs of floats along one more axis, behind those of `shape`. An index with
+    that axis is of a real or imaginary part, one without it of both.
 
     Attributes:
         shape: for temporaries, sizes that the arguments give.
@@ -228,8 +270,8 @@ def view_of(buffer: Buffer, shape: Index, dims: tuple[Dim, ...], dtype: np.dtype
 
     def at(own: Index) -> Scalar:
         index = view.index(own)
-        READS.append((buffer, index))
-        return Scalar(subscript(buffer, index), dtype)
+        READS.append((buffer, index[: len(buffer.shape)]))
+        return held(buffer, index, dtype)
 
     return Array(shape, dtype, at, view, buffers=frozenset((buffer,)))
 
@@ -240,6 +282,19 @@ READS: list[tuple[Buffer, Index]] = []
 
 def subscript(buffer: Buffer, index: Index) -> str:
     return f"{buffer.name}[{', '.join(i.text for i in index) or '()'}]"
+
+
+def places(buffer: Buffer, index: Index, dtype: np.dtype) -> list[str]:
+    """The text of an element of a type, or of its two parts."""
+    if dtype.kind != "c":
+        return [subscript(buffer, index)]
+    return [subscript(buffer, (*index, Int.of(part))) for part in (0, 1)]
+
+
+def held(buffer: Buffer, index: Index, dtype: np.dtype) -> Scalar:
+    """An element as a number."""
+    texts = places(buffer, index, dtype)
+    return Pair(texts, dtype) if dtype.kind == "c" else Scalar(texts[0], dtype)
 
 
 def whole(buffer: Buffer, shape: Index | None = None) -> Array:
@@ -255,6 +310,13 @@ def elementwise(
     arrays = [s for s in sources if isinstance(s, Array)]
     buffers = frozenset(b for a in arrays for b in a.buffers)
     return Array(shape, dtype, at, buffers=buffers, cost=cost + sum(a.cost for a in arrays))
+
+
+def part_of(array: Array, part: int) -> Array:
+    """The real (0) or imaginary (1) parts of a complex array that lies in memory, as a view."""
+    assert array.view is not None
+    dims = (*array.view.dims, (Int.of(part), ()))
+    return view_of(array.view.buffer, array.shape, dims, types.part(array.dtype))
 
 
 def arrays_in(value: Value) -> list[Array]:

@@ -2,26 +2,32 @@
 
 from loopbook.frontend.constructs import (
     builtin,
+    complex_parts,
     creation,
     elementwise,
     joining,
     linalg,
+    places,
     products,
     reductions,
     scans,
     shapes,
+    spread,
     statistics,
 )
 
 __all__ = [
     "builtin",
+    "complex_parts",
     "creation",
     "elementwise",
     "joining",
     "linalg",
+    "places",
     "products",
     "reductions",
     "scans",
     "shapes",
+    "spread",
     "statistics",
 ]

@@ -56,8 +56,7 @@ def _constant(number: int | None) -> tuple[Callable[..., Value], Callable[..., V
             raise t.code.fail(f"the type {kind}")
         if number is None:
             return whole(t.code.temporary(shape, kind), shape)
-        value = kind.type(number)
-        return filled(shape, kind, Scalar(types.literal(value), kind, value=value))
+        return filled(shape, kind, arith.constant(kind.type(number)))
 
     def new(t: Translator, shape: Value, dtype: Value | None = None, order: Value | None = None):
         return make(t, shape_of(t, shape), dtype_of(t, dtype, FLOAT))
@@ -107,11 +106,11 @@ def eye(
     rows = t.integer(N)
     columns = rows if M is None or isinstance(M, Thing) else t.integer(M)
     shift = ZERO if k is None else t.integer(k)
-    one, nought = (types.literal(kind.type(x)) for x in (1, 0))
+    one, nought = (arith.constant(kind.type(x)) for x in (1, 0))
 
     def at(own: Index) -> Scalar:
-        same = f"{(own[0] + shift).text} == {own[1].text}"
-        return arith.chosen(t.code, same, one, nought, kind)
+        same = Scalar(f"({(own[0] + shift).text} == {own[1].text})", types.BOOL)
+        return arith.select(t.code, same, one, nought)
 
     return Array((rows, columns), kind, at)
 

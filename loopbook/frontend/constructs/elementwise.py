@@ -25,7 +25,7 @@ from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, lowers
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import BOOL
-from loopbook.frontend.values import Array, Scalar, Thing, Value
+from loopbook.frontend.values import Array, Pair, Scalar, Thing, Value
 
 Form = Callable[..., Scalar]
 
@@ -176,7 +176,7 @@ def heaviside(code, x: Scalar, y: Scalar) -> Scalar:
 @ufunc(np.isnan, math.isnan)
 def isnan(code, x: Scalar) -> Scalar:
     """Whether it is not a number."""
-    if x.dtype.kind != "f":
+    if x.dtype.kind in "biu":
         return arith.constant(False)
     x = code.let(x)
     return Scalar(f"({x.text} != {x.text})", BOOL)
@@ -185,7 +185,7 @@ def isnan(code, x: Scalar) -> Scalar:
 @ufunc(np.isfinite, math.isfinite)
 def isfinite(code, x: Scalar) -> Scalar:
     """Whether it is neither infinite nor not a number."""
-    if x.dtype.kind != "f":
+    if x.dtype.kind in "biu":
         return arith.constant(True)
     x = code.let(x)
     return Scalar(f"({x.text} - {x.text} == 0.0)", BOOL)
@@ -194,7 +194,7 @@ def isfinite(code, x: Scalar) -> Scalar:
 @ufunc(np.isinf, math.isinf)
 def isinf(code, x: Scalar) -> Scalar:
     """Whether it is infinite."""
-    if x.dtype.kind != "f":
+    if x.dtype.kind in "biu":
         return arith.constant(False)
     x = code.let(x)
     return Scalar(f"({x.text} == {x.text} and {x.text} - {x.text} != 0.0)", BOOL)
@@ -244,6 +244,8 @@ def cast(t: Translator, value: Value, dtype: np.dtype) -> Scalar | Array:
     def form(x: Scalar) -> Scalar:
         made = arith.convert(t.code, x, dtype)
         number = dtype.type(made.value) if made.value is not None else None
+        if isinstance(made, Pair):
+            return Pair(made.texts, dtype, False, number)
         return Scalar(made.text, dtype, False, made.whole, number)
 
     return lift(t, form, value)
@@ -266,7 +268,7 @@ def _converter(dtype: Any) -> Callable[..., Value]:
 
 
 for _type in (np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.uint8, np.uint16,
-              np.uint32, np.bool_):  # fmt: skip
+              np.uint32, np.bool_, np.complex64, np.complex128):  # fmt: skip
     FUNCTIONS[_type] = _converter(_type)
     ELEMENTWISE.add(_type)
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopbook.frontend import nests, types
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Buffer, Scalar, Value, looked_at, whole
+from loopbook.frontend.values import Array, Index, Scalar, Thing, Value, looked_at, whole
 
 
 def _matrix(t: Translator, a: Value) -> tuple[Array, Int]:
@@ -55,55 +56,65 @@ def cholesky(t: Translator, a: Value) -> Value:
     return result
 
 
-def _eliminate(t: Translator, matrix: Buffer, n: Int, right: Buffer | None, width: Int) -> str:
+def _eliminate(t: Translator, matrix: Array, n: Int, right: Array | None, width: Int) -> str:
     """Gaussian elimination with the greatest pivot of each column, in place; gives the sign."""
     code = t.code
-    a = matrix.name
-    best, pivot, factor, swap = (code.fresh(h) for h in ("best_", "pivot_", "factor_", "swap_"))
-    sign = code.fresh("sign_")
+    best, pivot, sign = (code.fresh(h) for h in ("best_", "pivot_", "sign_"))
     code.emit(f"{sign} = 1.0")
-    pairs = [(a, n)] + ([(right.name, width)] if right is not None else [])
+    swapped = [(matrix, n)] + ([(right, width)] if right is not None else [])
     with code.loop(ZERO, n, hint="c") as c:
-        code.emit(f"{best} = math.fabs({a}[{c.text}, {c.text}])")
+        code.emit(f"{best} = {bare(arith.absolute(code, matrix.element((c, c))).text)}")
         code.emit(f"{pivot} = {c.text}")
         with code.loop(c + 1, n, hint="r") as r:
-            here = f"math.fabs({a}[{r.text}, {c.text}])"
-            code.emit(f"{factor} = {here}")
-            with code.indented(f"if {factor} > {best}:"):
-                code.emit(f"{best} = {factor}")
+            size = code.fresh("size_")
+            code.emit(f"{size} = {bare(arith.absolute(code, matrix.element((r, c))).text)}")
+            with code.indented(f"if {size} > {best}:"):
+                code.emit(f"{best} = {size}")
                 code.emit(f"{pivot} = {r.text}")
         with code.indented(f"if {pivot} != {c.text}:"):
             code.emit(f"{sign} = -{sign}")
-            for name, size in pairs:
+            for array, size in swapped:
                 with code.loop(ZERO, size, hint="k") as k:
-                    code.emit(f"{swap} = {name}[{c.text}, {k.text}]")
-                    code.emit(f"{name}[{c.text}, {k.text}] = {name}[{pivot}, {k.text}]")
-                    code.emit(f"{name}[{pivot}, {k.text}] = {swap}")
+                    here, there = (c, k), (Int.atom(pivot), k)
+                    kept = code.let(array.element(here))
+                    _put(t, array, here, array.element(there))
+                    _put(t, array, there, kept)
         with code.loop(c + 1, n, hint="r") as r:
-            code.emit(f"{factor} = {a}[{r.text}, {c.text}] / {a}[{c.text}, {c.text}]")
-            for name, size in pairs:
-                with code.loop(c if name == a else ZERO, size, hint="k") as k:
-                    place = f"{name}[{r.text}, {k.text}]"
-                    code.emit(f"{place} = {place} - {factor} * {name}[{c.text}, {k.text}]")
+            quotient = arith.binary(code, "/", matrix.element((r, c)), matrix.element((c, c)))
+            factor = code.let(quotient)
+            for array, size in swapped:
+                with code.loop(c if array is matrix else ZERO, size, hint="k") as k:
+                    _take(t, array, (r, k), arith.binary(code, "*", factor, array.element((c, k))))
     return sign
+
+
+def _put(t: Translator, array: Array, place: Index, value: Scalar) -> None:
+    for line in nests.stores(array, place, value):
+        t.code.emit(line)
+
+
+def _take(t: Translator, array: Array, place: Index, value: Scalar) -> None:
+    """Subtract from an element."""
+    _put(t, array, place, arith.binary(t.code, "-", array.element(place), value))
 
 
 def _solve(t: Translator, array: Array, right: Array, n: Int, width: Int) -> Array:
     code = t.code
-    matrix, x = code.temporary((n, n), array.dtype), code.temporary((n, width), array.dtype)
-    nests.assign(code, whole(matrix, (n, n)), array)
-    nests.assign(code, whole(x, (n, width)), right)
+    dtype = types.promote((array.dtype, False), (right.dtype, False))[0]
+    matrix = whole(code.temporary((n, n), dtype), (n, n))
+    x = whole(code.temporary((n, width), dtype), (n, width))
+    nests.assign(code, matrix, array)
+    nests.assign(code, x, right)
     _eliminate(t, matrix, n, x, width)
     with code.loop(ZERO, n, hint="c") as back:
         r = n - 1 - back
         with code.loop(r + 1, n, hint="k") as k, code.loop(ZERO, width) as j:
-            place = f"{x.name}[{r.text}, {j.text}]"
-            row = f"{matrix.name}[{r.text}, {k.text}]"
-            code.emit(f"{place} = {place} - {row} * {x.name}[{k.text}, {j.text}]")
+            product = arith.binary(code, "*", matrix.element((r, k)), x.element((k, j)))
+            _take(t, x, (r, j), product)
         with code.loop(ZERO, width) as j:
-            place = f"{x.name}[{r.text}, {j.text}]"
-            code.emit(f"{place} = {place} / {matrix.name}[{r.text}, {r.text}]")
-    return whole(x, (n, width))
+            quotient = arith.binary(code, "/", x.element((r, j)), matrix.element((r, r)))
+            _put(t, x, (r, j), code.let(quotient))
+    return x
 
 
 @lowers(np.linalg.solve)
@@ -119,22 +130,21 @@ def solve(t: Translator, a: Value, b: Value) -> Value:
 
 @lowers(np.linalg.inv)
 def inv(t: Translator, a: Value) -> Value:
-    from loopbook.frontend import arith
     from loopbook.frontend.constructs.creation import eye
 
     array, n = _matrix(t, a)
-    return _solve(t, array, t.array(eye(t, arith.whole(n))), n, n)
+    return _solve(t, array, t.array(eye(t, arith.whole(n), dtype=Thing(array.dtype))), n, n)
 
 
 @lowers(np.linalg.det)
 def det(t: Translator, a: Value) -> Value:
     array, n = _matrix(t, a)
     code = t.code
-    matrix = code.temporary((n, n), array.dtype)
-    nests.assign(code, whole(matrix, (n, n)), array)
+    matrix = whole(code.temporary((n, n), array.dtype), (n, n))
+    nests.assign(code, matrix, array)
     product = code.fresh("det_")
     sign = _eliminate(t, matrix, n, None, ZERO)
     code.emit(f"{product} = {sign}")
     with code.loop(ZERO, n) as i:
-        code.emit(f"{product} = {product} * {matrix.name}[{i.text}, {i.text}]")
+        code.emit(f"{product} = {product} * {matrix.element((i, i)).text}")
     return Scalar(product, array.dtype)

@@ -129,6 +129,7 @@ def vdot(t: Translator, a: Value, b: Value) -> Value:
     if left.rank != right.rank:
         raise t.code.fail("vdot of arrays of different ranks; use ravel")
     letters = LETTERS[: left.rank]
+    left = t.array(FUNCTIONS[np.conjugate](t, left))
     return contract(t, [left, right], [letters, letters], "")
 
 

@@ -32,7 +32,6 @@ from loopbook.frontend.values import (
     Index,
     Scalar,
     Sum,
-    Thing,
     Value,
     looked_at,
     subscript,
@@ -86,7 +85,7 @@ def keep(t: Translator, value: Value, rank: int, axes: tuple[int, ...], keepdims
     return looked_at(array, tuple(shape), tuple((ZERO, ((axis, ONE),)) for axis in places))
 
 
-def _total(t: Translator, a: Array, axes: tuple[int, ...], dtype: np.dtype) -> Array:
+def total_of(t: Translator, a: Array, axes: tuple[int, ...], dtype: np.dtype) -> Array:
     """The sum of an array over axes, not computed yet."""
     own_axes = [axis for axis in range(a.rank) if axis not in axes]
     mask = a.mask
@@ -101,7 +100,7 @@ def _total(t: Translator, a: Array, axes: tuple[int, ...], dtype: np.dtype) -> A
         if element.dtype.kind == "b":
             element = Scalar(f"int({bare(element.text)})", INT)
         if mask is not None:
-            nought = Scalar(types.zero(element.dtype), element.dtype, value=element.dtype.type(0))
+            nought = arith.constant(element.dtype.type(0))
             element = arith.select(t.code, mask.element(tuple(full)), element, nought)
         return element
 
@@ -127,14 +126,14 @@ def sum_(
         array = t.array(cast(t, array, target))
     if target not in types.SUPPORTED:
         raise t.code.fail(f"sums of {array.dtype}; convert to int64 first")
-    result = keep(t, _total(t, array, axes, target), array.rank, axes, flag(t, keepdims))
+    result = keep(t, total_of(t, array, axes, target), array.rank, axes, flag(t, keepdims))
     return into(t, out, result) if out is not None else result
 
 
 def count_of(t: Translator, array: Array, axes: tuple[int, ...]) -> Scalar:
     """How many elements a reduction takes together."""
     if array.mask is not None:
-        number = t.number(_total(t, replace(array.mask), axes, INT))
+        number = t.number(total_of(t, replace(array.mask), axes, INT))
         return t.code.let(number)
     count = ONE
     for axis in axes:
@@ -156,59 +155,18 @@ def mean(
     kind = (
         np.dtype(t.python(dtype))
         if dtype is not None
-        else (array.dtype if array.dtype.kind == "f" else FLOAT)
+        else (array.dtype if array.dtype.kind in "fc" else FLOAT)
     )
     if array.mask is None and array.cost > 4:
         array = t.stored(array)
-    total = _total(t, array, axes, kind)
+    total = total_of(t, array, axes, kind)
     summed = nests.force(t.code, total)
     count = count_of(t, array, axes)
-    if isinstance(summed, Array) and summed.dtype.kind != "f":
+    if isinstance(summed, Array) and summed.dtype.kind not in "fc":
         summed = t.array(cast(t, summed, FLOAT))
     result = operate(t, __import__("ast").Div, summed, count)
     result = keep(t, cast(t, result, kind), array.rank, axes, flag(t, keepdims))
     return into(t, out, result) if out is not None else result
-
-
-@lowers(np.var, method="var")
-def var(
-    t: Translator,
-    a: Value,
-    axis: Value | None = None,
-    ddof: Value | None = None,
-    keepdims: Value | None = None,
-) -> Value:
-    """The mean square of what differs from the mean."""
-    array = t.array(a)
-    if array.cost > 1:
-        array = t.stored(array)
-    axes = axes_of(t, axis, array.rank)
-    centre = mean(t, array, axis, keepdims=arith.constant(True))
-    if isinstance(centre, Array) and centre.view is None:
-        centre = nests.materialise(t.code, centre)
-    code = t.code
-
-    def squared(x: Scalar, m: Scalar) -> Scalar:
-        gap = code.let(arith.binary(code, "-", x, m))
-        return arith.binary(code, "*", gap, gap)
-
-    squares = t.array(lift(t, squared, array, centre, cost=2))
-    total = nests.force(code, _total(t, squares, axes, squares.dtype))
-    less = arith.constant(0) if ddof is None else t.number(ddof)
-    count = arith.binary(code, "-", count_of(t, array, axes), less)
-    result = lift(t, lambda x: arith.binary(code, "/", x, count), total, cost=4)
-    return keep(t, result, array.rank, axes, flag(t, keepdims))
-
-
-@lowers(np.std, method="std")
-def std(
-    t: Translator,
-    a: Value,
-    axis: Value | None = None,
-    ddof: Value | None = None,
-    keepdims: Value | None = None,
-) -> Value:
-    return lift(t, lambda x: arith.function(t.code, "sqrt", x), var(t, a, axis, ddof, keepdims))
 
 
 def fold(
@@ -253,7 +211,7 @@ def fold(
     return keep(t, target, a.rank, axes, keepdims)
 
 
-def _extreme(symbol: str) -> Callable[..., Value]:
+def extreme_of(symbol: str) -> Callable[..., Value]:
     def lowering(
         t: Translator,
         a: Value,
@@ -279,13 +237,13 @@ def _extreme(symbol: str) -> Callable[..., Value]:
     return lowering
 
 
-lowers(np.max, np.amax, method="max")(_extreme(">"))
-lowers(np.min, np.amin, method="min")(_extreme("<"))
+lowers(np.max, np.amax, method="max")(extreme_of(">"))
+lowers(np.min, np.amin, method="min")(extreme_of("<"))
 
 
 @lowers(np.ptp)
 def ptp(t: Translator, a: Value, axis: Value | None = None) -> Value:
-    high, low = _extreme(">")(t, a, axis), _extreme("<")(t, a, axis)
+    high, low = extreme_of(">")(t, a, axis), extreme_of("<")(t, a, axis)
     return lift(t, lambda x, y: arith.binary(t.code, "-", x, y), high, low)
 
 
@@ -316,7 +274,7 @@ def _quantifier(symbol: str) -> Callable[..., Value]:
             array = t.array(lift(t, arith.truth, array))
         axes = axes_of(t, axis, array.rank)
         code = t.code
-        count = _total(t, array, axes, INT)
+        count = total_of(t, array, axes, INT)
         if symbol == "|":
             result = lift(t, lambda n: Scalar(f"({n.text} > 0)", BOOL), count)
         else:
@@ -336,69 +294,3 @@ lowers(np.all, method="all")(_quantifier("&"))
 @lowers(np.count_nonzero)
 def count_nonzero(t: Translator, a: Value, axis: Value | None = None) -> Value:
     return sum_(t, lift(t, arith.truth, t.array(a)), axis)
-
-
-def _place(symbol: str) -> Callable[..., Value]:
-    """``argmin`` and ``argmax``: the first of the extreme elements."""
-
-    def lowering(t: Translator, a: Value, axis: Value | None = None) -> Value:
-        code, array = t.code, t.array(a)
-        chosen = None if axis is None or isinstance(axis, Thing) else t.python(axis) % array.rank
-        if array.cost > 1:
-            array = t.stored(array)
-        own_axes = [x for x in range(array.rank) if chosen is not None and x != chosen]
-        axes = [x for x in range(array.rank) if x not in own_axes]
-        shape = tuple(array.shape[x] for x in own_axes)
-        target = code.temporary(shape, INT) if shape else None
-        best, place = code.fresh("best_"), code.fresh("place_")
-        with ExitStack() as stack:
-            full: list[Int] = [ZERO] * array.rank
-            own = [stack.enter_context(code.loop(ZERO, size)) for size in shape]
-            for x, index in zip(own_axes, own, strict=True):
-                full[x] = index
-            code.emit(f"{best} = {bare(array.element(tuple(full)).text)}")
-            code.emit(f"{place} = 0")
-            with ExitStack() as inner:
-                number = ZERO
-                for x in axes:
-                    full[x] = inner.enter_context(code.loop(ZERO, array.shape[x], hint="k"))
-                    number = number * array.shape[x] + full[x]
-                element = code.let(array.element(tuple(full)), "x")
-                test = f"{element.text} {symbol} {best}"
-                if array.dtype.kind == "b":
-                    test = f"int({element.text}) {symbol} int({best})"
-                inner.enter_context(code.indented(f"if {test}:"))
-                code.emit(f"{best} = {element.text}")
-                code.emit(f"{place} = {number.text}")
-            if target is not None:
-                code.emit(f"{subscript(target, tuple(own))} = {place}")
-        if target is not None:
-            return whole(target, shape)
-        return Scalar(place, INT, whole=Int.atom(place))
-
-    return lowering
-
-
-lowers(np.argmax, method="argmax")(_place(">"))
-lowers(np.argmin, method="argmin")(_place("<"))
-
-
-@lowers(np.linalg.norm)
-def norm(t: Translator, x: Value, ord: Value | None = None, axis: Value | None = None) -> Value:
-    """The root of the sum of squares, or the greatest element, or the sum of absolute values."""
-    code = t.code
-    kind = None if ord is None else t.python(ord)
-    array = t.array(x)
-    if kind in (None, 2, "fro") and not (kind == 2 and array.rank == 2 and axis is None):
-        squares = lift(
-            t,
-            lambda v: arith.power(code, v, arith.constant(2), types.floating(v.dtype), False),
-            array,
-        )
-        return lift(t, lambda v: arith.function(code, "sqrt", v), sum_(t, squares, axis))
-    absolute = lift(t, lambda v: arith.absolute(code, v), array)
-    if kind == np.inf and (array.rank == 1 or axis is not None):
-        return _extreme(">")(t, absolute, axis)
-    if kind == 1 and (array.rank == 1 or axis is not None):
-        return sum_(t, absolute, axis)
-    raise code.fail(f"the norm of order {kind}")

@@ -17,7 +17,6 @@ from contextlib import ExitStack
 import numpy as np
 
 from loopbook.frontend import arith, nests
-from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.creation import shape_of
 from loopbook.frontend.indexing import FULL, load_at
 from loopbook.frontend.registry import FUNCTIONS, attribute, lowers
@@ -33,7 +32,6 @@ from loopbook.frontend.values import (
     Tup,
     Value,
     looked_at,
-    subscript,
     whole,
 )
 
@@ -63,11 +61,6 @@ def dtype(t: Translator, a: Value) -> Value:
     if not isinstance(a, Array | Scalar):
         raise t.code.fail("the dtype of this")
     return Thing(a.dtype)
-
-
-@attribute("real")
-def real(t: Translator, a: Value) -> Value:
-    return a
 
 
 @attribute("T")
@@ -328,8 +321,8 @@ def _merge(t: Translator, array: Array, goal: Index) -> Array:
                 index = index * array.shape[axis] + own[axis]
             place.append(index)
         element = array.element(tuple(own))
-        text = bare(nests.cast_text(element, array.dtype))
-        code.emit(f"{subscript(buffer, tuple(place))} = {text}")
+        for line in nests.put(buffer, tuple(place), element, array.dtype):
+            code.emit(line)
     return whole(buffer, tuple(shape))
 
 

@@ -1,0 +1,59 @@
+"""Parts of complex numbers: real, imag, conjugate, angle.
+
+Before::
+
+    z.imag[:] = 0.0                  p = (z * z.conj()).real
+
+After::
+
+    z[i0, 1] = 0.0                   p[i0] = z[i0, 0] * z[i0, 0] - z[i0, 1] * -z[i0, 1]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopbook.frontend import arith, complexes, types
+from loopbook.frontend.constructs.elementwise import cast, ufunc
+from loopbook.frontend.operators import lift
+from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS, attribute, lowers
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Array, Pair, Scalar, Value, part_of
+
+ufunc(np.conjugate)(complexes.conjugate)
+METHODS["conj"] = METHODS["conjugate"] = FUNCTIONS[np.conjugate]
+
+
+def _part(number: int):
+    def lowering(t: Translator, a: Value) -> Value:
+        if isinstance(a, Array) and a.dtype.kind != "c" and number == 0:
+            return a
+        if isinstance(a, Array) and a.dtype.kind == "c" and a.view is not None and not a.sums:
+            return part_of(a, number)
+        return lift(t, lambda z: complexes.part(t.code, z, number), a)
+
+    return lowering
+
+
+for _name, _function, _number in (("real", np.real, 0), ("imag", np.imag, 1)):
+    FUNCTIONS[_function] = _part(_number)
+    attribute(_name)(_part(_number))
+    ELEMENTWISE.add(_function)
+
+
+@ufunc(np.angle, cost=8)
+def angle(code, z: Scalar) -> Scalar:
+    """The angle to the positive real axis."""
+    if not isinstance(z, Pair):
+        raise code.fail("the angle of a real number")
+    return Scalar(f"math.atan2({z.imag}, {z.real})", types.part(z.dtype), z.weak)
+
+
+@lowers(complex)
+def to_complex(t: Translator, real: Value, imag: Value | None = None) -> Value:
+    x = t.number(real)
+    if imag is None:
+        found = t.number(cast(t, x, np.dtype(complex)))
+        return Pair(found.texts, found.dtype, True, found.value)
+    parts = [arith.convert(t.code, t.number(v), types.FLOAT).text for v in (real, imag)]
+    return Pair(parts, np.dtype(complex), True)

@@ -1,0 +1,71 @@
+"""Places of extreme elements: argmin and argmax.
+
+Before::
+
+    i = np.argmax(x)
+
+After::
+
+    best_0 = x[0]
+    for k0 in range(n):
+        if x[k0] > best_0: best_0 = x[k0]; place_0 = k0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import numpy as np
+
+from loopbook.frontend.code import bare
+from loopbook.frontend.registry import lowers
+from loopbook.frontend.symbols import ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import INT
+from loopbook.frontend.values import Scalar, Thing, Value, subscript, whole
+
+
+def _place(symbol: str) -> Callable[..., Value]:
+    """``argmin`` and ``argmax``: the first of the extreme elements."""
+
+    def lowering(t: Translator, a: Value, axis: Value | None = None) -> Value:
+        code, array = t.code, t.array(a)
+        chosen = None if axis is None or isinstance(axis, Thing) else t.python(axis) % array.rank
+        if array.cost > 1:
+            array = t.stored(array)
+        own_axes = [x for x in range(array.rank) if chosen is not None and x != chosen]
+        axes = [x for x in range(array.rank) if x not in own_axes]
+        shape = tuple(array.shape[x] for x in own_axes)
+        target = code.temporary(shape, INT) if shape else None
+        best, place = code.fresh("best_"), code.fresh("place_")
+        with ExitStack() as stack:
+            full: list[Int] = [ZERO] * array.rank
+            own = [stack.enter_context(code.loop(ZERO, size)) for size in shape]
+            for x, index in zip(own_axes, own, strict=True):
+                full[x] = index
+            code.emit(f"{best} = {bare(array.element(tuple(full)).text)}")
+            code.emit(f"{place} = 0")
+            with ExitStack() as inner:
+                number = ZERO
+                for x in axes:
+                    full[x] = inner.enter_context(code.loop(ZERO, array.shape[x], hint="k"))
+                    number = number * array.shape[x] + full[x]
+                element = code.let(array.element(tuple(full)), "x")
+                test = f"{element.text} {symbol} {best}"
+                if array.dtype.kind == "b":
+                    test = f"int({element.text}) {symbol} int({best})"
+                inner.enter_context(code.indented(f"if {test}:"))
+                code.emit(f"{best} = {element.text}")
+                code.emit(f"{place} = {number.text}")
+            if target is not None:
+                code.emit(f"{subscript(target, tuple(own))} = {place}")
+        if target is not None:
+            return whole(target, shape)
+        return Scalar(place, INT, whole=Int.atom(place))
+
+    return lowering
+
+
+lowers(np.argmax, method="argmax")(_place(">"))
+lowers(np.argmin, method="argmin")(_place("<"))

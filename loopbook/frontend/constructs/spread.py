@@ -1,0 +1,98 @@
+"""How far elements are from nought or from their mean: var, std, norm.
+
+Before::
+
+    s = np.std(x)
+
+After::
+
+    for k0 in range(n): sum_0 = sum_0 + x[k0]
+    for k1 in range(n): gap = x[k1] - sum_0 / n; sum_1 = sum_1 + gap * gap
+    s = math.sqrt(sum_1 / n)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.constructs.reductions import (
+    axes_of,
+    count_of,
+    extreme_of,
+    flag,
+    keep,
+    mean,
+    sum_,
+    total_of,
+)
+from loopbook.frontend.operators import lift
+from loopbook.frontend.registry import lowers
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Array, Scalar, Value
+
+
+@lowers(np.var, method="var")
+def var(
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    ddof: Value | None = None,
+    keepdims: Value | None = None,
+) -> Value:
+    """The mean square of what differs from the mean."""
+    array = t.array(a)
+    if array.dtype.kind == "c":
+        raise t.code.fail("the variance of complex numbers; add up those of both parts")
+    if array.cost > 1:
+        array = t.stored(array)
+    axes = axes_of(t, axis, array.rank)
+    centre = mean(t, array, axis, keepdims=arith.constant(True))
+    if isinstance(centre, Array) and centre.view is None:
+        centre = nests.materialise(t.code, centre)
+    code = t.code
+
+    def squared(x: Scalar, m: Scalar) -> Scalar:
+        gap = code.let(arith.binary(code, "-", x, m))
+        return arith.binary(code, "*", gap, gap)
+
+    squares = t.array(lift(t, squared, array, centre, cost=2))
+    total = nests.force(code, total_of(t, squares, axes, squares.dtype))
+    less = arith.constant(0) if ddof is None else t.number(ddof)
+    count = arith.binary(code, "-", count_of(t, array, axes), less)
+    result = lift(t, lambda x: arith.binary(code, "/", x, count), total, cost=4)
+    return keep(t, result, array.rank, axes, flag(t, keepdims))
+
+
+@lowers(np.std, method="std")
+def std(
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    ddof: Value | None = None,
+    keepdims: Value | None = None,
+) -> Value:
+    return lift(t, lambda x: arith.function(t.code, "sqrt", x), var(t, a, axis, ddof, keepdims))
+
+
+@lowers(np.linalg.norm)
+def norm(t: Translator, x: Value, ord: Value | None = None, axis: Value | None = None) -> Value:
+    """The root of the sum of squares, or the greatest element, or the sum of absolute values."""
+    code = t.code
+    kind = None if ord is None else t.python(ord)
+    array = t.array(x)
+    if array.dtype.kind == "c":
+        array = t.array(lift(t, lambda v: arith.absolute(code, v), array))
+    if kind in (None, 2, "fro") and not (kind == 2 and array.rank == 2 and axis is None):
+        squares = lift(
+            t,
+            lambda v: arith.power(code, v, arith.constant(2), types.floating(v.dtype), False),
+            array,
+        )
+        return lift(t, lambda v: arith.function(code, "sqrt", v), sum_(t, squares, axis))
+    absolute = lift(t, lambda v: arith.absolute(code, v), array)
+    if kind == np.inf and (array.rank == 1 or axis is not None):
+        return extreme_of(">")(t, absolute, axis)
+    if kind == 1 and (array.rank == 1 or axis is not None):
+        return sum_(t, absolute, axis)
+    raise code.fail(f"the norm of order {kind}")
