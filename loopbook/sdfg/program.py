@@ -17,7 +17,9 @@ from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.reader import read_nests
+from loopbook.sdfg.rewrites.document import NOWHERE, elements
 from loopbook.sdfg.sandbox import TRIES, run_limited
+from loopbook.sdfg.signed import sign_counters
 from loopbook.sdfg.stderr import quiet_stderr
 
 TARGETS = ("sequential", "openmp")
@@ -105,7 +107,8 @@ def prepare(text: str) -> StructuredSDFG:
     are not fused: independent statements stay nests of their own, which are more alike between
     programs than what fusion makes of them. What docc normalises so that it computes something else
     (see `loopbook.sdfg.validation`) stays as it was. Loops that docc then takes for parallel, but
-    which may not be (see `loopbook.sdfg.hazards`), are made serial.
+    which may not be (see `loopbook.sdfg.hazards`), are made serial. Loops count in signed numbers
+    then (see `loopbook.sdfg.signed`).
 
     Raises:
         SdfgError: if the text is no SDFG that docc can handle.
@@ -122,7 +125,7 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
     document = load_json(text)
     metadata = document.get("metadata")
     if isinstance(metadata, dict) and metadata.get(PREPARED) == PREPARED_VERSION:
-        sdfg = parse(text)
+        sdfg = _signed(parse(text))
         return sdfg, nests(sdfg)
     try:
         separate_loops(document)
@@ -130,6 +133,7 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
     sdfg, undone = _normalised(renamed)
+    sdfg = _signed(sdfg)
     found = nests(sdfg)
     suspects = [(nest, hazards(nest)) for nest in found]
     doubtful = _ids(suspects)
@@ -160,6 +164,12 @@ def prepare_apart(text: str) -> tuple[str, list[Nest]]:
 def _prepared(text: str) -> tuple[str, list[Nest]]:
     sdfg, found = prepare_nests(text)
     return sdfg.to_json(), found
+
+
+def _signed(sdfg: StructuredSDFG) -> StructuredSDFG:
+    """The SDFG with loops that count in signed numbers; itself if they do."""
+    document = json.loads(sdfg.to_json())
+    return parse(json.dumps(document)) if sign_counters(document) else sdfg
 
 
 def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
@@ -225,16 +235,11 @@ def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Mended | None]
     return sdfg, mended(before, json.loads(sdfg.to_json()))
 
 
-def _serialise(element: Any, wrong: set[int]) -> None:
+def _serialise(root: dict[str, Any], wrong: set[int]) -> None:
     """Turn the maps with these element ids into serial loops, in place."""
-    if isinstance(element, dict):
-        if element.get("type") == "map" and element.get("element_id") in wrong:
+    for element in elements(root):
+        if element["type"] == "map" and element["element_id"] in wrong:
             element["type"] = element["sub_type"] = "for"
-        for value in element.values():
-            _serialise(value, wrong)
-    elif isinstance(element, list):
-        for value in element:
-            _serialise(value, wrong)
 
 
 def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = "sequential") -> StructuredSDFG:
@@ -370,22 +375,11 @@ def _options(target: str) -> TargetOptions:
     return TargetOptions(target, CATEGORY)
 
 
-_NOWHERE = {
-    "end_column": 0,
-    "end_line": 0,
-    "filename": "",
-    "function": "",
-    "has": False,
-    "start_column": 0,
-    "start_line": 0,
-}
-
-
 def _without_positions(value: Any) -> Any:
     """`value` with docc's source positions blanked: they name the user's files."""
     if isinstance(value, dict):
         return {
-            k: _NOWHERE if k == "debug_info" else _without_positions(v) for k, v in value.items()
+            k: NOWHERE if k == "debug_info" else _without_positions(v) for k, v in value.items()
         }
     if isinstance(value, list):
         return [_without_positions(v) for v in value]

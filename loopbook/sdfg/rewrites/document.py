@@ -196,7 +196,7 @@ class Draft:
         return {
             "type": "assignment_block",
             "element_id": self.fresh_id(),
-            "debug_info": dict(_NOWHERE),
+            "debug_info": dict(NOWHERE),
             "assignments": [{"symbol": name, "expression": text} for name, text in assignments],
         }
 
@@ -205,11 +205,11 @@ class Draft:
         for edge in edges:
             edge["element_id"] = self.fresh_id()
         for part in (*nodes, *edges):
-            part["debug_info"] = dict(_NOWHERE)
+            part["debug_info"] = dict(NOWHERE)
         return {
             "type": "block",
             "element_id": self.fresh_id(),
-            "debug_info": dict(_NOWHERE),
+            "debug_info": dict(NOWHERE),
             "dataflow": {"type": "dataflow", "nodes": nodes, "edges": edges},
         }
 
@@ -233,7 +233,7 @@ class Draft:
             "type": "for",
             "sub_type": "for",
             "element_id": element_id,
-            "debug_info": dict(_NOWHERE),
+            "debug_info": dict(NOWHERE),
             "indvar": indvar,
             "init": bounds[0],
             "condition": f"({indvar} < {bounds[1]})",
@@ -246,7 +246,7 @@ class Draft:
         return {
             "type": "sequence",
             "element_id": self.fresh_id(),
-            "debug_info": dict(_NOWHERE),
+            "debug_info": dict(NOWHERE),
             "children": list(children),
         }
 
@@ -277,7 +277,7 @@ Raises `IllegalStepError` where the nest does not allow it; the draft is of no u
 
 _BYTES = {"int32": 4, "int64": 8, "float": 4, "double": 8}
 
-_NOWHERE = {
+NOWHERE = {
     "end_column": 0,
     "end_line": 0,
     "filename": "",
@@ -286,6 +286,7 @@ _NOWHERE = {
     "start_column": 0,
     "start_line": 0,
 }
+"""docc's source position of what has none."""
 
 
 def elements(root: Json) -> Iterator[Json]:

@@ -1,0 +1,94 @@
+"""Loops whose end lies below zero do not run, although docc's library nodes count unsigned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sdfg_kit import random, steps
+
+from loopbook.errors import IllegalStepError
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.apply import Workbench
+from loopbook.sdfg.build import build_tuned
+from loopbook.sdfg.rewrites.document import elements
+from loopbook.sdfg.run import Binding, compare
+from loopbook.sdfg.signed import sign_counters, unsigned
+
+UINT64 = 10
+"""docc's number for the type."""
+
+ARGS = [random(9, 7), np.zeros(9)]
+
+
+def sums(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i] += A[i, j]
+
+
+def counters(document: dict[str, Any]) -> set[str]:
+    return {loop["indvar"] for loop in elements(document["root"]) if "indvar" in loop}
+
+
+def counting_unsigned(kernel: Callable[..., Any], *args: Any) -> dict[str, Any]:
+    """What docc's frontend makes of a kernel, with loops as its library nodes have them."""
+    document = json.loads(frontend.trace(kernel, args))
+    for name in counters(document):
+        document["containers"][name]["primitive_type"] = UINT64
+    return document
+
+
+def test_docc_counts_unsigned_and_we_do_not():
+    def relu(A, B):
+        T = np.maximum(A @ B, 0)
+        return T @ A
+
+    document = json.loads(frontend.trace(relu, [random(5, 5), random(5, 5)]))
+    sdfg = program.normalise(program.parse(json.dumps(document)), fuse=False)
+    raw = json.loads(sdfg.to_json())
+    assert unsigned(raw, counters(raw))
+    ours = json.loads(program.prepare(json.dumps(document)).to_json())
+    assert counters(ours)
+    assert not unsigned(ours, ours["containers"])
+
+
+@pytest.mark.parametrize("target", ["sequential", "openmp"])
+def test_arrays_shorter_than_a_strip_are_not_run_past(target, tmp_path):
+    text = json.dumps(counting_unsigned(sums, *ARGS))
+    built = build_tuned(text, target, {0: steps("sink L0 16")}, tmp_path)
+    assert built.recipes[0]
+    for rows in (2, 8, 15, 16, 37):
+        args = [random(rows, 7), np.zeros(rows)]
+        got = Binding.of_function(sums, args).results(built.library)
+        sums(*args)
+        compare(got, args)
+
+
+def test_fingerprints_stay():
+    (nest,) = program.nests(program.prepare(json.dumps(counting_unsigned(sums, *ARGS))))
+    (plain,) = program.nests(program.prepare(frontend.trace(sums, ARGS)))
+    assert nest.fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize("update", ["i - 1", "2*i", "i + _s1"])
+def test_loops_that_may_need_to_wrap_stay_unsigned_and_are_not_rewritten(update):
+    document = json.loads(program.prepare(frontend.trace(sums, ARGS)).to_json())
+    outer = next(e for e in elements(document["root"]) if "indvar" in e)
+    outer["update"] = update
+    document["containers"]["i"]["primitive_type"] = UINT64
+    assert not sign_counters(document)
+    sdfg = program.parse(json.dumps(document))
+    bench = Workbench(sdfg, program.nests(sdfg)[0])
+    with pytest.raises(IllegalStepError, match="below zero"):
+        bench.apply("sink", ("L0", 4))
+
+
+def test_what_is_an_argument_or_data_stays_unsigned():
+    document = counting_unsigned(sums, *ARGS)
+    document["arguments"].append("i")
+    assert sign_counters(document)
+    assert unsigned(document, counters(document)) == {"i"}
