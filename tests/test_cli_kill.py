@@ -105,7 +105,9 @@ def test_killed_at_ten_random_moments(tmp_path):
         assert {record.kernel for record in book.records()} == set(KERNELS)
     assert check_logs(tmp_path) == len(KERNELS)
     assert not marked(str(tmp_path))
-    kept = {path.name.split("-")[1] for path in (tmp_path / "tmp").glob("*")}
+    (shared,) = (tmp_path / "tmp").glob("*")
+    assert shared.name.startswith("loopbook-kept-")
+    kept = {path.name.removeprefix("loopbook-").split("-")[0] for path in shared.glob("*")}
     assert kept == {"cxx", "timers", "traces"}, (
         "these are there for the next process; all else goes"
     )

@@ -81,7 +81,9 @@ def test_an_sdfg_without_data_is_really_run(shell, form):
     (measured,) = kept.measurements
     # 27 million multiplications and additions cannot be done faster than this by one core.
     assert measured.baseline_s > 2 * 300**3 / 200e9
-    assert measured.sizes == {"_s0": 300, "_s1": 300, "_s2": 300}
+    # The file's own names are not the record's.
+    assert list(measured.sizes.values()) == [300, 300, 300]
+    assert not measured.sizes.keys() & {"_s0", "_s1", "_s2"}
 
 
 def test_an_sdfg_wants_numbers_for_its_sizes(shell):

@@ -61,7 +61,7 @@ def test_containers_match_by_role():
     data = {c.name: c.data for c in nest.arrays}
     by_name = {c.name: c.data for c in source.arrays}
     pairs = {by_name[a]: data[b] for a, b in found.items()}
-    assert pairs == {"A": "left", "B": "right", "C": "out"}
+    assert pairs == {"A": "left", "B": "right", "C": "lb_out"}
 
 
 def test_more_loops_than_partners_is_no_match():

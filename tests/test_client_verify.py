@@ -159,7 +159,12 @@ def test_bench_reports_what_it_measured(good, tmp_path):
         "speedup",
         "correct",
         "nests",
+        "reference",
+        "reference_preset",
+        "reference_sizes",
+        "docc_wrong",
     ]
+    assert (result["reference"], result["docc_wrong"]) == ("python", False)
     assert json.loads(json.dumps(result)) == result
     assert result["correct"] is True
     assert result["speedup"] == pytest.approx(result["baseline_s"] / result["optimized_s"])

@@ -71,7 +71,9 @@ def test_a_document_without_shared_variables_stays_as_it_is():
     assert document == json.loads(text)
 
 
-def test_a_variable_that_is_used_after_its_loop_keeps_its_name():
+def test_a_variable_that_is_used_after_its_loop_keeps_its_name(monkeypatch):
+    # Our own frontend names such loops apart before docc sees them; docc's clients do not.
+    monkeypatch.setattr(frontend, "understood", lambda func, args: func)
     text, document = separated(last, [random(6), random(9)])
     before = [loop["indvar"] for loop in loops(json.loads(text))]
     after = [loop["indvar"] for loop in loops(document)]

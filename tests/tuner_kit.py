@@ -86,7 +86,7 @@ def bad_library(text: str, folder: Path, body: str) -> Path:
     """A library with the interface of the product's SDFG and this body; the result is ``C``."""
     document = program.load_json(text)
     arguments = ", ".join(
-        f"long {name}" if name.startswith("_s") else f"double *{'C' if name == 'out' else name}"
+        f"long {name}" if name.startswith("_s") else f"double *{'C' if name == 'lb_out' else name}"
         for name in document["arguments"]
     )
     folder.mkdir()
