@@ -95,6 +95,8 @@ REAL = [
     "x[:] = s * A @ y + 2 * x\nA += np.outer(x, y)",
     "h = np.maximum(A @ B + x, 0.0)\nreturn h @ A + x[:, None]",
     "return np.trapezoid(x), np.corrcoef(A.T)",
+    "return np.round(x, 2), np.round(x * 100, -1), np.round(x), round(s * 1.5)",
+    "return np.kron(x, y), np.kron(A, B[:2])",
     "h = x[1:] - x[:-1]\ng = h[1:] * h[:-1]\nreturn g[::2]",
 ]
 WHOLE = ["return x & 3, x | 1, x ^ 2, x << 1, x >> 1, ~x", "return x / 2, np.mean(x), x + 0.5"]

@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from loopbook.frontend import arith, nests, types
-from loopbook.frontend.code import Code, bare
+from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.liveness import Liveness, loads
+from loopbook.frontend.returns import RETURNED
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.values import (
     Array,
@@ -97,6 +98,8 @@ class Homes:
                 home.value = self._variable(name, value, kind or value.kind)
             elif isinstance(value, Array):
                 home.value = self.stored(value, name)
+            elif name.startswith(RETURNED):
+                raise code.fail("a result that is no number or array in a branch or loop")
             return
         if isinstance(old, Scalar) and isinstance(value, Scalar):
             kind = (
@@ -125,6 +128,8 @@ class Homes:
             if value.view != old.view:
                 self.writes_to(old.view.buffer, but=name)
                 nests.assign(code, old, value)
+        elif name.startswith(RETURNED):
+            raise code.fail("results of different kinds (or none); return the same kind everywhere")
         else:
             raise code.fail(f"{name} is a number here and an array there; use two names")
 
@@ -177,6 +182,17 @@ class Homes:
             for array in arrays_in(held)
             if (frame, other) != (self.frame, name)
         )
+
+    def _begin(self, place: int, results: Iterable[Value | None]) -> None:
+        """Give results a value before the loop or branch that may assign them: whether it did is
+        known from a flag, but what comes next may copy them first."""
+        code = self.code
+        for value in results:
+            if isinstance(value, Scalar):
+                nought = types.zero(types.part(value.dtype))
+                code.lines[place:place] = [
+                    Line(code.depth, f"{text} = {nought}", code.origin) for text in value.texts
+                ]
 
     def writes_to(self, buffer: Buffer, but: str | None = None) -> None:
         """Compute what waits for a buffer's elements before they change.
@@ -251,5 +267,6 @@ class Homes:
             for n, home in homes.items():
                 if home.value is not None:
                     frame.env[n] = home.value
+            self._begin(kept[0], [h.value for n, h in homes.items() if n.startswith(RETURNED)])
             return
         raise code.fail("types that change from one iteration to the next")

@@ -1,19 +1,24 @@
-"""One way out of a function: early returns become branches.
+"""One way out of a function: early returns become branches, and flags where they leave loops.
 
 Before::
 
-    if n == 0:
-        return a
-    b = a * 2
-    return b
+    for i in range(n):
+        if x[i] > 1:
+            return i
+    return -1
 
 After::
 
-    if n == 0:
-        RETURNED = a
-    else:
-        b = a * 2
-        RETURNED = b
+    LEFT = False
+    for i in range(n):
+        if x[i] > 1:
+            RETURNED = i
+            LEFT = True
+            break
+    if not LEFT:
+        RETURNED = -1
+
+Where all returns are of tuples of one length, each item has a name of its own.
 """
 
 from __future__ import annotations
@@ -21,18 +26,29 @@ from __future__ import annotations
 import ast
 import copy
 
-from loopbook.errors import LoweringError
-
 RETURNED = "returned_"
+LEFT = "left_"
 
 
 def single_exit(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements with every ``return`` an assignment to `RETURNED`.
-
-    Raises:
-        LoweringError: for a return inside a loop.
-    """
-    return _lift(_without_docstring(body))
+    """The statements with every ``return`` an assignment to `RETURNED`."""
+    body = _without_docstring(body)
+    found = [node for statement in body for node in _found(statement)]
+    if not any(map(_has_value, found)):
+        return _lift(body, None, in_loop=False)
+    if not _always(body):
+        last = ast.copy_location(ast.Return(ast.Constant(None)), body[-1])
+        ast.fix_missing_locations(last)
+        body = [*body, last]
+        found.append(last)
+    lengths = {len(n.value.elts) if isinstance(n.value, ast.Tuple) else -1 for n in found}
+    width = lengths.pop() if len(found) > 1 and len(lengths) == 1 else -1
+    names = [f"{RETURNED}{place}_" for place in range(width)] if width > 0 else []
+    lifted = _lift(body, names, in_loop=False)
+    if names:
+        items = ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
+        lifted.append(_assigned(ast.Name(RETURNED, ast.Store()), items, body[-1]))
+    return lifted
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -41,36 +57,86 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
-def _lift(body: list[ast.stmt]) -> list[ast.stmt]:
+def _assigned(target: ast.expr, value: ast.expr, at: ast.stmt) -> ast.stmt:
+    made = ast.copy_location(ast.Assign([target], value), at)
+    return ast.fix_missing_locations(made)
+
+
+def _flag(value: bool, at: ast.stmt) -> ast.stmt:
+    return _assigned(ast.Name(LEFT, ast.Store()), ast.Constant(value), at)
+
+
+def _branch(test: ast.expr, body: list[ast.stmt], at: ast.stmt) -> ast.stmt:
+    made = ast.copy_location(ast.If(test, body, []), at)
+    ast.copy_location(test, at)
+    return ast.fix_missing_locations(made)
+
+
+def _lift(body: list[ast.stmt], names: list[str] | None, in_loop: bool) -> list[ast.stmt]:
     result: list[ast.stmt] = []
     for place, node in enumerate(body):
         if isinstance(node, ast.Return):
-            target = ast.Name(RETURNED, ast.Store())
-            value = node.value or ast.Constant(None)
-            made = ast.Assign([target], value)
-            ast.copy_location(made, node)
-            ast.copy_location(target, node)
-            ast.copy_location(value, node)
-            return [*result, made]
+            return [*result, *_leaving(node, names, in_loop)]
+        rest = body[place + 1 :]
         if isinstance(node, ast.If) and _returns(node):
-            rest = body[place + 1 :]
+            if in_loop:
+                then, other = _lift(node.body, names, True), _lift(node.orelse, names, True)
+                result.append(ast.copy_location(ast.If(node.test, then, other), node))
+                continue
             then, other = list(node.body), list(node.orelse)
             if not _always(then):
                 then += copy.deepcopy(rest)
             if not _always(other):
                 other += rest
-            made = ast.If(node.test, _lift(then), _lift(other))
+            made = ast.If(node.test, _lift(then, names, False), _lift(other, names, False))
             return [*result, ast.copy_location(made, node)]
         if isinstance(node, ast.For | ast.While) and _returns(node):
-            raise LoweringError(
-                "return inside a loop; leave the loop with break and return after it", node.lineno
-            )
+            inner = copy.copy(node)
+            inner.body = _lift(node.body, names, True)
+            left = ast.Name(LEFT, ast.Load())
+            if in_loop:
+                result += [inner, _branch(left, [ast.Break()], node)]
+                continue
+            result += [_flag(False, node), inner]
+            if rest:
+                test = ast.UnaryOp(ast.Not(), left)
+                result.append(_branch(test, _lift(rest, names, False), rest[0]))
+            return result
         result.append(node)
     return result
 
 
+def _has_value(node: ast.Return) -> bool:
+    value = node.value
+    return value is not None and not (isinstance(value, ast.Constant) and value.value is None)
+
+
+def _leaving(node: ast.Return, names: list[str] | None, in_loop: bool) -> list[ast.stmt]:
+    """What stands for a return; `names` are those of the parts of results, None if there are no
+    results at all."""
+    made: list[ast.stmt] = []
+    if names is not None:
+        value = node.value or ast.Constant(None)
+        target: ast.expr = ast.Name(RETURNED, ast.Store())
+        if names:
+            target = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())
+        made.append(_assigned(target, value, node))
+    if in_loop:
+        made += [_flag(True, node), ast.copy_location(ast.Break(), node)]
+    return made
+
+
+def _found(node: ast.AST) -> list[ast.Return]:
+    """Returns of the function itself, not of those in it."""
+    if isinstance(node, ast.Return):
+        return [node]
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return []
+    return [found for child in ast.iter_child_nodes(node) for found in _found(child)]
+
+
 def _returns(node: ast.AST) -> bool:
-    return any(isinstance(inner, ast.Return) for inner in ast.walk(node))
+    return bool(_found(node))
 
 
 def _always(body: list[ast.stmt]) -> bool:
@@ -79,4 +145,6 @@ def _always(body: list[ast.stmt]) -> bool:
     last = body[-1]
     if isinstance(last, ast.If):
         return _always(last.body) and _always(last.orelse)
+    if isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and last.test.value:
+        return not any(isinstance(node, ast.Break) for node in ast.walk(last))
     return isinstance(last, ast.Return | ast.Raise)

@@ -111,9 +111,29 @@ def rint(code, x: Scalar) -> Scalar:
 
 @lowers(np.round, np.around, method="round")
 def round_(t: Translator, a: Value, decimals: Value | None = None) -> Value:
-    if decimals is not None and t.python(decimals) != 0:
-        raise t.code.fail("rounding to decimals; multiply and use np.rint")
-    return lift(t, lambda x: rint(t.code, x), a, cost=6)
+    """To so many decimals, as NumPy does it: scaled, rounded, scaled back."""
+    places = 0 if decimals is None else t.python(decimals)
+    factor = arith.constant(10.0 ** abs(places))
+    first, second = ("*", "/") if places > 0 else ("/", "*")
+
+    def form(x: Scalar) -> Scalar:
+        if not places or x.dtype.kind in "biu":
+            if places < 0:
+                raise t.code.fail("rounding whole numbers to tens; use // and *")
+            return rint(t.code, x)
+        scaled = rint(t.code, arith.binary(t.code, first, x, factor))
+        return arith.binary(t.code, second, scaled, factor)
+
+    return lift(t, form, a, cost=6)
+
+
+@lowers(round)
+def python_round(t: Translator, number: Value, ndigits: Value | None = None) -> Value:
+    """Python's own: to a whole number, halves to the even one."""
+    if ndigits is not None:
+        raise t.code.fail("round with digits, which is exact in Python; use np.round")
+    x = arith.convert(t.code, rint(t.code, t.number(number)), types.INT)
+    return Scalar(x.text, types.INT, True, x.whole, x.value)
 
 
 def _operator(symbol: str) -> Form:

@@ -197,7 +197,16 @@ def trace(t: Translator, a: Value) -> Value:
 
 @lowers(np.kron)
 def kron(t: Translator, a: Value, b: Value) -> Value:
-    raise t.code.fail("np.kron; use outer and reshape")
+    """All products of an element of `a` with one of `b`, in blocks like `b`."""
+    left, right = t.array(a), t.array(b)
+    if left.rank != right.rank or not left.rank:
+        raise t.code.fail("kron of arrays of different ranks; add axes first")
+    first, second = LETTERS[: left.rank], LETTERS[10 : 10 + right.rank]
+    together = "".join(x + y for x, y in zip(first, second, strict=True))
+    blocks = contract(t, [left, right], [first, second], together)
+    sizes = (x * y for x, y in zip(left.shape, right.shape, strict=True))
+    shape = Tup(tuple(arith.whole(size) for size in sizes))
+    return FUNCTIONS[np.reshape](t, blocks, shape)
 
 
 @lowers(np.linalg.multi_dot)
