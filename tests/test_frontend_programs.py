@@ -10,7 +10,7 @@ from frontend_kit import agree, check, copied, data, flat
 
 from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.errors import LoweringError
-from loopbook.frontend import lower
+from loopbook.frontend import lower, refusals
 from loopbook.sdfg.build import build_baseline
 from loopbook.workloads import polybench
 from loopbook.workloads.arrays import generate
@@ -92,6 +92,25 @@ def test_source_lines_are_known():
     assert set(lowered.line_map.values()) <= {first, first + 1, first + 2}
     assert f"# {first + 2}" in lowered.source
     assert "def outer(x):" in lowered.source
+
+
+def butterflies(n, r, k, y):
+    """The passes of a radix-r transform, each of another shape."""
+    for i in range(k):
+        v = np.transpose(np.reshape(y, (r**i, r, r ** (k - i - 1))), (1, 0, 2))
+        y[:] = np.reshape(np.reshape(v, (n,)) * (i + 1), (n,))
+    return y.reshape((r, r ** (k - 1)))
+
+
+def test_a_loop_over_shapes_is_written_out():
+    for r, k in ((2, 4), (3, 3), (2, 1)):
+        for dtype in (np.float64, np.complex128):
+            check(butterflies, r**k, r, k, data(r**k, dtype=dtype))
+    args = [16, 2, 4, data(16)]
+    assert refusals(butterflies, args) == []
+    lowered = lower(butterflies, args)
+    assert lowered is not None
+    assert not lowered.holds(8, 2, 3, data(8))
 
 
 def attention(Q, K, V):

@@ -125,6 +125,8 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     if op in ("+", "-", "*", "/"):
         return Scalar(f"({left.text} {op} {right.text})", dtype, weak)
     if op == "**":
+        from loopbook.frontend.powers import power
+
         return power(code, left, right, dtype, weak)
     if op in ("//", "%"):
         form = _integer_division if dtype.kind in "iu" else _float_division
@@ -180,7 +182,7 @@ def _integer_division(code, op, left, right, dtype, weak) -> Scalar:
 
 
 def _float_division(code, op, left, right, dtype, weak) -> Scalar:
-    left, right = code.let(_real(left)), code.let(_real(right))
+    left, right = code.let(real_of(left)), code.let(real_of(right))
     rest = code.let(Scalar(f"math.fmod({bare(left.text)}, {bare(right.text)})", dtype, weak))
     if op == "%":
         turned = f"{rest.text} * {right.text} < 0.0"
@@ -190,7 +192,7 @@ def _float_division(code, op, left, right, dtype, weak) -> Scalar:
     return Scalar(f"({quotient} - {less.text})", dtype, weak)
 
 
-def _real(value: Scalar) -> Scalar:
+def real_of(value: Scalar) -> Scalar:
     """A number as a C double, whatever it is."""
     if value.value is not None:
         return Scalar(
@@ -199,43 +201,6 @@ def _real(value: Scalar) -> Scalar:
     if value.dtype == FLOAT:
         return value
     return Scalar(f"float({bare(value.text)})", FLOAT, value.weak)
-
-
-def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
-    """``left ** right``: products for small whole exponents, as NumPy does it."""
-    exponent = right.value
-    if dtype.kind in "iu" and exponent is None:
-        if left.value == 2 and weak:
-            return binary(code, "<<", constant(1), right)
-        if left.whole is not None and right.whole is not None and weak:
-            parts = (left.whole, right.whole)
-            if None not in map(code.facts.known, parts):
-                text = f"({left.whole.operand} ** {right.whole.operand})"
-                known = code.facts.derive(text, parts, lambda a, b: a**b)
-                return Scalar(known.text, dtype, weak, known)
-        raise code.fail("a whole number to the power of another that is not known; use floats")
-    if exponent is not None and float(exponent).is_integer() and 0 <= exponent <= 4:
-        count = int(exponent)
-        if count == 0:
-            return Scalar(types.literal(dtype.type(1)), dtype, weak)
-        if left.whole is not None:
-            found = Int.of(1)
-            for _ in range(count):
-                found = found * left.whole
-            return Scalar(found.operand, dtype, weak, found)
-        base = left if count == 1 else code.let(left)
-        if dtype.kind == "f" and base.dtype.kind != "f":
-            base = code.let(_real(base))
-        return Scalar(
-            f"({' * '.join([base.text] * count)})" if count > 1 else base.text, dtype, weak
-        )
-    if dtype.kind in "iu":
-        raise code.fail(f"a whole number to the power of {exponent}; use a float")
-    if exponent == 0.5:
-        return function(code, "sqrt", left, dtype)
-    if exponent == -1:
-        return Scalar(f"(1.0 / {left.text})", dtype, weak)
-    return Scalar(f"math.pow({bare(_real(left).text)}, {bare(_real(right).text)})", dtype, weak)
 
 
 def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
@@ -319,7 +284,7 @@ def function(code: Code, name: str, value: Scalar, dtype: np.dtype | None = None
     if dtype.itemsize < 4 or dtype.kind != "f":
         raise code.fail(f"{name} of {value.dtype}; convert it to float64 first")
     if value.dtype.kind != "f" or value.value is not None:
-        value = _real(value)
+        value = real_of(value)
     return Scalar(f"math.{name}({bare(value.text)})", dtype, value.weak)
 
 
@@ -329,7 +294,7 @@ def function2(code: Code, name: str, left: Scalar, right: Scalar) -> Scalar:
     dtype = types.floating(dtype)
     if dtype.itemsize < 4 or dtype.kind != "f":
         raise code.fail(f"{name} of {dtype}; convert it to float64 first")
-    texts = bare(_real(left).text), bare(_real(right).text)
+    texts = bare(real_of(left).text), bare(real_of(right).text)
     return Scalar(f"math.{name}({texts[0]}, {texts[1]})", dtype, weak)
 
 

@@ -19,6 +19,10 @@ class UntoldError(LoweringError):
     """Whether something can be turned into loops depends on what is not known."""
 
 
+class UnrollError(LoweringError):
+    """A loop's variable is part of something that only has a form for numbers that are known."""
+
+
 @dataclass(frozen=True)
 class Line:
     """A line of generated source and the line of the original that it comes from."""

@@ -19,7 +19,7 @@ import ast
 from collections.abc import Callable
 
 from loopbook.frontend import arith
-from loopbook.frontend.code import bare
+from loopbook.frontend.code import UnrollError, bare
 from loopbook.frontend.liveness import rebinds, stores
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -49,6 +49,10 @@ def for_(t: Translator, node: ast.For) -> None:
         raise t.code.fail(f"a loop over {ast.unparse(node.iter)}; use range")
 
 
+MOST_WRITTEN_OUT = 32
+"""Most iterations of a loop that is written out because something in it needs the number."""
+
+
 class Range:
     """What ``range(…)`` gives."""
 
@@ -75,6 +79,30 @@ def _loop(
     t: Translator, node: ast.For, start: Int, stop: Int, step: int, item: Callable[[Int], Value]
 ) -> None:
     t.settle_all()
+    code, frame = t.code, t.frame
+    kept = code.lines, len(code.lines), len(code.temporaries), dict(frame.env), code.depth
+    unrolled = frame.unrolled
+    try:
+        _rolled(t, node, start, stop, step, item)
+    except UnrollError:
+        count = code.facts.known(stop - start)
+        if step != 1 or count is None or not 0 <= count <= MOST_WRITTEN_OUT:
+            raise
+        code.lines, code.depth, code.memo = kept[0], kept[4], {}
+        del code.lines[kept[1] :], code.temporaries[kept[2] :]
+        frame.env = dict(kept[3])
+        if not code.facts.zero(stop - start - count):
+            raise
+        frame.unrolled = True
+        for place in range(count):
+            t.store(node.target, item(start + place))
+            t.body(node.body)
+        frame.unrolled = unrolled
+
+
+def _rolled(
+    t: Translator, node: ast.For, start: Int, stop: Int, step: int, item: Callable[[Int], Value]
+) -> None:
     hint = node.target.id + "_" if isinstance(node.target, ast.Name) else "i"
     kept, t.frame.unrolled = t.frame.unrolled, False
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from loopbook.errors import LoweringError
-from loopbook.frontend.code import Code, UntoldError
+from loopbook.frontend.code import Code, UnrollError, UntoldError
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.liveness import stores
 from loopbook.frontend.translate import Translator
@@ -36,19 +36,25 @@ class Collector(Translator):
     def __init__(self, code: Code, frame: Frame, found: list[LoweringError]) -> None:
         super().__init__(code, frame)
         self.found = found
+        self._loops = 0
 
     def statement(self, node: ast.stmt) -> None:
         """Translate a statement; if it is refused, note that, and what else in it would be."""
-        unrolled = self.frame.unrolled
+        unrolled, depth = self.frame.unrolled, self._loops
+        self._loops += isinstance(node, ast.For)
         try:
             super().statement(node)
         except LoweringError as error:
+            if isinstance(error, UnrollError) and depth:
+                raise  # the loop around may be written out
             self.frame.unrolled = unrolled
             self._note(error)
             with self.code.captured():
                 self._go_on(node)
             for name in stores([node]):
                 self.frame.env[name] = Unknown()
+        finally:
+            self._loops = depth
 
     def _note(self, error: LoweringError) -> None:
         if not isinstance(error, UntoldError):

@@ -27,6 +27,7 @@ from loopbook.frontend.constructs.reductions import (
     total_of,
 )
 from loopbook.frontend.operators import lift
+from loopbook.frontend.powers import power
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Scalar, Value
@@ -86,7 +87,7 @@ def norm(t: Translator, x: Value, ord: Value | None = None, axis: Value | None =
     if kind in (None, 2, "fro") and not (kind == 2 and array.rank == 2 and axis is None):
         squares = lift(
             t,
-            lambda v: arith.power(code, v, arith.constant(2), types.floating(v.dtype), False),
+            lambda v: power(code, v, arith.constant(2), types.floating(v.dtype), False),
             array,
         )
         return lift(t, lambda v: arith.function(code, "sqrt", v), sum_(t, squares, axis))

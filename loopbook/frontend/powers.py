@@ -1,0 +1,85 @@
+"""Powers: products for small whole exponents, as NumPy has them.
+
+Before::
+
+    y = x ** 3                       shape = (r ** k, n)        # k an argument
+
+After::
+
+    y[i0] = x[i0] * x[i0] * x[i0]    r * r * r * r, for calls in which k is 4
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopbook.frontend import arith, types
+from loopbook.frontend.code import Code, UnrollError, bare
+from loopbook.frontend.symbols import Int
+from loopbook.frontend.values import Scalar
+
+MOST_FACTORS = 16
+"""Greatest exponent for which a power of a size becomes a product."""
+
+
+def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
+    """``left ** right``: products for small whole exponents, as NumPy does it."""
+    exponent = right.value
+    if dtype.kind in "iu" and exponent is None:
+        if left.value == 2 and weak:
+            return arith.binary(code, "<<", arith.constant(1), right)
+        known = _small(code, right)
+        if known is not None and left.whole is not None and weak:
+            return power(code, left, arith.constant(known), dtype, weak)
+        if left.whole is not None and right.whole is not None and weak:
+            parts = (left.whole, right.whole)
+            if None not in map(code.facts.known, parts):
+                text = f"({left.whole.operand} ** {right.whole.operand})"
+                known = code.facts.derive(text, parts, lambda a, b: a**b)
+                return Scalar(known.text, dtype, weak, known)
+        raise UnrollError(
+            "a whole number to the power of another that is not known; use floats", code.origin
+        )
+    most = MOST_FACTORS if left.whole is not None and weak else 4
+    if exponent is not None and float(exponent).is_integer() and 0 <= exponent <= most:
+        count = int(exponent)
+        if count == 0:
+            one = Int.of(1) if dtype.kind in "iu" else None
+            return Scalar(types.literal(dtype.type(1)), dtype, weak, one)
+        if left.whole is not None:
+            found = Int.of(1)
+            for _ in range(count):
+                found = found * left.whole
+            return Scalar(found.operand, dtype, weak, found)
+        base = left if count == 1 else code.let(left)
+        if dtype.kind == "f" and base.dtype.kind != "f":
+            base = code.let(arith.real_of(base))
+        return Scalar(
+            f"({' * '.join([base.text] * count)})" if count > 1 else base.text, dtype, weak
+        )
+    if dtype.kind in "iu":
+        raise code.fail(f"a whole number to the power of {exponent}; use a float")
+    if exponent == 0.5:
+        return arith.function(code, "sqrt", left, dtype)
+    if exponent == -1:
+        return Scalar(f"(1.0 / {left.text})", dtype, weak)
+    return Scalar(
+        f"math.pow({bare(arith.real_of(left).text)}, {bare(arith.real_of(right).text)})",
+        dtype,
+        weak,
+    )
+
+
+def _small(code: Code, exponent: Scalar) -> int | None:
+    """An exponent that the arguments give, if it is small: powers of sizes become products then,
+    for calls with this exponent."""
+    if exponent.whole is None or not exponent.whole.atoms:
+        return None
+    known = code.facts.known(exponent.whole)
+    if (
+        known is None
+        or not 0 <= known <= MOST_FACTORS
+        or not code.facts.zero(exponent.whole - known)
+    ):
+        return None
+    return known
