@@ -244,7 +244,7 @@ def annotated(a: np.ndarray) -> int:
     s: float = 0.5
     for i in range(a.shape[0]):
         s += a[i]
-    return s
+    return s  # pyright: ignore[reportReturnType]
 
 
 @refused("keeps the first type", whole, counts)

@@ -78,3 +78,37 @@ def test_in_place_it_is_right_too(kernel, books, tmp_path):
     library, reasons = run_limited(_in_place, text, books, tmp_path / "build")
     assert all("may change" in reason for reason in reasons)
     compare(Binding.of_function(kernel, args).results(library), expected)
+
+
+def ahead(A):
+    for i in range(A.shape[0] - 2):
+        A[i] = A[i] + A[i + 1] + A[i + 2]
+
+
+def passed_on(A, B):
+    for i in range(A.shape[0]):
+        B[i] = A[i]
+        A[i] = B[0]
+
+
+@pytest.mark.parametrize(("kernel", "count"), [(ahead, 1), (passed_on, 2)])
+def test_what_docc_s_threads_would_race_for_is_not_left_to_docc(kernel, count, books, tmp_path):
+    args = [random(4000) for _ in range(count)]
+    text = frontend.trace(kernel, args)
+    assert "parallel for" in run_limited(_code, text, seconds=60)  # docc's own
+    plan = make_plan(text, "openmp", books)
+    assert plan.active
+    assert [report.reason for report in plan.nests] == [MISORDERED]
+    assert not make_plan(text, "sequential", books).active  # there nothing is shared out
+    expected = [array.copy() for array in args]
+    kernel(*expected)
+    folder = tmp_path / "build"
+    compare(
+        Binding.of_function(kernel, args).results(build_plan(text, plan, folder).library), expected
+    )
+    (source,) = folder.glob("*.cpp")
+    assert "parallel for" not in source.read_text()
+
+
+def _code(text: str) -> str:
+    return program.baseline(text, "openmp").to_cpp()

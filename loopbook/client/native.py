@@ -17,7 +17,6 @@ from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.client.variants.compiled import Compiled
 from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.errors import CompilerError, IllegalStepError, RunError, SdfgError
-from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.traced import Traced
 
@@ -127,7 +126,8 @@ def compile_text(
 ) -> tuple[Plan, Path]:
     """Compile an SDFG's JSON text with what the book knows.
 
-    A recipe that turns out not to compile is left out: then the program is docc's own.
+    A recipe that turns out not to compile is left out: then the program is docc's own, or, where
+    that may be wrong, the prepared one. What cannot be prepared is not optimised at all.
 
     Args:
         sizes: see `loopbook.client.plan.make_plan`.
@@ -142,14 +142,17 @@ def compile_text(
     try:
         plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes)
         shelf.note_misses(plan.missed, target)
-    except (SdfgError, RunError):  # what docc cannot prepare in our way it may compile in its own
-        plan = Plan(target, ())
+    except (SdfgError, RunError):
+        # docc's own compile may work where ours does not, but nobody has looked then at what it
+        # moves, or shares out among threads.
+        plan = Plan("none", ())
     finally:
         if shelf is not book:
             shelf.close()
     try:
         return plan, build_plan(text, plan, folder).library
     except (IllegalStepError, CompilerError, RunError) as error:
-        if not plan.active:
+        if not plan.choices:
             raise
-        return plan.without_recipes(str(error)), build_baseline(text, target, folder).library
+        bare = plan.without_recipes(str(error))
+        return bare, build_plan(text, bare, folder).library

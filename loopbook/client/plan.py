@@ -133,8 +133,11 @@ def plan_nests(
             times.append(planner.measured(nest, usable, trips))
     plan = Plan(target, tuple(reports), found, normalised=normalised)
     wrong = program.misordered(normalised)
+    if target == "openmp":
+        wrong |= program.raced(normalised)
     if wrong:
-        return plan.distrusting({n.position for n in nests if n.element_id in wrong})
+        doubtful = (n for n in nests if not wrong.isdisjoint(loop.element_id for loop in n.loops))
+        return plan.distrusting({n.position for n in doubtful})
     if choices == 1 and lose_together(times):
         return plan.without_recipes("docc's own compile, which fuses nests, is faster as a whole")
     return plan

@@ -189,6 +189,14 @@ def misordered(text: str) -> frozenset[int]:
     return _listed(str(json.loads(text)["metadata"].get(MISORDERED, "")))
 
 
+def raced(text: str) -> frozenset[int]:
+    """Element ids of the loops in a prepared SDFG's text that docc's own compile would share out
+    among threads, although their order matters."""
+    if ORDERED not in text:
+        return frozenset()
+    return _listed(str(json.loads(text)["metadata"].get(ORDERED, "")))
+
+
 def _listed(numbers: str) -> frozenset[int]:
     return frozenset(int(e) for e in numbers.split(",") if e.isdigit())
 
