@@ -359,6 +359,32 @@ def element_copied_before_it_changes(a, b):
         b[i] = a[i] + 1.0
 
 
+@mended(lambda: matrix(9, 2) - 1.5, lambda: matrix(9, 2))
+def variables_copied_before_they_change(z, c):
+    for _ in range(3):
+        for i in range(z.shape[0]):
+            x = z[i, 0]
+            y = z[i, 1]
+            re = x * x - y * y + c[i, 0]
+            im = x * y + y * x + c[i, 1]
+            z[i, 0] = re
+            z[i, 1] = im
+
+
+@mended(floats)
+def swapped_by_a_variable(a):
+    for i in range(a.shape[0] - 1):
+        x = a[i]
+        a[i] = a[i + 1]
+        a[i + 1] = x
+
+
+@refused("converts arrays to the type of 'n', int64", floats, lambda: np.int64(3), zeros)
+def numpys_whole_number(a, n, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] * n
+
+
 @refused("takes the copy of 'y'", zeros)
 def greatest_common_divisor(res):
     x = 48

@@ -20,7 +20,7 @@ from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.program import ordered, parse
 from loopbook.sdfg.rewrites import FALLBACKS, REWRITES, Draft
 from loopbook.sdfg.rewrites.staging import check_staging
-from loopbook.sdfg.signed import unsigned
+from loopbook.sdfg.signed import sign_counters, unsigned
 from loopbook.sdfg.stderr import quiet_stderr
 from loopbook.sdfg.transformations import TRANSFORMATIONS
 
@@ -224,6 +224,7 @@ class Workbench:
         rewriting = REWRITES.get(op) or FALLBACKS.get(op)
         if rewriting is None:
             raise self._refusal(f"unknown step '{op}'; there are {', '.join(sorted(OPERATIONS))}")
+        sign_counters(draft.document)  # docc's own steps make loops, too
         if unsigned(
             draft.document, (getattr(loop, "indvar", "") for loop in self._loops().values())
         ):

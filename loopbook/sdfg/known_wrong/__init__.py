@@ -20,6 +20,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `arrays`: products, slices, types of array expressions;
 - `copies`: elements that are copied before they change;
 - `carried`: sums that docc takes for their first value;
+- `scalars`: NumPy's scalars as arguments;
 - `nans`: data that is no number.
 
 All are listed, each with its test, in docs/known-wrong.md, with what cannot be recognised.
@@ -43,6 +44,7 @@ from loopbook.sdfg.known_wrong import (
     integers,
     loops,
     nans,
+    scalars,
     spelling,
     subscripts,
     truth,
@@ -110,6 +112,7 @@ def _examined(func: Callable[..., Any], args: Sequence[Any]) -> Source | None:
         for name, value in given.items()
         if isinstance(value, np.ndarray) and not value.flags["C_CONTIGUOUS"]
     )
+    scalars.check(source, given)
     nans.check(Kinds(source, parameters), args)
     _rewrite(source, parameters, scattered, loops.extents_of_one(given.items()))
     return source

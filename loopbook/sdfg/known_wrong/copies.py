@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from loopbook.sdfg.known_wrong.kinds import FLOAT, INT, Kinds, assigned
 from loopbook.sdfg.known_wrong.source import base, expression, same
@@ -13,6 +14,9 @@ def run(kinds: Kinds) -> None:
 
     Before: ``A[i] = B[i]``, then ``B[i] = A[i] + 1``: docc copies the new element. After:
     ``A[i] = B[i] * 1``, which is the same number and no copy for docc.
+
+    The same for ``v = A[i]`` above ``A[i] = w``: docc computes ``w`` in its place in A at once, and
+    reads ``v`` there.
     """
     _block(kinds, kinds.source.body)
     ast.fix_missing_locations(kinds.source.node)
@@ -25,12 +29,9 @@ def _block(kinds: Kinds, body: list[ast.stmt]) -> None:
         if not isinstance(statement, ast.Assign):
             continue
         value = statement.value
-        copied = isinstance(value, ast.Subscript) and kinds.of(value).rank == 0
-        if not copied or not isinstance(statement.targets[0], ast.Subscript):
+        if not isinstance(value, ast.Subscript) or kinds.of(value).rank != 0:
             continue
-        later = [part.targets[0] for part in body[place + 1 :] if isinstance(part, ast.Assign)]
-        later += [part.target for part in body[place + 1 :] if isinstance(part, ast.AugAssign)]
-        if not any(same(value, target) for target in later):
+        if not _changes(value, statement.targets[0], body[place + 1 :]):
             continue
         if kinds.of(value).what not in (INT, FLOAT):
             kinds.source.refuse(
@@ -40,6 +41,27 @@ def _block(kinds: Kinds, body: list[ast.stmt]) -> None:
             )
         kinds.source.mend(statement, "copy an element at once")
         statement.value = expression("x * 1", value, x=value)
+
+
+def _changes(copied: ast.Subscript, target: ast.expr, later: Sequence[ast.stmt]) -> bool:
+    """Whether what follows changes an element after it was copied into `target`, as far as docc
+    may get that wrong."""
+    if isinstance(target, ast.Name):
+        inner = [node for part in later for node in ast.walk(part)]
+        nested = [node for node in inner if node not in later]
+        if any(isinstance(n, ast.AugAssign) and same(n.target, target) for n in inner) or any(
+            isinstance(n, ast.Assign) and same(n.targets[0], target) for n in nested
+        ):
+            return False  # what begins with the element and goes on is no copy for docc
+        return any(
+            isinstance(node, ast.Subscript)
+            and isinstance(node.ctx, ast.Store)
+            and base(node) == base(copied)
+            for node in inner
+        )
+    changed = [part.targets[0] for part in later if isinstance(part, ast.Assign)]
+    changed += [part.target for part in later if isinstance(part, ast.AugAssign)]
+    return isinstance(target, ast.Subscript) and any(same(copied, place) for place in changed)
 
 
 def check_counts(kinds: Kinds) -> None:

@@ -1,0 +1,30 @@
+"""NumPy's own scalars among the arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from loopbook.sdfg.known_wrong.source import Source
+
+
+def check(source: Source, given: Mapping[str, Any]) -> None:
+    """docc converts an array's elements to the type of such a scalar, not both to what holds both.
+
+    ``a[i] * n`` of floats and ``np.int64(3)`` is a product of whole numbers. Refused unless all
+    arrays have the scalar's type; ``np.float64`` holds what they hold, and Python's own numbers are
+    converted rightly.
+    """
+    arrays = {value.dtype for value in given.values() if isinstance(value, np.ndarray)}
+    for name, value in given.items():
+        if not isinstance(value, np.generic) or isinstance(value, np.float64):
+            continue
+        if arrays - {value.dtype}:
+            own = type(value.item()).__name__
+            source.refuse(
+                source.node,
+                f"converts arrays to the type of '{name}', {value.dtype}",
+                f"pass {own}({name})",
+            )
