@@ -184,17 +184,19 @@ def ordered(sdfg: StructuredSDFG) -> frozenset[int]:
 def misordered(text: str) -> frozenset[int]:
     """Element ids of the outermost loops in a prepared SDFG's text of which docc's own compile may
     change what they compute."""
-    if MISORDERED not in text:
-        return frozenset()
-    return _listed(str(json.loads(text)["metadata"].get(MISORDERED, "")))
+    return _noted(text, MISORDERED)
 
 
 def raced(text: str) -> frozenset[int]:
     """Element ids of the loops in a prepared SDFG's text that docc's own compile would share out
     among threads, although their order matters."""
-    if ORDERED not in text:
+    return _noted(text, ORDERED)
+
+
+def _noted(text: str, key: str) -> frozenset[int]:
+    if key not in text:  # most have nothing, and need not be read
         return frozenset()
-    return _listed(str(json.loads(text)["metadata"].get(ORDERED, "")))
+    return _listed(str(json.loads(text)["metadata"].get(key, "")))
 
 
 def _listed(numbers: str) -> frozenset[int]:
