@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -236,7 +237,9 @@ def bench(
     timeout: Annotated[float, typer.Option(help="limit for all runs of a kernel, seconds")] = 900.0,
     json: options.Json = False,
 ) -> int:
-    """Time docc's own compile against ours, in turn, and check the numbers.
+    """Time docc's own compile, Python and ours, in turn, and check the numbers.
+
+    A kernel made of arrays is compiled as explicit loops.
 
     Exit code 1 if some kernel's numbers are wrong or it could not be measured.
     """
@@ -279,15 +282,16 @@ def bench(
 
 def _show(told: dict[str, Any]) -> None:
     right = "right" if told["correct"] else "WRONG"
+    python = options.seconds(told["python_s"]) if told["python_s"] is not None else "-"
     show(
         f"{told['kernel']:<16} {told['preset']:<7} {told['target']:<11}"
-        f" docc {options.seconds(told['baseline_s']):>9}"
+        f" {told['baseline']:<5} {options.seconds(told['baseline_s']):>9}"
+        f"  Python {python:>9}"
         f"  loopbook {options.seconds(told['optimized_s']):>9}  {told['speedup']:7.2f}×  {right}",
         flush=True,
     )
-    if told["docc_wrong"]:
-        at = f"{told['reference_preset']}: {told['docc_wrong_reason']}"
-        show(f"    docc is wrong here, Python says, at {at}")
+    for line in _remarks(told):
+        show(f"    {line}")
     for number, nest in enumerate(told["nests"]):
         if nest["recipe"] or nest["tier"] != "none":
             steps = "; ".join(nest["recipe"].splitlines()) or "no steps"
@@ -295,3 +299,22 @@ def _show(told: dict[str, Any]) -> None:
                 f"    nest {number}: {nest['tier']}, {nest['neighbour']}"
                 f" at {nest['distance']:.3f}: {steps}"
             )
+
+
+def _remarks(told: dict[str, Any]) -> Iterator[str]:
+    """What the times alone do not say."""
+    if told["fastest"] == "python":
+        yield "Python (NumPy) itself is the fastest here"
+    if told["docc_wrong"]:
+        at = f", at {told['reference_preset']}" if told["reference_preset"] else ""
+        yield f"docc is wrong here, Python says{at}: {told['docc_wrong_reason']}"
+    elif not told["correct"]:
+        yield f"wrong: {told['wrong_reason']}"
+    if "docc_failed" in told:
+        yield f"docc has no program of its own here: {told['docc_failed']}"
+    if told["baseline"] == "loops":
+        yield "so it is compared with docc's schedule of the same loops"
+    if "not_lowered" in told:
+        yield f"not turned into loops: {told['not_lowered']}"
+    if "python_skipped" in told:
+        yield f"Python was not timed: {told['python_skipped']}"

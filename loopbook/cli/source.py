@@ -17,6 +17,7 @@ from loopbook.sdfg.untrusted import Names, admit
 
 if TYPE_CHECKING:
     from loopbook.tuner.subject import Subject
+    from loopbook.workloads.call import Call
     from loopbook.workloads.workload import Workload
 
 T = TypeVar("T")
@@ -53,22 +54,23 @@ class Source:
         return self.workload.arguments(self.preset, self.sizes or None)
 
     @cached_property
+    def call(self) -> Call | None:
+        """What docc is given for a workload: loops, where its kernel is made of arrays."""
+        if self.workload is None:
+            return None
+        from loopbook.workloads.call import Call
+
+        return Call.of(self.workload, self.arguments)
+
+    @property
     def text(self) -> str:
         """The SDFG as JSON text, not prepared."""
-        if self.workload is None:
-            return self.json_text
-        from loopbook.sdfg.frontend import trace
-
-        return trace(self.workload.kernel, self.arguments)
+        return self.json_text if self.call is None else self.call.text
 
     @property
     def symbols(self) -> dict[str, int]:
         """Values of the SDFG's size symbols, as far as they are known."""
-        if self.workload is None:
-            return dict(self.sizes)
-        from loopbook.sdfg.frontend import size_symbols
-
-        return size_symbols(self.workload.kernel, self.arguments)
+        return dict(self.sizes) if self.call is None else self.call.symbols
 
     def told(self, value: T) -> T:
         """What is told about the program, in its author's names."""

@@ -1,20 +1,23 @@
-"""docc's own compile against ours, for one workload, timed in turn."""
+"""docc's own compile against ours, and against Python, for one workload, timed in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from loopbook.client.baseline import Baseline, as_written
 from loopbook.client.plan import make_plan
 from loopbook.client.shelf import Shelf
 from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
-from loopbook.errors import WorkloadError, WrongResultError
+from loopbook.errors import RunError, WorkloadError, WrongResultError
 from loopbook.sdfg import scratch
 from loopbook.sdfg.build import Built
-from loopbook.sdfg.frontend import size_symbols
+from loopbook.sdfg.interleaved import Timed, compiled, in_turn, interpreted
 from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.times import Schedule
 from loopbook.workloads import reference
+from loopbook.workloads.call import Call
 from loopbook.workloads.reference import Reference
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ ROUNDS = 41
 """At most; short kernels get all of them within `SECONDS`."""
 
 SECONDS = 4.0
+
+PYTHON_SECONDS = 10.0
+"""The Python function is not timed where one run takes longer."""
 
 
 def bench(
@@ -38,7 +44,11 @@ def bench(
     sizes: Mapping[str, int] | None = None,
     timeout: float = RUN_SECONDS,
 ) -> dict[str, Any]:
-    """Compile a workload as docc does and as the book says, check the numbers, and time both.
+    """Compile a workload as docc does and as the book says, check the numbers, and time both, and
+    the Python function itself.
+
+    A kernel made of arrays is turned into explicit loops (`loopbook.workloads.call`), of which the
+    book is asked; docc's compile of it as it is written is what that is compared with.
 
     Args:
         exclude: kernels whose records are ignored.
@@ -49,27 +59,37 @@ def bench(
         timeout: limit for all runs of one comparison together, seconds.
 
     Returns:
-        What ``loopbook bench --json`` prints: ``kernel, preset, target, baseline_s, optimized_s,
-        speedup, correct, nests``, and what it was compared with: ``reference`` ("python", or "docc"
-        where Python takes too long), ``reference_preset``, ``reference_sizes``, ``docc_wrong`` and
-        ``docc_wrong_reason``. Seconds are those of the fastest runs. `correct` says that the
-        program as served gives the unoptimised program's numbers at this size, and that Python's
-        numbers are the same, at the largest size that it can do.
+        What ``loopbook bench --json`` prints; seconds are those of the fastest runs.
+
+        - ``kernel, preset, target, baseline_s, optimized_s, speedup, correct, nests``: `correct`
+          says that the program as served gives the unoptimised program's numbers at this size, and
+          that Python's numbers are the same, at the largest size that it can do; ``wrong_reason``
+          why not.
+        - ``reference`` ("python", or "docc" where Python takes too long), ``reference_preset``,
+          ``reference_sizes``: what numbers were compared with.
+        - ``docc_wrong``, ``docc_wrong_reason``: docc's own compile gives other numbers than Python.
+        - ``lowered``: whether the kernel was turned into loops; ``not_lowered``: why not.
+        - ``baseline``: "docc"; or "loops" for docc's schedule of our loops, where docc's own
+          compile of the kernel is wrong, or fails, as ``docc_failed`` says.
+        - ``python_s, python_speedup``: of the Python function and over it; null where it was not
+          timed, as ``python_skipped`` says.
+        - ``fastest``: "loopbook", "docc" or "python".
 
     Raises:
         LoopbookError: if the workload cannot be traced, compiled or run.
     """
     if target not in TARGETS:
         raise WorkloadError(f"there is no target {target!r}; take {' or '.join(TARGETS)}")
-    arguments = workload.arguments(preset, sizes)
+    call = Call.of(workload, workload.arguments(preset, sizes))
     schedule = Schedule(repeats=ROUNDS, seconds=seconds, at_least=2)
     with scratch.folder() as folder:
         verifier = Verifier(
-            workload.kernel,
-            arguments,
+            call.kernel,
+            call.arguments,
             target,
             folder,
-            results=workload.results,
+            text=call.text,
+            results=call.results,
             seconds=timeout,
         )
         plan = make_plan(
@@ -78,7 +98,7 @@ def bench(
             shelf,
             exclude=exclude,
             choices=TRIES if measure else 1,
-            sizes=size_symbols(workload.kernel, arguments),
+            sizes=call.symbols,
         )
         shelf.note_misses(plan.missed, target)
         if measure:
@@ -91,23 +111,36 @@ def bench(
             plan, built = plan.without_recipes(wrong), verifier.baseline
             wrong = _fault(verifier, built)
         said = _asked(workload, preset, sizes)
-        served = said.fault(workload, verifier.text, built.library)
+        served = said.fault(verifier.text, built.library)
         if served is not None:
             wrong = served  # Python has the last word, where it can be asked about this very code
-        elif said.docc_wrong:
-            wrong = said.docc_wrong
-        before, after = verifier.time(built, schedule)
+        elif said.wrong:
+            wrong = said.wrong
+        own = Baseline(wrong=said.wrong)
+        if call.lowered is not None:
+            own = as_written(call, target, verifier.expected, folder / "written", timeout)
+        times = _timed(call, verifier, built, own, _unasked(call, said, preset), schedule)
     return {
         "kernel": workload.name,
         "preset": preset,
         "target": target,
-        "baseline_s": before,
-        "optimized_s": after,
-        "speedup": before / after,
+        "baseline_s": times.baseline_s,
+        "optimized_s": times.optimized_s,
+        "speedup": times.baseline_s / times.optimized_s,
         "correct": not wrong,
         "nests": [nest.to_json() for nest in plan.nests],
         **said.to_json(),
+        "docc_wrong": bool(own.wrong),
+        **_given(docc_wrong_reason=own.wrong, wrong_reason=wrong),
+        "lowered": call.lowered is not None,
+        **_given(not_lowered=str(call.refusal or "")),
+        **times.to_json(),
     }
+
+
+def _given(**told: str) -> dict[str, str]:
+    """Those that there are."""
+    return {name: text for name, text in told.items() if text}
 
 
 def _asked(workload: Workload, preset: str, sizes: Mapping[str, int] | None) -> Reference:
@@ -123,3 +156,88 @@ def _fault(verifier: Verifier, built: Built) -> str:
     except WrongResultError as error:
         return str(error)
     return ""
+
+
+def _unasked(call: Call, said: Reference, preset: str) -> str:
+    """Why the Python function need not be tried at this size; empty if it should be."""
+    if said.preset == preset:
+        late = said.seconds > PYTHON_SECONDS
+        return f"takes {said.seconds:.0f} s" if late else ""
+    if call.lowered is None and call.refusal is None:
+        return "loops in Python would take too long"
+    return ""
+
+
+@dataclass(frozen=True)
+class _Times:
+    """Seconds of the fastest runs.
+
+    Attributes:
+        baseline: whether `baseline_s` is of "docc" or of docc's schedule of our "loops".
+        failed: why it is not docc.
+        python: no seconds where it was not timed, and why.
+    """
+
+    baseline_s: float
+    optimized_s: float
+    baseline: str = "docc"
+    failed: str = ""
+    python: Timed = field(default_factory=Timed)
+
+    def to_json(self) -> dict[str, Any]:
+        python_s = self.python.fastest
+        named = {"loopbook": self.optimized_s, "docc": self.baseline_s, "python": python_s}
+        if self.baseline != "docc":
+            del named["docc"]
+        known = {name: taken for name, taken in named.items() if taken is not None}
+        return {
+            "baseline": self.baseline,
+            **_given(docc_failed=self.failed),
+            "python_s": python_s,
+            "python_speedup": python_s and python_s / self.optimized_s,
+            **_given(python_skipped=self.python.error),
+            "fastest": min(known, key=lambda name: known[name]),
+        }
+
+
+def _timed(
+    call: Call,
+    verifier: Verifier,
+    built: Built,
+    own: Baseline,
+    unasked: str,
+    schedule: Schedule,
+) -> _Times:
+    """Time what is served in turn with its baseline and with Python.
+
+    Args:
+        own: docc's compile of an array program.
+        unasked: why Python is left out.
+
+    Raises:
+        RunError: a run crashed or hung.
+    """
+    ours = compiled(verifier.binding, built.library)
+    before = compiled(verifier.binding, verifier.baseline.library)
+    if own.program is not None:
+        before = own.program
+    # What is served may be the baseline: then it is timed once, and both are that.
+    programs = [ours] if own.program is None and built is verifier.baseline else [ours, before]
+    function = interpreted(call.workload.kernel, call.given, PYTHON_SECONDS)
+    try:
+        first, *rest = in_turn(
+            [*programs, *([] if unasked else [function])], schedule, seconds=verifier.seconds
+        )
+    except RunError as error:
+        if own.program is None:
+            raise
+        # docc's code for arrays keeps memory at each call.
+        failed = Baseline(failed=str(error))
+        return _timed(call, verifier, built, failed, unasked, schedule)
+    python = Timed(error=unasked) if unasked else rest[-1]
+    named = "docc" if call.lowered is None or own.program is not None else "loops"
+    for one in (first, *rest[: len(programs) - 1]):
+        if one.error:
+            raise RunError(f"{call.workload.name} {one.error}")
+    fastest = [min(one.seconds) for one in (first, *rest[: len(programs) - 1])]
+    return _Times(fastest[-1], fastest[0], named, own.failed, python)

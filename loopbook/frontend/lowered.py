@@ -123,6 +123,29 @@ class Lowered:
         """The whole function, run as Python."""
         return self.wrap(self.plain_kernel)
 
+    def finished(self, values: Sequence[Any], args: Sequence[Any]) -> tuple[list[Any], Any]:
+        """What a call comes to: its arguments as the function leaves them, and its result.
+
+        Args:
+            values: the kernel's arguments after a run.
+            args: the call's own.
+        """
+        after = dict(zip(self.kernel_parameters, values, strict=True))
+        arguments = [
+            _like(after[name], value.dtype) if isinstance(value, np.ndarray) else value
+            for name, value in zip(self.parameters, args, strict=True)
+        ]
+        temporaries = [_like(after[name], dtype) for name, _, dtype in self.allocations]
+        return arguments, self._answer(*arguments, *temporaries)
+
+    @cached_property
+    def _answer(self) -> Callable[..., Any]:
+        """The result, from arguments and temporaries after a run."""
+        names = [*self.parameters, *(name for name, *_ in self.allocations)]
+        sizes = "".join(f"    {name} = {text}\n" for name, text in self.definitions)
+        text = f"def answer({', '.join(names)}):\n{sizes}    return {self.result or None}\n"
+        return self._made(text, "answer", {"np": np})
+
     @property
     def _allocate(self) -> str:
         sizes = "".join(f"    {name} = {text}\n" for name, text in self.definitions)
@@ -150,6 +173,11 @@ class Lowered:
         namespace = dict(names)
         exec(compile(text, file, "exec"), namespace)
         return namespace[name]
+
+
+def _like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The array itself; complex numbers back from pairs."""
+    return values.view(dtype)[..., 0] if dtype.kind == "c" else values
 
 
 def _type_name(dtype: np.dtype) -> str:

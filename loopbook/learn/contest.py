@@ -13,10 +13,11 @@ from loopbook.client.shelf import Shelf
 from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
 from loopbook.learn.methods import Method
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import program
 from loopbook.sdfg.build import Built
 from loopbook.sdfg.times import Schedule
 from loopbook.workloads import reference
+from loopbook.workloads.call import Call
 from loopbook.workloads.workload import Workload
 
 CHOICES = 5
@@ -101,10 +102,16 @@ class Kernel:
     ) -> None:
         self.name, self.target, self.preset = workload.name, target, preset
         reference.check(workload, workload.parameters)
-        arguments = workload.arguments(preset)
-        self._sizes = frontend.size_symbols(workload.kernel, arguments)
+        call = Call.of(workload, workload.arguments(preset))
+        self._sizes = call.symbols
         self._verifier = Builder(
-            workload.kernel, arguments, target, folder, results=workload.results, seconds=seconds
+            call.kernel,
+            call.arguments,
+            target,
+            folder,
+            text=call.text,
+            results=call.results,
+            seconds=seconds,
         )
         # Prepared once: that may take docc seconds.
         self._text, nests = program.prepare_apart(self._verifier.text)

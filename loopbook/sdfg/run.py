@@ -316,7 +316,7 @@ def compare(
     Args:
         whose: numbers are expected, for the message.
     """
-    single = any(want.dtype == np.float32 for want in expected)
+    single = any(want.dtype in (np.float32, np.complex64) for want in expected)
     if len(results) != len(expected):
         raise WrongResultError(f"{len(results)} results instead of {len(expected)}")
     for number, (got, want) in enumerate(zip(results, expected, strict=True)):

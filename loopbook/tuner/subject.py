@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from loopbook.sdfg import frontend
 from loopbook.sdfg.run import Binding
 from loopbook.workloads import reference
+from loopbook.workloads.call import Call
 from loopbook.workloads.workload import Workload
 
 
@@ -58,11 +58,16 @@ class Subject(Protocol):
 
 
 class PythonSubject:
-    """A workload; `sizes` replaces some of every preset's."""
+    """A workload, as explicit loops (`loopbook.workloads.call`).
+
+    Args:
+        sizes: replaces some of every preset's.
+    """
 
     def __init__(self, workload: Workload, sizes: Mapping[str, int] | None = None) -> None:
         self.workload = workload
         self._sizes = dict(sizes or {})
+        self._call: Call | None = None
 
     @property
     def name(self) -> str:
@@ -94,13 +99,19 @@ class PythonSubject:
         return data
 
     def text(self, arguments: list[Any]) -> str:
-        return frontend.trace(self.workload.kernel, arguments)
+        return self._of(arguments).text
 
     def symbols(self, arguments: list[Any]) -> dict[str, int]:
-        return frontend.size_symbols(self.workload.kernel, arguments)
+        return self._of(arguments).symbols
 
     def binding(self, arguments: list[Any]) -> Binding:
-        return Binding.of_function(self.workload.kernel, arguments, self.workload.results)
+        return self._of(arguments).binding()
+
+    def _of(self, arguments: list[Any]) -> Call:
+        """The call with these arguments; the same while it is asked for the same ones."""
+        if self._call is None or self._call.given is not arguments:
+            self._call = Call.of(self.workload, arguments)
+        return self._call
 
     def check(self) -> None:
         """Compare it with Python at a size that Python can do (`loopbook.workloads.reference`)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from loopbook.errors import LoopbookError, RunError, WrongResultError
-from loopbook.sdfg import frontend, scratch
+from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.run import Binding, compare
+from loopbook.sdfg.run import compare
 from loopbook.sdfg.sandbox import run_limited
+from loopbook.workloads.call import Call, returned_arrays
 from loopbook.workloads.workload import Workload
 
 PYTHON_SECONDS = 20.0
@@ -44,41 +45,38 @@ class Reference:
         preset: at which it was asked; with "/4" if its sizes were divided; empty if Python takes
             too long, or raises, at all that were tried.
         sizes: of that.
-        arguments: what it was called with.
+        call: what docc is given at these sizes.
         expected: the arguments that must be right, and what it returned; None where Python raised.
-        docc_wrong: why docc's own unoptimised code is wrong there; empty if it is right.
-        text: docc's SDFG there.
+        wrong: why the unoptimised code of `call` is wrong there; empty if it is right.
+        seconds: that Python took.
     """
 
     preset: str = ""
     sizes: Mapping[str, int] | None = None
-    arguments: tuple[Any, ...] = ()
+    call: Call | None = None
     expected: tuple[np.ndarray, ...] | None = None
-    docc_wrong: str = ""
-    text: str = ""
+    wrong: str = ""
+    seconds: float = 0.0
 
-    def fault(self, workload: Workload, text: str, library: Path) -> str | None:
+    def fault(self, text: str, library: Path) -> str | None:
         """What Python says is wrong with a library built from `text`; empty if nothing, None if
         it is made for other sizes than these (docc gives extents that are equal one symbol)."""
-        if self.expected is None or text != self.text:
+        if self.call is None or self.expected is None or text != self.call.text:
             return None
-        return _fault(workload, self.arguments, self.expected, library)
+        return _fault(self.call, self.expected, library)
 
     def to_json(self) -> dict[str, Any]:
         """What ``bench --json`` says of it."""
         told: dict[str, Any] = {"reference": "python" if self.preset else "docc"}
         if self.preset:
             told |= {"reference_preset": self.preset, "reference_sizes": dict(self.sizes or {})}
-        told["docc_wrong"] = bool(self.docc_wrong)
-        if self.docc_wrong:
-            told["docc_wrong_reason"] = self.docc_wrong
         return told
 
 
 def ask(
     workload: Workload, presets: Mapping[str, Mapping[str, int]], wanted: str = ""
 ) -> Reference:
-    """Run the Python function and docc's unoptimised code, and compare.
+    """Run the Python function and the unoptimised code of what docc is given, and compare.
 
     Args:
         presets: sizes to choose from: the smallest, and `wanted` where Python can do that.
@@ -109,7 +107,7 @@ def ask(
 
 
 def check(workload: Workload, presets: Mapping[str, Mapping[str, int]]) -> None:
-    """Make sure that docc's unoptimised code, which candidates are compared with, is right.
+    """Make sure that the unoptimised code, which candidates are compared with, is right.
 
     Nothing is said where Python takes too long, or raises.
 
@@ -118,10 +116,12 @@ def check(workload: Workload, presets: Mapping[str, Mapping[str, int]]) -> None:
         LoopbookError: docc cannot trace, compile or run the function.
     """
     said = ask(workload, presets)
-    if said.docc_wrong:
+    if said.wrong:
+        whose = "docc's own compile"
+        if said.call is not None and said.call.lowered is not None:
+            whose = "docc's compile of the loops"
         raise WrongResultError(
-            f"docc's own compile of {workload.name} is wrong, so nothing can be compared with it: "
-            f"{said.docc_wrong}"
+            f"{whose} of {workload.name} is wrong, so nothing can be compared with it: {said.wrong}"
         )
 
 
@@ -153,29 +153,17 @@ def _run(workload: Workload, arguments: list[Any]) -> tuple[list[np.ndarray], fl
     return [*workload.results(own), *returned_arrays(returned)], taken
 
 
-def returned_arrays(returned: Any) -> list[np.ndarray]:
-    """What a function returned, as arrays in order; none for None."""
-    if returned is None:
-        return []
-    values: Sequence[Any] = returned if isinstance(returned, tuple | list) else [returned]
-    return [np.array(value) for value in values]
-
-
 def _compared(workload: Workload, preset: str, sizes: Sizes, answer: _Answer) -> Reference:
     assert answer.expected is not None
-    text = frontend.trace(workload.kernel, answer.arguments)
-    expected = tuple(answer.expected)
+    call, expected = Call.of(workload, answer.arguments), tuple(answer.expected)
     with scratch.folder() as folder:
-        built = build_baseline(text, "none", folder)
-        wrong = _fault(workload, answer.arguments, expected, built.library)
-    return Reference(preset, sizes, tuple(answer.arguments), expected, wrong, text)
+        built = build_baseline(call.text, "none", folder)
+        wrong = _fault(call, expected, built.library)
+    return Reference(preset, sizes, call, expected, wrong, answer.seconds)
 
 
-def _fault(
-    workload: Workload, arguments: Sequence[Any], expected: Sequence[np.ndarray], library: Path
-) -> str:
-    pick: Callable[[list[Any]], list[np.ndarray]] = workload.results
-    own = Binding.of_function(workload.kernel, arguments, pick).results(library)
+def _fault(call: Call, expected: Sequence[np.ndarray], library: Path) -> str:
+    own = call.binding().results(library)
     try:
         compare(own, expected, "Python's")
     except WrongResultError as error:

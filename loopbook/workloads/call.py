@@ -1,0 +1,152 @@
+"""What docc is given for a workload: loops where its kernel is made of arrays.
+
+::
+
+    def kernel(A, x):            # the workload's
+        return A @ x
+
+    def kernel(A, x, result_0):  # what docc, the book and the tuner see
+        for i in range(A.shape[0]):
+            ...
+
+The workload's own function stays what says which numbers are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from loopbook.errors import LoweringError, SdfgError
+from loopbook.frontend import Lowered, check, lower
+from loopbook.sdfg import frontend
+from loopbook.sdfg.run import Binding
+from loopbook.workloads.workload import Workload
+
+_translations: WeakKeyDictionary[Callable[..., Any], list[tuple[tuple[Any, ...], Lowered]]] = (
+    WeakKeyDictionary()
+)
+"""Of kernels, with the kinds of arguments that they are for; all have been checked."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function and its arguments, as docc gets them.
+
+    Attributes:
+        workload: whose kernel it is.
+        given: what that kernel is called with.
+        kernel: the kernel itself, or the loops that were made of it.
+        arguments: of `kernel`.
+        lowered: the translation; None where the kernel is compiled as it is written.
+        refusal: why there is no translation; None also where nothing had to be translated.
+    """
+
+    workload: Workload
+    given: Sequence[Any]
+    kernel: Callable[..., Any]
+    arguments: list[Any]
+    lowered: Lowered | None = None
+    refusal: LoweringError | None = None
+
+    @classmethod
+    def of(cls, workload: Workload, given: Sequence[Any]) -> Call:
+        """As explicit loops. A kernel that consists of loops already, or cannot be turned into
+        such as docc takes, is taken as it is written."""
+        orderly = [_in_c_order(value) for value in given]
+        try:
+            lowered = _translation(workload.kernel, orderly)
+            if lowered is None:
+                return cls.as_written(workload, given)
+            arguments = [_in_c_order(value) for value in lowered.prepare(*orderly)]
+            made = cls(workload, given, lowered.kernel, arguments, lowered)
+            _ = made.text
+        except LoweringError as error:
+            return cls.as_written(workload, given, error)
+        except SdfgError as error:
+            return cls.as_written(workload, given, LoweringError(f"its loops: {error}"))
+        return made
+
+    @classmethod
+    def as_written(
+        cls, workload: Workload, given: Sequence[Any], refusal: LoweringError | None = None
+    ) -> Call:
+        """For docc's own front end."""
+        return cls(workload, given, workload.kernel, list(given), refusal=refusal)
+
+    @cached_property
+    def text(self) -> str:
+        """Its SDFG as docc's front end makes it, not prepared.
+
+        Raises:
+            MistranslationError: docc would make another program of it.
+            SdfgError: docc cannot parse it.
+        """
+        try:
+            return frontend.trace(self.kernel, self.arguments)
+        except SdfgError as error:
+            if self.refusal is None:
+                raise
+            raise type(error)(f"{error}; nor has it a form in loops: {self.refusal}") from None
+
+    @property
+    def symbols(self) -> dict[str, int]:
+        """Values of the SDFG's size symbols."""
+        return frontend.size_symbols(self.kernel, self.arguments)
+
+    def binding(self) -> Binding:
+        """Runs libraries that are built from `text`."""
+        return Binding.of_function(self.kernel, self.arguments, self.results)
+
+    def results(self, values: list[Any]) -> list[np.ndarray]:
+        """What must be right after a run with these values of `arguments`: the workload's results,
+        and what its function returned, unless docc hands that over itself."""
+        if self.lowered is None:
+            return self.workload.results(values)
+        arguments, returned = self.lowered.finished(values, self.given)
+        return [*self.workload.results(arguments), *returned_arrays(returned)]
+
+
+def returned_arrays(returned: Any) -> list[np.ndarray]:
+    """What a function returned, as arrays in order; none for None."""
+    if returned is None:
+        return []
+    values: Sequence[Any] = returned if isinstance(returned, tuple | list) else [returned]
+    return [np.array(value) for value in values]
+
+
+def _translation(kernel: Callable[..., Any], given: Sequence[Any]) -> Lowered | None:
+    """One that has been compared with the kernel.
+
+    Raises:
+        LoweringError: there is none.
+    """
+    kinds = tuple(map(_kind, given))
+    known = _translations.setdefault(kernel, [])
+    for own, lowered in known:
+        if own == kinds and lowered.holds(*given):
+            return lowered
+    lowered = lower(kernel, given)
+    if lowered is not None:
+        check(kernel, lowered, given)
+        known.append((kinds, lowered))
+    return lowered
+
+
+def _kind(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim
+    is_number = isinstance(value, bool | int | float | complex | np.generic)
+    return type(value) if is_number else repr(value)
+
+
+def _in_c_order(value: Any) -> Any:
+    """Loops do not see how an array lies, and docc reads them rightly in C order only."""
+    if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
+        return np.ascontiguousarray(value)
+    return value
