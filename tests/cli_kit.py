@@ -34,6 +34,23 @@ def kernel(left, right, out):
 """
 """A workload file: a matrix product with its loops in a bad order."""
 
+ATTENTION = """\
+import numpy as np
+
+PARAMETERS = {"S": {"N": 24, "D": 8}, "M": {"N": 40, "D": 12}}
+
+
+def initialize(N, D):
+    random = np.random.default_rng(N)
+    return {"Q": random.random((N, D)), "K": random.random((N, D)), "V": random.random((N, D))}
+
+
+def kernel(Q, K, V):
+    scores = np.exp(Q @ K.T)
+    return (scores / scores.sum(axis=1, keepdims=True)) @ V
+"""
+"""A workload file of arrays, of which docc's front end loses the transpose."""
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -8,8 +8,9 @@ import sys
 
 import client_kit as kit
 import pytest
-from cli_kit import PRODUCT, Shell, make_shell, run_program
+from cli_kit import ATTENTION, PRODUCT, Shell, make_shell, run_program
 
+from loopbook.cli.lookups import _remarks
 from loopbook.sdfg import program
 
 
@@ -119,6 +120,11 @@ def test_bench_prints_one_object_for_each_kernel(shell):
         "reference_preset",
         "reference_sizes",
         "docc_wrong",
+        "lowered",
+        "baseline",
+        "python_s",
+        "python_speedup",
+        "fastest",
     ]
     assert (first["kernel"], first["preset"], first["target"]) == ("bad_order", "M", "sequential")
     assert (second["kernel"], second["preset"]) == ("mvt", "MEDIUM")
@@ -136,6 +142,42 @@ def test_bench_for_people_measuring_on_the_spot(shell):
     answer = shell("bench", workload, "--preset", "S", "--seconds", "0.05").good()
     assert answer.out.split()[:3] == ["bad_order", "S", "sequential"]
     assert answer.out.splitlines()[0].endswith("right")
+
+
+def test_arrays_are_looked_up_and_benched_as_loops(shell):
+    arrays = PRODUCT[: PRODUCT.index("    for col")] + "    out[:] = left @ right\n"
+    workload = shell.file("arrays.py", arrays)
+    told = shell("nearest", workload, "--json").good().documents[0]
+    near = [nest["neighbours"][0] for nest in told["nests"]]
+    assert ("product", 0.0) in [(one["kernel"], one["distance"]) for one in near]
+    told = shell("explain", workload, "--json").good().documents[0]
+    assert (told["lowered"], told["not_lowered"]) == (True, "")
+    assert any("tile " in nest["recipe"] for nest in told["nests"])
+    assert "as explicit loops" in shell("explain", workload, "--no-code").good().out
+
+    attention = shell.file("attention.py", ATTENTION)
+    words = ["bench", attention, "--seconds", "0.05", "--no-measure", "--preset", "S"]
+    lines = shell(*words).good().out.splitlines()
+    assert lines[0].split()[:4] == ["attention", "S", "sequential", "loops"]
+    assert " Python " in lines[0]
+    assert lines[0].endswith("right")
+    (wrong,) = [line for line in lines if "docc is wrong here" in line]
+    assert "attention.py:12: docc loses the transpose" in wrong
+
+
+def test_bench_says_when_python_is_the_fastest():
+    told = {"fastest": "python", "docc_wrong": False, "correct": True, "baseline": "docc"}
+    assert [*_remarks(told)] == ["Python (NumPy) itself is the fastest here"]
+    assert [*_remarks(told | {"fastest": "docc"})] == []
+
+
+def test_what_has_neither_loops_nor_docc_is_refused_in_one_line(shell):
+    arrays = PRODUCT[: PRODUCT.index("    for col")] + "    out[:] = np.linalg.svd(left)[0]\n"
+    workload = shell.file("svd.py", arrays)
+    for words in (["bench"], ["explain"], ["nearest"], ["tune", "--trials", "1"]):
+        message = shell(words[0], workload, *words[1:]).refusal()
+        assert message.startswith("docc cannot parse kernel: ")
+        assert "svd.py:12: np.linalg.svd()" in message
 
 
 def test_bench_goes_on_after_a_kernel_that_fails(shell):

@@ -11,7 +11,7 @@ from typing import Any
 
 import client_kit as kit
 import pytest
-from cli_kit import PRODUCT, Shell, make_shell, surroundings
+from cli_kit import ATTENTION, PRODUCT, Shell, make_shell, surroundings
 
 from loopbook.recipes.book import Book
 from loopbook.sdfg import program
@@ -115,6 +115,23 @@ def test_seed_skips_what_the_book_knows(shell):
         "jacobi-1d": 1,
         "mvt": 2,
     }
+
+
+def test_arrays_are_tuned_as_loops(shell):
+    """docc's own front end refuses this one, and gave wrong numbers before that."""
+    workload = shell.file("attention.py", ATTENTION)
+    words = ["--trials", "1", "--refine", "0", "--target", "sequential", "--preset", "S", "--json"]
+    (told,) = shell("tune", workload, *words).good().documents
+    assert (told["kernel"], told["error"], set(told["speedups"])) == ("attention", "", {"S"})
+    near = shell("nearest", workload, "--json", "-k", "1").good().documents[0]["nests"]
+    kinds = {one["neighbours"][0]["nest"] for one in near}
+    assert kinds <= {record["nest"] for record in told["records"]}
+    assert all(one["neighbours"][0]["distance"] == 0 for one in near)
+
+    other = shell.file("again.py", ATTENTION.replace("scores.sum", "scores.max"))
+    told = shell("seed", "files", workload, other, *words).good().documents
+    skipped = [("attention", True, ""), ("again", False, "")]
+    assert [(t["kernel"], t["skipped"], t["error"]) for t in told] == skipped
 
 
 def test_seed_takes_synthetic_programs(shell):

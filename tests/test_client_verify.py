@@ -163,6 +163,11 @@ def test_bench_reports_what_it_measured(good, tmp_path):
         "reference_preset",
         "reference_sizes",
         "docc_wrong",
+        "lowered",
+        "baseline",
+        "python_s",
+        "python_speedup",
+        "fastest",
     ]
     assert (result["reference"], result["docc_wrong"]) == ("python", False)
     assert json.loads(json.dumps(result)) == result

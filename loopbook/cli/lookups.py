@@ -98,6 +98,10 @@ def explain(
     if query.json:
         options.print_json(told)
         return
+    if told["lowered"]:
+        show("as explicit loops (--lowered prints them)")
+    if told["not_lowered"]:
+        show(f"not turned into loops: {told['not_lowered']}")
     for nest in told["nests"]:
         show(f"nest {nest['position']}: {' '.join(nest['loops'])}")
         if nest["neighbour"]:
@@ -158,7 +162,12 @@ def _explain(query: Query) -> dict[str, Any]:
         for nest in plan.nests
     ]
     code = {"before": source.told(before), "after": source.told(after)}
-    return {"target": target, "nests": nests, **code}
+    call = source.call
+    form = {
+        "lowered": call is not None and call.lowered is not None,
+        "not_lowered": str(call.refusal or "") if call is not None else "",
+    }
+    return {"target": target, **form, "nests": nests, **code}
 
 
 @asking

@@ -11,7 +11,7 @@ import typer
 
 from loopbook.cli import options
 from loopbook.cli.bars import bars, say
-from loopbook.cli.source import load_source
+from loopbook.cli.source import load_source, load_workload
 from loopbook.errors import BookError, InputError, LoopbookError
 from loopbook.printable import one_line
 
@@ -159,6 +159,34 @@ def synthetic(
     else:
         workloads = suite.generate(count, seed, family or tuple(suite.FAMILIES))
     todo = jobs(map(PythonSubject, workloads), targets, preset)
+    return _run(todo, settings, book, json, again=False)
+
+
+@seed_app.command("files")
+def files(
+    file: Annotated[list[str], typer.Argument(help="FILE.py[:FUNC]…")],
+    target: Targets = None,
+    trials: Trials = 100,
+    refine: Refine = 40,
+    preset: Annotated[
+        str, typer.Option(help="search and confirm at this size only; default the smallest ones")
+    ] = "",
+    strategy: Strategy = "",
+    seed: Seed = 0,
+    timeout: Timeout = 120.0,
+    libraries: Libraries = False,
+    book: OwnBook = None,
+    json: options.Json = False,
+) -> int:
+    """Tune workload files. Stop it any time; the same command goes on."""
+    from loopbook.tuner.seed import jobs
+    from loopbook.tuner.subject import PythonSubject
+
+    workloads = [load_workload(name) for name in file]
+    for workload in workloads if preset else ():
+        workload.sizes(preset)  # raises where there is no such preset
+    todo = jobs(map(PythonSubject, workloads), _targets(target), preset)
+    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
     return _run(todo, settings, book, json, again=False)
 
 

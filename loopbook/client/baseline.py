@@ -11,7 +11,7 @@ import numpy as np
 from loopbook.errors import LoopbookError, MistranslationError, WrongResultError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.interleaved import Runnable, compiled
+from loopbook.sdfg.interleaved import Runnable
 from loopbook.sdfg.run import compare
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.workloads.call import Call
@@ -49,10 +49,9 @@ def as_written(
             frontend.trace, written.kernel, written.arguments, what="docc's front end"
         )
         library = build_baseline(text, target, folder).library
-        binding = written.binding()
-        compare(binding.results(library, seconds=seconds), expected, "Python's")
+        compare(written.binding().results(library, seconds=seconds), expected, "Python's")
     except (MistranslationError, WrongResultError) as error:
         return Baseline(wrong=str(error))
     except LoopbookError as error:
         return Baseline(failed=str(error))
-    return Baseline(compiled(binding, library))
+    return Baseline(written.runnable(library))

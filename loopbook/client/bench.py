@@ -13,7 +13,7 @@ from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
 from loopbook.errors import RunError, WorkloadError, WrongResultError
 from loopbook.sdfg import scratch
 from loopbook.sdfg.build import Built
-from loopbook.sdfg.interleaved import Timed, compiled, in_turn, interpreted
+from loopbook.sdfg.interleaved import Runnable, Timed, in_turn
 from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.times import Schedule
 from loopbook.workloads import reference
@@ -119,7 +119,7 @@ def bench(
         own = Baseline(wrong=said.wrong)
         if call.lowered is not None:
             own = as_written(call, target, verifier.expected, folder / "written", timeout)
-        times = _timed(call, verifier, built, own, _unasked(call, said, preset), schedule)
+        times = _timed(call, verifier, built, own, _known(call, said, preset), schedule)
     return {
         "kernel": workload.name,
         "preset": preset,
@@ -158,14 +158,16 @@ def _fault(verifier: Verifier, built: Built) -> str:
     return ""
 
 
-def _unasked(call: Call, said: Reference, preset: str) -> str:
-    """Why the Python function need not be tried at this size; empty if it should be."""
+def _known(call: Call, said: Reference, preset: str) -> Timed | None:
+    """What is known of the Python function's time without timing it; None if it should be timed.
+
+    Loops take Python so long that the run which said what is right tells enough.
+    """
     if said.preset == preset:
-        late = said.seconds > PYTHON_SECONDS
-        return f"takes {said.seconds:.0f} s" if late else ""
-    if call.lowered is None and call.refusal is None:
-        return "loops in Python would take too long"
-    return ""
+        if said.seconds > PYTHON_SECONDS:
+            return Timed(error=f"takes {said.seconds:.0f} s")
+        return Timed([said.seconds]) if call.is_loops else None
+    return Timed(error="loops in Python would take too long") if call.is_loops else None
 
 
 @dataclass(frozen=True)
@@ -205,39 +207,41 @@ def _timed(
     verifier: Verifier,
     built: Built,
     own: Baseline,
-    unasked: str,
+    python: Timed | None,
     schedule: Schedule,
 ) -> _Times:
     """Time what is served in turn with its baseline and with Python.
 
     Args:
         own: docc's compile of an array program.
-        unasked: why Python is left out.
+        python: what is known of it; None has it timed as well.
 
     Raises:
         RunError: a run crashed or hung.
     """
-    ours = compiled(verifier.binding, built.library)
-    before = compiled(verifier.binding, verifier.baseline.library)
+    programs = [call.runnable(built.library)]
     if own.program is not None:
-        before = own.program
-    # What is served may be the baseline: then it is timed once, and both are that.
-    programs = [ours] if own.program is None and built is verifier.baseline else [ours, before]
-    function = interpreted(call.workload.kernel, call.given, PYTHON_SECONDS)
+        programs.append(own.program)
+    elif built is not verifier.baseline:  # else it is timed once, and both are that
+        programs.append(call.runnable(verifier.baseline.library))
+    function = Runnable(lambda: call.workload.kernel, call.given, PYTHON_SECONDS)
+    functions = [function] if python is None else []
     try:
-        first, *rest = in_turn(
-            [*programs, *([] if unasked else [function])], schedule, seconds=verifier.seconds
-        )
+        times = in_turn([*programs, *functions], schedule, seconds=verifier.seconds)
     except RunError as error:
         if own.program is None:
             raise
         # docc's code for arrays keeps memory at each call.
         failed = Baseline(failed=str(error))
-        return _timed(call, verifier, built, failed, unasked, schedule)
-    python = Timed(error=unasked) if unasked else rest[-1]
-    named = "docc" if call.lowered is None or own.program is not None else "loops"
-    for one in (first, *rest[: len(programs) - 1]):
+        return _timed(call, verifier, built, failed, python, schedule)
+    compiled = times[: len(programs)]
+    for one in compiled:
         if one.error:
             raise RunError(f"{call.workload.name} {one.error}")
-    fastest = [min(one.seconds) for one in (first, *rest[: len(programs) - 1])]
-    return _Times(fastest[-1], fastest[0], named, own.failed, python)
+    return _Times(
+        min(compiled[-1].seconds),
+        min(compiled[0].seconds),
+        "docc" if call.lowered is None or own.program is not None else "loops",
+        own.failed,
+        python or times[-1],
+    )

@@ -14,12 +14,11 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from loopbook.sdfg.run import LONG_RUN, RUN_BYTES, RUN_SECONDS, Binding, Guarded
+from loopbook.sdfg.run import LONG_RUN, RUN_BYTES, RUN_SECONDS, Guarded
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.timers import Timers
 from loopbook.sdfg.times import Schedule
@@ -32,7 +31,7 @@ class Runnable:
     Attributes:
         load: gives what is called, in the child.
         arguments: copies of them are what it is called with.
-        limit: of one run, seconds; it is given up where that is exceeded.
+        limit: of one run, seconds; it is given up where Python has a say after that.
     """
 
     load: Callable[[], Callable[..., Any]]
@@ -55,16 +54,6 @@ class Timed:
     @property
     def fastest(self) -> float | None:
         return min(self.seconds, default=None)
-
-
-def compiled(binding: Binding, library: Path) -> Runnable:
-    """A library and what it is called with."""
-    return Runnable(lambda: binding.load([library])[0], binding.arguments)
-
-
-def interpreted(function: Callable[..., Any], arguments: Sequence[Any], limit: float) -> Runnable:
-    """A Python function, which raises, or takes too long, without harm to the others."""
-    return Runnable(lambda: function, arguments, limit)
 
 
 def in_turn(

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,7 +25,10 @@ import numpy as np
 
 from loopbook.errors import LoweringError, SdfgError
 from loopbook.frontend import Lowered, check, lower
-from loopbook.sdfg import frontend
+from loopbook.sdfg import frontend, traced
+from loopbook.sdfg.caller import Caller
+from loopbook.sdfg.interleaved import Runnable
+from loopbook.sdfg.known_wrong import understood
 from loopbook.sdfg.run import Binding
 from loopbook.workloads.workload import Workload
 
@@ -79,6 +83,11 @@ class Call:
         """For docc's own front end."""
         return cls(workload, given, workload.kernel, list(given), refusal=refusal)
 
+    @property
+    def is_loops(self) -> bool:
+        """Whether the kernel consists of loops as it is written."""
+        return self.lowered is None and self.refusal is None
+
     @cached_property
     def text(self) -> str:
         """Its SDFG as docc's front end makes it, not prepared.
@@ -103,6 +112,20 @@ class Call:
         """Runs libraries that are built from `text`."""
         return Binding.of_function(self.kernel, self.arguments, self.results)
 
+    def runnable(self, library: Path) -> Runnable:
+        """What a user calls, to be timed: loops with their temporaries made and results taken out,
+        as `loopbook.native` does that; else as docc itself calls its libraries."""
+        if self.lowered is None:
+            return Runnable(partial(_loaded, self.binding(), library), self.arguments)
+        given = [_in_c_order(value) for value in self.given]
+        return Runnable(partial(self._outer, library), given)
+
+    def _outer(self, library: Path) -> Callable[..., Any]:
+        assert self.lowered is not None
+        reading = traced.read(understood(self.kernel, self.arguments), self.arguments)
+        are_arrays = [isinstance(value, np.ndarray) for value in self.arguments]
+        return self.lowered.wrap(Caller(reading, library, are_arrays))
+
     def results(self, values: list[Any]) -> list[np.ndarray]:
         """What must be right after a run with these values of `arguments`: the workload's results,
         and what its function returned, unless docc hands that over itself."""
@@ -110,6 +133,10 @@ class Call:
             return self.workload.results(values)
         arguments, returned = self.lowered.finished(values, self.given)
         return [*self.workload.results(arguments), *returned_arrays(returned)]
+
+
+def _loaded(binding: Binding, library: Path) -> Callable[..., Any]:
+    return binding.load([library])[0]
 
 
 def returned_arrays(returned: Any) -> list[np.ndarray]:
