@@ -315,8 +315,8 @@ def _remarks(told: dict[str, Any]) -> Iterator[str]:
     if told["fastest"] == "python":
         yield "Python (NumPy) itself is the fastest here"
     if told["docc_wrong"]:
-        at = f", at {told['reference_preset']}" if told["reference_preset"] else ""
-        yield f"docc is wrong here, Python says{at}: {told['docc_wrong_reason']}"
+        at = told["preset"] if told["lowered"] else told["reference_preset"]
+        yield f"docc is wrong here, Python says, at {at}: {told['docc_wrong_reason']}"
     elif not told["correct"]:
         yield f"wrong: {told['wrong_reason']}"
     if "docc_failed" in told:
