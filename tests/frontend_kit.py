@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from loopbook.frontend import Lowered, lower
+from loopbook.frontend.check import copied
+
+__all__ = ["agree", "check", "copied", "data", "flat", "function"]
 
 COUNT = itertools.count()
 
@@ -24,10 +27,6 @@ def function(body: str, names: str = "A, B, x, y, s") -> Any:
     scope: dict[str, Any] = {"np": np, "math": math}
     exec(compile(text, file, "exec"), scope)
     return scope["kernel"]
-
-
-def copied(args: Sequence[Any]) -> list[Any]:
-    return [a.copy() if isinstance(a, np.ndarray) else a for a in args]
 
 
 def flat(value: Any) -> list[Any]:

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from loopbook.errors import LoopbookError, MistranslationError
-from loopbook.sdfg import program
+from loopbook.sdfg import frontend, program
 from loopbook.sdfg.compiler import activate
 from loopbook.sdfg.frontend import bind, trace
-from loopbook.sdfg.known_wrong import mends, understood
+from loopbook.sdfg.known_wrong import confirmed, mends, understood
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.workloads import polybench, synthetic
 from loopbook.workloads.state import agree
@@ -59,11 +59,20 @@ def _all(args, returned) -> list[np.ndarray]:
 def test_a_mended_program_computes_what_python_does(name, built):
     func, make = programs.MENDED[name]
     args = make()
-    assert mends(func, args), "docc would get this as it stands"
+    assert name in programs.LATER or mends(func, args), "docc would get this as it stands"
     with np.errstate(all="ignore"):
         expected = _all(args, func(*args))
     assert not isinstance(built[name], LoopbookError), built[name]
     assert agree(expected, built[name]) < 1e-12
+
+
+@pytest.mark.parametrize("name", programs.LATER)
+def test_docc_is_wrong_where_only_its_sdfg_shows_it(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(frontend, "confirmed", lambda func, text, args: func)
+    func, make = programs.MENDED[name]
+    args = make()
+    found = run_limited(_run, func, args, tmp_path / name, seconds=60, what=name)
+    assert agree(_all(args, func(*args)), found) > 0.01
 
 
 @pytest.mark.parametrize("name", programs.MENDED)
@@ -93,7 +102,9 @@ def test_what_docc_gets_right_is_left_alone(name):
 def test_polybench_is_left_alone():
     for name in polybench.names():
         workload = polybench.load(name)
-        assert understood(workload.kernel, workload.arguments("MINI")) is workload.kernel
+        args = workload.arguments("MINI")
+        assert understood(workload.kernel, args) is workload.kernel
+        assert confirmed(workload.kernel, trace(workload.kernel, args), args) is workload.kernel
 
 
 def test_synthetic_programs_are_left_alone():

@@ -30,11 +30,18 @@ _ONE_AT_A_TIME = threading.Lock()
 assert constructs
 
 
-def lower(func: Callable[..., Any], args: Sequence[Any]) -> Lowered | None:
+def lower(
+    func: Callable[..., Any], args: Sequence[Any], *, loops_too: bool = False
+) -> Lowered | None:
     """A function as explicit loops, for arguments like `args`.
 
     The translation serves all calls with arguments of these types, ranks and layouts for which
-    `Lowered.holds` is true.
+    `Lowered.holds` is true. Arguments that are the same object are taken for one array, here and in
+    those calls; else no array that the function writes may share memory with another one.
+
+    Args:
+        loops_too: translate a function of loops as well. What types its numbers have is written
+            out then, for arguments of types that docc promotes otherwise than NumPy.
 
     Returns:
         None if the function consists of loops and scalars already: compile it as it is.
@@ -42,7 +49,7 @@ def lower(func: Callable[..., Any], args: Sequence[Any]) -> Lowered | None:
     Raises:
         LoweringError: if it holds what has no form in loops.
     """
-    if is_plain(func, args):
+    if not loops_too and is_plain(func, args):
         return None
     with _ONE_AT_A_TIME:
         return _lower(func, args)
@@ -104,15 +111,13 @@ def _lower(
 def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
     """What a function's arguments stand for, by name, and what `code` may take for granted."""
     env: dict[str, Value] = {}
-    arrays: dict[str, np.ndarray] = {}
     sizes: dict[int, Int] = {}
+    aliases = repeated(given)
     for name, value in given.items():
-        if isinstance(value, np.ndarray):
+        if name in aliases:
+            env[name] = env[aliases[name]]
+        elif isinstance(value, np.ndarray):
             env[name] = _array(code, name, value, sizes)
-            for other, held in arrays.items():
-                if np.may_share_memory(held, value):
-                    raise code.fail(f"{other} and {name}, which overlap in memory")
-            arrays[name] = value
         elif isinstance(value, bool | np.bool_):
             env[name] = Scalar(name, types.BOOL, not isinstance(value, np.generic))
         elif isinstance(value, int | np.integer):
@@ -131,6 +136,18 @@ def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
         else:
             env[name] = _other(code, name, value)
     return env
+
+
+def repeated(given: dict[str, Any]) -> dict[str, str]:
+    """Names of arguments that are the same array as one before them, and of that one."""
+    first: dict[int, str] = {}
+    found: dict[str, str] = {}
+    for name, value in given.items():
+        if isinstance(value, np.ndarray):
+            other = first.setdefault(id(value), name)
+            if other != name:
+                found[name] = other
+    return found
 
 
 def _other(code: Code, name: str, value: Any) -> Value:
@@ -173,9 +190,11 @@ def _assembled(
     result: str,
     defaults: tuple[Any, ...],
 ) -> Lowered:
+    aliases = repeated(given)
     numeric = [
         p for p in parameters
         if isinstance(given[p], np.ndarray | bool | int | float | complex | np.generic)
+        and p not in aliases
     ]  # fmt: skip
     buffers = code.temporaries
     names = tuple(b.name for b in buffers)

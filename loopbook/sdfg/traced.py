@@ -17,7 +17,7 @@ from docc.python.python_program import PythonProgram
 from docc.sdfg import Pointer, PrimitiveType, Scalar, StructuredSDFG
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg.known_wrong import check_sdfg
+from loopbook.sdfg.known_wrong import confirmed
 from loopbook.sdfg.source import definition, returned_parameters, returns
 from loopbook.sdfg.stderr import quiet_stderr
 
@@ -135,7 +135,9 @@ def _read(
     own = returned_parameters(tree)
     own += [None] * (len(outputs) - len(own))
     text = sdfg.to_json()
-    check_sdfg(func, text)
+    said_otherwise = confirmed(func, text, args)
+    if said_otherwise is not func:
+        return _read(said_otherwise, args, parameters, definition(said_otherwise))
     changed = written(json.loads(text))
     return Traced(
         sdfg=sdfg,

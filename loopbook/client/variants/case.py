@@ -11,9 +11,20 @@ import numpy as np
 from loopbook.errors import SdfgError
 
 ARRAYS = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32, np.bool_)))
-"""What arrays may hold. docc promotes smaller and unsigned integers otherwise than NumPy."""
+"""What arrays may hold that docc is given. It promotes smaller and unsigned integers otherwise than
+NumPy."""
 
 SCALARS = frozenset((bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64))
+"""Types of the numbers that docc is given."""
+
+WIDER = (np.int8, np.int16, np.uint8, np.uint16, np.uint32, np.complex64, np.complex128)
+"""Further types that a function may be called with, if it is written out as loops."""
+
+ALL_ARRAYS = ARRAYS | frozenset(map(np.dtype, WIDER))
+ALL_SCALARS = SCALARS | frozenset((complex, *WIDER))
+
+THINGS = (type(None), str, type, np.dtype)
+"""What else it may be called with then: part of the case, with its value."""
 
 INTEGERS = range(-(2**63), 2**63)
 
@@ -27,12 +38,13 @@ class Case:
     Attributes:
         args: the arguments; arrays as plain ndarrays.
         key: types, ranks, which sizes are 1 and which are equal. Same key, same SDFG.
+        things: whether there are arguments that are neither arrays nor numbers.
         first: for each argument the position of the first one that is exactly the same array;
             its own position otherwise.
         foreign: positions of the arrays that do not lie in C order.
 
     Raises:
-        SdfgError: if compiled code cannot take an argument, and why.
+        SdfgError: if an argument is nothing that compiled code could take in any form, and why.
     """
 
     def __init__(self, names: Sequence[str], args: Sequence[Any]) -> None:
@@ -40,6 +52,7 @@ class Case:
         self.args = tuple(map(_plain, names, args))
         self.arrays = [n for n, value in enumerate(self.args) if isinstance(value, np.ndarray)]
         self.key = _key(self.args)
+        self.things = any(isinstance(value, THINGS) for value in self.args)
         self.foreign = [n for n in self.arrays if not self.args[n].flags.c_contiguous]
         self.first = self._first()
 
@@ -51,6 +64,31 @@ class Case:
             where = (array.ctypes.data, array.dtype, array.shape, array.strides)
             first[place] = found.setdefault(where, place)
         return tuple(first)
+
+    @property
+    def fits_docc(self) -> bool:
+        """Whether docc can be given all arguments as they are."""
+        return not self._unfit()
+
+    def check_types(self) -> None:
+        """Raises `SdfgError` where docc cannot be given an argument as it is."""
+        if unfit := self._unfit():
+            raise SdfgError(f"{unfit}, which compiled code cannot take")
+
+    def _unfit(self) -> str:
+        for name, value in zip(self.names, self.args, strict=True):
+            if isinstance(value, np.ndarray):
+                if value.dtype not in ARRAYS:
+                    return f"{name} has dtype {value.dtype.str}"
+            elif type(value) not in SCALARS:
+                return f"{name} is of type {type(value).__name__}"
+        return ""
+
+    def taken_as(self, args: Sequence[Any]) -> bool:
+        """Whether compiled code gets these very arguments: arrays in C order, and numbers."""
+        if self.foreign or self.things or len(args) != len(self.args):
+            return False
+        return all(value is own for value, own in zip(args, self.args, strict=True))
 
     def merging(self, written: frozenset[int]) -> bool:
         """Whether an array that is written was passed more than once."""
@@ -101,7 +139,7 @@ def _plain(name: str, value: Any) -> Any:
             value = value.view(np.ndarray)
         return _checked_array(name, value)
     kind = type(value)
-    if kind not in SCALARS:
+    if kind not in ALL_SCALARS and not isinstance(value, THINGS):
         raise SdfgError(f"{name} is of type {kind.__name__}, which compiled code cannot take")
     if kind is int and value not in INTEGERS:
         raise SdfgError(f"{name} is an integer of more than 64 bits")
@@ -111,7 +149,7 @@ def _plain(name: str, value: Any) -> Any:
 def _checked_array(name: str, array: np.ndarray) -> np.ndarray:
     if type(array) is not np.ndarray:
         raise SdfgError(f"{name} is of type {type(array).__name__}, not a plain array")
-    if array.dtype not in ARRAYS or not array.dtype.isnative:
+    if array.dtype not in ALL_ARRAYS or not array.dtype.isnative:
         raise SdfgError(f"{name} has dtype {array.dtype.str}, which compiled code cannot take")
     if array.ndim == 0:
         raise SdfgError(f"{name} is an array without dimensions")
@@ -136,5 +174,5 @@ def _key(args: Sequence[Any]) -> Hashable:
             )
             parts.append((value.dtype.str, shape))
         else:
-            parts.append(type(value))
+            parts.append((type(value), value) if isinstance(value, THINGS) else type(value))
     return tuple(parts)

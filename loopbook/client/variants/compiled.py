@@ -57,6 +57,7 @@ class Compiled:
         folder: Path | None = None,
     ) -> None:
         self._names, self._key = case.names, case.key
+        self._whole = func, reading
         merging = case.merging(reading.written)
         self._first = case.first if merging else None
         self._kept = [n for n, one in enumerate(case.first) if not merging or n == one]
@@ -105,6 +106,10 @@ class Compiled:
             if place in self.written:
                 np.copyto(case.args[place], args[place])
         return _in_place_of(answer, args, case.args)
+
+    def rebuilt(self, case: Case, build: Build) -> Compiled:
+        """The same from another compiler."""
+        return Compiled(self._whole[0], case, self._whole[1], build)
 
     def entry(self, args: Sequence[Any]) -> Entry | None:
         """The short way for more calls with arrays of just these shapes, and none passed twice."""

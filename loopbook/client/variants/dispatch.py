@@ -3,68 +3,46 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from loopbook.client.variants.case import Case
-from loopbook.client.variants.checked import check
-from loopbook.client.variants.compiled import AGAIN, Build, Compiled, Entry, trace
-from loopbook.client.variants.constants import Constants
-from loopbook.errors import (
-    CompilerError,
-    FolderError,
-    IllegalStepError,
-    InterpretedWarning,
-    RunError,
-    SdfgError,
-    WrongResultError,
+from loopbook.client.variants.cases import (
+    FAILURES,
+    MAX_VARIANTS,
+    Cases,
+    Entries,
+    call_key,
 )
+from loopbook.client.variants.checked import check
+from loopbook.client.variants.compiled import AGAIN, Build, Compiled
+from loopbook.client.variants.constants import Constants
+from loopbook.client.variants.looped import Looped
+from loopbook.client.variants.translations import Translations
+from loopbook.errors import InterpretedWarning, SdfgError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.traced import Traced
 
-MAX_VARIANTS = 64
-"""Cases that are compiled for one function; more of them run as Python."""
-
-MAX_ENTRIES = 1024
-"""Shapes of arguments that the short way is remembered for."""
-
-FAILURES = (SdfgError, IllegalStepError, CompilerError, FolderError, RunError)
-"""For these a case runs as Python."""
-
-_compiling = threading.RLock()
-"""Held while anything is compiled: docc's frontend is quietened by a detour of stderr, which is
-the process's."""
-
-
-def _unlock() -> None:
-    global _compiling
-    _compiling = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_unlock)  # another thread may have held it
+Variant = Compiled | Looped
 
 
 class Dispatcher:
     """One Python function and all that was compiled for it.
 
+    A function of loops goes to docc as it is, one of array expressions as the loops that
+    `loopbook.frontend` makes of it.
+
     Attributes:
         func: the function itself, the reference for everything.
-        last: what was compiled last.
     """
 
     def __init__(
         self, func: Callable[..., Any], build: Build, *, strict: bool = False, check: bool = False
     ) -> None:
         self.func = func
-        self.last: Compiled | None = None
-        self._build = build
         self._strict = strict
         self._check = check
         self._name = getattr(func, "__name__", "the function")
@@ -75,36 +53,28 @@ class Dispatcher:
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
         }
         self._constants = Constants(func)
-        self._entries: dict[Hashable, Entry] = {}
-        self._readings: dict[Hashable, Traced | Exception] = {}
-        self._variants: dict[Hashable, Compiled | Exception] = {}
+        self._cases = Cases(func, build)
+        self._translations = Translations(func, build)
+        self._entries = Entries()
         self._said: set[str] = set()
+
+    @property
+    def last(self) -> Variant | None:
+        """What was compiled last."""
+        return self._translations.last or self._cases.last
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function itself would return and write."""
         if kwargs:
             return self._long_way(args, kwargs, None)
-        words = []
-        for value in args:
-            kind = type(value)
-            if kind is np.ndarray:
-                words.append(value.dtype)
-                words.append(value.shape)
-                words.append(value.flags.num)
-            else:
-                words.append(kind)
-        key = tuple(words)
-        entry = self._entries.get(key)
-        if entry is not None and self._constants.unchanged():
-            try:
-                answer = entry(args)
-            except SdfgError:  # before anything was computed
-                answer = AGAIN
+        key = call_key(args)
+        if self._constants.unchanged():
+            answer = self._entries.run(key, args)
             if answer is not AGAIN:
                 return answer
         return self._long_way(args, kwargs, key)
 
-    def compiled(self, args: Sequence[Any], folder: Path | None = None) -> Compiled:
+    def compiled(self, args: Sequence[Any], folder: Path | None = None) -> Variant:
         """What is run for these arguments, compiled if it has not been.
 
         Args:
@@ -113,14 +83,7 @@ class Dispatcher:
         Raises:
             LoopbookError: if nothing can be compiled for them.
         """
-        case = self._case(args)
-        if folder is None:
-            return self._variant(case)
-        with _compiling:
-            reading = self._reading((self._constants.key(), case.key), case)
-            case.check(reading.written)
-            self.last = Compiled(self.func, case, reading, self._build, folder)
-            return self.last
+        return self._variant(self._case(args), folder)
 
     # -- the long way ---------------------------------------------------------------------------
 
@@ -130,88 +93,35 @@ class Dispatcher:
         except TypeError:
             return self.func(*args, **kwargs)  # Python's own words for what is wrong
         bound.apply_defaults()
-        entries = self._entries if self._constants.unchanged() else self._forgotten()
+        if not self._constants.unchanged():
+            self._entries = Entries()  # the short ways were those of other constants
+        entries = self._entries
         try:
             case = self._case(bound.args)
             variant = self._variant(case)
             if not self._check or variant.verified:
                 answer = variant.run(case)
-                self._remember(entries, key, variant, case, args)
+                if key is not None and case.taken_as(args):
+                    entries.add(key, variant.entry(args))
                 return answer
         except FAILURES as error:
             return self._interpreted(str(error), args, kwargs)
         return self._checked(variant, case)
-
-    def _forgotten(self) -> dict[Hashable, Entry]:
-        """Short ways from now on; those of other constants are gone."""
-        self._entries = {}
-        return self._entries
 
     def _case(self, args: Sequence[Any]) -> Case:
         if not self._positional:
             raise SdfgError("only functions with a fixed number of positional arguments compile")
         return Case(tuple(self._signature.parameters), args)
 
-    def _remember(
-        self,
-        entries: dict[Hashable, Entry],
-        key: Hashable,
-        variant: Compiled,
-        case: Case,
-        args: Sequence[Any],
-    ) -> None:
-        same = len(args) == len(case.args) and all(map(_is, args, case.args))
-        if key is None or case.foreign or not same:
-            return
-        entry = variant.entry(args)
-        if entry is not None:
-            if len(entries) >= MAX_ENTRIES:
-                entries.clear()
-            entries[key] = entry
-
-    def _variant(self, case: Case) -> Compiled:
+    def _variant(self, case: Case, folder: Path | None = None) -> Variant:
         """Raises whatever of `FAILURES` compiling this case raised, now or before."""
-        known = (self._constants.key(), case.key)
-        reading = self._readings.get(known)
-        if reading is None:
-            with _compiling:
-                reading = self._reading(known, case)
-        if isinstance(reading, Exception):
-            raise reading
-        case.check(reading.written)
-        place = (known, case.first if case.merging(reading.written) else None)
-        found = self._variants.get(place)
-        if found is None:
-            with _compiling:
-                found = self._variants.get(place)
-                if found is None:
-                    found = self._variants[place] = self._made(case, reading)
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    def _reading(self, known: Hashable, case: Case) -> Traced:
-        reading = self._readings.get(known)
-        if reading is None:
-            if len(self._readings) >= MAX_VARIANTS:
-                raise _too_many()
-            try:
-                reading = trace(self.func, case.args)
-            except SdfgError as error:
-                reading = error
-            self._readings[known] = reading
-        if isinstance(reading, Exception):
-            raise reading
-        return reading
-
-    def _made(self, case: Case, reading: Traced) -> Compiled | Exception:
-        if len(self._variants) >= MAX_VARIANTS:
-            raise _too_many()
-        try:
-            self.last = Compiled(self.func, case, reading, self._build)
-        except FAILURES as error:
-            return error
-        return self.last
+        constants = self._constants.key()
+        looped = self._translations.find(case, constants, folder)
+        if looped is not None:
+            return looped
+        if folder is not None:
+            return self._cases.anew(case, folder, constants)
+        return self._cases.variant(case, constants)
 
     # -- Python ---------------------------------------------------------------------------------
 
@@ -227,28 +137,26 @@ class Dispatcher:
             text = f"{self._name} runs as plain Python: {reason}"
             warnings.warn(text, InterpretedWarning, stacklevel=_outside())
 
-    def _checked(self, variant: Compiled, case: Case) -> Any:
-        def plain() -> Callable[[Case], Any]:
-            def build(reading: Traced, args: Sequence[Any], folder: Path) -> Path:
-                return build_baseline(reading.text, "none", folder).library
-
-            with _compiling:
-                reading = self._reading((self._constants.key(), case.key), case)
-                return Compiled(self.func, case, reading, build).run
-
-        answer, wrong = check(self.func, case, variant.run, plain)
+    def _checked(self, variant: Variant, case: Case) -> Any:
+        answer, wrong = check(
+            self.func, case, variant.run, lambda: variant.rebuilt(case, _unoptimised).run
+        )
         if not wrong:
             variant.verified = True
             return answer
         error = WrongResultError(f"compiled code gives other numbers: {wrong}")
-        with _compiling:
-            for place, known in self._variants.items():
-                if known is variant:
-                    self._variants[place] = error
+        if isinstance(variant, Looped):
+            self._translations.give_up(variant, error)
+        else:
+            self._cases.give_up(variant, error)
         if self._strict:
             raise error
         self._warn(str(error))
         return answer
+
+
+def _unoptimised(reading: Traced, args: Sequence[Any], folder: Path) -> Path:
+    return build_baseline(reading.text, "none", folder).library
 
 
 def _outside() -> int:
@@ -257,11 +165,3 @@ def _outside() -> int:
     while frame is not None and frame.f_globals.get("__name__", "").startswith("loopbook."):
         frame, level = frame.f_back, level + 1
     return level
-
-
-def _is(one: Any, other: Any) -> bool:
-    return one is other
-
-
-def _too_many() -> SdfgError:
-    return SdfgError(f"there are more than {MAX_VARIANTS} kinds of arguments already")

@@ -19,7 +19,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `subscripts`: negative indices;
 - `arrays`: products, slices, types of array expressions;
 - `copies`: elements that are copied before they change;
-- `carried`: sums that docc takes for their first value;
+- `carried`: variables that docc takes for their first value in all iterations;
 - `scalars`: NumPy's scalars as arguments;
 - `nans`: data that is no number.
 
@@ -52,7 +52,7 @@ from loopbook.sdfg.known_wrong import (
 from loopbook.sdfg.known_wrong.kinds import Kind, Kinds, of_value
 from loopbook.sdfg.known_wrong.source import Source
 
-__all__ = ["check_sdfg", "mends", "understood"]
+__all__ = ["confirmed", "mends", "understood"]
 
 DEEPEST = 4
 """How far calls within calls are looked into."""
@@ -74,19 +74,25 @@ def understood(func: Callable[..., Any], args: Sequence[Any]) -> Callable[..., A
     return func if source is None else source.function()
 
 
-def check_sdfg(func: Callable[..., Any], text: str) -> None:
-    """Refuse what shows only in what docc makes of a function.
+def confirmed(func: Callable[..., Any], text: str, args: Sequence[Any]) -> Callable[..., Any]:
+    """What docc is to read instead, where only what it makes of a function shows that it is wrong.
 
     Args:
         func: what `understood` gave.
         text: its SDFG, as docc's front end makes it.
+        args: what it is called with.
+
+    Returns:
+        `func` itself where nothing is known to be wrong.
 
     Raises:
-        MistranslationError: docc would give wrong numbers.
+        MistranslationError: docc would give wrong numbers, and we know no other way to say it.
     """
     source = Source.of(func)
-    if source is not None:
-        carried.check(source, text)
+    if source is None or len(source.parameters) != len(args):
+        return func
+    carried.mend(source, text, args)
+    return source.function()
 
 
 def mends(func: Callable[..., Any], args: Sequence[Any]) -> list[str]:

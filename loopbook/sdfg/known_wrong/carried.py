@@ -5,37 +5,61 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from docc.sdfg import StructuredSDFG, TargetOptions
 
-from loopbook.sdfg.known_wrong.source import Source
+from loopbook.sdfg.known_wrong.source import Source, expression
 
 Json = dict[str, Any]
 
 
-def check(source: Source, text: str) -> None:
-    """Refuse sums that docc's simplification takes for their first value.
+def mend(source: Source, text: str, args: Sequence[Any]) -> None:
+    """Write the first values of what docc loses so that it cannot put them in.
 
-    Before: ``s = 0.0``, and in a loop ``y[j] += …``, then ``s += …``. docc: ``s = 0.0 + …``. Which
-    sums it loses is seen in what it makes of them: the loop writes the variable, and no longer
-    reads it.
+    Before: ``s = 0.0``, ``t = 0.0``, and in a loop ``a = s + x[i]``, ``b = t + x[i]``, ``s = a``,
+    ``t = b``. docc's simplification: ``s = 0.0 + x[i]``. After: ``s = float(x.shape[0]) * 0.0``, of
+    which docc does not know the value. Which variables it loses is seen in what it makes of them:
+    the loop writes the variable, and no longer reads it.
 
     Args:
         text: the function's SDFG, as docc's front end makes it.
+        args: what the function is called with.
+
+    Raises:
+        MistranslationError: a variable does not begin with a number.
     """
     carried = dict(_carried(source.body))
     if not carried:
         return
+    lost = [name for name in _lost(text) if name in carried]
+    if not lost:
+        return
+    size = _size(source, args)
+    for name in lost:
+        first = list(_first_values(source, name))
+        if not first or not size:
+            source.refuse(
+                carried[name],
+                f"loses what '{name}' had in the iteration before",
+                "sum in a loop of its own",
+            )
+        for node, whole in first:
+            nought = f"int(float({size}) * 0.0)" if whole else f"float({size}) * 0.0"
+            node.value = expression(f"{nought} + value", node, value=node.value)
+            source.mend(node, f"docc loses what '{name}' had in the iteration before")
+
+
+def _lost(text: str) -> list[str]:
+    """Variables that loops read and write, and after docc's simplification only write."""
     before = set(_accesses(json.loads(text)["root"], ()))
     suspects = {
-        (loop, name)
-        for loop, name, read in before
-        if read and name in carried and (loop, name, False) in before
+        (loop, name) for loop, name, read in before if read and (loop, name, False) in before
     }
     if not suspects:
-        return
+        return []
     sdfg = StructuredSDFG.parse(text)
     options = TargetOptions("none", "server")
     options.enable_fusion_in_normalize = False
@@ -43,31 +67,69 @@ def check(source: Source, text: str) -> None:
         sdfg.expand(options)
         sdfg.simplify(options)
     except (RuntimeError, IndexError, ValueError):
-        return  # whoever goes on with it says so
+        return []  # whoever goes on with it says so
     after = set(_accesses(json.loads(sdfg.to_json())["root"], ()))
-    for loop, name in sorted(suspects):
-        if (loop, name, False) in after and (loop, name, True) not in after:
-            source.refuse(
-                carried[name],
-                f"loses what '{name}' had in the iteration before",
-                "sum in a loop of its own",
-            )
+    written = {(loop, name) for loop, name in suspects if (loop, name, False) in after}
+    return sorted({name for loop, name in written if (loop, name, True) not in after})
 
 
-def _carried(body: list[ast.stmt], inside: bool = False) -> Iterator[tuple[str, ast.AST]]:
-    """Scalars that loops update with what they were, and where."""
+def _size(source: Source, args: Sequence[Any]) -> str:
+    """Text of some number that docc does not know the value of."""
+    for name, value in zip(source.parameters, args, strict=True):
+        if isinstance(value, np.ndarray):
+            return f"{name}.shape[0]"
+        if isinstance(value, int | np.integer):
+            return name
+    return ""
+
+
+def _first_values(source: Source, name: str) -> Iterator[tuple[ast.Assign, bool]]:
+    """Where a variable is given a number that docc knows, and whether that is a whole one."""
+    for node in source.walk():
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+            if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+                value = value.operand
+            whole = isinstance(value, ast.Constant) and type(value.value) is int
+            number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
+            limit = isinstance(value, ast.Attribute) and value.attr in ("inf", "nan")
+            if (number or limit) and isinstance(target, ast.Name) and target.id == name:
+                yield node, whole
+
+
+def _carried(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
+    """Variables that a loop may read before it writes them, and where it writes them."""
     for statement in body:
-        if inside and isinstance(statement, ast.AugAssign):
-            if isinstance(statement.target, ast.Name):
-                yield statement.target.id, statement
-        elif inside and isinstance(statement, ast.Assign):
-            target = statement.targets[0]
-            reads = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
-            if isinstance(target, ast.Name) and target.id in reads:
-                yield target.id, statement
-        loop = isinstance(statement, ast.For | ast.While)
+        if isinstance(statement, ast.For | ast.While):
+            stored = dict(_stored(statement.body))
+            for name in stored.keys() - _written_first(statement.body):
+                yield name, stored[name]
         for block in ("body", "orelse"):
-            yield from _carried(getattr(statement, block, []), inside or loop)
+            yield from _carried(getattr(statement, block, []))
+
+
+def _stored(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id, statement
+
+
+def _written_first(body: list[ast.stmt]) -> set[str]:
+    """Variables that each iteration gives a value before anything reads them."""
+    written: set[str] = set()
+    read: set[str] = set()
+    for statement in body:
+        value = statement.value if isinstance(statement, ast.Assign) else statement
+        read |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} - written
+        if isinstance(statement, ast.Assign):
+            names = {
+                n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)
+            }
+            stored = {t.id for t in statement.targets if isinstance(t, ast.Name)}
+            read |= names - stored - written
+            written |= stored - read
+    return written
 
 
 def _accesses(element: Json, loops: tuple[int, ...]) -> Iterator[tuple[int, str, bool]]:

@@ -1,0 +1,124 @@
+"""A function of array expressions, written out as loops and compiled for one kind of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.client.variants.case import Case
+from loopbook.client.variants.cases import Cases, Short
+from loopbook.client.variants.compiled import AGAIN, Build
+from loopbook.errors import SdfgError
+from loopbook.frontend import Lowered
+from loopbook.sdfg.traced import Traced
+
+
+class Looped:
+    """What `loopbook.frontend.lower` made of a function, compiled.
+
+    Attributes:
+        lowered: the loops, and the function around them.
+        verified: whether its numbers have been compared with Python's.
+    """
+
+    def __init__(
+        self, lowered: Lowered, build: Build, case: Case, folder: Path | None = None
+    ) -> None:
+        self.lowered = lowered
+        self.verified = False
+        self._names, self._kind = case.names, kind(case)
+        self._same = [(one, place) for place, one in enumerate(case.first) if one != place]
+        self._cases = Cases(lowered.kernel, build, merges=False)
+        self._outer = lowered.wrap(self._cases)
+        self._compile(case, folder)
+
+    @property
+    def traced(self) -> Traced:
+        """What the loops were compiled from, for the arguments that they were compiled for last."""
+        return self._last.traced
+
+    @property
+    def lib(self) -> Any:
+        """Their library, as `ctypes` has it."""
+        return self._last.lib
+
+    @property
+    def lib_path(self) -> str:
+        """Where it was loaded from."""
+        return self._last.lib_path
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it.
+
+        Raises:
+            SdfgError: if it was compiled for other arguments.
+        """
+        case = Case(self._names, args)
+        if kind(case) != self._kind or not self.holds(case):
+            raise SdfgError("compiled for arguments of other types, sizes 1 or equal, or overlap")
+        return self.run(case)
+
+    def holds(self, case: Case) -> bool:
+        """Whether the loops are right for these arguments, which are of its `kind`."""
+        return self.lowered.holds(*case.args)
+
+    def run(self, case: Case) -> Any:
+        """Run it on arguments for which it `holds`."""
+        self._compile(case)
+        return self._outer(*case.args)
+
+    def entry(self, args: Sequence[Any]) -> Short:
+        """The short way for more calls with arrays of just these shapes, the same ones twice."""
+        # What was taken for granted of shapes is as it was; of numbers it may not be.
+        numbers = not all(isinstance(value, np.ndarray) for value in args)
+        return _Entry(self._outer, self.lowered.holds if numbers else None, self._same)
+
+    def rebuilt(self, case: Case, build: Build) -> Looped:
+        """The same loops from another compiler."""
+        return Looped(self.lowered, build, case)
+
+    @property
+    def _last(self) -> Any:
+        return self._cases.last
+
+    def _compile(self, case: Case, folder: Path | None = None) -> None:
+        """Which sizes of temporaries are 1 or equal may depend on numbers: loops have cases of
+        their own. They are compiled with temporaries in which nothing is left over."""
+        given = Case(tuple(self.lowered.kernel_parameters), self.lowered.prepare(*case.args))
+        if folder is None:
+            self._cases.variant(given)
+        else:
+            self._cases.anew(given, folder)
+
+
+def kind(case: Case) -> tuple[Any, ...]:
+    """What a translation depends on: types, ranks, which sizes are 1 and which are equal, which
+    arguments are the same array and which do not lie in C order."""
+    return case.key, case.first, tuple(case.foreign)
+
+
+class _Entry:
+    """Calls of compiled loops with arrays of shapes that were seen before."""
+
+    __slots__ = ("_holds", "_outer", "_same")
+
+    def __init__(
+        self,
+        outer: Callable[..., Any],
+        holds: Callable[..., bool] | None,
+        same: Sequence[tuple[int, int]],
+    ) -> None:
+        self._outer = outer
+        self._holds = holds
+        self._same = same
+
+    def __call__(self, args: Sequence[Any]) -> Any:
+        for one, other in self._same:
+            if args[one] is not args[other]:
+                return AGAIN
+        if self._holds is not None and not self._holds(*args):
+            return AGAIN
+        return self._outer(*args)

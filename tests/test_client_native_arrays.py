@@ -1,0 +1,160 @@
+"""Functions of array expressions as ``@loopbook.native`` runs them: NumPy's numbers, compiled."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopbook
+from loopbook.client.variants.looped import Looped
+from loopbook.errors import InterpretedWarning, SdfgError
+
+SCALE = 3.0
+
+
+@pytest.fixture(autouse=True)
+def no_book(monkeypatch, tmp_path):
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
+    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+
+
+def data(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0.5, 2.0, shape)
+
+
+def agree(program: Any, *args: Any, compiled: bool = True) -> None:
+    """A call gives what Python gives, in results and arguments, and is compiled or is not."""
+    own = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
+    for place, value in enumerate(args):  # what was one array stays one
+        own[place] = next(o for a, o in zip(args, own, strict=True) if a is value)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        got = program(*own)
+    want = program.func(*args)
+    for one, other in zip([got, *own], [want, *args], strict=True):
+        if isinstance(other, tuple):
+            assert len(one) == len(other)
+        assert type(one) is type(other)
+        if not isinstance(other, type):
+            np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-9)
+    told = [str(w.message) for w in caught if w.category is InterpretedWarning]
+    assert bool(told) is not compiled, told
+
+
+@loopbook.native
+def softmax(x):
+    shifted = np.exp(x - x.max(axis=1, keepdims=True))
+    return shifted / shifted.sum(axis=1, keepdims=True)
+
+
+@loopbook.native
+def stencil(A, B):
+    A[1:-1, :] = B[2:, :] + SCALE * B[:-2, :]
+    return A
+
+
+def test_products_and_softmax_are_compiled():
+    agree(softmax, data(5, 7))
+    first = softmax.last
+    agree(softmax, data(9, 4))
+    assert softmax.last is first  # one translation for all sizes
+    assert isinstance(first, Looped)
+    assert "softmax" in first.lowered.source
+    agree(softmax, data(1, 4))
+    assert softmax.last is not first
+
+
+def test_layouts_and_arrays_that_are_passed_twice():
+    A, B = data(8, 6), data(8, 6, seed=1)
+    for args in ((A, B), (A, A), (np.asfortranarray(A), B), (A[::-1], B), (A[:, ::2], B[:, 1::2])):
+        agree(stencil, *args)
+    agree(stencil, data(0, 3), data(0, 3), compiled=False)
+    ours, theirs = data(12, 6), data(12, 6)
+    stencil.func(theirs[:8], theirs[3:11])
+    with pytest.warns(InterpretedWarning, match="A and B overlap in part"):
+        loopbook.native(stencil.func)(ours[:8], ours[3:11])
+    np.testing.assert_allclose(ours, theirs)
+
+
+def test_arguments_that_docc_has_no_types_for():
+    @loopbook.native
+    def energy(z, w):
+        return np.abs(z * np.conj(w)) + z.real
+
+    @loopbook.native
+    def filled(x, dtype, value=None):
+        y = np.zeros(x.shape, dtype)
+        if value is not None:
+            y += value
+        return y + x
+
+    z = data(6) + 1j * data(6, seed=1)
+    agree(energy, z, z[::-1].copy())
+    agree(energy, z, z)
+    agree(filled, data(3, 4), np.float64)
+    agree(filled, data(3, 4), np.float64, 2.5)
+
+
+def test_a_number_that_shapes_depend_on_is_translated_again():
+    @loopbook.native(strict=True)
+    def shortened(x, n):
+        return np.cumsum(x[:n]) + x[-n:]
+
+    for n in (3, 4, 1, 3):
+        agree(shortened, data(9), n)
+
+
+def test_globals_are_looked_at_again(monkeypatch):
+    agree(stencil, data(4, 3), data(4, 3))
+    monkeypatch.setitem(stencil.func.__globals__, "SCALE", -0.5)
+    agree(stencil, data(4, 3), data(4, 3))
+
+
+def test_what_cannot_be_lowered_runs_as_python_or_raises():
+    def spectrum(x):
+        return np.fft.fft(x)
+
+    agree(loopbook.native(spectrum), data(4), compiled=False)
+    with pytest.raises(SdfgError, match=r"test_client_native_arrays\.py:\d+: .*fft"):
+        loopbook.native(spectrum, strict=True)(data(4))
+
+
+def test_loops_that_give_other_numbers_are_not_compiled(monkeypatch):
+    from loopbook.client.variants import translations
+    from loopbook.errors import LoweringError
+
+    def differ(func, lowered, args):
+        raise LoweringError("f() as loops gives other numbers")
+
+    monkeypatch.setattr(translations, "check", differ)
+    program = loopbook.native(softmax.func)
+    with pytest.warns(InterpretedWarning, match="other numbers"):
+        program(data(3, 4))
+    assert program.last is None
+
+
+def test_a_fault_of_the_front_end_does_not_reach_the_caller(monkeypatch):
+    from loopbook.client.variants import translations
+
+    monkeypatch.setattr(translations, "lower", lambda *args, **named: 1 // 0)
+    program = loopbook.native(softmax.func)
+    with pytest.warns(InterpretedWarning, match="ZeroDivisionError"):
+        np.testing.assert_allclose(program(data(3, 4)).sum(), 3.0)
+
+
+def test_compiled_into_a_folder(tmp_path):
+    program = loopbook.native(softmax.func)
+    compiled = program.compile(data(5, 7), output_folder=tmp_path / "here")
+    assert str(tmp_path) in compiled.lib_path
+    np.testing.assert_allclose(compiled(data(8, 3)), softmax.func(data(8, 3)))
+    with pytest.raises(SdfgError):
+        compiled(data(1, 3))
+
+
+def test_the_first_call_is_compared_with_python():
+    program = loopbook.native(softmax.func, check=True)
+    agree(program, data(5, 7))
+    assert program.last.verified
