@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docc.compiler.docc_program import DoccOptions
+from docc.python.python_program import PythonProgram
+from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.apply import StepPair, Workbench
@@ -129,3 +132,25 @@ def check_recipe(
         kernel(*expected)
         got = Binding.of_function(kernel, args).results(libraries[signature])
         compare(got, [a for a in expected if isinstance(a, np.ndarray)])
+
+
+class _Parsed(Exception):
+    pass
+
+
+class _FrontEnd(PythonProgram):
+    def sdfg_pipe(self, sdfg: StructuredSDFG, *rest: Any, **more: Any) -> str:
+        raise _Parsed(sdfg.to_json())
+
+
+def as_docc_sends(func: Callable[..., Any], args: Sequence[Any]) -> str:
+    """A function's SDFG as docc's own client sends it, right or wrong: parsed by docc, expanded and
+    simplified."""
+    try:
+        _FrontEnd(func, DoccOptions(target="sequential")).compile(*args)
+        raise AssertionError("docc's compile skipped its pipeline")
+    except _Parsed as parsed:
+        sdfg = StructuredSDFG.parse(str(parsed))
+    sdfg.expand(TargetOptions("sequential", "server"))
+    sdfg.simplify()
+    return sdfg.to_json()

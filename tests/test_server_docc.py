@@ -13,8 +13,10 @@ import time
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 from client_kit import chain, nests_of, product, product_renamed, stencil, text_of
+from sdfg_kit import as_docc_sends
 from server_kit import Served, message, revoke, sent, serving, token
 from untrusted_kit import ATTACKS, attacked
 from wait_kit import wait_until
@@ -54,6 +56,21 @@ def test_an_unknown_program_is_left_to_docc(reader, store):
     answer = reader.post("/docc/transfertune_sdfg", content=sent(stencil))
     assert answer.status_code == 200
     assert answer.json() == {"error": "No match found"}
+
+
+def test_a_program_that_docc_misunderstood_is_left_alone_and_logged(server, reader):
+    def over_its_operand(a, x):
+        x[:] = a @ x
+
+    asked = json.loads(as_docc_sends(over_its_operand, [np.ones((5, 5)), np.ones(5)]))
+    for route in ("docc/transfertune_sdfg", "docc/transfertune"):
+        answer = reader.post(f"/{route}", json={"sdfg": asked, "target": "sequential"})
+        words = "docc's front end has misunderstood this program: a product is written over its"
+        assert answer.status_code == 200
+        assert answer.json() == {"error": f"No match found: {words} operand 'x'"}
+    said = f"over_its_operand_sdfg is left alone: {words} operand 'x'"
+    assert wait_until(lambda: server.log.count(said) == 2)
+    assert f"WARNING program: {said}" in server.log
 
 
 def test_a_target_that_we_have_nothing_for_is_left_to_docc(reader):

@@ -161,6 +161,8 @@ class Service:
         """Take what a worker tells of an answer into the figures."""
         if told.get("fault"):
             log.error("%s: %s", job, told["fault"])
+        if told.get("remark"):
+            log.warning("%s: %s", job, told["remark"])
         for tier, count in told["tiers"].items():
             self.metrics.nests.labels(tier).inc(count)
         for target, missed in told["missed"].items():

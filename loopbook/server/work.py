@@ -23,6 +23,7 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg import build, program
 from loopbook.sdfg.apply import Workbench, apply_steps
+from loopbook.sdfg.known_wrong import shown
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.untrusted import Admitted, Names
 from loopbook.server import document
@@ -52,6 +53,7 @@ class Answer:
         good: the same question may be given the same answer until the book changes.
         status: of the HTTP response.
         fault: what the log is told about an error that nobody expected.
+        remark: what it is told about the program.
     """
 
     body: bytes
@@ -60,6 +62,7 @@ class Answer:
     good: bool = True
     status: int = 200
     fault: str = ""
+    remark: str = ""
 
 
 class Prepared(NamedTuple):
@@ -113,6 +116,8 @@ class Work:
         target, given = self._asked(request)
         if target is None:
             return Answer(error_answer(NO_MATCH))
+        if wrong := shown(given.document, given.names.own):
+            return _left_alone(given, wrong)
         with given.names.in_errors():
             prepared = self._prepared(given.text)
             nests = prepared.nests
@@ -156,6 +161,8 @@ class Work:
         target, given = self._asked(request)
         if target is None:
             return Answer(error_answer(NO_MATCH))
+        if wrong := shown(given.document, given.names.own):
+            return _left_alone(given, wrong)
         with given.names.in_errors():
             sdfg = program.parse(given.text)
             nests = program.nests(sdfg)
@@ -345,6 +352,13 @@ def _told(near: Neighbour, whole: bool) -> dict[str, Any]:
     if whole:
         told |= {"content": record.to_json(), "embedding": near.embedding.to_json()}
     return told
+
+
+def _left_alone(given: Admitted, wrong: str) -> Answer:
+    """For a program that is not what its author wrote: making it faster would help nobody."""
+    words = f"docc's front end has misunderstood this program: {wrong}"
+    remark = f"{given.names.program} is left alone: {words}"
+    return Answer(error_answer(f"{NO_MATCH}: {words}"), remark=remark)
 
 
 def _counted(plan: Plan) -> tuple[dict[str, int], dict[str, list[str]]]:

@@ -136,6 +136,7 @@ def _serve(pipe: Connection, settings: Settings) -> None:
                 "good": answer.good,
                 "status": answer.status,
                 "fault": answer.fault,
+                "remark": answer.remark,
                 "seconds": time.perf_counter() - begun,
             }
             pipe.send_bytes(json.dumps(told).encode())

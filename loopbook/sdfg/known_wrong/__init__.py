@@ -21,7 +21,8 @@ One module for each group of faults, each rewriter with its before and after:
 - `copies`: elements that are copied before they change;
 - `carried`: variables that docc takes for their first value in all iterations;
 - `scalars`: NumPy's scalars as arguments;
-- `nans`: data that is no number.
+- `nans`: data that is no number;
+- `shown`: what an SDFG shows whose function nobody has.
 
 All are listed, each with its test, in docs/known-wrong.md, with what cannot be recognised.
 """
@@ -50,9 +51,10 @@ from loopbook.sdfg.known_wrong import (
     truth,
 )
 from loopbook.sdfg.known_wrong.kinds import Kind, Kinds, of_value
+from loopbook.sdfg.known_wrong.shown import shown
 from loopbook.sdfg.known_wrong.source import Source
 
-__all__ = ["confirmed", "mends", "understood"]
+__all__ = ["confirmed", "mends", "shown", "understood"]
 
 DEEPEST = 4
 """How far calls within calls are looked into."""
