@@ -57,5 +57,5 @@ def test_a_program_that_docc_understood_does_not(func):
 
 def test_no_guess_is_made_about_what_may_have_been_meant():
     """A sum that docc's simplification has lost before its client sends the program."""
-    func, make, _ = programs.REFUSED["sum_after_another_update"]
+    func, make = programs.MENDED["sum_after_another_update"]
     assert shown(json.loads(as_docc_sends(func, make()))) == ""
