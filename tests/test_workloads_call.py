@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 from pathlib import Path
@@ -53,7 +54,7 @@ def workload(folder: Path, text: str) -> Workload:
 
 
 def python(one: Workload, arguments: list) -> list[np.ndarray]:
-    own = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    own = copy.deepcopy(arguments)
     returned = one.kernel(*own)
     return [*one.results(own), *returned_arrays(returned)]
 
@@ -82,6 +83,18 @@ def test_results_are_those_of_the_function(tmp_path):
         got, expected = call.binding().results(library), python(one, arguments)
         assert [(g.shape, g.dtype) for g in got] == [(e.shape, e.dtype) for e in expected]
         compare(got, expected)
+
+
+def test_what_is_passed_twice_is_one_array_and_what_overlaps_is_left_to_docc(tmp_path):
+    text = HEAD + "def kernel(A, B):\n    B[0] = 1.0\n    return A[1:] - A[:-1]\n"
+    one = workload(tmp_path, text)
+    A = np.arange(12.0).reshape(4, 3)
+    call = Call.of(one, [A, A])
+    assert call.lowered is not None
+    values = [value.copy() for value in call.arguments]
+    call.lowered.plain_kernel(*values)
+    compare(call.results(values), python(one, [A, A]))
+    assert "overlap in memory" in str(Call.of(one, [A, A[1:]]).refusal)
 
 
 def test_a_translation_serves_all_sizes_that_it_holds_for(tmp_path):

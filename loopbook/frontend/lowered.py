@@ -131,10 +131,11 @@ class Lowered:
             args: the call's own.
         """
         after = dict(zip(self.kernel_parameters, values, strict=True))
-        arguments = [
-            _like(after[name], value.dtype) if isinstance(value, np.ndarray) else value
-            for name, value in zip(self.parameters, args, strict=True)
-        ]
+        arrays: dict[int, np.ndarray] = {}  # what was passed twice is the kernel's once
+        for name, value in zip(self.parameters, args, strict=True):
+            if isinstance(value, np.ndarray) and id(value) not in arrays:
+                arrays[id(value)] = _like(after[name], value.dtype)
+        arguments = [arrays.get(id(value), value) for value in args]
         temporaries = [_like(after[name], dtype) for name, _, dtype in self.allocations]
         return arguments, self._answer(*arguments, *temporaries)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -62,12 +63,11 @@ class Call:
     def of(cls, workload: Workload, given: Sequence[Any]) -> Call:
         """As explicit loops. A kernel that consists of loops already, or cannot be turned into
         such as docc takes, is taken as it is written."""
-        orderly = [_in_c_order(value) for value in given]
         try:
-            lowered = _translation(workload.kernel, orderly)
+            lowered = _translation(workload.kernel, given)
             if lowered is None:
                 return cls.as_written(workload, given)
-            arguments = [_in_c_order(value) for value in lowered.prepare(*orderly)]
+            arguments = [_in_c_order(value) for value in lowered.prepare(*given)]
             made = cls(workload, given, lowered.kernel, arguments, lowered)
             _ = made.text
         except LoweringError as error:
@@ -153,27 +153,37 @@ def _translation(kernel: Callable[..., Any], given: Sequence[Any]) -> Lowered | 
     Raises:
         LoweringError: there is none.
     """
-    kinds = tuple(map(_kind, given))
+    kinds = tuple(_kind(value, given) for value in given)
     known = _translations.setdefault(kernel, [])
     for own, lowered in known:
         if own == kinds and lowered.holds(*given):
             return lowered
     lowered = lower(kernel, given)
     if lowered is not None:
+        _check_overlap(given)
         check(kernel, lowered, given)
         known.append((kinds, lowered))
     return lowered
 
 
-def _kind(value: Any) -> Any:
+def _kind(value: Any, given: Sequence[Any]) -> Any:
+    """What a translation depends on, of one of the arguments."""
     if isinstance(value, np.ndarray):
-        return value.dtype, value.ndim
+        first = next(place for place, other in enumerate(given) if other is value)
+        return value.dtype, value.ndim, value.flags.c_contiguous, value.flags.f_contiguous, first
     is_number = isinstance(value, bool | int | float | complex | np.generic)
     return type(value) if is_number else repr(value)
 
 
+def _check_overlap(given: Sequence[Any]) -> None:
+    arrays = {id(value): value for value in given if isinstance(value, np.ndarray)}
+    for one, other in combinations(arrays.values(), 2):
+        if np.may_share_memory(one, other):
+            raise LoweringError("arguments that overlap in memory")
+
+
 def _in_c_order(value: Any) -> Any:
-    """Loops do not see how an array lies, and docc reads them rightly in C order only."""
+    """Compiled code reads arrays in C order only."""
     if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
         return np.ascontiguousarray(value)
     return value
