@@ -409,7 +409,7 @@ def numpys_whole_number(a, n, res):
         res[i] = a[i] * n
 
 
-@refused("takes the copy of 'y'", zeros)
+@mended(zeros)
 def greatest_common_divisor(res):
     x = 48
     y = 18

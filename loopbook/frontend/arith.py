@@ -264,7 +264,7 @@ def unary(code: Code, op: str, value: Scalar) -> Scalar:
     if op == "+":
         return value
     if op == "~":
-        return convert(code, Scalar(f"(-1 - {value.text})", INT), value.dtype)
+        return convert(code, Scalar(f"(-1 - {value.text})", INT, value.weak), value.dtype)
     if isinstance(value, Pair):
         return Pair([f"(-{text})" for text in value.texts], value.dtype, value.weak)
     if value.dtype.kind == "b":

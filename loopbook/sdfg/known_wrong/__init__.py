@@ -145,7 +145,7 @@ def _rewrite(
     ignored.Annotations(source).run()
     truth.Truth(kinds()).run()
     assignments.Together(kinds()).run()
-    copies.check_counts(kinds())
+    copies.counts(kinds())
     integers.check_bits(kinds(), ones)
     integers.Division(kinds()).run()
     conditionals.Conditionals(kinds()).run()

@@ -64,18 +64,27 @@ def _changes(copied: ast.Subscript, target: ast.expr, later: Sequence[ast.stmt])
     return isinstance(target, ast.Subscript) and any(same(copied, place) for place in changed)
 
 
-def check_counts(kinds: Kinds) -> None:
+def counts(kinds: Kinds) -> None:
     """docc writes a copy of a whole number as another name for it, over what changes it.
 
-    Before: ``m = n``, then ``n = n - 1``: m may be the new n. Refused where n is assigned again.
+    Before: ``m = n``, then ``n = n - 1``: m may be the new n. After: ``m = n | 0``, which is the
+    same number and no copy for docc. Refused where the type is not known.
     """
     given: dict[str, int] = dict.fromkeys(kinds.parameters, 1)
     for name, value in assigned(kinds.source.body):
         given[name] = given.get(name, 0) + (not isinstance(value, ast.For))
-    for name, value in assigned(kinds.source.body):
-        if not isinstance(value, ast.Name) or value.id == name or given.get(value.id, 0) < 2:
+    for statement in kinds.source.walk():
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Name):
             continue
-        if kinds.of(value).rank == 0 and kinds.of(value).what in (INT, "?"):
+        target, value = statement.targets[0], statement.value
+        if not isinstance(target, ast.Name) or value.id == target.id or given.get(value.id, 0) < 2:
+            continue
+        if kinds.of(value).rank != 0 or kinds.of(value).what not in (INT, "?"):
+            continue
+        if kinds.of(value).what == "?":
             kinds.source.refuse(
                 value, f"takes the copy of '{value.id}' for itself", "keep counts in one variable"
             )
+        kinds.source.mend(statement, "copy a whole number at once")
+        statement.value = expression("x | 0", value, x=value)
+    ast.fix_missing_locations(kinds.source.node)

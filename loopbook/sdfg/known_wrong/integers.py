@@ -194,7 +194,8 @@ def check_bits(kinds: Kinds, ones: frozenset[tuple[str, int]]) -> None:
     """
     source = kinds.source
     counts = {name for name, _ in assigned(source.body)}
-    once = bool(ones) or any(_runs_once(node) for node in source.walk())
+    arrays = {name for name, _ in ones}
+    once = any(_runs_once(node) or _asks_size(node, arrays) for node in source.walk())
     for node in source.walk() if once else ():
         if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, BITS):
             sides = (
@@ -206,6 +207,15 @@ def check_bits(kinds: Kinds, ones: frozenset[tuple[str, int]]) -> None:
                 source.refuse(
                     node, "loses the count of a loop that runs once", "use it without bits"
                 )
+
+
+def _asks_size(node: ast.AST, arrays: set[str]) -> bool:
+    """Whether a loop may get its bounds from one of these arrays' sizes."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("shape", "size") and bool(mentioned(node.value) & arrays)
+    return isinstance(node, ast.Call) and bool(
+        {name for argument in node.args for name in mentioned(argument)} & arrays
+    )
 
 
 def _runs_once(node: ast.AST) -> bool:
