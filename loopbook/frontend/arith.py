@@ -14,12 +14,14 @@ of ``and``; none of them leaves this file::
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from loopbook.frontend import complexes, types
 from loopbook.frontend.code import Code, Line, bare
+from loopbook.frontend.narrow import held_as, is_narrow, wrapped
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.types import BOOL, FLOAT, INT
 from loopbook.frontend.values import Pair, Scalar
@@ -68,7 +70,10 @@ def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
     if "c" in (dtype.kind, value.dtype.kind):
         return complexes.convert(code, value, dtype)
     if value.value is not None:
-        number = dtype.type(value.value)
+        try:
+            number = dtype.type(value.value)
+        except (OverflowError, ValueError):
+            raise code.fail(f"{value.text} as {dtype}") from None
         return Scalar(types.literal(number), dtype, value.weak, value=number)
     if dtype.kind == "b":
         return Scalar(f"({value.text} != 0)", dtype)
@@ -78,8 +83,8 @@ def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
         return Scalar(f"float({bare(value.text)})", dtype)
     if value.dtype.kind in "bf":
         value = Scalar(f"int({bare(value.text)})", INT)
-    if dtype.kind == "u" and (value.dtype.kind != "u" or value.dtype.itemsize > dtype.itemsize):
-        return Scalar(f"(int({bare(value.text)}) & {np.iinfo(dtype).max})", dtype)
+    if is_narrow(dtype) and not np.can_cast(value.dtype, dtype):
+        return Scalar(wrapped(_long(value).text, dtype), dtype)
     return Scalar(value.text, dtype, whole=value.whole)
 
 
@@ -116,28 +121,39 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
                 return logical({"+": "|", "*": "&"}[op], left, right)
             raise code.fail(f"{op} of booleans")
         dtype = INT
-    if op == "/":
-        dtype = types.floating(dtype)
+    if op == "/" and dtype.kind != "f":
+        dtype = FLOAT
     left, right = _number(left, dtype), _number(right, dtype)
-    if op in "+-*" and left.whole is not None and right.whole is not None:
+    if op in "+-*" and left.whole is not None and right.whole is not None and not is_narrow(dtype):
         found = PYTHON[op](left.whole, right.whole)
         return Scalar(found.operand, dtype, weak, found, found.constant)
     if op in ("+", "-", "*", "/"):
-        return Scalar(f"({left.text} {op} {right.text})", dtype, weak)
+        return Scalar(wrapped(f"({left.text} {op} {right.text})", dtype), dtype, weak)
     if op == "**":
         from loopbook.frontend.powers import power
 
-        return power(code, left, right, dtype, weak)
+        found = power(code, left, right, dtype, weak)
+        return (
+            replace(found, text=wrapped(found.text, dtype), whole=None)
+            if is_narrow(dtype)
+            else found
+        )
     if op in ("//", "%"):
         form = _integer_division if dtype.kind in "iu" else _float_division
-        return form(code, op, left, right, dtype, weak)
+        found = form(code, op, left, right, dtype, weak)
+        # Only the least number by -1 leaves the type.
+        return (
+            replace(found, text=wrapped(found.text, dtype), whole=None)
+            if (op == "//" and is_narrow(dtype) and dtype.kind == "i")
+            else found
+        )
     if dtype.kind not in "iu":
         raise code.fail(f"{op} of numbers that are not whole")
     if op == ">>":
         divisor = binary(code, "<<", constant(1), right)
         return _integer_division(code, "//", left, divisor, dtype, weak)
-    result = Scalar(f"({left.text} {op} {right.text})", dtype, weak)
-    return convert(code, Scalar(result.text, INT), dtype) if dtype.kind == "u" else result
+    text = f"({left.text} {op} {right.text})"
+    return Scalar(wrapped(text, dtype) if op == "<<" else text, dtype, weak)
 
 
 def _number(value: Scalar, dtype: np.dtype) -> Scalar:
@@ -153,7 +169,7 @@ def _number(value: Scalar, dtype: np.dtype) -> Scalar:
 
 def _long(value: Scalar) -> Scalar:
     """docc's remainder is right for words of 64 bits only."""
-    if value.dtype == INT or value.value is not None:
+    if held_as(value.dtype) == INT or value.value is not None:
         return value
     return Scalar(f"int({bare(value.text)})", INT, value.weak)
 
@@ -269,10 +285,10 @@ def unary(code: Code, op: str, value: Scalar) -> Scalar:
         return Pair([f"(-{text})" for text in value.texts], value.dtype, value.weak)
     if value.dtype.kind == "b":
         raise code.fail("minus of a boolean; use ~ or logical_not")
-    if value.whole is not None:
+    if value.whole is not None and not is_narrow(value.dtype):
         return Scalar((-value.whole).operand, value.dtype, value.weak, -value.whole)
     if value.dtype.kind in "iu":
-        return Scalar(f"(0 - {value.text})", value.dtype, value.weak)
+        return Scalar(wrapped(f"(0 - {value.text})", value.dtype), value.dtype, value.weak)
     return Scalar(f"(-{value.text})", value.dtype, value.weak)
 
 
@@ -311,8 +327,9 @@ def absolute(code: Code, value: Scalar) -> Scalar:
         return Scalar(f"math.fabs({bare(value.text)})", value.dtype, value.weak)
     value = code.let(value)
     return chosen(
-        code, f"{value.text} < 0", f"0 - {value.text}", value.text, value.dtype, value.weak
-    )
+        code, f"{value.text} < 0", wrapped(f"0 - {value.text}", value.dtype), value.text,
+        value.dtype, value.weak,
+    )  # fmt: skip
 
 
 def select(code: Code, condition: Scalar, left: Scalar, right: Scalar) -> Scalar:

@@ -17,6 +17,7 @@ from loopbook.frontend.homes import Frame
 from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.liveness import Liveness
 from loopbook.frontend.lowered import Lowered, tuple_text
+from loopbook.frontend.narrow import WORD, held_as, is_narrow
 from loopbook.frontend.plain import is_plain
 from loopbook.frontend.refusals import Collector, in_order
 from loopbook.frontend.results import returned
@@ -215,12 +216,18 @@ def _assembled(
     kernel_parameters = (*numeric, *(d for d, _ in definitions if d in words), *names)
     lines[0] = f"def {name}({', '.join(kernel_parameters)}):"
     kernel_source = "\n".join(lines) + "\n"
-    allocations = tuple((b.name, tuple_text([_size(s) for s in b.shape]), b.dtype) for b in buffers)
+    allocations = tuple(
+        (b.name, tuple_text([_size(s) for s in b.shape]), held_as(b.dtype)) for b in buffers
+    )
+    conversions = dict(_conversions(given, buffers))
+    before, after = _words(code, given, buffers, [line.text for line in body], result)
+    conversions |= {name: place for place, name in before.items()}
     lowered = Lowered(
         name, parameters, kernel_parameters, kernel_source, "", line_map, names,
         tuple(code.facts.guards), allocations, result,
-        tuple(_conversions(given, buffers)),
-        definitions, defaults,
+        tuple(conversions.items()), definitions,
+        tuple((place, f'{name}.astype(np.{WORD}, "C")') for place, name in before.items()), after,
+        defaults,
     )  # fmt: skip
     source = "import math\n\nimport numpy as np\n\n\n" + kernel_source
     source += "\n\n" + lowered._outer_source.replace("kernel(", f"{name}(", 1)
@@ -247,6 +254,33 @@ def _conversions(given: dict[str, Any], buffers: Sequence[Buffer]) -> Iterator[t
     for buffer in buffers:
         if buffer.dtype.kind == "c":
             yield buffer.name, _pairs(buffer.name, buffer.dtype)
+
+
+def _words(
+    code: Code,
+    given: dict[str, Any],
+    buffers: Sequence[Buffer],
+    lines: Sequence[str],
+    result: str,
+) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+    """Arguments of narrow whole numbers by the names of their copies in words, and the assignments
+    that bring back what the kernel wrote."""
+    before = {
+        code.fresh(f"{name}_"): name
+        for name, value in given.items()
+        if isinstance(value, np.ndarray) and is_narrow(value.dtype)
+    }
+    after = [
+        (f"{name}[...]", place)
+        for place, name in before.items()
+        if any(line.startswith(f"{name}[") for line in lines)
+    ]
+    after += [
+        (b.name, f"{b.name}.astype(np.{b.dtype})")
+        for b in buffers
+        if is_narrow(b.dtype) and b.name in re.findall(r"\w+", result)
+    ]
+    return before, tuple(after)
 
 
 def _pairs(name: str, dtype: np.dtype) -> str:

@@ -58,6 +58,8 @@ class Lowered:
         definitions: sizes that are computed before the loops run: name and text.
         conversions: arguments that the kernel is given as something else, and what: NumPy's numbers
             as Python's, complex arrays as pairs of floats along one more axis.
+        before: assignments in front of the kernel's call, and after it: narrow whole numbers into
+            words and back (see `loopbook.frontend.narrow`).
     """
 
     name: str
@@ -72,6 +74,8 @@ class Lowered:
     result: str
     conversions: tuple[tuple[str, str], ...] = ()
     definitions: tuple[tuple[str, str], ...] = ()
+    before: tuple[tuple[str, str], ...] = ()
+    after: tuple[tuple[str, str], ...] = ()
     defaults: tuple[Any, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
@@ -144,16 +148,18 @@ class Lowered:
         """The result, from arguments and temporaries after a run."""
         names = [*self.parameters, *(name for name, *_ in self.allocations)]
         sizes = "".join(f"    {name} = {text}\n" for name, text in self.definitions)
-        text = f"def answer({', '.join(names)}):\n{sizes}    return {self.result or None}\n"
+        back = _assignments([(n, text) for n, text in self.after if n in names])
+        text = f"def answer({', '.join(names)}):\n{sizes}{back}    return {self.result or None}\n"
         return self._made(text, "answer", {"np": np})
 
     @property
     def _allocate(self) -> str:
         sizes = "".join(f"    {name} = {text}\n" for name, text in self.definitions)
-        return sizes + "".join(
+        made = "".join(
             f"    {name} = np.empty({shape}, np.{_type_name(dtype)})\n"
             for name, shape, dtype in self.allocations
         )
+        return sizes + made + _assignments(self.before)
 
     @property
     def _given(self) -> str:
@@ -165,6 +171,7 @@ class Lowered:
     def _outer_source(self) -> str:
         call = f"    kernel({self._given})\n"
         back = f"    return {self.result}\n" if self.result else ""
+        call += _assignments(self.after)
         return f"def outer({', '.join(self.parameters)}):\n{self._allocate}{call}{back}"
 
     def _made(self, text: str, name: str, names: dict[str, Any]) -> Any:
@@ -177,8 +184,12 @@ class Lowered:
 
 
 def _like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The array itself; complex numbers back from pairs."""
-    return values.view(dtype)[..., 0] if dtype.kind == "c" else values
+    """The array itself; complex numbers back from pairs, narrow whole ones from words."""
+    return values.view(dtype)[..., 0] if dtype.kind == "c" else values.astype(dtype, copy=False)
+
+
+def _assignments(pairs: Sequence[tuple[str, str]]) -> str:
+    return "".join(f"    {target} = {text}\n" for target, text in pairs)
 
 
 def _type_name(dtype: np.dtype) -> str:

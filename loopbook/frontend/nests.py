@@ -24,6 +24,7 @@ import numpy as np
 from loopbook.errors import LoweringError
 from loopbook.frontend import types
 from loopbook.frontend.code import Code, Line, bare, range_text, reads
+from loopbook.frontend.narrow import is_narrow, wrapped
 from loopbook.frontend.overlap import Access, clash
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import (
@@ -194,9 +195,11 @@ def cast_text(value: Scalar, dtype: np.dtype) -> str:
         return f"({value.text} != 0)"
     if value.dtype.kind == "b":
         return f"{'float' if dtype.kind == 'f' else 'int'}({bare(value.text)})"
+    text = value.text
     if dtype.kind in "iu" and value.dtype.kind == "f":
-        return f"int({bare(value.text)})"
-    return value.text
+        text = f"int({bare(text)})"
+    fits = value.value is not None or np.can_cast(value.dtype, dtype)
+    return text if fits or not is_narrow(dtype) else wrapped(text, dtype)
 
 
 def _axes(code: Code, target: Array) -> tuple[Index, list[Loop]]:
@@ -300,7 +303,7 @@ def _add_into(code: Code, target: Array, value: Array) -> bool:
             order = [*outer, *inner_loops, order[-1]]
         sign = "+" if part.sign > 0 else "-"
         store = [
-            f"{place} = {place} {sign} {text}"
+            f"{place} = {bare(wrapped(f'{place} {sign} {text}', target.dtype))}"
             for place, text in zip(targets, cast_texts(summand, target.dtype), strict=True)
         ]
         _nest(code, order, body, store)
@@ -317,10 +320,10 @@ def _dots(code: Code, loops, term, rest, rest_body, targets: list[str], dtype: n
         sign = "+" if term[0].sign > 0 else "-"
         rests = cast_texts(rest, dtype) if rest is not None else [""] * len(targets)
         for place, total, text in zip(targets, totals, rests, strict=True):
+            found = total if sign == "+" else f"-{total}"
             if rest is not None:
-                code.emit(f"{place} = {bare(text)} {sign} {total}")
-            else:
-                code.emit(f"{place} = {total if sign == '+' else '-' + total}")
+                found = f"{bare(text)} {sign} {total}"
+            code.emit(f"{place} = {bare(wrapped(found, dtype))}")
 
 
 def _accumulate(code: Code, term, dtype: np.dtype) -> list[str]:
@@ -370,6 +373,8 @@ def _number(code: Code, value: Array) -> Scalar:
     if value.dtype.kind == "c":
         return Pair([text if re_simple(text) else f"({text})" for text in texts], value.dtype)
     (text,) = texts
+    if is_narrow(value.dtype):
+        return Scalar(wrapped(text, value.dtype), value.dtype)
     if re_simple(text):
         whole_number = Int.atom(text) if value.dtype.kind in "iu" else None
         return Scalar(text, value.dtype, whole=whole_number)

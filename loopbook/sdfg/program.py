@@ -11,13 +11,13 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook import private
 from loopbook.errors import RunError, SdfgError
-from loopbook.sdfg import expr
 from loopbook.sdfg.hazards import confirmed, hazards
+from loopbook.sdfg.lost import loses, without_loss
 from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.reader import read_nests
-from loopbook.sdfg.rewrites.document import NOWHERE, elements
+from loopbook.sdfg.rewrites.document import elements, without_positions, words
 from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.signed import sign_counters
 from loopbook.sdfg.stderr import quiet_stderr
@@ -239,10 +239,27 @@ def _keeps(text: str) -> bool:
 
 
 def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Mended | None]:
-    sdfg = simplify(parse(text), fuse=fuse)
+    sdfg = _simplified(text, fuse=fuse)
     before = json.loads(sdfg.to_json())
     reorder(sdfg, fuse=fuse)
     return sdfg, mended(before, json.loads(sdfg.to_json()))
+
+
+def _simplified(text: str, *, fuse: bool, target: str = "sequential") -> StructuredSDFG:
+    """`simplify` without losing stores.
+
+    Raises:
+        SdfgError: if docc cannot simplify the program, or loses stores in any case.
+    """
+    return without_loss(text, lambda given: simplify(parse(given), fuse=fuse, target=target))
+
+
+def _fused(text: str, target: str) -> StructuredSDFG:
+    """`normalise` without losing stores, and with fusion unless that does."""
+    sdfg = _simplified(text, fuse=True, target=target)
+    simple = sdfg.to_json()
+    reorder(sdfg, fuse=True)
+    return reorder(parse(simple), fuse=False) if loses(simple, sdfg.to_json()) else sdfg
 
 
 def _serialise(root: dict[str, Any], wrong: set[int]) -> None:
@@ -312,22 +329,14 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
     docc's own cutout hands scalars that are used elsewhere too over by reference, which makes
     another nest of it. This one keeps the nest as it is: its fingerprint is the same.
     """
-    document = _without_positions(json.loads(sdfg.to_json()))
-    mentioned = _words(nest.body)
+    document = without_positions(json.loads(sdfg.to_json()))
+    mentioned = words(nest.body)
     containers = {k: v for k, v in document["containers"].items() if k in mentioned}
     arguments = [name for name in document["arguments"] if name in containers]
     arguments += [c.data for c in nest.arrays if c.data in containers and c.data not in arguments]
-    document["root"]["children"] = [_without_positions(nest.body)]
+    document["root"]["children"] = [without_positions(nest.body)]
     document |= {"containers": containers, "arguments": arguments, "name": "nest"}
     return json.dumps(document, separators=(",", ":"))
-
-
-def _words(value: Any) -> set[str]:
-    """All identifiers in the strings of a JSON value."""
-    if isinstance(value, str):
-        return set(expr.symbols(value))
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return set().union(*map(_words, parts))
 
 
 def finish(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
@@ -345,10 +354,9 @@ def baseline(text: str, target: str) -> StructuredSDFG:
     Raises:
         SdfgError: if docc cannot handle it.
     """
-    sdfg = parse(text)
     if target == "none":
-        return simplify(sdfg, target=target)
-    return finish(normalise(sdfg, fuse=True, target=target), target)
+        return _simplified(text, fuse=True, target=target)
+    return finish(_fused(text, target), target)
 
 
 def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = False) -> Path:
@@ -383,17 +391,6 @@ def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = Fal
 
 def _options(target: str) -> TargetOptions:
     return TargetOptions(target, CATEGORY)
-
-
-def _without_positions(value: Any) -> Any:
-    """`value` with docc's source positions blanked: they name the user's files."""
-    if isinstance(value, dict):
-        return {
-            k: NOWHERE if k == "debug_info" else _without_positions(v) for k, v in value.items()
-        }
-    if isinstance(value, list):
-        return [_without_positions(v) for v in value]
-    return value
 
 
 def _first_line(error: Exception) -> str:

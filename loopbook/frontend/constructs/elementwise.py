@@ -256,7 +256,7 @@ ELEMENTWISE.add(np.clip)
 
 def cast(t: Translator, value: Value, dtype: np.dtype) -> Scalar | Array:
     """`value` as another type."""
-    if dtype not in types.SUPPORTED:
+    if dtype not in types.SUPPORTED and not (value.dtype.kind in "bu" and dtype.kind == "u"):
         raise t.code.fail(f"the type {dtype}")
     if isinstance(value, Array) and value.dtype == dtype and not value.weak:
         return value

@@ -124,7 +124,7 @@ def sum_(
         return cast(t, array.element(()), target)
     if dtype is not None and target != array.dtype:
         array = t.array(cast(t, array, target))
-    if target not in types.SUPPORTED:
+    if target not in types.SUPPORTED and target != types.summed(array.dtype):
         raise t.code.fail(f"sums of {array.dtype}; convert to int64 first")
     result = keep(t, total_of(t, array, axes, target), array.rank, axes, flag(t, keepdims))
     return into(t, out, result) if out is not None else result

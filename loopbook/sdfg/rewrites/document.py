@@ -379,3 +379,20 @@ def _extreme(function: str, texts: Iterable[str]) -> str:
     for text in rest:
         first = f"{function}({first}, {text})"
     return first
+
+
+def words(value: Any) -> set[str]:
+    """All identifiers in the strings of a JSON value."""
+    if isinstance(value, str):
+        return set(expr.symbols(value))
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return set().union(*map(words, parts))
+
+
+def without_positions(value: Any) -> Any:
+    """`value` with docc's source positions blanked: they name the user's files."""
+    if isinstance(value, dict):
+        return {k: NOWHERE if k == "debug_info" else without_positions(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [without_positions(v) for v in value]
+    return value

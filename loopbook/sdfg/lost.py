@@ -1,0 +1,170 @@
+"""Stores that docc's simplification loses, and how to keep them.
+
+docc fuses neighbouring maps while it simplifies, and sometimes throws away the loop behind the two
+(seen with 0.8.1: sums of whole numbers whose result is then read backwards, a chain of which one
+part is read transposed). What it has lost is seen in the arrays that were written before and no
+longer are. Between loops that a statement keeps apart it fuses nothing::
+
+    for i: s[i] = …                      for i: s[i] = …
+    for i: r[i] = s[n - 1 - i] + 1       s[0] = s[0]
+                                         for i: r[i] = s[n - 1 - i] + 1
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from docc.sdfg import StructuredSDFG, TaskletCode
+
+from loopbook.errors import SdfgError
+from loopbook.sdfg import expr
+from loopbook.sdfg.rewrites.document import NOWHERE
+
+Json = dict[str, Any]
+
+
+def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> StructuredSDFG:
+    """What `simplify` makes of an SDFG's text, with statements between the loops if it loses
+    stores otherwise. Those may be for nothing, and go however loops are kept apart.
+
+    Raises:
+        SdfgError: if all stores into an array are lost in any case, or as `simplify`.
+    """
+    document = json.loads(text)
+    given = stores(document, running=True)
+    sdfg = simplify(text)
+    left = stores(json.loads(sdfg.to_json()))
+    if _lost(given, left) and separated(document):
+        other = simplify(json.dumps(document))
+        more = stores(json.loads(other.to_json()))
+        if _lost(more, left):
+            sdfg, left = other, more
+    gone = sorted(name for name in given if not left[name])
+    if gone:
+        raise SdfgError(f"docc loses what is stored into {gone[0]}")
+    return sdfg
+
+
+def loses(before: str, after: str) -> bool:
+    """Whether an SDFG's text has fewer stores than before; they may have been for nothing."""
+    return _lost(stores(json.loads(before), running=True), stores(json.loads(after)))
+
+
+def stores(document: Json, *, running: bool = False) -> Counter[str]:
+    """How many statements store into each array that the program was given.
+
+    Args:
+        running: leave out loops that never run.
+    """
+    found: Counter[str] = Counter()
+    given = set(document["arguments"])
+    for element in _elements(document["root"], running):
+        flow = element.get("dataflow") or {}
+        data = {n["element_id"]: n.get("data", "") for n in flow.get("nodes", ())}
+        found.update(data[e["dst"]] for e in flow.get("edges", ()) if data[e["dst"]] in given)
+    return found
+
+
+def _lost(before: Counter[str], after: Counter[str]) -> bool:
+    return any(after[name] < count for name, count in before.items())
+
+
+def separated(document: Json) -> bool:
+    """Put a statement between loops that follow each other, in place.
+
+    Returns:
+        Whether there are such loops, and a statement that can stand between them.
+    """
+    stored = next(_stored(document), None)
+    if stored is None:
+        return False
+    found = False
+    for element in [document["root"], *_elements(document["root"])]:
+        for body in _bodies(element):
+            for place in range(len(body) - 1, 0, -1):
+                if "indvar" in body[place] and "indvar" in body[place - 1]:
+                    body.insert(place, _copy(document, *stored))
+                    found = True
+    return found
+
+
+def _stored(document: Json) -> Iterator[tuple[str, Json, int]]:
+    """Arrays that the program was given and stores into, with type and rank of such a memlet."""
+    given = set(document["arguments"])
+    for element in _elements(document["root"]):
+        flow = element.get("dataflow") or {}
+        data = {n["element_id"]: n.get("data", "") for n in flow.get("nodes", ())}
+        for edge in flow.get("edges", ()):
+            if data[edge["dst"]] in given and edge["subset"]:
+                yield data[edge["dst"]], edge["base_type"], len(edge["subset"])
+
+
+def _copy(document: Json, name: str, memlet: Json, rank: int) -> Json:
+    """A block that copies an array's first element to where it is."""
+    first = int(document["element_counter"]) + 1
+    document["element_counter"] = first + 5
+    source, tasklet, target, into, out, block = range(first, first + 6)
+
+    def access(number: int) -> Json:
+        return {"type": "access_node", "element_id": number, "data": name, "debug_info": NOWHERE}
+
+    def edge(number: int, src: int, dst: int, ends: tuple[str, str]) -> Json:
+        return {
+            "element_id": number, "src": src, "dst": dst, "src_conn": ends[0], "dst_conn": ends[1],
+            "subset": ["0"] * rank, "base_type": memlet, "debug_info": NOWHERE,
+        }  # fmt: skip
+
+    copying = {
+        "type": "tasklet", "element_id": tasklet, "code": int(TaskletCode.assign),
+        "inputs": ["_in"], "output": "_out", "debug_info": NOWHERE,
+    }  # fmt: skip
+    return {
+        "type": "block",
+        "element_id": block,
+        "debug_info": NOWHERE,
+        "dataflow": {
+            "type": "dataflow",
+            "nodes": [access(source), copying, access(target)],
+            "edges": [
+                edge(into, source, tasklet, ("void", "_in")),
+                edge(out, tasklet, target, ("_out", "void")),
+            ],
+        },
+    }
+
+
+def _bodies(element: Json) -> list[list[Json]]:
+    if "branches" in element:
+        return [case["root"]["children"] for case in element["branches"]]
+    if "children" in element:
+        return [element["children"]]
+    return [element["root"]["children"]] if "root" in element else []
+
+
+def _elements(element: Json, running: bool = False) -> Iterator[Json]:
+    """All that is in a sequence, loop or branch, in program order.
+
+    Args:
+        running: leave out loops that never run.
+    """
+    for body in _bodies(element):
+        for child in body:
+            if not (running and _is_empty(child)):
+                yield child
+                yield from _elements(child, running)
+
+
+def _is_empty(element: Json) -> bool:
+    """Whether an element is a loop that is known to end before it begins."""
+    condition = re.fullmatch(r"\(?\w+ < (.+?)\)?", str(element.get("condition", "")))
+    if condition is None or "init" not in element:
+        return False
+    try:
+        count = expr.polynomial(f"({condition[1]}) - ({element['init']})")
+    except SdfgError:
+        return False
+    return not count or (set(count) == {()} and count[()] <= 0)

@@ -1,0 +1,87 @@
+"""Stores that docc loses while it fuses: kept by statements between the loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.errors import SdfgError
+from loopbook.sdfg import lost, program
+from loopbook.sdfg.build import build_baseline, build_tuned
+from loopbook.sdfg.frontend import bind, trace
+
+
+def turned_sums(a, sums, res):
+    for i in range(a.shape[0]):
+        s = 0
+        for k in range(a.shape[1]):
+            s = s + a[i, k]
+        sums[i] = s
+    for j in range(a.shape[0]):
+        res[j] = sums[a.shape[0] - 1 - j] + 1
+
+
+def chain(a, b, c, d):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            b[i, j] = a[j, i] + 1.0
+    for i in range(a.shape[0]):
+        s = 0.0
+        for k in range(a.shape[0]):
+            s = s + b[i, k]
+        c[i, 0] = s
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            c[i, j] = b[i, j] - c[i, 0]
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            d[i, j] = b[j, a.shape[0] - i - 1] * 2.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            if a[i, j] < 0.5:
+                a[i, j] = a[i, j] * 2.0
+
+
+def whole():
+    return [np.arange(12).reshape(4, 3) % 5, np.zeros(4, np.int64), np.zeros(4, np.int64)]
+
+
+def floats():
+    return [np.linspace(0, 1, 25).reshape(5, 5), *(np.zeros((5, 5)) for _ in range(3))]
+
+
+@pytest.mark.parametrize(("function", "make"), [(turned_sums, whole), (chain, floats)])
+def test_no_store_is_lost(function, make, tmp_path):
+    expected, text = make(), trace(function, make())
+    function(*expected)
+    for name, built in (
+        ("docc's", build_baseline(text, "sequential", tmp_path / "one")),
+        ("prepared", build_tuned(text, "sequential", {}, tmp_path / "two")),
+    ):
+        args = make()
+        bind(function, args, built.library)(*args)
+        for one, other in zip(expected, args, strict=True):
+            np.testing.assert_allclose(one, other, err_msg=name)
+
+
+def test_docc_still_loses_them():
+    """If this fails, docc has been mended, and `loopbook.sdfg.lost` may go."""
+    text = trace(turned_sums, whole())
+    assert lost.loses(text, program.simplify(program.parse(text)).to_json())
+
+
+def test_what_is_lost_in_any_case_is_refused():
+    text = trace(turned_sums, whole())
+    simple = program.simplify(program.parse(text))
+    with pytest.raises(SdfgError, match="loses what is stored into res"):
+        lost.without_loss(text, lambda _: simple)
+
+
+def test_loops_that_never_run_store_nothing():
+    def never(a):
+        for i in range(2, 2):
+            a[i] = 1.0
+        a[0] = 2.0
+
+    text = trace(never, [np.zeros(3)])
+    assert not lost.loses(text, program.simplify(program.parse(text)).to_json())
