@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 import loopbook
+from loopbook.client.variants import rival as rival_module
 from loopbook.client.variants.looped import Looped
+from loopbook.client.variants.rival import ROUNDS, Rival
 from loopbook.errors import InterpretedWarning, SdfgError
 
 SCALE = 3.0
@@ -158,3 +161,52 @@ def test_the_first_call_is_compared_with_python():
     program = loopbook.native(softmax.func, check=True)
     agree(program, data(5, 7))
     assert program.last.verified
+
+
+def slowly(x):
+    time.sleep(0.02)
+    return x + 1
+
+
+def test_python_is_called_where_it_is_faster():
+    told: list[str] = []
+    rival = Rival(lambda x: x + 1, told.append)
+    x = data(4)
+    settled = [rival.call(slowly, [x])[1] for _ in range(ROUNDS)]
+    assert settled == [None] * (ROUNDS - 1) + [True]
+    rival.tell()
+    assert told
+    assert told[0].startswith("it is faster here: ")
+
+
+def test_python_is_stopped_where_it_is_slower():
+    def endless(x):
+        x += 1
+        while True:
+            pass
+
+    x = data(4)
+    answer, settled = Rival(endless, print).call(slowly, [x])
+    assert settled is False
+    np.testing.assert_allclose(answer, data(4) + 1)
+    np.testing.assert_allclose(x, data(4))  # Python had a copy
+
+
+def test_a_function_says_once_that_python_is_faster(monkeypatch):
+    monkeypatch.setattr(rival_module, "FASTER", np.inf)
+    monkeypatch.setattr(rival_module, "PATIENCE", 1e6)
+    program = loopbook.native(func := softmax.func)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(ROUNDS + 3):
+            np.testing.assert_allclose(program(data(5, 7)), func(data(5, 7)))
+    assert ["it is faster here" in str(w.message) for w in caught] == [True]
+
+
+def test_strict_never_runs_python(monkeypatch):
+    monkeypatch.setattr(rival_module, "FASTER", np.inf)
+    program = loopbook.native(softmax.func, strict=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(ROUNDS + 3):
+            program(data(5, 7))

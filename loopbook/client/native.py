@@ -91,9 +91,12 @@ def native(
 
     Each kind of arguments is compiled for itself: their types, ranks, which sizes are 1 and which
     are equal, whether an array that is written was passed twice. Recipes are chosen for the sizes
-    of the first call. What cannot be compiled rightly runs as plain Python, with one
+    of the first call. A function of array expressions is compiled as the loops that
+    `loopbook.frontend.lower` makes of it, after these have been compared with it at small sizes.
+    What cannot be compiled rightly runs as plain Python, with one
     `loopbook.errors.InterpretedWarning` for each reason: arrays that overlap in part, empty ones,
-    other types, functions that docc cannot parse.
+    other types, what has no form in loops. So does an array program that is faster that way: its
+    second to fourth calls with arrays of some shapes are timed beside Python, on copies.
 
     Args:
         target: "sequential" or "openmp".

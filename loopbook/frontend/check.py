@@ -8,16 +8,14 @@ Python. A difference is a fault of ours: the function is not compiled then.
 from __future__ import annotations
 
 import copy
-import signal
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from loopbook.errors import LoweringError
+from loopbook.frontend.alarm import TooLong, limited
 from loopbook.frontend.lowered import Lowered
 
 SIZES = ((3, 4, 5, 6, 7), (2, 3, 5, 7, 8), (4, 5, 6, 8, 9))
@@ -28,10 +26,6 @@ MOST_STEPS = 6
 
 SECONDS = 1.0
 """One comparison ends after this; loops run as Python, and nobody waits for them longer."""
-
-
-class _TooLong(BaseException):
-    pass
 
 
 def check(func: Callable[..., Any], lowered: Lowered, args: Sequence[Any]) -> int:
@@ -48,20 +42,20 @@ def check(func: Callable[..., Any], lowered: Lowered, args: Sequence[Any]) -> in
     for number, sizes in enumerate(SIZES):
         made = small(args, sizes, number)
         first, second = copied(made), copied(made)
-        with warnings.catch_warnings(), np.errstate(all="ignore"), _limited(SECONDS):
-            warnings.simplefilter("ignore")
-            try:
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"), limited(SECONDS):
+                warnings.simplefilter("ignore")
                 if not lowered.holds(*made):
                     continue
-                expected = func(*first)
-            except (Exception, _TooLong):
-                continue
-            try:
+                try:
+                    expected = func(*first)
+                except Exception:
+                    continue
                 got = lowered.plain(*second)
-            except (_TooLong, ZeroDivisionError):  # Python's numbers; compiled code gives NaN
-                continue
-            except Exception as error:
-                raise _fault(lowered, f"{type(error).__name__}: {error}") from None
+        except (TooLong, ZeroDivisionError):  # Python's numbers; compiled code gives NaN
+            continue
+        except Exception as error:
+            raise _fault(lowered, f"{type(error).__name__}: {error}") from None
         wrong = difference([*_flat(expected), *first], [*_flat(got), *second])
         if wrong:
             raise _fault(lowered, wrong)
@@ -158,31 +152,3 @@ def difference(expected: Sequence[Any], got: Sequence[Any]) -> str:
         if not np.allclose(a, b, rtol=tolerance, atol=tolerance * size, equal_nan=True):
             return "a result differs"
     return ""
-
-
-@contextmanager
-def _limited(seconds: float) -> Iterator[None]:
-    """End what runs too long, where a signal can do that and nobody else waits for it."""
-    main = threading.current_thread() is threading.main_thread()
-    taken = signal.getsignal(signal.SIGALRM) != signal.SIG_DFL or any(
-        signal.getitimer(signal.ITIMER_REAL)
-    )
-    if not main or taken:
-        yield
-        return
-
-    def stop(*_: Any) -> None:
-        raise _TooLong
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    except _TooLong:
-        pass
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-
-
-__all__ = ["check", "difference", "small"]

@@ -15,12 +15,14 @@ from loopbook.client.variants.cases import (
     MAX_VARIANTS,
     Cases,
     Entries,
+    Short,
     call_key,
 )
 from loopbook.client.variants.checked import check
 from loopbook.client.variants.compiled import AGAIN, Build, Compiled
 from loopbook.client.variants.constants import Constants
 from loopbook.client.variants.looped import Looped
+from loopbook.client.variants.rival import Rival
 from loopbook.client.variants.translations import Translations
 from loopbook.errors import InterpretedWarning, SdfgError, WrongResultError
 from loopbook.sdfg.build import build_baseline
@@ -102,11 +104,16 @@ class Dispatcher:
             if not self._check or variant.verified:
                 answer = variant.run(case)
                 if key is not None and case.taken_as(args):
-                    entries.add(key, variant.entry(args))
+                    entries.add(key, self._short(variant, args))
                 return answer
         except FAILURES as error:
             return self._interpreted(str(error), args, kwargs)
         return self._checked(variant, case)
+
+    def _short(self, variant: Variant, args: Sequence[Any]) -> Short | None:
+        if isinstance(variant, Compiled):
+            return variant.entry(args)
+        return variant.entry(args, None if self._strict else Rival(self.func, self._warn))
 
     def _case(self, args: Sequence[Any]) -> Case:
         if not self._positional:

@@ -11,6 +11,7 @@ import numpy as np
 from loopbook.client.variants.case import Case
 from loopbook.client.variants.cases import Cases, Short
 from loopbook.client.variants.compiled import AGAIN, Build
+from loopbook.client.variants.rival import Rival
 from loopbook.errors import SdfgError
 from loopbook.frontend import Lowered
 from loopbook.sdfg.traced import Traced
@@ -70,11 +71,15 @@ class Looped:
         self._compile(case)
         return self._outer(*case.args)
 
-    def entry(self, args: Sequence[Any]) -> Short:
-        """The short way for more calls with arrays of just these shapes, the same ones twice."""
+    def entry(self, args: Sequence[Any], rival: Rival | None = None) -> Short:
+        """The short way for more calls with arrays of just these shapes, the same ones twice.
+
+        Args:
+            rival: what its first calls are compared with; it is called instead if it is faster.
+        """
         # What was taken for granted of shapes is as it was; of numbers it may not be.
         numbers = not all(isinstance(value, np.ndarray) for value in args)
-        return _Entry(self._outer, self.lowered.holds if numbers else None, self._same)
+        return _Entry(self._outer, self.lowered.holds if numbers else None, self._same, rival)
 
     def rebuilt(self, case: Case, build: Build) -> Looped:
         """The same loops from another compiler."""
@@ -103,17 +108,19 @@ def kind(case: Case) -> tuple[Any, ...]:
 class _Entry:
     """Calls of compiled loops with arrays of shapes that were seen before."""
 
-    __slots__ = ("_holds", "_outer", "_same")
+    __slots__ = ("_holds", "_outer", "_rival", "_same")
 
     def __init__(
         self,
         outer: Callable[..., Any],
         holds: Callable[..., bool] | None,
         same: Sequence[tuple[int, int]],
+        rival: Rival | None,
     ) -> None:
         self._outer = outer
         self._holds = holds
         self._same = same
+        self._rival = rival
 
     def __call__(self, args: Sequence[Any]) -> Any:
         for one, other in self._same:
@@ -121,4 +128,15 @@ class _Entry:
                 return AGAIN
         if self._holds is not None and not self._holds(*args):
             return AGAIN
+        if self._rival is not None:
+            return self._contest(self._rival, args)
         return self._outer(*args)
+
+    def _contest(self, rival: Rival, args: Sequence[Any]) -> Any:
+        answer, lost = rival.call(self._outer, args)
+        if lost is not None:
+            self._rival = None
+            if lost:
+                self._outer = rival.func
+                rival.tell()
+        return answer

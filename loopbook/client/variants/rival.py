@@ -1,0 +1,94 @@
+"""The Python function beside what was compiled of it: NumPy may be faster, on small arrays or where
+a library does all the work."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend.alarm import TooLong, limited
+from loopbook.frontend.check import copied
+
+ROUNDS = 3
+"""Calls that both are timed in."""
+
+PATIENCE = 2.0
+"""Python is stopped when it takes so many times as long; that decides."""
+
+FASTER = 0.9
+"""Python is taken if it needs less than so much of the time."""
+
+LONG = 2.0
+"""Calls of more seconds are compared once."""
+
+LEAST = 1e-4
+"""Seconds that Python gets in any case: an alarm takes its time as well."""
+
+
+class Rival:
+    """Times the first calls of compiled code, and Python on copies of their arguments.
+
+    Args:
+        func: the Python function; it changes nothing but its arguments.
+        say: is told that Python is the faster one, once.
+    """
+
+    def __init__(self, func: Callable[..., Any], say: Callable[[str], None]) -> None:
+        self.func = func
+        self._say = say
+        self._times: list[tuple[float, float]] = []
+
+    def call(self, compiled: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, bool | None]:
+        """Make a call, and have Python make it too.
+
+        Returns:
+            What compiled code gave, and whether Python is to be called from now on; None if that
+            is not known yet.
+        """
+        own = copied(args)
+        begun = time.perf_counter()
+        answer = compiled(*args)
+        ours = time.perf_counter() - begun
+        theirs = self._python(own, max(PATIENCE * ours, LEAST))
+        if theirs is None:
+            return answer, False
+        self._times.append((ours, theirs))
+        if ours < LONG and len(self._times) < ROUNDS:
+            return answer, None
+        return answer, self.python < FASTER * self.compiled
+
+    def tell(self) -> None:
+        """Say that Python is called from now on."""
+        self._say(f"it is faster here: {_seconds(self.python)}, compiled {_seconds(self.compiled)}")
+
+    @property
+    def compiled(self) -> float:
+        """Seconds of the fastest call of compiled code."""
+        return min(ours for ours, _ in self._times)
+
+    @property
+    def python(self) -> float:
+        """Seconds of the fastest call of Python."""
+        return min(theirs for _, theirs in self._times)
+
+    def _python(self, args: Sequence[Any], seconds: float) -> float | None:
+        """How long Python takes; None if that is too long, or cannot be said."""
+        try:
+            with limited(seconds) as can, warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                if not can:
+                    return None
+                begun = time.perf_counter()
+                self.func(*args)
+                return time.perf_counter() - begun
+        except (TooLong, Exception):
+            return None
+
+
+def _seconds(value: float) -> str:
+    unit, name = next(((u, n) for u, n in ((1.0, "s"), (1e-3, "ms")) if value >= u), (1e-6, "us"))
+    return f"{value / unit:.3g} {name}"

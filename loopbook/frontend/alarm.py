@@ -1,0 +1,37 @@
+"""An end to Python code that runs too long."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class TooLong(BaseException):
+    """It did. No `Exception`, so that what runs does not take it for one of its own."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[bool]:
+    """Raise `TooLong` in what runs too long, where a signal can do that and nobody else waits for
+    it; whether it can is what is given."""
+    main = threading.current_thread() is threading.main_thread()
+    taken = signal.getsignal(signal.SIGALRM) != signal.SIG_DFL or any(
+        signal.getitimer(signal.ITIMER_REAL)
+    )
+    if not main or taken:
+        yield False
+        return
+
+    def stop(*_: Any) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield True
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
