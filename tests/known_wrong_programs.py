@@ -519,6 +519,11 @@ def product_over_its_operand(a, x):
     x[:] = a @ x
 
 
+@refused("over its own operand", matrix, matrix)
+def product_added_to_its_operand(a, b):
+    b += a @ b
+
+
 @refused("over the array", matrix, matrix)
 def product_over_an_argument(a, b):
     b = a @ b

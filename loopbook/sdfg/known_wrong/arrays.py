@@ -115,7 +115,8 @@ class _Arrays:
                 if not is_product(part) and self.kinds.of(part).rank != 0:
                     self._refuse(node, "takes an array for the factor of a product")
         operands = [part for product in products(factor) for part in product]
-        if known and not isinstance(target, ast.Name):
+        in_place = isinstance(node, ast.AugAssign) or not isinstance(target, ast.Name)
+        if known and in_place:
             written = self._root(base(target))
             for operand in operands:
                 for name in ast.walk(operand):
