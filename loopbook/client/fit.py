@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loopbook.errors import IllegalStepError
 from loopbook.recipes.recipe import Recipe
@@ -91,9 +90,7 @@ def _shapes(steps: Iterable[Step]) -> list[Shape]:
 
 
 class Trial:
-    """A copy of a prepared SDFG to try recipes on, nest by nest.
-
-    What is accepted for one nest stays applied while others are tried.
+    """A prepared SDFG to try recipes on, nest by nest, each as if it were the only one.
 
     Args:
         in_place: accept only what docc can do to an SDFG in place.
@@ -102,16 +99,6 @@ class Trial:
     def __init__(self, prepared: str, *, in_place: bool = False) -> None:
         self._text = prepared
         self._in_place = in_place
-        self._sdfg: Any = None
-        self._accepted: dict[int, tuple[Nest, Recipe]] = {}
-
-    def _start(self) -> None:
-        self._sdfg = program.parse(self._text)
-        for nest, recipe in self._accepted.values():
-            bench = Workbench(self._sdfg, nest, in_place=self._in_place)
-            for position, step in enumerate(recipe):
-                bench.apply(*step, position)
-            self._sdfg = bench.sdfg
 
     def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
         """The legal part of `steps` for `nest`.
@@ -119,9 +106,7 @@ class Trial:
         Raises:
             IllegalStepError: docc refuses a step that is not optional.
         """
-        if self._accepted.pop(nest.position, None) or self._sdfg is None:
-            self._start()
-        bench = Workbench(self._sdfg, nest, in_place=self._in_place)
+        bench = Workbench(program.parse(self._text), nest, in_place=self._in_place)
         kept: list[Step] = []
         dropped: list[Step] = []
         for position, step in enumerate(steps):
@@ -129,22 +114,17 @@ class Trial:
                 bench.apply(*step, position)
             except IllegalStepError:
                 if step.op not in OPTIONAL:
-                    self._sdfg = None
                     raise
                 dropped.append(step)
             else:
                 kept.append(step)
-        self._sdfg = bench.sdfg
-        recipe = Recipe(tuple(kept))
-        self._accepted[nest.position] = (nest, recipe)
-        return Fit(recipe, tuple(dropped))
+        return Fit(Recipe(tuple(kept)), tuple(dropped))
 
 
 class Trials:
     """A `Trial` in a child process, where docc may crash or never end. Use as a context manager.
 
-    The child is there from the first recipe on, and another one after it has died; what was
-    accepted before is forgotten then.
+    The child is there from the first recipe on, and another one after it has died.
     """
 
     def __init__(self, prepared: str, *, in_place: bool = False) -> None:

@@ -7,7 +7,7 @@ A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` cop
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGBuilder
@@ -15,9 +15,10 @@ from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGB
 from loopbook.errors import DependenceError, IllegalStepError, LoopbookError
 from loopbook.sdfg import expr
 from loopbook.sdfg.hazards import confirmed, hazards, tiles_may_clash
+from loopbook.sdfg.isolation import Isolated
 from loopbook.sdfg.naming import LoopNames
 from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.program import ordered, parse
+from loopbook.sdfg.program import ordered
 from loopbook.sdfg.rewrites import FALLBACKS, REWRITES, Draft
 from loopbook.sdfg.rewrites.staging import check_staging
 from loopbook.sdfg.signed import sign_counters, unsigned
@@ -67,15 +68,12 @@ class Workbench:
     """One nest while steps are applied to it.
 
     Args:
-        in_place: refuse rewritings.
-
-    Attributes:
-        sdfg: the SDFG that has the nest: the one given, changed in place, until a rewriting (see
-            `loopbook.sdfg.rewrites`) has made a new one of it, with the same element ids.
+        in_place: change this very SDFG, and refuse rewritings.
     """
 
     def __init__(self, sdfg: StructuredSDFG, nest: Nest, *, in_place: bool = False) -> None:
-        self.sdfg = sdfg  # docc's builder does not keep it alive
+        self._program = Isolated(sdfg)  # docc's builder does not keep it alive
+        self._begun = in_place
         self._in_place = in_place
         self._builder = StructuredSDFGBuilder(sdfg)
         self._manager = AnalysisManager(self._builder)
@@ -99,6 +97,12 @@ class Workbench:
         self._foreign = loops.keys() - set(ids.values())
         own = {element: loop for element, loop in loops.items() if element not in self._foreign}
         self._names = LoopNames(ids, own)
+
+    @property
+    def sdfg(self) -> StructuredSDFG:
+        """The SDFG with the nest as it is now: the one given, changed, or a new one with the same
+        element ids."""
+        return self._program.whole()
 
     @property
     def names(self) -> dict[str, int]:
@@ -153,6 +157,10 @@ class Workbench:
         """
         self._position = position
         self._checked = None
+        if not self._begun:
+            self._begun = True
+            if self._program.isolate(set(self.names.values())):
+                self._read({})
         if op in REWRITES:
             rewrote = self._rewrote
             self._adopt(self._rewritten(op, args))
@@ -219,7 +227,7 @@ class Workbench:
         return self._draft(op, args)
 
     def _draft(self, op: str, args: Args) -> Draft:
-        draft = Draft(json.loads(self.sdfg.to_json()), {i: n for n, i in self.names.items()})
+        draft = Draft(self._program.document(), {i: n for n, i in self.names.items()})
         loops = [self.loop(argument).element_id for argument in args if isinstance(argument, str)]
         rewriting = REWRITES.get(op) or FALLBACKS.get(op)
         if rewriting is None:
@@ -239,10 +247,14 @@ class Workbench:
     def _adopt(self, draft: Draft) -> None:
         """Go on with the SDFG that a rewriting has made."""
         self._rewrote = True
-        self.sdfg = parse(json.dumps(draft.document))
-        self._builder = StructuredSDFGBuilder(self.sdfg)
+        self._program.adopt(draft.document)
+        self._read(draft.made)
+
+    def _read(self, made: Mapping[int, str]) -> None:
+        """Look at what is another SDFG now; `made` as in `Draft`."""
+        self._builder = StructuredSDFGBuilder(self._program.sdfg)
         self._manager = AnalysisManager(self._builder)
-        self._names.rewritten(self._loops(), draft.made)
+        self._names.rewritten(self._loops(), made)
 
     def _expand(self, args: Args) -> list[Args]:
         """`args` once for each loop that a starred name stands for."""
@@ -287,7 +299,7 @@ class Workbench:
 
     def _check_staging(self, name: str, container: str) -> None:
         """Refuse a copy of an array that the loop also uses in another way."""
-        draft = Draft(json.loads(self.sdfg.to_json()), {})
+        draft = Draft(json.loads(self._program.sdfg.to_json()), {})
         try:
             check_staging(draft, self.loop(name).element_id, self.container(container))
         except IllegalStepError as error:
