@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import stat
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sdfg_kit import doubled, random
 
 from loopbook.errors import CompilerError, FolderError
 from loopbook.sdfg import frontend, scratch
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.compiler import DOCC_NAME, FLAGS, OLDEST, activate, find_compiler
+from loopbook.sdfg.compiler import (
+    DOCC_NAME,
+    FLAGS,
+    OLDEST,
+    _has_vector_maths,
+    activate,
+    find_compiler,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -146,3 +155,22 @@ def test_precompiled_headers_change_nothing(monkeypatch, tmp_path):
     assert build_baseline(text, "sequential", tmp_path / "second").library.read_bytes() == made
     headers.unlink()  # as if it were being made, by a process that still has the folder
     assert build_baseline(text, "sequential", tmp_path / "third").library.read_bytes() == made
+
+
+def test_served_code_calls_vector_maths_and_docc_s_own_does_not(tmp_path):
+    def waves(x, y):
+        for i in range(x.shape[0]):
+            y[i] = math.sin(x[i])
+
+    x = np.linspace(-9.0, 9.0, 1001)
+    args = [x, np.zeros_like(x)]
+    text = frontend.trace(waves, args)
+    own = build_baseline(text, "sequential", tmp_path / "own")
+    vector = build_baseline(text, "sequential", tmp_path / "vector", vector_maths=True)
+    assert own.code == vector.code
+    assert b"_ZGV" not in own.library.read_bytes()
+    if _has_vector_maths(find_compiler().path):
+        assert b"_ZGV" in vector.library.read_bytes()
+    y = np.zeros_like(x)
+    frontend.bind(waves, args, vector.library)(x, y)
+    np.testing.assert_allclose(y, np.sin(x), rtol=1e-14, atol=1e-15)

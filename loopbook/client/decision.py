@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def active(self) -> bool:
-        """False if nothing is better than compiling the program exactly as docc would."""
+        """False if nothing is better than compiling the program with docc's own schedule."""
         return bool(self.choices) or self.prepared
 
     @property

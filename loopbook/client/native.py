@@ -86,8 +86,8 @@ def native(
     """Compile a Python function when it is called, with the best recipes that the book knows.
 
     Used as ``@loopbook.native`` or ``@loopbook.native(target="openmp")``. Nests that the book knows
-    nothing for get docc's own schedule; a program that it knows nothing for at all is compiled
-    exactly as docc would.
+    nothing for get docc's own schedule. Maths functions in vector loops are those of the C library
+    for vectors, where it has them.
 
     Each kind of arguments is compiled for itself: their types, ranks, which sizes are 1 and which
     are equal, whether an array that is written was passed twice. Recipes are chosen for the sizes

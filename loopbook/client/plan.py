@@ -161,14 +161,15 @@ def lose_together(times: list[Measurement | None]) -> bool:
 
 
 def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> Built:
-    """Compile a program as planned: exactly as docc would where nothing is better.
+    """Compile a program as planned: with docc's own schedule where nothing is better.
 
     Raises:
         LoopbookError: see `loopbook.sdfg.build.build_tuned`.
     """
     if not plan.active:
-        return build_baseline(text, plan.target, folder, timers=timers)
-    return build_tuned(plan.normalised or text, plan.target, plan.recipes, folder, timers=timers)
+        return build_baseline(text, plan.target, folder, timers=timers, vector_maths=True)
+    text = plan.normalised or text
+    return build_tuned(text, plan.target, plan.recipes, folder, timers=timers, vector_maths=True)
 
 
 class _Planner:

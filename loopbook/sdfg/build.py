@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -46,8 +47,13 @@ class Built:
     seconds: tuple[float, float] = (0.0, 0.0)
 
 
-def build_baseline(text: str, target: str, folder: Path, *, timers: bool = False) -> Built:
+def build_baseline(
+    text: str, target: str, folder: Path, *, timers: bool = False, vector_maths: bool = False
+) -> Built:
     """Compile the SDFG exactly as docc itself would, for "none", "sequential" or "openmp".
+
+    Args:
+        vector_maths: but with vector versions of maths functions (`loopbook.sdfg.compiler`).
 
     Raises:
         LoopbookError: as `build_tuned`.
@@ -59,6 +65,7 @@ def build_baseline(text: str, target: str, folder: Path, *, timers: bool = False
         target,
         folder,
         timers,
+        vector_maths,
         seconds=BUILD_SECONDS,
         memory=BUILD_BYTES,
         what="the compile",
@@ -74,11 +81,13 @@ def build_tuned(
     *,
     timers: bool = False,
     lenient: bool = False,
+    vector_maths: bool = False,
 ) -> Built:
     """Prepare the SDFG, apply recipes to its nests, finish with docc's schedule, and compile.
 
     Args:
         lenient: leave out steps that do not fit instead of raising `IllegalStepError`.
+        vector_maths: as in `build_baseline`.
 
     Raises:
         SdfgError: docc cannot read or normalise the text.
@@ -96,6 +105,8 @@ def build_tuned(
         folder,
         timers,
         lenient,
+        None,
+        vector_maths,
         seconds=BUILD_SECONDS,
         memory=BUILD_BYTES,
         what="the compile",
@@ -188,7 +199,10 @@ def outermost(sdfg: StructuredSDFG) -> list[int]:
     return [loop.element_id for loop in manager.loop_analysis().outermost_loops()]
 
 
-def _baseline(text: str, target: str, folder: Path, timers: bool) -> Built:
+def _baseline(
+    text: str, target: str, folder: Path, timers: bool, vector_maths: bool = False
+) -> Built:
+    _choose_maths(vector_maths)
     sdfg = program.baseline(text, target)
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     return Built(program.build(sdfg, folder, target, timers=timers), code_of(sdfg), owners, {})
@@ -202,7 +216,9 @@ def _tuned(
     timers: bool,
     lenient: bool,
     codes: Path | None = None,
+    vector_maths: bool = False,
 ) -> Built:
+    _choose_maths(vector_maths)
     begun = time.perf_counter()
     sdfg, owners, applied = transform(text, target, recipes, lenient=lenient)
     code = code_of(sdfg)
@@ -212,6 +228,14 @@ def _tuned(
     library = program.build(sdfg, folder, target, timers=timers)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))
+
+
+def _choose_maths(vector: bool) -> None:
+    """For the compiler that this process, a child of its own, is going to call."""
+    if vector:
+        os.environ[compiler.VECTOR_MATHS] = "1"
+    else:
+        os.environ.pop(compiler.VECTOR_MATHS, None)
 
 
 _PRIVATE = re.compile(r"\bprivate\(([^)]*)\)")

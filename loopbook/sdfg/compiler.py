@@ -4,6 +4,9 @@ docc runs a fixed command name (``clang++-21``) and ends the whole process when 
 before anything is compiled, `activate` looks for the newest usable ``clang++`` on the machine and
 puts a private folder first on ``PATH`` in which docc's name leads to it.
 
+What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
+(`VECTOR_MATHS`), where there are any; docc's own compile does not.
+
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
     LOOPBOOK_MARCH: instruction set to compile for in place of ``native`` (``x86-64-v3``…), which
@@ -163,9 +166,34 @@ def _script(compiler: Compiler, march: str) -> str:
             '  set -- "$@" "$word"\n'
             "done\n"
         )
+    if _has_vector_maths(compiler.path):
+        script += (
+            f'if [ "${VECTOR_MATHS}" ]; then\n  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\nfi\n'
+        )
     script += _PRECOMPILE.replace("CLANG FLAGS", f"{command} {FLAGS}")
     return script + f'exec {command} {FLAGS} "$@"\n'
 
+
+@lru_cache(maxsize=16)
+def _has_vector_maths(compiler: Path) -> bool:
+    """Whether the compiler knows glibc's vector functions, and the library is there."""
+    words = [str(compiler), MATHS_FLAGS.split()[-1], "-x", "c", "-", "-shared", "-fPIC"]
+    try:
+        made = subprocess.run(
+            [*words, "-o", os.devnull, MATHS_LIBRARY], input=b"", capture_output=True, timeout=20
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return made.returncode == 0
+
+
+VECTOR_MATHS = "LOOPBOOK_VECTOR_MATHS"
+"""Set in the environment of a compile, it makes loops call vector versions of maths functions."""
+
+MATHS_FLAGS = "-fno-math-errno -fveclib=libmvec"
+"""glibc's are right to 4 units in the last place, where the scalar ones are to 1."""
+
+MATHS_LIBRARY = "-l:libmvec.so.1"
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register
