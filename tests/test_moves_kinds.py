@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 from client_kit import nests_of, product, product_permuted, stencil
 from hypothesis import given
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 
 from loopbook.moves import Surroundings
 from loopbook.moves.draws import Draws, best_draws
-from loopbook.moves.kinds import fitting, kinds, with_threads
+from loopbook.moves.kinds import firsts, fitting, kinds, with_threads
 from loopbook.recipes.likeness import apart, likeness
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.step import Step
+from loopbook.sdfg import frontend, program
 from loopbook.sdfg.nest import Nest
 
 AROUND = Surroundings("sequential", 8, l2_bytes=1 << 20)
@@ -97,3 +99,19 @@ def test_variants_with_threads_are_for_openmp_only():
     assert all(any(step.op in ("parallel", "single") for step in one) for one in others)
     shared = (*steps, Step("parallel", ("L0.tile",)))
     assert with_threads(shared, THREADED) == [shared]
+
+
+def settling(a, b):
+    rest = 1.0
+    while rest > 0.001:
+        for i in range(a.shape[0]):
+            b[i] = 0.5 * a[i]
+            a[i] = b[i]
+        rest = rest * 0.5
+
+
+@pytest.mark.apart
+def test_loops_inside_a_while_have_kinds_too():
+    prepared = program.prepare(frontend.trace(settling, [np.ones(5), np.ones(5)]))
+    (nest,) = program.nests(prepared)
+    assert firsts(nest, AROUND)

@@ -85,6 +85,15 @@ def test_results_are_those_of_the_function(tmp_path):
         compare(got, expected)
 
 
+def test_arguments_may_be_left_to_their_defaults(tmp_path):
+    text = HEAD + "def kernel(A, factor=3.0):\n    A *= factor\n"
+    one = workload(tmp_path, text)
+    call = Call.of(one, [np.ones((2, 3))])
+    assert call.lowered is not None
+    call.lowered.plain_kernel(*call.arguments)
+    assert call.results(call.arguments)[0].tolist() == [[3.0] * 3] * 2
+
+
 def test_what_is_passed_twice_is_one_array_and_what_overlaps_is_left_to_docc(tmp_path):
     text = HEAD + "def kernel(A, B):\n    B[0] = 1.0\n    return A[1:] - A[:-1]\n"
     one = workload(tmp_path, text)

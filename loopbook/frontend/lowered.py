@@ -134,6 +134,8 @@ class Lowered:
             values: the kernel's arguments after a run.
             args: the call's own.
         """
+        missing = len(self.parameters) - len(args)
+        args = [*args, *(self.defaults[-missing:] if missing else ())]
         after = dict(zip(self.kernel_parameters, values, strict=True))
         arrays: dict[int, np.ndarray] = {}  # what was passed twice is the kernel's once
         for name, value in zip(self.parameters, args, strict=True):

@@ -23,6 +23,8 @@ def gathers(nest: Nest) -> list[tuple[Loop, Loop]]:
         if inner.parent < 0:
             continue
         outer = nest.loops[inner.parent]
+        if not inner.indvar or not outer.indvar:  # a while loop
+            continue
         bound = expr.normal_form(inner.condition)
         wanted = expr.normal_form(f"{inner.indvar} < {outer.indvar}")
         if bound == wanted and inner.init == outer.init:
