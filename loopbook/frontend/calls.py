@@ -83,8 +83,12 @@ def is_python(target: Any) -> bool:
     )
 
 
-def is_elementwise(t: Translator, way: list[ast.AST], uses: int) -> bool:
-    """Whether a name is used element by element, on the way down from a statement to it."""
+def is_elementwise(t: Translator, way: list[ast.AST], uses: int, mask: bool = False) -> bool:
+    """Whether a name is used element by element, on the way down from a statement to it.
+
+    Args:
+        mask: whether it may be one.
+    """
     for node in way[:-1]:
         match node:
             case ast.Assign() | ast.Return() | ast.Expr():
@@ -108,6 +112,9 @@ def is_elementwise(t: Translator, way: list[ast.AST], uses: int) -> bool:
                 if target in (np.sum, np.mean) and uses == 1 and len(way) - 2 == way.index(node):
                     continue
                 if target not in ELEMENTWISE:
+                    return False
+            case ast.Subscript():
+                if not mask or node.slice is not way[-1] or not isinstance(node.ctx, ast.Load):
                     return False
             case ast.Attribute():
                 if node.attr not in ("sum", "mean") or uses > 1:

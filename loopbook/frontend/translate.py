@@ -183,7 +183,9 @@ class Translator(Homes):
             return False
         from loopbook.frontend.calls import is_elementwise
 
-        if not all(is_elementwise(self, way, len(uses)) for _, way in uses):
+        if not all(
+            is_elementwise(self, way, len(uses), value.dtype.kind == "b") for _, way in uses
+        ):
             return False
         return not self._reads_mutable(value)
 
