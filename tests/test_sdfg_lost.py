@@ -42,6 +42,19 @@ def chain(a, b, c, d):
                 a[i, j] = a[i, j] * 2.0
 
 
+def updated_twice(a, x):
+    for i in range(a.shape[0]):
+        for j in range(i):
+            a[i, j] = a[i, j] - x[j]
+    for i in range(a.shape[0]):
+        for j in range(i):
+            a[i, j] = a[i, j] - x[j]
+
+
+def triangle():
+    return [np.linspace(0, 1, 25).reshape(5, 5), np.linspace(1, 2, 5)]
+
+
 def whole():
     return [np.arange(12).reshape(4, 3) % 5, np.zeros(4, np.int64), np.zeros(4, np.int64)]
 
@@ -50,7 +63,9 @@ def floats():
     return [np.linspace(0, 1, 25).reshape(5, 5), *(np.zeros((5, 5)) for _ in range(3))]
 
 
-@pytest.mark.parametrize(("function", "make"), [(turned_sums, whole), (chain, floats)])
+@pytest.mark.parametrize(
+    ("function", "make"), [(turned_sums, whole), (chain, floats), (updated_twice, triangle)]
+)
 def test_no_store_is_lost(function, make, tmp_path):
     expected, text = make(), trace(function, make())
     function(*expected)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 
 import numpy as np
 
@@ -289,7 +288,8 @@ def _add_into(code: Code, target: Array, value: Array) -> bool:
     if len(terms) == 1 and first[1] and together and together[-1] in first[1]:
         _dots(code, loops, first, rest, rest_body, targets, target.dtype)
         return True
-    if rest is None or list(rest.texts) != targets:
+    single = len(terms) == 1 and not first[1] and rest is None and first[0].sign > 0
+    if not single and (rest is None or list(rest.texts) != targets):
         nought = types.zero(types.part(target.dtype))
         texts = cast_texts(rest, target.dtype) if rest is not None else [nought] * len(targets)
         store = [f"{place} = {bare(text)}" for place, text in zip(targets, texts, strict=True)]
@@ -303,7 +303,7 @@ def _add_into(code: Code, target: Array, value: Array) -> bool:
             order = [*outer, *inner_loops, order[-1]]
         sign = "+" if part.sign > 0 else "-"
         store = [
-            f"{place} = {bare(wrapped(f'{place} {sign} {text}', target.dtype))}"
+            f"{place} = {bare(text if single else wrapped(f'{place} {sign} {text}', target.dtype))}"
             for place, text in zip(targets, cast_texts(summand, target.dtype), strict=True)
         ]
         _nest(code, order, body, store)
@@ -330,10 +330,13 @@ def _accumulate(code: Code, term, dtype: np.dtype) -> list[str]:
     """The variables that hold a sum: one, or two for its parts."""
     _, inner_loops, body, summand, read = term
     totals = [code.fresh("sum_") for _ in ("re", "im")[: 2 if dtype.kind == "c" else 1]]
-    for total in totals:
-        code.emit(f"{total} = {types.zero(types.part(dtype))}")
     order = _by_memory(inner_loops, [(access, 1) for access in read])
     texts = summand.texts if dtype.kind != "c" else cast_texts(summand, dtype)
+    if not order:  # nought and one number would be a copy of it for docc
+        _nest(code, order, body, [f"{t} = {bare(x)}" for t, x in zip(totals, texts, strict=True)])
+        return totals
+    for total in totals:
+        code.emit(f"{total} = {types.zero(types.part(dtype))}")
     store = [f"{total} = {total} + {text}" for total, text in zip(totals, texts, strict=True)]
     _nest(code, order, body, store)
     return totals
@@ -385,15 +388,4 @@ def re_simple(text: str) -> bool:
     return text.replace("_", "a").isalnum()
 
 
-def scaled(value: Array, factor: Scalar, dtype: np.dtype, times) -> Array:
-    """A value with sums times a number; `times` multiplies two scalars."""
-    sums = tuple(
-        replace(part, at=(lambda own, inner, at=part.at: times(factor, at(own, inner))))
-        for part in value.sums
-    )
-    at = value.at
-    rest = (lambda own: times(factor, at(own))) if at is not None else None
-    return replace(value, dtype=dtype, at=rest, sums=sums, view=None, cost=value.cost + 1)
-
-
-__all__ = ["assign", "broadcast", "fit", "force", "materialise", "scaled", "view_of"]
+__all__ = ["assign", "broadcast", "fit", "force", "materialise", "view_of"]

@@ -26,7 +26,7 @@ from loopbook.frontend.indexing import items_of, load_at, store_at
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Pair, Scalar, Thing, Tup, Value, elementwise
+from loopbook.frontend.values import Array, Pair, Scalar, Thing, Tup, Value, elementwise, scaled
 
 SYMBOLS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -131,7 +131,7 @@ def _with_sums(t: Translator, symbol: str, left: Value, right: Value) -> Value |
         if dtype != value.dtype or dtype.kind not in "fiuc":
             return None
         factor = code.let(factor)
-        return nests.scaled(value, factor, dtype, lambda a, b: arith.binary(code, "*", a, b))
+        return scaled(value, factor, dtype, lambda a, b: arith.binary(code, "*", a, b))
     sides: list[Array] = []
     for side in (left, right):
         if isinstance(side, Thing):
@@ -174,7 +174,7 @@ def negated(t: Translator, symbol: str, value: Value) -> Value:
     if symbol == "not":
         return arith.unary(t.code, symbol, t.number(value))
     if symbol == "-" and isinstance(value, Array) and value.sums and value.rank:
-        return nests.scaled(
+        return scaled(
             value, arith.constant(-1), value.dtype, lambda a, b: arith.binary(t.code, "*", a, b)
         )
     return lift(t, lambda a: arith.unary(t.code, symbol, a), value)

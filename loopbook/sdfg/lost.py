@@ -2,8 +2,8 @@
 
 docc fuses neighbouring maps while it simplifies, and sometimes throws away the loop behind the two
 (seen with 0.8.1: sums of whole numbers whose result is then read backwards, a chain of which one
-part is read transposed). What it has lost is seen in the arrays that were written before and no
-longer are. Between loops that a statement keeps apart it fuses nothing::
+part is read transposed), or stores an older value last. What it has lost is seen in the arrays that
+were written before and no longer are. Between loops that a statement keeps apart it fuses nothing::
 
     for i: s[i] = …                      for i: s[i] = …
     for i: r[i] = s[n - 1 - i] + 1       s[0] = s[0]
@@ -37,11 +37,13 @@ def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> Struct
     document = json.loads(text)
     given = stores(document, running=True)
     sdfg = simplify(text)
-    left = stores(json.loads(sdfg.to_json()))
-    if _lost(given, left) and separated(document):
+    simple = json.loads(sdfg.to_json())
+    left = stores(simple)
+    confused = _stores_twice(simple)
+    if (confused or _lost(given, left)) and separated(document):
         other = simplify(json.dumps(document))
         more = stores(json.loads(other.to_json()))
-        if _lost(more, left):
+        if confused or _lost(more, left):
             sdfg, left = other, more
     gone = sorted(name for name in given if not left[name])
     if gone:
@@ -49,9 +51,33 @@ def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> Struct
     return sdfg
 
 
+def _stores_twice(document: Json) -> bool:
+    """Whether docc has fused loops into one that stores into one place twice: the older value may
+    come last then (seen with 0.8.1: two updates of one triangle)."""
+    if not any(name.startswith("_fused_tmp") for name in document["containers"]):
+        return False
+    given = set(document["arguments"])
+    for element in _elements(document["root"]):
+        for body in _bodies(element) if "indvar" in element else ():
+            places = [place for child in body for place in _stored_by(child) if place[0] in given]
+            if len(places) > len(set(places)):
+                return True
+    return False
+
+
+def _stored_by(element: Json) -> Iterator[tuple[str, ...]]:
+    """Arrays that a block stores into, each with its subset."""
+    flow = element.get("dataflow") or {}
+    data = {n["element_id"]: n.get("data", "") for n in flow.get("nodes", ())}
+    for edge in flow.get("edges", ()):
+        yield data[edge["dst"]], *edge["subset"]
+
+
 def loses(before: str, after: str) -> bool:
-    """Whether an SDFG's text has fewer stores than before; they may have been for nothing."""
-    return _lost(stores(json.loads(before), running=True), stores(json.loads(after)))
+    """Whether docc has fused an SDFG (given as text) so that stores are gone, which may have been
+    for nothing, or stand in a doubtful order."""
+    fused = json.loads(after)
+    return _lost(stores(json.loads(before), running=True), stores(fused)) or _stores_twice(fused)
 
 
 def stores(document: Json, *, running: bool = False) -> Counter[str]:
