@@ -50,6 +50,9 @@ SECONDS = 300.0
 PADDING = 3
 """Elements around each array that nothing may write."""
 
+PRELOADED = ("loopbook.client.native", "loopbook.client.plan", "loopbook.predict.head", "faiss")
+"""Imported once, for all children."""
+
 Result = dict[str, Any]
 Call = tuple[str, Callable[[np.random.Generator], list[np.ndarray]]]
 
@@ -91,11 +94,10 @@ def _calls(program: Program, dtype: str, target: str, seed: int) -> Result:
         calls += 1
         interpreted = [str(w.message) for w in caught if w.category is InterpretedWarning]
         for text in interpreted:
-            reasons[_reason(text)] += 1
+            reasons[reason(text)] += 1
         compiled += native.last is not before
-        fault = _fault(ours, theirs, answer, expected, dtype)
-        if fault:
-            wrong.append(f"{what}: {fault}")
+        if words := fault(ours, theirs, answer, expected, dtype):
+            wrong.append(f"{what}: {words}")
     return {
         "calls": calls,
         "compiled": compiled,
@@ -174,7 +176,7 @@ def _data(rng: np.random.Generator, count: int, dtype: str) -> np.ndarray:
     return inner
 
 
-def _fault(
+def fault(
     ours: Sequence[np.ndarray],
     theirs: Sequence[np.ndarray],
     answer: Any,
@@ -234,7 +236,7 @@ def _short(array: np.ndarray) -> str:
     return " ".join(map(str, array.ravel()[:6])) + (" …" if array.size > 6 else "")
 
 
-def _reason(text: str) -> str:
+def reason(text: str) -> str:
     """A warning without names, places and what to write instead."""
     said = text.partition("runs as plain Python: ")[2] or text
     if ": docc " in said:
@@ -327,13 +329,8 @@ def main() -> int:
     ]
     random.Random(given.seed).shuffle(todo)  # what is wrong in a class shows early
     begun = time.monotonic()
-    for module in (
-        "loopbook.client.native",
-        "loopbook.client.plan",
-        "loopbook.predict.head",
-        "faiss",
-    ):
-        importlib.import_module(module)  # once, for all children
+    for module in PRELOADED:
+        importlib.import_module(module)
     with ThreadPoolExecutor(given.jobs) as pool:
         runs = [pool.submit(result_of, *one, given.seed) for one in todo]
         for number, run in enumerate(as_completed(runs), 1):

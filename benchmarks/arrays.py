@@ -1,0 +1,162 @@
+"""Whether ``@loopbook.native`` gives NumPy's numbers for programs of array expressions.
+
+    python benchmarks/arrays.py --out FOLDER [--count 2000] [--first 0] [--jobs 2] [--resume]
+
+The programs are those of `loopbook.workloads.arrays`, made at random; each is compiled for one
+dtype and target, by turns, in a process of its own, and called with arrays of 7 and 5 elements a
+dimension, of 12 and 9, of 1 and of 0. Every call is compared with the Python function on the same
+arguments: what it wrote, what it returned, and that nothing else was written.
+
+FOLDER gets ``results.jsonl`` (a line as soon as a program is done) and ``table.md``: the figures by
+dtype, and what was refused by construct. Exit code 1 if a number is wrong or a process crashed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from benchmarks import lines  # noqa: E402
+from benchmarks.provenance import provenance  # noqa: E402
+from benchmarks.semantics import DTYPES, PRELOADED, TARGETS, fault, reason  # noqa: E402
+from loopbook.errors import InterpretedWarning, LoopbookError  # noqa: E402
+from loopbook.sdfg.sandbox import run_limited  # noqa: E402
+from loopbook.workloads.arrays import generate  # noqa: E402
+
+SIZES = ((7, 5), (12, 9), (1, 1), (0, 5), (7, 5))
+"""n and m of each call, in turn."""
+
+SECONDS = 300.0
+
+Result = dict[str, Any]
+
+
+def result_of(seed: int) -> Result:
+    """One program, in a child."""
+    dtype = DTYPES[seed % len(DTYPES)]
+    target = TARGETS[seed // len(DTYPES) % len(TARGETS)]
+    told: Result = {"seed": seed, "dtype": dtype, "target": target}
+    try:
+        return told | run_limited(_calls, seed, dtype, target, seconds=SECONDS, what=f"{seed}")
+    except LoopbookError as error:
+        return told | {"calls": 0, "compiled": 0, "wrong": [], "python": {}, "crash": str(error)}
+
+
+def _calls(seed: int, dtype: str, target: str) -> Result:
+    import loopbook
+
+    program = generate(seed, whole=dtype.startswith("int"))
+    native = loopbook.native(program.kernel(), target=target)
+    told: Result = {"calls": 0, "compiled": 0, "raised": 0, "wrong": [], "python": {}, "crash": ""}
+    told["constructs"] = list(program.constructs)
+    reasons: Counter[str] = Counter()
+    for n, m in SIZES:
+        ours, theirs = (program.arguments(n, m, dtype) for _ in range(2))
+        with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                expected = native.func(*theirs)
+            except Exception:  # nothing to compare with
+                told["raised"] += 1
+                continue
+            before = native.last
+            try:
+                answer = native(*ours)
+            except Exception as error:
+                words = f"raised {type(error).__name__}: {error}"[:200]
+                told["wrong"].append(f"{n} and {m}: {words}")
+                continue
+        told["calls"] += 1
+        told["compiled"] += native.last is not before
+        reasons.update(reason(str(w.message)) for w in caught if w.category is InterpretedWarning)
+        if words := fault(ours[:-1], theirs[:-1], answer, expected, dtype):
+            told["wrong"].append(f"{n} and {m}: {words}")
+    return told | {"python": dict(reasons)}
+
+
+def table(results: Sequence[Result]) -> list[str]:
+    """The figures, as Markdown."""
+    rows = [
+        "| dtype | programs | calls | wrong | crashed | compiled | Python alone |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for dtype in (*DTYPES, ""):
+        of = [r for r in results if not dtype or r["dtype"] == dtype]
+        cells = [
+            dtype or "**all**",
+            len(of),
+            sum(r["calls"] for r in of),
+            sum(len(r["wrong"]) for r in of),
+            sum(bool(r["crash"]) for r in of),
+            sum(r["compiled"] > 0 for r in of),
+            sum(r["compiled"] == 0 for r in of),
+        ]
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    reasons = Counter(name for result in results for name in result["python"])
+    rows += ["", "| why calls ran as Python | programs |", "| --- | --- |"]
+    rows += [f"| {name.replace('|', '/')} | {count} |" for name, count in reasons.most_common()]
+    met = Counter(name for result in results for name in set(result.get("constructs", ())))
+    alone = Counter(
+        name for r in results if not r["compiled"] for name in set(r.get("constructs", ()))
+    )
+    rows += [
+        "",
+        "| construct | programs with it | that ran as Python alone |",
+        "| --- | --- | --- |",
+    ]
+    rows += [f"| {name} | {count} | {alone[name]} |" for name, count in sorted(met.items())]
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Compare array programs with NumPy.")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="the first program's seed")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--resume", action="store_true")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    log = given.out / "results.jsonl"
+    if not given.resume:
+        log.unlink(missing_ok=True)
+    done = lines.read(log)
+    ready = {result["seed"] for result in done}
+    todo = [s for s in range(given.first, given.first + given.count) if s not in ready]
+    for module in PRELOADED:
+        importlib.import_module(module)
+    begun = time.monotonic()
+    with ThreadPoolExecutor(given.jobs) as pool:
+        runs = [pool.submit(result_of, seed) for seed in todo]
+        for number, run in enumerate(as_completed(runs), 1):
+            result = run.result()
+            lines.append(log, result)
+            done.append(result)
+            for words in [*result["wrong"], result["crash"]]:
+                if words:
+                    print(result["seed"], result["dtype"], result["target"], words, flush=True)
+            if number % 50 == 0:
+                print(f"{number} of {len(todo)}, {time.monotonic() - begun:.0f} s", flush=True)
+    words = f"Array programs by `@loopbook.native` against NumPy. {provenance()}"
+    (given.out / "table.md").write_text("\n".join([words, "", *table(done), ""]))
+    wrong, crashed = (sum(bool(r[key]) for r in done) for key in ("wrong", "crash"))
+    print(f"{len(done)} programs, {wrong} wrong, {crashed} crashed")
+    return 1 if wrong or crashed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
