@@ -230,6 +230,15 @@ def test_compare_knows_tolerance_and_what_is_not_finite():
         compare([np.array([1, 2])], [np.array([1, 3])])
 
 
+def test_what_cancels_to_nothing_may_leave_rounding():
+    large, zero = np.array([0.5, -3.0]), np.zeros(2)
+    compare([large, np.array([4e-16, 0.0])], [large, zero])
+    with pytest.raises(WrongResultError, match="result 1 is off"):
+        compare([large, np.array([1e-14, 0.0])], [large, zero])
+    with pytest.raises(WrongResultError, match="result 0 is off"):
+        compare([np.array([1e-300, 0.0])], [zero])
+
+
 def opening(A):
     for i in range(A.shape[0]):
         with open("log"):

@@ -35,6 +35,9 @@ TOLERANCE = {"f4": 2e-3, "f8": 1e-6}
 """How far results may differ, relative to the largest magnitude in the array: docc allows the
 compiler to reorder sums (``-fassociative-math``), and every recipe does so in its own way."""
 
+ROUNDING = 8.0
+"""Units in the last place that numbers which cancel may leave."""
+
 
 class Program(Protocol):
     """A loaded library; `output_args` names the results that a call returns."""
@@ -311,7 +314,8 @@ def compare(
 ) -> None:
     """Raise `WrongResultError` where `results` are not `expected` within `TOLERANCE`.
 
-    Infinities and NaNs must stand in the same places. Integers must be equal.
+    Infinities and NaNs must stand in the same places. Integers must be equal. Where all is 0, it is
+    so because numbers cancel, and may be what rounding the largest of the others leaves of it.
 
     Args:
         whose: numbers are expected, for the message.
@@ -336,5 +340,15 @@ def compare(
         scale = float(np.abs(want[finite]).max())
         worst = float(np.abs(got[finite] - want[finite]).max())
         limit = TOLERANCE["f4" if single else "f8"] * scale
+        if not scale:
+            limit = (
+                ROUNDING * float(np.finfo(np.float32 if single else float).eps) * _most(expected)
+            )
         if worst > limit:
             raise WrongResultError(f"result {number} is off by {worst:.3g}, more than {limit:.3g}")
+
+
+def _most(expected: Sequence[np.ndarray]) -> float:
+    """The largest magnitude of all that is finite."""
+    floats = [want[np.isfinite(want)] for want in expected if want.dtype.kind in "fc"]
+    return max((float(np.abs(some).max()) for some in floats if some.size), default=0.0)
