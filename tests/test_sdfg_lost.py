@@ -21,27 +21,6 @@ def turned_sums(a, sums, res):
         res[j] = sums[a.shape[0] - 1 - j] + 1
 
 
-def chain(a, b, c, d):
-    for i in range(a.shape[0]):
-        for j in range(a.shape[0]):
-            b[i, j] = a[j, i] + 1.0
-    for i in range(a.shape[0]):
-        s = 0.0
-        for k in range(a.shape[0]):
-            s = s + b[i, k]
-        c[i, 0] = s
-    for i in range(a.shape[0]):
-        for j in range(a.shape[0]):
-            c[i, j] = b[i, j] - c[i, 0]
-    for i in range(a.shape[0]):
-        for j in range(a.shape[0]):
-            d[i, j] = b[j, a.shape[0] - i - 1] * 2.0
-    for i in range(a.shape[0]):
-        for j in range(a.shape[0]):
-            if a[i, j] < 0.5:
-                a[i, j] = a[i, j] * 2.0
-
-
 def updated_twice(a, x):
     for i in range(a.shape[0]):
         for j in range(i):
@@ -49,6 +28,21 @@ def updated_twice(a, x):
     for i in range(a.shape[0]):
         for j in range(i):
             a[i, j] = a[i, j] - x[j]
+
+
+def row_at_two_places(v, x, a, s):
+    for i in range(v.shape[0]):
+        for j in range(v.shape[0]):
+            v[i, j] = x[i] * x[j]
+    for k in range(v.shape[0]):
+        a[k, 0] = a[k, 0] + x[k]
+    for m in range(v.shape[0]):
+        if a[m, 0] > s:
+            a[m, 0] = s
+
+
+def row():
+    return [np.zeros((4, 4)), np.linspace(0, 1, 4), np.ones((4, 1)), 1.5]
 
 
 def triangle():
@@ -59,13 +53,14 @@ def whole():
     return [np.arange(12).reshape(4, 3) % 5, np.zeros(4, np.int64), np.zeros(4, np.int64)]
 
 
-def floats():
-    return [np.linspace(0, 1, 25).reshape(5, 5), *(np.zeros((5, 5)) for _ in range(3))]
+PROGRAMS = [
+    (turned_sums, whole),
+    (updated_twice, triangle),
+    (row_at_two_places, row),
+]
 
 
-@pytest.mark.parametrize(
-    ("function", "make"), [(turned_sums, whole), (chain, floats), (updated_twice, triangle)]
-)
+@pytest.mark.parametrize(("function", "make"), PROGRAMS)
 def test_no_store_is_lost(function, make, tmp_path):
     expected, text = make(), trace(function, make())
     function(*expected)

@@ -178,6 +178,11 @@ def reads() -> Iterator[list[tuple[Buffer, Index]]]:
         outer.extend(found)
 
 
+def is_empty(size: Int) -> bool:
+    """Whether a loop over so many is known to never run. docc crashes of some."""
+    return size.constant is not None and size.constant <= 0
+
+
 def range_text(start: Int, stop: Int, step: int = 1) -> str:
     if step != 1:
         return f"{start.text}, {stop.text}, {step}"

@@ -19,7 +19,7 @@ import ast
 from collections.abc import Callable
 
 from loopbook.frontend import arith
-from loopbook.frontend.code import UnrollError, bare
+from loopbook.frontend.code import UnrollError, bare, is_empty
 from loopbook.frontend.liveness import rebinds, stores
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -78,6 +78,8 @@ def _homes(t: Translator, node: ast.For | ast.While) -> list[tuple[str, bool]]:
 def _loop(
     t: Translator, node: ast.For, start: Int, stop: Int, step: int, item: Callable[[Int], Value]
 ) -> None:
+    if is_empty(stop - start if step > 0 else start - stop):
+        return
     t.settle_all()
     code, frame = t.code, t.frame
     kept = code.lines, len(code.lines), len(code.temporaries), dict(frame.env), code.depth

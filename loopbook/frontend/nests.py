@@ -22,7 +22,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import types
-from loopbook.frontend.code import Code, Line, bare, range_text, reads
+from loopbook.frontend.code import Code, Line, bare, is_empty, range_text, reads
 from loopbook.frontend.narrow import is_narrow, wrapped
 from loopbook.frontend.overlap import Access, clash
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -248,6 +248,8 @@ def _nest(
     before: Sequence[Line] = (),
     condition: Scalar | None = None,
 ) -> None:
+    if any(is_empty(stop - start) for _, start, stop in loops):
+        return
     with ExitStack() as stack:
         for name, start, stop in loops:
             stack.enter_context(code.indented(f"for {name} in range({range_text(start, stop)}):"))

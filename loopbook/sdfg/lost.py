@@ -2,7 +2,8 @@
 
 docc fuses neighbouring maps while it simplifies, and sometimes throws away the loop behind the two
 (seen with 0.8.1: sums of whole numbers whose result is then read backwards, a chain of which one
-part is read transposed), or stores an older value last. What it has lost is seen in the arrays that
+part is read transposed), stores an older value last, or fails (an array that is read at several
+places just after it was computed). What it has lost is seen in the arrays that
 were written before and no longer are. Between loops that a statement keeps apart it fuses nothing::
 
     for i: s[i] = …                      for i: s[i] = …
@@ -28,15 +29,20 @@ Json = dict[str, Any]
 
 
 def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> StructuredSDFG:
-    """What `simplify` makes of an SDFG's text, with statements between the loops if it loses
-    stores otherwise. Those may be for nothing, and go however loops are kept apart.
+    """What `simplify` makes of an SDFG's text, with statements between the loops if it fails or
+    loses stores otherwise. Those may be for nothing, and go however loops are kept apart.
 
     Raises:
         SdfgError: if all stores into an array are lost in any case, or as `simplify`.
     """
     document = json.loads(text)
     given = stores(document, running=True)
-    sdfg = simplify(text)
+    try:
+        sdfg = simplify(text)
+    except SdfgError:  # of some readings at several places, say
+        if not separated(document):
+            raise
+        return simplify(json.dumps(document))
     simple = json.loads(sdfg.to_json())
     left = stores(simple)
     confused = _stores_twice(simple)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -246,11 +247,7 @@ def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Mended | None]
 
 
 def _simplified(text: str, *, fuse: bool, target: str = "sequential") -> StructuredSDFG:
-    """`simplify` without losing stores.
-
-    Raises:
-        SdfgError: if docc cannot simplify the program, or loses stores in any case.
-    """
+    """`simplify` without losing stores; raises `SdfgError` where that cannot be."""
     return without_loss(text, lambda given: simplify(parse(given), fuse=fuse, target=target))
 
 
@@ -258,8 +255,11 @@ def _fused(text: str, target: str) -> StructuredSDFG:
     """`normalise` without losing stores, and with fusion unless that does."""
     sdfg = _simplified(text, fuse=True, target=target)
     simple = sdfg.to_json()
-    reorder(sdfg, fuse=True)
-    return reorder(parse(simple), fuse=False) if loses(simple, sdfg.to_json()) else sdfg
+    with contextlib.suppress(SdfgError):
+        reorder(sdfg, fuse=True)
+        if not loses(simple, sdfg.to_json()):
+            return sdfg
+    return reorder(parse(simple), fuse=False)
 
 
 def _serialise(root: dict[str, Any], wrong: set[int]) -> None:

@@ -11,9 +11,14 @@ from typing import Any
 import numpy as np
 from docc.sdfg import StructuredSDFG, TargetOptions
 
+from loopbook.errors import LoopbookError
 from loopbook.sdfg.known_wrong.source import Source, expression
+from loopbook.sdfg.sandbox import TRIES, run_limited
 
 Json = dict[str, Any]
+
+SECONDS = 30.0
+"""How long docc may take over a function."""
 
 
 def mend(source: Source, text: str, args: Sequence[Any]) -> None:
@@ -60,17 +65,23 @@ def _lost(text: str) -> list[str]:
     }
     if not suspects:
         return []
+    try:
+        simple = run_limited(_simplified, text, seconds=SECONDS, what="docc", tries=TRIES)
+    except LoopbookError:  # it crashes or refuses; whoever goes on with it says so
+        return []
+    after = set(_accesses(json.loads(simple)["root"], ()))
+    written = {(loop, name) for loop, name in suspects if (loop, name, False) in after}
+    return sorted({name for loop, name in written if (loop, name, True) not in after})
+
+
+def _simplified(text: str) -> str:
+    """What docc's simplification makes of an SDFG; it may crash."""
     sdfg = StructuredSDFG.parse(text)
     options = TargetOptions("none", "server")
     options.enable_fusion_in_normalize = False
-    try:
-        sdfg.expand(options)
-        sdfg.simplify(options)
-    except (RuntimeError, IndexError, ValueError):
-        return []  # whoever goes on with it says so
-    after = set(_accesses(json.loads(sdfg.to_json())["root"], ()))
-    written = {(loop, name) for loop, name in suspects if (loop, name, False) in after}
-    return sorted({name for loop, name in written if (loop, name, True) not in after})
+    sdfg.expand(options)
+    sdfg.simplify(options)
+    return sdfg.to_json()
 
 
 def _size(source: Source, args: Sequence[Any]) -> str:
