@@ -6,6 +6,7 @@ imported here before it is needed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,11 @@ def ready(
     """
     if system == "dace":
         return _dace(program, version, preset, arguments)
-    return wrapped(system, program.load(version), threads)
+    function = program.load(version)
+    found = wrapped(system, function, threads)
+    if system != OURS:
+        return found
+    return Ready(found.call, lambda warned: _ours(warned) | _front(function, arguments))
 
 
 def wrapped(system: str, function: Callable[..., Any], threads: int) -> Ready:
@@ -87,7 +92,6 @@ def wrapped(system: str, function: Callable[..., Any], threads: int) -> Ready:
         import loopbook
 
         function = loopbook.native(target=target)(function)
-        return Ready(lambda values: function(*values), _ours)
     return Ready(lambda values: function(*values))
 
 
@@ -98,6 +102,24 @@ def _ours(warned: Sequence[WarningMessage]) -> dict[str, Any]:
             words = " ".join(str(one.message).split())
             return {"how": "python", "why": words.partition(" runs as plain Python: ")[2] or words}
     return {"how": "compiled"}
+
+
+def _front(function: Callable[..., Any], arguments: Sequence[Any]) -> dict[str, float]:
+    """Seconds that loops take to be made of a function, and to be compared with it."""
+    from loopbook.errors import LoweringError
+    from loopbook.frontend import check, lower
+
+    begun = time.perf_counter()
+    try:
+        lowered = lower(function, arguments)
+        found = {"translate_s": time.perf_counter() - begun}
+        if lowered is not None:
+            begun = time.perf_counter()
+            check(function, lowered, arguments)
+            found["compare_s"] = time.perf_counter() - begun
+    except LoweringError:
+        return {}
+    return found
 
 
 def _dace(program: Program, version: str, preset: str, arguments: Sequence[Any]) -> Ready:
