@@ -182,6 +182,8 @@ class Contestant:
             return  # one that keeps memory at every call: what it has shown is enough
         answer = self.ask("turn", self._setting.limit, "a run")
         self.times += answer["seconds"]
+        if answer["notes"]["how"] != "compiled":  # it has found out that Python is faster
+            self.notes |= answer["notes"]
         self.busy.append(answer["busy"])
         self.resident = answer["resident"]
 

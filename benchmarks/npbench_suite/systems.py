@@ -75,7 +75,7 @@ def ready(
     found = wrapped(system, function, threads)
     if system != OURS:
         return found
-    return Ready(found.call, lambda warned: _ours(warned) | _front(function, arguments))
+    return Ready(found.call, lambda warned: how(warned) | _front(function, arguments))
 
 
 def wrapped(system: str, function: Callable[..., Any], threads: int) -> Ready:
@@ -95,7 +95,7 @@ def wrapped(system: str, function: Callable[..., Any], threads: int) -> Ready:
     return Ready(lambda values: function(*values))
 
 
-def _ours(warned: Sequence[WarningMessage]) -> dict[str, Any]:
+def how(warned: Sequence[WarningMessage]) -> dict[str, Any]:
     """How ours ran: ``how`` is ``compiled`` or ``python``, ``why`` the reason in one line."""
     for one in warned:
         if one.category.__name__ == "InterpretedWarning":

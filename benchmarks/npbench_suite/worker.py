@@ -122,11 +122,19 @@ def _serve(job: Job, requests: TextIO, answer: Callable[..., None]) -> None:
         what, *rest = request.split()
         if what == "turn":
             times, processor = [], 0.0
-            while not times or (sum(times) < TURN_SECONDS and len(times) < TURN_RUNS):
-                taken, spent, _ = once()
-                times.append(taken)
-                processor += spent
-            answer(what, seconds=times, busy=processor / sum(times), resident=_resident())
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                while not times or (sum(times) < TURN_SECONDS and len(times) < TURN_RUNS):
+                    taken, spent, _ = once()
+                    times.append(taken)
+                    processor += spent
+            answer(
+                what,
+                seconds=times,
+                busy=processor / sum(times),
+                resident=_resident(),
+                notes=systems.how(warned),
+            )
         elif what == "calls":
             seconds = sum(once()[0] for _ in range(int(rest[0])))
             answer(what, seconds=seconds, resident=_resident())
