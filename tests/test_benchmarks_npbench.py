@@ -145,7 +145,8 @@ def test_programs_are_run_checked_and_listed(checkout, tmp_path, capsys):
         result["program"]: result["systems"] for result in lines.read(tmp_path / "times.jsonl")
     }
     assert found["scale"]["docc"]["status"] == found["scale"]["loopbook"]["status"] == "ok"
-    assert found["scale"]["loopbook"]["notes"]["how"] == "compiled"
+    # NumPy is faster on the few elements that there are, and ours may have seen that by then.
+    assert found["scale"]["loopbook"]["notes"]["how"] in ("compiled", "python")
     assert found["scale"]["loopbook"]["min_s"] > 0
     assert found["scale"]["loopbook"]["numpy_min_s"] > 0
     assert found["middle"]["docc"]["status"] == "failed"

@@ -143,6 +143,8 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     target = folder / DOCC_NAME
     try:
         if not target.exists() or target.read_text() != script:
+            if _has_vector_maths(compiler.path):
+                (folder / MATHS_MARK).touch(mode=0o600)
             partial = folder / f".{DOCC_NAME}.{os.getpid()}"
             partial.write_text(script)
             partial.chmod(0o700)
@@ -166,15 +168,15 @@ def _script(compiler: Compiler, march: str) -> str:
             '  set -- "$@" "$word"\n'
             "done\n"
         )
-    if _has_vector_maths(compiler.path):
-        script += (
-            f'if [ "${VECTOR_MATHS}" ]; then\n  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\nfi\n'
-        )
+    script += (
+        f'if [ "${VECTOR_MATHS}" ] && [ -e "${{0%/*}}/{MATHS_MARK}" ]; then\n'
+        f'  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\n'
+        "fi\n"
+    )
     script += _PRECOMPILE.replace("CLANG FLAGS", f"{command} {FLAGS}")
     return script + f'exec {command} {FLAGS} "$@"\n'
 
 
-@lru_cache(maxsize=16)
 def _has_vector_maths(compiler: Path) -> bool:
     """Whether the compiler knows glibc's vector functions, and the library is there."""
     words = [str(compiler), MATHS_FLAGS.split()[-1], "-x", "c", "-", "-shared", "-fPIC"]
@@ -189,6 +191,9 @@ def _has_vector_maths(compiler: Path) -> bool:
 
 VECTOR_MATHS = "LOOPBOOK_VECTOR_MATHS"
 """Set in the environment of a compile, it makes loops call vector versions of maths functions."""
+
+MATHS_MARK = "vector-maths"
+"""A file beside the wrapper, if the compiler has them."""
 
 MATHS_FLAGS = "-fno-math-errno -fveclib=libmvec"
 """glibc's are right to 4 units in the last place, where the scalar ones are to 1."""
