@@ -25,6 +25,9 @@ FASTER = 0.9
 LONG = 2.0
 """Calls of more seconds are compared once."""
 
+MOST_BYTES = 1 << 30
+"""Larger arguments are not copied to find out."""
+
 LEAST = 1e-4
 """Seconds that Python gets in any case: an alarm takes its time as well."""
 
@@ -49,6 +52,8 @@ class Rival:
             What compiled code gave, and whether Python is to be called from now on; None if that
             is not known yet.
         """
+        if sum(value.nbytes for value in args if isinstance(value, np.ndarray)) > MOST_BYTES:
+            return compiled(*args), False
         own = copied(args)
         begun = time.perf_counter()
         answer = compiled(*args)
