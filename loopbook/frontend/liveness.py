@@ -53,6 +53,7 @@ class Liveness:
         self.head: dict[int, Names] = {}
         self._exits: list[Names] = []
         self._returned = returned
+        self._read: dict[int, Names] = {}
         self._body(body, returned)
 
     def _body(self, body: Sequence[ast.stmt], live: Names) -> Names:
@@ -65,32 +66,42 @@ class Liveness:
         match node:
             case ast.If():
                 branches = self._body(node.body, live) | self._body(node.orelse, live)
-                return branches | loads(node.test)
+                return branches | self._loads(node.test)
             case ast.For() | ast.While():
                 return self._loop(node, live)
             case ast.Break() | ast.Continue():
                 return self._exits[-1] if self._exits else live
             case ast.Return():
-                return self._returned | loads(node)
+                return self._returned | self._loads(node)
             case ast.Assign():
                 whole = {t.id for t in _targets(node.targets) if isinstance(t, ast.Name)}
-                return (live - whole) | loads(node)
+                return (live - whole) | self._loads(node)
             case ast.AnnAssign() if isinstance(node.target, ast.Name) and node.value:
-                return (live - {node.target.id}) | loads(node.value)
+                return (live - {node.target.id}) | self._loads(node.value)
             case _:
-                return live | loads(node)
+                return live | self._loads(node)
 
     def _loop(self, node: ast.For | ast.While, live: Names) -> Names:
-        test = loads(node.iter if isinstance(node, ast.For) else node.test)
+        test = self._loads(node.iter if isinstance(node, ast.For) else node.test)
         targets = stores([node.target]) if isinstance(node, ast.For) else frozenset()
         head = live if isinstance(node, ast.For) else live | test
-        for _ in range(3):
+        if isinstance(node, ast.While):
+            head = head | test
+        while True:  # names are only added
             self._exits.append(head | live)
             inner = self._body(node.body, head | live)
             self._exits.pop()
-            head = head | (inner - targets) | (test if isinstance(node, ast.While) else frozenset())
+            if inner - targets <= head:
+                break
+            head = head | (inner - targets)
         self.head[id(node)] = head
         return head | test | live
+
+    def _loads(self, node: ast.AST) -> Names:
+        """As `loads`; parts of nested loops are asked for again and again."""
+        if id(node) not in self._read:
+            self._read[id(node)] = loads(node)
+        return self._read[id(node)]
 
 
 def _targets(targets: Iterable[ast.expr]) -> Iterable[ast.expr]:

@@ -167,7 +167,8 @@ class Translator(Homes):
         if isinstance(value, Array) and value.view is None:
             if not self._can_wait(name, value):
                 return self.stored(value, name)
-            return self._remembered(value)
+            once = len(uses_next(name, self.frame.rest[-1])) == 1
+            return value if once else self._remembered(value)
         return value
 
     def _can_wait(self, name: str, value: Array) -> bool:
