@@ -42,10 +42,12 @@ class Ready:
     Attributes:
         call: runs it on its arguments; the first call may compile.
         notes: what the system says of itself after the first call (JSON), whose warnings it gets.
+        settling: how many calls after the first one are not like those that follow.
     """
 
     call: Callable[[Sequence[Any]], Any]
     notes: Callable[[Sequence[WarningMessage]], dict[str, Any]] = lambda warned: {}
+    settling: int = 0
 
 
 def versions(system: str, program: Program) -> list[str]:
@@ -75,7 +77,9 @@ def ready(
     found = wrapped(system, function, threads)
     if system != OURS:
         return found
-    return Ready(found.call, lambda warned: how(warned) | _front(function, arguments))
+    from loopbook.client.variants.rival import ROUNDS
+
+    return Ready(found.call, lambda warned: how(warned) | _front(function, arguments), ROUNDS)
 
 
 def wrapped(system: str, function: Callable[..., Any], threads: int) -> Ready:
