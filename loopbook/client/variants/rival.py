@@ -25,7 +25,7 @@ FASTER = 0.9
 LONG = 2.0
 """Calls of more seconds are compared once."""
 
-MOST_BYTES = 1 << 28
+MOST_BYTES = 1 << 30
 """Larger arguments are not copied to find out."""
 
 LEAST = 1e-4
