@@ -210,3 +210,15 @@ def test_strict_never_runs_python(monkeypatch):
         warnings.simplefilter("error")
         for _ in range(ROUNDS + 3):
             program(data(5, 7))
+
+
+def test_what_the_loops_only_read_is_not_copied_for_python():
+    x, y = data(6, 4), data(6, 4, seed=1)
+    variant = loopbook.native(stencil.func).compile(x, y)
+    assert variant.read_only == {1}
+    assert loopbook.native(stencil.func).compile(x, x).read_only == frozenset()
+
+    seen: list[np.ndarray] = []
+    Rival(lambda *args: seen.extend(args), print, frozenset({1})).call(lambda *args: None, [x, y])
+    assert seen[0] is not x
+    assert seen[1] is y

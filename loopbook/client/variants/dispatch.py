@@ -113,7 +113,9 @@ class Dispatcher:
     def _short(self, variant: Variant, args: Sequence[Any]) -> Short | None:
         if isinstance(variant, Compiled):
             return variant.entry(args)
-        return variant.entry(args, None if self._strict else Rival(self.func, self._warn))
+        if self._strict:
+            return variant.entry(args)
+        return variant.entry(args, Rival(self.func, self._warn, variant.read_only))
 
     def _case(self, args: Sequence[Any]) -> Case:
         if not self._positional:

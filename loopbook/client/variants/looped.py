@@ -81,6 +81,20 @@ class Looped:
         numbers = not all(isinstance(value, np.ndarray) for value in args)
         return _Entry(self._outer, self.lowered.holds if numbers else None, self._same, rival)
 
+    @property
+    def read_only(self) -> frozenset[int]:
+        """Positions of arguments that the loops are given as they are, and do not change."""
+        traced = self._last.traced
+        changed = {traced.parameters[place] for place in traced.written}
+        given = set(self.lowered.kernel_parameters) - changed
+        converted = {name for name, _ in self.lowered.conversions}
+        twice = {place for pair in self._same for place in pair}
+        return frozenset(
+            place
+            for place, name in enumerate(self._names)
+            if name in given - converted and place not in twice
+        )
+
     def rebuilt(self, case: Case, build: Build) -> Looped:
         """The same loops from another compiler."""
         return Looped(self.lowered, build, case)
