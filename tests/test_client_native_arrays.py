@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -116,10 +117,11 @@ def test_globals_are_looked_at_again(monkeypatch):
     agree(stencil, data(4, 3), data(4, 3))
 
 
-def test_what_cannot_be_lowered_runs_as_python_or_raises():
-    def spectrum(x):
-        return np.fft.fft(x)
+def spectrum(x):
+    return np.fft.fft(x)
 
+
+def test_what_cannot_be_lowered_runs_as_python_or_raises():
     agree(loopbook.native(spectrum), data(4), compiled=False)
     with pytest.raises(SdfgError, match=r"test_client_native_arrays\.py:\d+: .*fft"):
         loopbook.native(spectrum, strict=True)(data(4))
@@ -219,6 +221,19 @@ def test_what_the_loops_only_read_is_not_copied_for_python():
     assert loopbook.native(stencil.func).compile(x, x).read_only == frozenset()
 
     seen: list[np.ndarray] = []
-    Rival(lambda *args: seen.extend(args), print, frozenset({1})).call(lambda *args: None, [x, y])
+    rival = Rival(lambda *args: seen.extend(args), print, frozenset({1}))
+    rival.call(lambda x, y: slowly(x), [x, y])
     assert seen[0] is not x
     assert seen[1] is y
+
+
+def test_a_function_that_runs_as_python_keeps_nothing_of_a_call():
+    program = loopbook.native(spectrum)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterpretedWarning)
+        for _ in range(3):
+            x = data(1000)
+            seen = weakref.ref(x)
+            np.testing.assert_allclose(program(x), spectrum(x))
+            del x
+            assert seen() is None

@@ -14,8 +14,7 @@ from typing import Any
 from loopbook.client.decision import Plan
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.client.shelf import Shelf, open_shelf
-from loopbook.client.variants.compiled import Compiled
-from loopbook.client.variants.dispatch import Dispatcher
+from loopbook.client.variants.dispatch import Dispatcher, Variant
 from loopbook.errors import CompilerError, IllegalStepError, RunError, SdfgError
 from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.traced import Traced
@@ -53,7 +52,7 @@ class NativeProgram(Dispatcher):
         """What docc's frontend made at the last compile; None before."""
         return None if self.last is None else self.last.traced.sdfg
 
-    def compile(self, *args: Any, output_folder: str | Path | None = None) -> Compiled:
+    def compile(self, *args: Any, output_folder: str | Path | None = None) -> Variant:
         """Compile the function for arguments like these, as their first call would.
 
         Args:

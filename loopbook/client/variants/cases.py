@@ -141,7 +141,7 @@ class Cases:
                 if found is None:
                     found = self._variants[place] = self._made(case, reading)
         if isinstance(found, Exception):
-            raise found
+            raise bare(found)
         return found
 
     def anew(self, case: Case, folder: Path, constants: Hashable = ()) -> Compiled:
@@ -169,7 +169,7 @@ class Cases:
                 if reading is None:
                     reading = self._readings[known] = self._reading(case)
         if isinstance(reading, Exception):
-            raise reading
+            raise bare(reading)
         case.check(reading.written)
         merging = case.merging(reading.written)
         if merging and not self._merges:
@@ -192,6 +192,12 @@ class Cases:
         except FAILURES as error:
             return error
         return self.last
+
+
+def bare(error: Exception) -> Exception:
+    """An error without what it was raised through, which would keep all arguments of that call."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def too_many() -> SdfgError:

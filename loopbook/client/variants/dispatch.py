@@ -16,6 +16,7 @@ from loopbook.client.variants.cases import (
     Cases,
     Entries,
     Short,
+    bare,
     call_key,
 )
 from loopbook.client.variants.checked import check
@@ -107,8 +108,11 @@ class Dispatcher:
                     entries.add(key, self._short(variant, args))
                 return answer
         except FAILURES as error:
-            return self._interpreted(str(error), args, kwargs)
-        return self._checked(variant, case)
+            # It may be kept, and would keep this call's arguments with what it came through.
+            reason = str(bare(error))
+        else:
+            return self._checked(variant, case)
+        return self._interpreted(reason, args, kwargs)
 
     def _short(self, variant: Variant, args: Sequence[Any]) -> Short | None:
         if isinstance(variant, Compiled):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loopbook.client.variants.case import Case
-from loopbook.client.variants.cases import FAILURES, MAX_VARIANTS, compiling, too_many
+from loopbook.client.variants.cases import FAILURES, MAX_VARIANTS, bare, compiling, too_many
 from loopbook.client.variants.compiled import Build
 from loopbook.client.variants.looped import Looped, kind
 from loopbook.errors import LoopbookError, LoweringError
@@ -54,8 +54,8 @@ class Translations:
                 found = None if folder else self._fitting(place, case)
                 if found is None and place not in self._settled:
                     found = self._add(place, case, folder)
-        if found is None and self._settled[place] is not None:
-            raise self._settled[place]  # type: ignore[misc]
+        if found is None and (error := self._settled[place]) is not None:
+            raise bare(error)
         return found
 
     def give_up(self, looped: Looped, error: Exception) -> None:
