@@ -36,13 +36,16 @@ def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> Struct
         SdfgError: if all stores into an array are lost in any case, or as `simplify`.
     """
     document = json.loads(text)
-    given = stores(document, running=True)
     try:
         sdfg = simplify(text)
-    except SdfgError:  # of some readings at several places, say
-        if not separated(document):
-            raise
+    except SdfgError as error:  # of some readings at several places, say
+        try:
+            if not separated(document):
+                raise
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+            raise error from None  # it is no SDFG
         return simplify(json.dumps(document))
+    given = stores(document, running=True)
     simple = json.loads(sdfg.to_json())
     left = stores(simple)
     confused = _stores_twice(simple)

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
     carried = dict(_carried(source.body))
     if not carried:
         return
-    lost = [name for name in _lost(text) if name in carried]
+    lost = _lost(text, frozenset(carried))
     if not lost:
         return
     size = _size(source, args)
@@ -57,9 +58,10 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
             source.mend(node, f"docc loses what '{name}' had in the iteration before")
 
 
-def _lost(text: str) -> list[str]:
-    """Variables that loops read and write, and after docc's simplification only write."""
-    before = set(_accesses(json.loads(text)["root"], ()))
+@lru_cache(maxsize=256)
+def _lost(text: str, names: frozenset[str]) -> list[str]:
+    """Which of these variables loops read and write, and after docc's simplification only write."""
+    before = {one for one in _accesses(json.loads(text)["root"], ()) if one[1] in names}
     suspects = {
         (loop, name) for loop, name, read in before if read and (loop, name, False) in before
     }
