@@ -101,7 +101,8 @@ def test_an_outage_is_an_error_in_every_answer_and_passes(server, url, postgres,
             postgres.start()
         assert works_again(server, secret)
     statuses = {answer.status_code for _, answer in callers.answers}
-    assert statuses <= {200, 503}, [a.text for _, a in callers.answers if a.status_code == 500]
+    # They ask without a pause, so where the machine is fast their token's limit is reached too.
+    assert statuses <= {200, 429, 503}, [a.text for _, a in callers.answers if a.status_code == 500]
     refused = [(path, answer) for path, answer in callers.answers if answer.status_code == 503]
     assert {path for path, _ in refused} >= {"/docc/transfertune_sdfg", "/v1/info"}
     assert all(set(answer.json()) == {"error"} for _, answer in refused)
