@@ -14,13 +14,11 @@ dtype, and what was refused by construct. Exit code 1 if a number is wrong or a 
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
-import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +30,7 @@ if str(ROOT) not in sys.path:
 
 from benchmarks import lines  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.semantics import DTYPES, PRELOADED, TARGETS, fault, reason  # noqa: E402
+from benchmarks.semantics import DTYPES, TARGETS, completed, fault, reason  # noqa: E402
 from loopbook.errors import InterpretedWarning, LoopbookError  # noqa: E402
 from loopbook.sdfg.sandbox import run_limited  # noqa: E402
 from loopbook.workloads.arrays import generate  # noqa: E402
@@ -137,20 +135,9 @@ def main() -> int:
     done = lines.read(log)
     ready = {result["seed"] for result in done}
     todo = [s for s in range(given.first, given.first + given.count) if s not in ready]
-    for module in PRELOADED:
-        importlib.import_module(module)
-    begun = time.monotonic()
-    with ThreadPoolExecutor(given.jobs) as pool:
-        runs = [pool.submit(result_of, seed) for seed in todo]
-        for number, run in enumerate(as_completed(runs), 1):
-            result = run.result()
-            lines.append(log, result)
-            done.append(result)
-            for words in [*result["wrong"], result["crash"]]:
-                if words:
-                    print(result["seed"], result["dtype"], result["target"], words, flush=True)
-            if number % 50 == 0:
-                print(f"{number} of {len(todo)}, {time.monotonic() - begun:.0f} s", flush=True)
+    for result in completed([partial(result_of, seed) for seed in todo], given.jobs):
+        lines.append(log, result)
+        done.append(result)
     words = f"Array programs by `@loopbook.native` against NumPy. {provenance()}"
     (given.out / "table.md").write_text("\n".join([words, "", *table(done), ""]))
     wrong, crashed = (sum(bool(r[key]) for r in done) for key in ("wrong", "crash"))

@@ -27,6 +27,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -301,6 +302,24 @@ def quick(count: int = 10) -> list[Result]:
     return [result_of(*one, seed=0) for one in found[::step]]
 
 
+def completed(runs: Sequence[Callable[[], Result]], jobs: int) -> Iterator[Result]:
+    """Results as they come, so many at a time; what is wrong in them is printed, and progress."""
+    for module in PRELOADED:
+        importlib.import_module(module)
+    begun = time.monotonic()
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(run) for run in runs]
+        for number, run in enumerate(as_completed(waiting), 1):
+            result = run.result()
+            yield result
+            for words in [*result["wrong"], result["crash"]]:
+                if words:
+                    name = result.get("name", result.get("seed"))
+                    print(name, result["dtype"], result["target"], words, flush=True)
+            if number % 50 == 0:
+                print(f"{number} of {len(runs)}, {time.monotonic() - begun:.0f} s", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--out", type=Path)
@@ -328,20 +347,9 @@ def main() -> int:
         (p, dtype, target) for p, dtype, target in wanted if (p.name, dtype, target) not in ready
     ]
     random.Random(given.seed).shuffle(todo)  # what is wrong in a class shows early
-    begun = time.monotonic()
-    for module in PRELOADED:
-        importlib.import_module(module)
-    with ThreadPoolExecutor(given.jobs) as pool:
-        runs = [pool.submit(result_of, *one, given.seed) for one in todo]
-        for number, run in enumerate(as_completed(runs), 1):
-            result = run.result()
-            lines.append(log, result)
-            done.append(result)
-            for fault in [*result["wrong"], result["crash"]]:
-                if fault:
-                    print(result["name"], result["dtype"], result["target"], fault, flush=True)
-            if number % 50 == 0:
-                print(f"{number} of {len(todo)}, {time.monotonic() - begun:.0f} s", flush=True)
+    for result in completed([partial(result_of, *one, given.seed) for one in todo], given.jobs):
+        lines.append(log, result)
+        done.append(result)
     words = f"Numbers of `@loopbook.native` against Python. Seed {given.seed}. {provenance()}"
     (given.out / "table.md").write_text("\n".join([words, "", *table(done), ""]))
     return _told(done)

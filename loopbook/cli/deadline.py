@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
 
+from loopbook.alarm import TooLong, alarm
 from loopbook.errors import DeadlineError
-
-
-class _Over(BaseException):
-    """No `Exception`: code that catches those must not catch this."""
 
 
 @contextmanager
@@ -29,15 +24,8 @@ def deadline(seconds: float, what: str) -> Iterator[None]:
         yield
         return
 
-    def over(*_: Any) -> NoReturn:
-        raise _Over
-
-    before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
-    except _Over:
+        with alarm(seconds):
+            yield
+    except TooLong:
         raise DeadlineError(f"{what} did not end within {seconds:g} s") from None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

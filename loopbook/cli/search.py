@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from loopbook.tuner.search import Progress
     from loopbook.tuner.seed import Done, Job
     from loopbook.tuner.tune import Settings
+    from loopbook.workloads.workload import Workload
 
 seed_app = typer.Typer(help="Fill a book from a suite of kernels.", no_args_is_help=True)
 
@@ -105,19 +106,14 @@ def polybench(
 
     Recipes call no BLAS unless asked to, so that they are worth the same on every machine.
     """
-    from loopbook.tuner.seed import jobs
-    from loopbook.tuner.subject import PythonSubject
     from loopbook.workloads import polybench as suite
 
     unknown = set(only or ()) - set(suite.names())
     if unknown:
         raise InputError(f"PolyBench has no {', '.join(sorted(unknown))}")
     workloads = [suite.load(name) for name in only or suite.names()]
-    for workload in workloads if preset else ():
-        workload.sizes(preset)  # raises where there is no such preset
-    todo = jobs(map(PythonSubject, workloads), _targets(target), preset)
     settings = _settings(trials, refine, strategy, seed, timeout, libraries)
-    return _run(todo, settings, book, json, again=False)
+    return _seeded(workloads, target, preset, settings, book, json)
 
 
 @seed_app.command("synthetic")
@@ -179,15 +175,9 @@ def files(
     json: options.Json = False,
 ) -> int:
     """Tune workload files. Stop it any time; the same command goes on."""
-    from loopbook.tuner.seed import jobs
-    from loopbook.tuner.subject import PythonSubject
-
     workloads = [load_workload(name) for name in file]
-    for workload in workloads if preset else ():
-        workload.sizes(preset)  # raises where there is no such preset
-    todo = jobs(map(PythonSubject, workloads), _targets(target), preset)
     settings = _settings(trials, refine, strategy, seed, timeout, libraries)
-    return _run(todo, settings, book, json, again=False)
+    return _seeded(workloads, target, preset, settings, book, json)
 
 
 def _targets(chosen: list[str] | None) -> Sequence[str]:
@@ -211,6 +201,28 @@ def _settings(
         timeout=timeout,
         libraries=libraries,
     )
+
+
+def _seeded(
+    workloads: Sequence[Workload],
+    target: list[str] | None,
+    preset: str,
+    settings: Settings,
+    book: Path | None,
+    json: bool,
+) -> int:
+    """Tune workloads that the book does not know yet.
+
+    Raises:
+        WorkloadError: one of them has no such preset.
+    """
+    from loopbook.tuner.seed import jobs
+    from loopbook.tuner.subject import PythonSubject
+
+    for workload in workloads if preset else ():
+        workload.sizes(preset)
+    todo = jobs(map(PythonSubject, workloads), _targets(target), preset)
+    return _run(todo, settings, book, json, again=False)
 
 
 def _run(

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from loopbook.alarm import TooLong, limited
 from loopbook.errors import LoweringError
-from loopbook.frontend.alarm import TooLong, limited
 from loopbook.frontend.lowered import Lowered
 
 SIZES = ((2, 3, 5, 7, 8), (3, 4, 5, 6, 7), (4, 5, 6, 8, 9))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend.alarm import TooLong, limited
+from loopbook.alarm import TooLong, limited
 from loopbook.frontend.check import copied
 
 ROUNDS = 3

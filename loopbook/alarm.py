@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 
 class TooLong(BaseException):
@@ -25,13 +25,21 @@ def limited(seconds: float) -> Iterator[bool]:
         yield False
         return
 
-    def stop(*_: Any) -> None:
+    with alarm(seconds):
+        yield True
+
+
+@contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    """Raise `TooLong` in the block after so many seconds; for the main thread, not nested."""
+
+    def stop(*_: Any) -> NoReturn:
         raise TooLong
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield True
+        yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
