@@ -153,6 +153,15 @@ def test_a_synthetic_program_is_found_by_its_name(shell):
     assert (told["kernel"], told["correct"]) == (name, True)
 
 
+def test_seed_takes_array_programs(shell):
+    words = ["seed", "arrays", "--only", "arrays.3", "--preset", "S", "--trials", "2"]
+    words += ["--refine", "0", "--target", "sequential", "--json"]
+    (told,) = shell(*words).good().documents
+    assert (told["kernel"], list(told["speedups"]), told["error"]) == ("arrays.3", ["S"], "")
+    message = shell("seed", "arrays", "--only", "arrays.x").refusal()
+    assert message.startswith("'arrays.x' is no name of an array program")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

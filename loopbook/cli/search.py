@@ -158,6 +158,35 @@ def synthetic(
     return _run(todo, settings, book, json, again=False)
 
 
+@seed_app.command("arrays")
+def arrays(
+    count: Annotated[int, typer.Option(help="programs to make", min=1)] = 100,
+    first: Annotated[int, typer.Option(help="number of the first program", min=0)] = 0,
+    only: Annotated[
+        list[str] | None, typer.Option(help="the program of this name; repeatable")
+    ] = None,
+    target: Targets = None,
+    trials: Trials = 100,
+    refine: Refine = 40,
+    preset: Annotated[
+        str, typer.Option(help="search and confirm at this size only; default S, M and L")
+    ] = "",
+    strategy: Strategy = "",
+    seed: Seed = 0,
+    timeout: Timeout = 120.0,
+    libraries: Libraries = False,
+    book: OwnBook = None,
+    json: options.Json = False,
+) -> int:
+    """Tune generated chains of NumPy statements, each with a nest of its own. Stop it any time; the
+    same command goes on."""
+    from loopbook.workloads import arrays as suite
+
+    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
+    workloads = list(map(suite.load, only) if only else suite.draw(count, first))
+    return _seeded(workloads, target, preset, settings, book, json)
+
+
 @seed_app.command("files")
 def files(
     file: Annotated[list[str], typer.Argument(help="FILE.py[:FUNC]…")],

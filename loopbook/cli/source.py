@@ -127,17 +127,20 @@ def load_source(given: str, preset: str, sizes: Mapping[str, int]) -> Source:
 
 
 def load_workload(given: str) -> Workload:
-    """A workload by file (``FILE.py[:FUNC]``), PolyBench name or synthetic program's name.
+    """A workload by file (``FILE.py[:FUNC]``), PolyBench name or made program's name.
 
     Its ``initialize`` is stopped after `SECONDS`.
     """
-    from loopbook.workloads import polybench, synthetic
+    from loopbook.workloads import arrays, polybench, synthetic
     from loopbook.workloads.workload import load_workload as load
 
     if given in polybench.names():
         return polybench.load(given)
-    if given.partition(".")[0] in synthetic.FAMILIES and not Path(given).exists():
+    family = given.partition(".")[0]
+    if family in synthetic.FAMILIES and not Path(given).exists():
         return synthetic.load(given)
+    if family == "arrays" and not Path(given).exists():
+        return arrays.load(given)
     path, _, func = given.partition(":")
     if path.endswith(".json"):
         raise InputError(f"{given} is an SDFG without data; give a workload file")

@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from loopbook.errors import LoweringError, SdfgError
+from loopbook.errors import LoweringError, RunError, SdfgError
 from loopbook.frontend import Lowered, check, lower
 from loopbook.sdfg import frontend, traced
 from loopbook.sdfg.caller import Caller
@@ -133,6 +133,18 @@ class Call:
             return self.workload.results(values)
         arguments, returned = self.lowered.finished(values, self.given)
         return [*self.workload.results(arguments), *returned_arrays(returned)]
+
+
+def fingerprints(workload: Workload, preset: str) -> frozenset[str]:
+    """The fingerprints of a workload's nests, which are the same at all sizes; none if docc cannot
+    make them or gets one wrong."""
+    from loopbook.sdfg.program import ordered, parse, prepare_apart
+
+    try:
+        text, nests = prepare_apart(Call.of(workload, workload.arguments(preset)).text)
+    except (SdfgError, RunError):
+        return frozenset()
+    return frozenset() if ordered(parse(text)) else frozenset(nest.fingerprint for nest in nests)
 
 
 def _loaded(binding: Binding, library: Path) -> Callable[..., Any]:

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from loopbook.errors import RunError, SdfgError, WorkloadError
+from loopbook.errors import WorkloadError
+from loopbook.workloads.call import fingerprints
 from loopbook.workloads.synthetic import program
 from loopbook.workloads.synthetic.family import Family
 from loopbook.workloads.synthetic.registry import FAMILIES, source
@@ -24,7 +25,6 @@ __all__ = [
     "PRESETS",
     "Drawn",
     "draw",
-    "fingerprints",
     "generate",
     "load",
     "names",
@@ -88,7 +88,7 @@ def _next(family: Family, rng: random.Random, drawn: set[str], seen: Set[str]) -
         if name not in drawn:
             drawn.add(name)
             workload = load(name)
-            found = frozenset(fingerprints(workload))
+            found = fingerprints(workload, PRESETS[0])
             if found - seen:
                 return Drawn(workload, found)
     return None
@@ -106,18 +106,3 @@ def names(count: int, seed: int = 0, families: Collection[str] = tuple(FAMILIES)
     """The names of the programs of `draw`."""
     for drawn in draw(count, seed, families):
         yield drawn.workload.name
-
-
-def fingerprints(workload: Workload) -> list[str]:
-    """The fingerprints of the nests of `workload`; none if docc cannot make them or gets one wrong.
-
-    They are the same at all sizes.
-    """
-    from loopbook.sdfg.frontend import trace
-    from loopbook.sdfg.program import ordered, parse, prepare_apart
-
-    try:
-        text, nests = prepare_apart(trace(workload.kernel, workload.arguments(PRESETS[0])))
-    except (SdfgError, RunError):
-        return []
-    return [] if ordered(parse(text)) else [nest.fingerprint for nest in nests]
