@@ -174,10 +174,24 @@ def test_bench_says_when_python_is_the_fastest():
 def test_what_has_neither_loops_nor_docc_is_refused_in_one_line(shell):
     arrays = PRODUCT[: PRODUCT.index("    for col")] + "    out[:] = np.linalg.svd(left)[0]\n"
     workload = shell.file("svd.py", arrays)
-    for words in (["bench"], ["explain"], ["nearest"], ["tune", "--trials", "1"]):
+    for words in (["explain"], ["nearest"], ["tune", "--trials", "1"]):
         message = shell(words[0], workload, *words[1:]).refusal()
         assert message.startswith("docc cannot parse kernel: ")
         assert "svd.py:12: np.linalg.svd()" in message
+
+
+def test_bench_times_python_where_nothing_else_can_be_served(shell):
+    arrays = PRODUCT[: PRODUCT.index("    for col")]
+    foreign = shell.file("svd.py", arrays + "    out[:] = np.linalg.svd(left)[0]\n")
+    words = ["--preset", "S", "--seconds", "0.05"]
+    (told,) = shell("bench", foreign, *words, "--json").good().documents
+    assert (told["baseline"], told["fastest"], told["speedup"]) == ("python", "python", 1.0)
+    assert told["optimized_s"] == told["python_s"] > 0
+    assert "svd.py:12: np.linalg.svd()" in told["not_lowered"]
+    assert "it runs as Python: " in shell("bench", foreign, *words).good().out
+
+    raises = shell.file("raises.py", arrays + "    np.linalg.svd(left[:0, 0])\n")
+    assert "raises fails as Python: LinAlgError" in shell("bench", raises, *words).refusal()
 
 
 def test_bench_goes_on_after_a_kernel_that_fails(shell):

@@ -324,6 +324,6 @@ def _remarks(told: dict[str, Any]) -> Iterator[str]:
     if told["baseline"] == "loops":
         yield "so it is compared with docc's schedule of the same loops"
     if "not_lowered" in told:
-        yield f"not turned into loops: {told['not_lowered']}"
+        yield f"it runs as Python: {told['not_lowered']}"
     if "python_skipped" in told:
         yield f"Python was not timed: {told['python_skipped']}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from loopbook.client.baseline import Baseline, as_written
+from loopbook.client.bench_python import bench_python
+from loopbook.client.bench_times import PYTHON_SECONDS, Times, given
 from loopbook.client.plan import make_plan
 from loopbook.client.shelf import Shelf
 from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
@@ -28,9 +29,6 @@ ROUNDS = 41
 
 SECONDS = 4.0
 
-PYTHON_SECONDS = 10.0
-"""The Python function is not timed where one run takes longer."""
-
 
 def bench(
     workload: Workload,
@@ -48,7 +46,8 @@ def bench(
     the Python function itself.
 
     A kernel made of arrays is turned into explicit loops (`loopbook.workloads.call`), of which the
-    book is asked; docc's compile of it as it is written is what that is compared with.
+    book is asked; docc's compile of it as it is written is what that is compared with. Where it has
+    no form in loops, Python is what is served, as `loopbook.native` does.
 
     Args:
         exclude: kernels whose records are ignored.
@@ -68,9 +67,10 @@ def bench(
         - ``reference`` ("python", or "docc" where Python takes too long), ``reference_preset``,
           ``reference_sizes``: what numbers were compared with.
         - ``docc_wrong``, ``docc_wrong_reason``: docc's own compile gives other numbers than Python.
-        - ``lowered``: whether the kernel was turned into loops; ``not_lowered``: why not.
-        - ``baseline``: "docc"; or "loops" for docc's schedule of our loops, where docc's own
-          compile of the kernel is wrong, or fails, as ``docc_failed`` says.
+        - ``lowered``: whether the kernel was turned into loops; ``not_lowered``: why not, so that
+          it runs as Python.
+        - ``baseline``: "docc"; where docc's own compile of the kernel is wrong, or fails, as
+          ``docc_failed`` says, "loops" for docc's schedule of our loops, or "python".
         - ``python_s, python_speedup``: of the Python function and over it; null where it was not
           timed, as ``python_skipped`` says.
         - ``fastest``: "loopbook", "docc" or "python".
@@ -82,6 +82,8 @@ def bench(
         raise WorkloadError(f"there is no target {target!r}; take {' or '.join(TARGETS)}")
     call = Call.of(workload, workload.arguments(preset, sizes))
     schedule = Schedule(repeats=ROUNDS, seconds=seconds, at_least=2)
+    if call.refusal is not None:
+        return bench_python(call, preset, target, schedule, timeout)
     with scratch.folder() as folder:
         verifier = Verifier(
             call.kernel,
@@ -131,16 +133,10 @@ def bench(
         "nests": [nest.to_json() for nest in plan.nests],
         **said.to_json(),
         "docc_wrong": bool(own.wrong),
-        **_given(docc_wrong_reason=own.wrong, wrong_reason=wrong),
+        **given(docc_wrong_reason=own.wrong, wrong_reason=wrong),
         "lowered": call.lowered is not None,
-        **_given(not_lowered=str(call.refusal or "")),
         **times.to_json(),
     }
-
-
-def _given(**told: str) -> dict[str, str]:
-    """Those that there are."""
-    return {name: text for name, text in told.items() if text}
 
 
 def _asked(workload: Workload, preset: str, sizes: Mapping[str, int] | None) -> Reference:
@@ -170,38 +166,6 @@ def _known(call: Call, said: Reference, preset: str) -> Timed | None:
     return Timed(error="loops in Python would take too long") if call.is_loops else None
 
 
-@dataclass(frozen=True)
-class _Times:
-    """Seconds of the fastest runs.
-
-    Attributes:
-        baseline: whether `baseline_s` is of "docc" or of docc's schedule of our "loops".
-        failed: why it is not docc.
-        python: no seconds where it was not timed, and why.
-    """
-
-    baseline_s: float
-    optimized_s: float
-    baseline: str = "docc"
-    failed: str = ""
-    python: Timed = field(default_factory=Timed)
-
-    def to_json(self) -> dict[str, Any]:
-        python_s = self.python.fastest
-        named = {"loopbook": self.optimized_s, "docc": self.baseline_s, "python": python_s}
-        if self.baseline != "docc":
-            del named["docc"]
-        known = {name: taken for name, taken in named.items() if taken is not None}
-        return {
-            "baseline": self.baseline,
-            **_given(docc_failed=self.failed),
-            "python_s": python_s,
-            "python_speedup": python_s and python_s / self.optimized_s,
-            **_given(python_skipped=self.python.error),
-            "fastest": min(known, key=lambda name: known[name]),
-        }
-
-
 def _timed(
     call: Call,
     verifier: Verifier,
@@ -209,7 +173,7 @@ def _timed(
     own: Baseline,
     python: Timed | None,
     schedule: Schedule,
-) -> _Times:
+) -> Times:
     """Time what is served in turn with its baseline and with Python.
 
     Args:
@@ -238,7 +202,7 @@ def _timed(
     for one in compiled:
         if one.error:
             raise RunError(f"{call.workload.name} {one.error}")
-    return _Times(
+    return Times(
         min(compiled[-1].seconds),
         min(compiled[0].seconds),
         "docc" if call.lowered is None or own.program is not None else "loops",

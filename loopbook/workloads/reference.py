@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.errors import LoopbookError, RunError, WrongResultError
+from loopbook.errors import LoopbookError, WrongResultError
 from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.run import compare
@@ -46,7 +46,7 @@ class Reference:
             too long, or raises, at all that were tried.
         sizes: of that.
         call: what docc is given at these sizes.
-        expected: the arguments that must be right, and what it returned; None where Python raised.
+        expected: the arguments that must be right, and what it returned.
         wrong: why the unoptimised code of `call` is wrong there; empty if it is right.
         seconds: that Python took.
     """
@@ -101,8 +101,6 @@ def ask(
             larger = _python(workload, presets[wanted], PYTHON_SECONDS)
             if larger is not None:
                 found, preset, sizes = larger, wanted, dict(presets[wanted])
-    if found.expected is None:
-        return Reference()
     return _compared(workload, preset, sizes, found)
 
 
@@ -126,22 +124,38 @@ def check(workload: Workload, presets: Mapping[str, Mapping[str, int]]) -> None:
 
 
 @dataclass(frozen=True)
-class _Answer:
-    arguments: list[Any]
-    expected: list[np.ndarray] | None
+class Answer:
+    """What Python makes of arguments.
+
+    Attributes:
+        expected: the arguments that must be right, and what it returned.
+        seconds: that it took.
+    """
+
+    arguments: Sequence[Any]
+    expected: list[np.ndarray]
     seconds: float
 
 
-def _python(workload: Workload, sizes: Mapping[str, int], seconds: float) -> _Answer | None:
+def answer(workload: Workload, arguments: Sequence[Any], seconds: float) -> Answer:
+    """Run the Python function, in a child.
+
+    Raises:
+        RunError: it raises, or takes longer than `seconds`.
+    """
+    expected, taken = run_limited(
+        _run, workload, list(arguments), seconds=seconds, what=workload.name
+    )
+    return Answer(arguments, expected, taken)
+
+
+def _python(workload: Workload, sizes: Mapping[str, int], seconds: float) -> Answer | None:
     """What Python makes of these sizes; None if it takes too long or does not work on them."""
     try:
         arguments = workload.arguments(next(iter(workload.parameters)), sizes)
-        expected, taken = run_limited(
-            _run, workload, arguments, seconds=seconds, what=workload.name
-        )
-    except (RunError, LoopbookError):
+        return answer(workload, arguments, seconds)
+    except LoopbookError:
         return None
-    return _Answer(arguments, expected, taken)
 
 
 def _run(workload: Workload, arguments: list[Any]) -> tuple[list[np.ndarray], float]:
@@ -153,13 +167,12 @@ def _run(workload: Workload, arguments: list[Any]) -> tuple[list[np.ndarray], fl
     return [*workload.results(own), *returned_arrays(returned)], taken
 
 
-def _compared(workload: Workload, preset: str, sizes: Sizes, answer: _Answer) -> Reference:
-    assert answer.expected is not None
-    call, expected = Call.of(workload, answer.arguments), tuple(answer.expected)
+def _compared(workload: Workload, preset: str, sizes: Sizes, found: Answer) -> Reference:
+    call, expected = Call.of(workload, found.arguments), tuple(found.expected)
     with scratch.folder() as folder:
         built = build_baseline(call.text, "none", folder)
         wrong = _fault(call, expected, built.library)
-    return Reference(preset, sizes, call, expected, wrong, answer.seconds)
+    return Reference(preset, sizes, call, expected, wrong, found.seconds)
 
 
 def _fault(call: Call, expected: Sequence[np.ndarray], library: Path) -> str:
