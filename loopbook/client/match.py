@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from loopbook.client.assignment import assign
 from loopbook.recipes.embedding import Embedding
 from loopbook.sdfg.nest import Container, Loop, Nest
 
@@ -111,16 +112,13 @@ def _assigned(
     similar: np.ndarray, rows: Sequence[int], taken: set[int] | frozenset[int] = frozenset()
 ) -> dict[int, int] | None:
     """The best one-to-one match of `rows` to columns not yet taken, or None if there is none."""
-    from scipy.optimize import linear_sum_assignment
-
     columns = [column for column in range(similar.shape[1]) if column not in taken]
     if not rows:
         return {}
     if len(rows) > len(columns):
         return None
     chosen = similar[np.ix_(list(rows), columns)]
-    pairs = zip(*linear_sum_assignment(chosen, maximize=True), strict=True)
-    found = {rows[a]: columns[b] for a, b in pairs}
+    found = {row: columns[b] for row, b in zip(rows, assign(chosen), strict=True)}
     return found if all(similar[a, b] > LEAST for a, b in found.items()) else None
 
 

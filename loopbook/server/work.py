@@ -289,8 +289,6 @@ class Work:
 
     def _warm_up(self) -> None:
         """Load what takes long to load, so that no request has to wait for that."""
-        import scipy.optimize  # noqa: F401 - matches loops when recipes are ported
-
         _ = self._shelf.head
 
 
