@@ -367,6 +367,44 @@ def two_sums_by_way_of_others(a, res):
     res[1] = t
 
 
+@mended_later(floats, zeros)
+def first_value_in_some_places(a, res):
+    p = 0.5
+    q = 0.25
+    for i in range(1, a.shape[0]):
+        v = a[i - 1]
+        p = p + 0.1 * (v * (1.0 - p))
+        q = q + 0.1 * (v * (1.0 - q))
+        a[i] = v + p * p * p * q
+    res[0] = a[5]
+
+
+@mended(counts, lambda: zeros((5, 5)))
+def element_that_is_a_count(n, res):
+    for i in range(5):
+        n[i] = i
+    for i in range(5):
+        for j in range(5):
+            res[i, j] = float(n[j]) + 10.0 * float(n[i])
+
+
+@mended(zeros, lambda: zeros(5))
+def element_computed_of_a_count(x, res):
+    for i in range(6):
+        x[i] = 0.25 * i + 1.0
+    for i in range(5):
+        res[i] = x[i + 1] - x[i]
+
+
+@kept(counts, lambda: zeros((5, 5)))
+def count_read_in_one_place(n, res):
+    for i in range(5):
+        n[i] = i
+    for i in range(5):
+        for j in range(5):
+            res[i, j] = float(n[j])
+
+
 @kept(matrix, lambda: floats(5), lambda: zeros(5))
 def sum_of_its_own(a, x, y):
     for i in range(a.shape[0]):

@@ -146,6 +146,7 @@ def _rewrite(
     truth.Truth(kinds()).run()
     assignments.Together(kinds()).run()
     copies.counts(kinds())
+    copies.held(kinds())
     integers.check_bits(kinds(), ones)
     integers.Division(kinds()).run()
     conditionals.Conditionals(kinds()).run()

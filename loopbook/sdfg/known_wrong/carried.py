@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -28,7 +29,8 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
     Before: ``s = 0.0``, ``t = 0.0``, and in a loop ``a = s + x[i]``, ``b = t + x[i]``, ``s = a``,
     ``t = b``. docc's simplification: ``s = 0.0 + x[i]``. After: ``s = float(x.shape[0]) * 0.0``, of
     which docc does not know the value. Which variables it loses is seen in what it makes of them:
-    the loop writes the variable, and no longer reads it.
+    the loop writes the variable, and no longer reads it, or reads it less often than before and its
+    first value more often.
 
     Args:
         text: the function's SDFG, as docc's front end makes it.
@@ -40,7 +42,10 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
     carried = dict(_carried(source.body))
     if not carried:
         return
-    lost = _lost(text, frozenset(carried))
+    firsts = {
+        (name, _number(node.value)) for name in carried for node, _ in _first_values(source, name)
+    }
+    lost = _lost(text, frozenset(carried), frozenset(firsts))
     if not lost:
         return
     size = _size(source, args)
@@ -59,11 +64,16 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
 
 
 @lru_cache(maxsize=256)
-def _lost(text: str, names: frozenset[str]) -> list[str]:
-    """Which of these variables loops read and write, and after docc's simplification only write."""
-    before = {one for one in _accesses(json.loads(text)["root"], ()) if one[1] in names}
+def _lost(
+    text: str, names: frozenset[str], firsts: frozenset[tuple[str, float | None]]
+) -> list[str]:
+    """Which of these variables loops read and write, and after docc's simplification only write,
+    or read as their first values, which `firsts` names."""
+    before = Counter(_accesses(json.loads(text)["root"], ()))
     suspects = {
-        (loop, name) for loop, name, read in before if read and (loop, name, False) in before
+        (loop, name)
+        for loop, name, read in before
+        if name in names and read and (loop, name, False) in before
     }
     if not suspects:
         return []
@@ -71,9 +81,15 @@ def _lost(text: str, names: frozenset[str]) -> list[str]:
         simple = run_limited(_simplified, text, seconds=SECONDS, what="docc", tries=TRIES)
     except LoopbookError:  # it crashes or refuses; whoever goes on with it says so
         return []
-    after = set(_accesses(json.loads(simple)["root"], ()))
+    after = Counter(_accesses(json.loads(simple)["root"], ()))
     written = {(loop, name) for loop, name in suspects if (loop, name, False) in after}
-    return sorted({name for loop, name in written if (loop, name, True) not in after})
+    lost = {name for loop, name in written if (loop, name, True) not in after}
+    for name, first in firsts:
+        for loop in (loop for loop, other in suspects if other == name):
+            read, value = (loop, name, True), (loop, first, True)
+            if after[read] < before[read] and after[value] > before[value]:
+                lost.add(name)
+    return sorted(lost)
 
 
 def _simplified(text: str) -> str:
@@ -145,8 +161,10 @@ def _written_first(body: list[ast.stmt]) -> set[str]:
     return written
 
 
-def _accesses(element: Json, loops: tuple[int, ...]) -> Iterator[tuple[int, str, bool]]:
-    """Containers that loops (by element id) read (true) or write (false)."""
+def _accesses(
+    element: Json, loops: tuple[int, ...]
+) -> Iterator[tuple[int, str | float | None, bool]]:
+    """Containers and constants that loops (by element id) read (true) or write (false)."""
     flow = element.get("dataflow") or {}
     nodes = {node["element_id"]: node for node in flow.get("nodes", ())}
     for edge in flow.get("edges", ()):
@@ -154,6 +172,8 @@ def _accesses(element: Json, loops: tuple[int, ...]) -> Iterator[tuple[int, str,
             node = nodes[edge[end]]
             if node["type"] == "access_node":
                 yield from ((loop, node["data"], read) for loop in loops)
+            elif node["type"] == "constant_node":
+                yield from ((loop, _parsed(node["data"]), read) for loop in loops)
     for key in ("condition", "init", "update"):
         for word in re.findall(r"\w+", str(element.get(key, ""))):
             yield from ((loop, word, True) for loop in loops)
@@ -163,3 +183,21 @@ def _accesses(element: Json, loops: tuple[int, ...]) -> Iterator[tuple[int, str,
         inner = element.get(key)
         for child in inner if isinstance(inner, list) else [inner] if inner else ():
             yield from _accesses(child, loops)
+
+
+def _parsed(text: str) -> float | None:
+    """A constant's value; infinities as docc writes them."""
+    try:
+        return float(text.replace("INFINITY", "inf"))
+    except ValueError:
+        return None
+
+
+def _number(node: ast.expr) -> float | None:
+    """The value of a number in the source."""
+    if isinstance(node, ast.Attribute):
+        return float(node.attr)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant | ast.Attribute):
+        found = _number(node.operand)
+        return None if found is None else -found
+    return float(node.value) if isinstance(node, ast.Constant) else None  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Elements that are copied before their source changes."""
+"""Elements that are copied before their source changes, and elements that hold a count."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from loopbook.sdfg.known_wrong.kinds import FLOAT, INT, Kinds, assigned
 from loopbook.sdfg.known_wrong.source import base, expression, same
+
+LEAST = -(2**53)
+"""No count is less."""
 
 
 def run(kinds: Kinds) -> None:
@@ -88,3 +91,48 @@ def counts(kinds: Kinds) -> None:
         kinds.source.mend(statement, "copy a whole number at once")
         statement.value = expression("x | 0", value, x=value)
     ast.fix_missing_locations(kinds.source.node)
+
+
+def held(kinds: Kinds) -> None:
+    """docc computes an element that depends on nothing but a loop's count anew wherever it is read,
+    with the count of the loop that reads it first.
+
+    Before: ``n[i] = i`` in one loop, ``n[j] + n[k]`` in others: docc computes j + j. After:
+    ``n[i] = max(i, -9007199254740992)``, which is the same number and none that docc computes
+    elsewhere. Only arrays that are read at several places can come out wrong.
+    """
+    read: dict[str, set[str]] = {}
+    for node in kinds.source.walk():
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            read.setdefault(base(node), set()).add(ast.unparse(node.slice))
+    for statement in kinds.source.walk():
+        if not isinstance(statement, ast.Assign):
+            continue
+        target = statement.targets[0]
+        if not isinstance(target, ast.Subscript) or len(read.get(base(target), ())) < 2:
+            continue
+        counts = _Counts(kinds)
+        value = counts.visit(statement.value)
+        if counts.found and not counts.elements:
+            kinds.source.mend(statement, "compute with a copy of a count")
+            statement.value = value
+    ast.fix_missing_locations(kinds.source.node)
+
+
+class _Counts(ast.NodeTransformer):
+    """Counts in an expression, and whether it reads elements."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self.kinds = kinds
+        self.found = self.elements = False
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.elements |= not (isinstance(node.value, ast.Attribute) and node.value.attr == "shape")
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        kind = self.kinds.of(node)
+        if node.id in self.kinds.parameters or kind.rank != 0 or kind.what != INT:
+            return node
+        self.found = True
+        return expression(f"max(x, {LEAST})", node, x=ast.copy_location(ast.Name(node.id), node))
