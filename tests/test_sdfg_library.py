@@ -58,6 +58,44 @@ def gram(A, C):
                 C[i, j] = A[i, k] * A[j, k] + C[i, j]
 
 
+def shifted(A, B, C):
+    for i in range(C.shape[0] - 1):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i + 1, j] += A[i, k] * B[k, j]
+
+
+def inner_part(A, B, C):
+    for i in range(1, C.shape[0]):
+        for j in range(2, C.shape[1] - 1):
+            for k in range(3, A.shape[1]):
+                C[i, j] += A[i, k] * B[k - 3, j + 1]
+
+
+def stacked_rows(A, B, C):
+    for r in range(C.shape[0]):
+        for q in range(C.shape[1]):
+            for p in range(C.shape[2]):
+                for s in range(B.shape[0]):
+                    C[r, q, p] += A[r, q, s] * B[s, p]
+
+
+def stacked(A, B, C):
+    for s in range(C.shape[0]):
+        for i in range(C.shape[1]):
+            for j in range(C.shape[2]):
+                for k in range(A.shape[2]):
+                    C[s, i, j] += A[s, i, k] * B[s, j, k]
+
+
+def rows_apart(A, B, C):
+    for r in range(C.shape[0]):
+        for q in range(1, C.shape[1]):
+            for p in range(C.shape[2]):
+                for s in range(B.shape[0]):
+                    C[r, q, p] += A[q, r, s] * B[s, p]
+
+
 def times_vector(A, x, y):
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
@@ -74,6 +112,9 @@ CASES = {
     "subtracted": (subtracted, [[random(9, 7), random(5, 7), random(9, 5)]]),
     "result transposed": (result_transposed, [[random(9, 7), random(7, 5), random(5, 9)]]),
     "times itself": (gram, [[random(n, m), random(n, n)] for n, m in ((7, 9), (9, 2))]),
+    "shifted": (shifted, [[random(9, 7), random(7, 5), random(10, 5)]]),
+    "inner part": (inner_part, [[random(9, 7), random(4, 7), random(9, 7)]]),
+    "stacked rows": (stacked_rows, [[random(2, 3, 4), random(4, 5), random(2, 3, 5)]]),
     "single precision": (matmul, [[a.astype(np.float32) for a in matmul_args(5, 6, 7)]]),
 }
 
@@ -85,6 +126,23 @@ def test_calls_give_the_numbers_of_the_loops(name: str, tmp_path):
     assert code.count("gemm(") == 1
     assert code.count("for(") == 1
     check_recipe(kernel, cases, CALL, tmp_path)
+
+
+AROUND = {
+    "stacked": (stacked, [[random(3, 4, 5), random(3, 6, 5), random(3, 4, 6)]]),
+    "rows apart": (rows_apart, [[random(4, 3, 5), random(5, 6), random(3, 4, 6)]]),
+}
+
+
+@pytest.mark.parametrize("target", ["sequential", "openmp"])
+@pytest.mark.parametrize("name", AROUND)
+def test_loops_are_left_around_products_of_parts(name: str, target: str, tmp_path):
+    kernel, cases = AROUND[name]
+    code = transform(frontend.trace(kernel, cases[0]), target, {0: CALL})[0].to_cpp()
+    assert code.count("gemm(") == 1
+    assert code.count("for(") == 2
+    assert "omp" not in code
+    check_recipe(kernel, cases, CALL, tmp_path, target)
 
 
 def test_calls_are_right_with_threads_and_after_an_interchange(tmp_path):
@@ -112,13 +170,6 @@ def in_place(A, C):
         for j in range(C.shape[1]):
             for k in range(A.shape[1]):
                 C[i, j] += A[i, k] * C[k, j]
-
-
-def shifted(A, B, C):
-    for i in range(C.shape[0] - 1):
-        for j in range(C.shape[1]):
-            for k in range(A.shape[1]):
-                C[i + 1, j] += A[i, k] * B[k, j]
 
 
 def overlapping(A, B, C):
@@ -184,14 +235,13 @@ SQUARE = [random(8, 8) for _ in range(3)]
     [
         (triangle, SQUARE, "depends on other loops"),
         (in_place, SQUARE[:2], "factors too"),
-        (shifted, matmul_args(), "not indexed from its beginning"),
         (overlapping, matmul_args(), "rows that are apart"),
         (three_factors, [1.5, 2.5, *matmul_args()], "more than one number"),
         (elementwise, SQUARE, "no product of matrices"),
         (quotient, matmul_args(), "not only a product"),
         (every_other, matmul_args(), "by ones"),
         (strided, [random(5, 6), random(6, 7), random(5, 14)], "neighbouring elements"),
-        (times_vector, VECTORS, "no matrix"),
+        (times_vector, VECTORS, "no product of matrices"),
         (outer_product, VECTORS, "no product of matrices"),
         (counted, SQUARE[:2], "same in every iteration"),
         (rows, [random(9, 4), random(4, 4), random(4)], "perfectly nested"),

@@ -180,8 +180,8 @@ class Draft:
         self.document["containers"][name] = copy.deepcopy(kind) | {"storage_type": plain}
         return name
 
-    def pointer_block(self, source: str, target: str) -> Json:
-        """``target = source`` for pointers; the target's type is known."""
+    def pointer_block(self, source: str, target: str, index: str = "0") -> Json:
+        """``target = &source[index]`` for pointers; the target's type is known."""
         kind = copy.deepcopy(self.document["containers"][target])
         start, end = self.fresh_id(), self.fresh_id()
         nodes = [
@@ -189,7 +189,7 @@ class Draft:
             {"type": "access_node", "element_id": end, "data": target},
         ]
         edge = {"src": start, "src_conn": "void", "dst": end, "dst_conn": "ref"}
-        return self._block(nodes, [edge | {"subset": ["0"], "base_type": kind}])
+        return self._block(nodes, [edge | {"subset": [index], "base_type": kind}])
 
     def assignment_block(self, assignments: Iterable[tuple[str, str]]) -> Json:
         """Integer scalars, each with the expression that it is set to."""

@@ -1,19 +1,23 @@
-"""Library calls: a nest that does nothing but add a matrix product to a matrix, as a call of BLAS.
+"""Library calls: a nest that does nothing but add matrix products to matrices, as calls of BLAS.
 
 ``for r: for c: for k: C[r, c] += alpha * A[r, k] * B[k, c]``, its loops in any order and its
 matrices stored either way, is ``gemm`` with ``beta = 1`` (Dongarra, Du Croz, Hammarling and Duff,
-"A set of level 3 basic linear algebra subprograms", ACM TOMS 16(1), 1990).
+"A set of level 3 basic linear algebra subprograms", ACM TOMS 16(1), 1990). Axes that lie in memory
+like one are one: ``C[q, r, c] += A[q, r, k] * B[k, c]`` is one product. Outermost loops may be left
+over, and run through products of parts of the arrays.
 
 docc has a library node for ``gemm``, which its frontend makes of ``A @ B``; this makes the same of
-loops. Matrices must begin where their arrays do: docc's call ignores offsets (seen with 0.8.1).
-Products with vectors stay loops: docc has no ``gemv``, and ``gemm`` with a matrix of one column is
-slower than loops over rows (four times for 2000 by 2000, OpenBLAS 0.3.21).
+loops. docc's call ignores offsets (seen with 0.8.1), so a matrix that does not begin where its
+array does gets a pointer. Products with vectors stay loops: docc has no ``gemv``, and ``gemm`` with
+a matrix of one column is slower than loops over rows (four times for 2000 by 2000, OpenBLAS
+0.3.21).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from loopbook.errors import IllegalStepError
@@ -26,6 +30,7 @@ from loopbook.sdfg.rewrites.document import (
     Draft,
     Json,
     elements,
+    lower_bounds,
     render,
     smallest,
     upper_bounds,
@@ -41,23 +46,50 @@ ONE: Polynomial = {(): 1}
 
 
 @dataclass(frozen=True)
+class _Axis:
+    """Loops that together count one dimension of a product.
+
+    Attributes:
+        loops: variables, outermost first.
+        extent: how often they run.
+    """
+
+    loops: tuple[str, ...]
+    extent: Polynomial
+
+
+@dataclass(frozen=True)
+class _Strided:
+    """An element, and how far it moves in memory.
+
+    Attributes:
+        along: loop variable to how far it moves with it; without those it does not move with.
+    """
+
+    element: Element
+    along: Mapping[str, Polynomial]
+
+
+@dataclass(frozen=True)
 class _Matrix:
     """How an array holds the matrix that a product needs.
 
     Attributes:
         transposed: it holds the transpose.
         leading: elements from one stored row to the next.
+        start: index of its first element, in which loops around the product may occur.
     """
 
     data: str
     transposed: bool
     leading: Polynomial
+    start: Polynomial
 
 
 def library(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
-    """Replace a whole nest by a call of ``gemm``.
+    """Replace a whole nest by a call of ``gemm``, or by loops around one.
 
-    Its outermost loop stays, and runs once, or not at all where the product is empty.
+    The outermost loop of the product stays, and runs once, or not at all where that is empty.
 
     Args:
         loops: one of the nest's loops.
@@ -66,68 +98,113 @@ def library(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
         IllegalStepError: the nest is no product, or not known to be one that ``gemm`` can compute.
     """
     nest, _ = draft.nest_with(loops[0])
-    outermost = nest.loops[0]
-    extents = _extents(nest)
-    element = draft.element(outermost.element_id)
+    element = draft.element(nest.loops[0].element_id)
+    extents = {loop.indvar: _extent(loop, nest) for loop in nest.loops}
     found = accumulation(_only_block(element), frozenset(extents))
     dtype = _check_data(draft.document, nest, found)
     check_unused_outside(draft.document, element, set(found.scalars))
 
-    row, column = _rows_and_columns(found.target, extents)
-    summed = [name for name in extents if name not in (row, column)]
-    sides = {frozenset(_strides(factor, extents)): factor for factor in found.factors}
-    left, right = (sides.get(frozenset({side, *summed})) for side in (row, column))
-    if len(summed) != 1 or left is None or right is None:
-        raise IllegalStepError("the nest is no product of matrices")
-
-    (inner,) = summed
+    target, *factors = (_strided(e, extents) for e in (found.target, *found.factors))
+    left, right = _sides(target, factors)
+    row = _axis((target, left), right, extents)
+    column = _axis((target, right), left, extents)
+    inner = _axis((left, right), target, extents)
+    counted = {*row.loops, *column.loops, *inner.loops}
+    begins = {loop.indvar: loop.init for loop in nest.loops if loop.indvar in counted}
     matrices = {
-        "__A": _matrix(left, row, inner, extents),
-        "__B": _matrix(right, inner, column, extents),
-        "__C": _matrix(found.target, row, column, extents),
+        "__A": _matrix(left, row, inner, begins),
+        "__B": _matrix(right, inner, column, begins),
+        "__C": _matrix(target, row, column, begins),
     }
-    size = {name: render(extent) for name, extent in extents.items()}
+    m, n, k = (render(axis.extent) for axis in (row, column, inner))
     call = {
         "type": "library_node",
         "code": "GEMM",
         "implementation_type": "BLAS",
         "layout": ROW_MAJOR,
         "precision": PRECISIONS[dtype],
-        "m": size[row],
-        "n": size[column],
-        "k": size[inner],
+        "m": m,
+        "n": n,
+        "k": k,
         "trans_a": TRANSPOSED if matrices["__A"].transposed else AS_STORED,
         "trans_b": TRANSPOSED if matrices["__B"].transposed else AS_STORED,
         **{f"ld{name[-1].lower()}": render(m.leading) for name, m in matrices.items()},
     }
-    inputs = {name: matrix.data for name, matrix in matrices.items()}
-    _put(draft, element, call, inputs, _factor(found))
-    element["type"] = element["sub_type"] = "for"
-    element.pop("reductions", None)
-    once = smallest(["1", *size.values()])
-    element["condition"] = f"({outermost.indvar} < {once})"
+    for loop in nest.loops[: len(nest.loops) - len(counted)]:
+        if loop.indvar in counted:
+            raise IllegalStepError(f"{loop.name} is not inside all loops around the product")
+        _serial(element)  # its iterations share the pointers
+        (element,) = element["root"]["children"]
+    _put(draft, element, call, matrices, _factor(found))
+    _serial(element)
+    element["init"] = "0"
+    element["condition"] = f"({element['indvar']} < {smallest(['1', m, n, k])})"
+
+
+def _serial(loop: Json) -> None:
+    loop["type"] = loop["sub_type"] = "for"
+    loop.pop("reductions", None)
 
 
 # -- what the nest is ------------------------------------------------------------------------------
 
 
-def _extents(nest: Nest) -> dict[str, Polynomial]:
-    """Loop variable to how often its loop runs, for loops from 0 that do not depend on each other.
+def _extent(loop: Loop, nest: Nest) -> Polynomial:
+    """How often a loop runs that counts by ones, whatever the others do.
 
     Raises:
-        IllegalStepError: they are others.
+        IllegalStepError: it is another one.
     """
-    names = {loop.indvar for loop in nest.loops}
-    return {loop.indvar: _extent(loop, names) for loop in nest.loops}
-
-
-def _extent(loop: Loop, names: set[str]) -> Polynomial:
-    ends = upper_bounds(loop)
-    if loop.step != 1 or expr.polynomial(loop.init) or len(ends) != 1:
-        raise IllegalStepError(f"{loop.name} does not count from 0 to one bound by ones")
-    if names & set(expr.symbols(render(ends[0]))):
+    begins, ends = lower_bounds(loop), upper_bounds(loop)
+    if loop.step != 1 or len(begins) != 1 or len(ends) != 1:
+        raise IllegalStepError(f"{loop.name} does not count to one bound by ones")
+    begin, end = render(begins[0]), render(ends[0])
+    if {other.indvar for other in nest.loops} & {*expr.symbols(begin), *expr.symbols(end)}:
         raise IllegalStepError(f"the bound of {loop.name} depends on other loops")
-    return ends[0]
+    return expr.polynomial(f"{end} - {begin}")
+
+
+def _sides(target: _Strided, factors: Sequence[_Strided]) -> tuple[_Strided, _Strided]:
+    """The factors: the one with the rows of what is added to, and the one with its columns.
+
+    Raises:
+        IllegalStepError: it has no neighbouring elements in rows, or they are no columns.
+    """
+    for left, right in (factors, factors[::-1]):
+        columns = target.along.keys() & right.along.keys() - left.along.keys()
+        if any(target.along[name] == ONE for name in columns):
+            return left, right
+    if ONE not in target.along.values():
+        raise IllegalStepError("what is added to has no neighbouring elements in rows")
+    raise IllegalStepError("the nest is no product of matrices")
+
+
+def _axis(
+    moving: tuple[_Strided, _Strided], still: _Strided, extents: Mapping[str, Polynomial]
+) -> _Axis:
+    """The loops that move two of the matrices, and not the third: of several those, from the
+    innermost on, that lie in both like one.
+
+    Raises:
+        IllegalStepError: there are none.
+    """
+    first, second = moving
+    names = [
+        v for v in extents if v in first.along.keys() & second.along.keys() - still.along.keys()
+    ]
+    if not names:
+        raise IllegalStepError("the nest is no product of matrices")
+    last = names.pop()
+    axis = _Axis((last,), extents[last])
+    for name in reversed(names):
+        if any(one.along[name] != _times(one.along[last], axis.extent) for one in moving):
+            break
+        axis = _Axis((name, *axis.loops), _times(extents[name], axis.extent))
+    return axis
+
+
+def _times(a: Polynomial, b: Polynomial) -> Polynomial:
+    return expr.polynomial(f"{render(a)}*{render(b)}")
 
 
 def _only_block(element: Json) -> Json:
@@ -177,50 +254,52 @@ def _check_data(document: Json, nest: Nest, found: Accumulation) -> str:
 # -- matrices --------------------------------------------------------------------------------------
 
 
-def _strides(element: Element, extents: Mapping[str, Polynomial]) -> dict[str, Polynomial]:
-    """Loop variable to how far the element moves with it; without those it does not move with.
+def _strided(element: Element, loops: Collection[str]) -> _Strided:
+    """How an element moves.
 
     Raises:
-        IllegalStepError: the index is not linear, or does not begin at 0.
+        IllegalStepError: the index is not linear.
     """
-    found: dict[str, dict[tuple[str, ...], int]] = {}
+    along: dict[str, dict[tuple[str, ...], int]] = {}
     for monomial, factor in expr.polynomial(element.index).items():
-        moving = [symbol for symbol in monomial if symbol in extents]
-        rest = tuple(symbol for symbol in monomial if symbol not in extents)
-        if len(moving) != 1:
-            raise IllegalStepError(f"{element.data} is not indexed from its beginning, linearly")
-        if set(extents) & {inner for symbol in rest for inner in expr.symbols(symbol)}:
+        moving = [symbol for symbol in monomial if symbol in loops]
+        rest = tuple(symbol for symbol in monomial if symbol not in loops)
+        if len(moving) > 1 or not set(loops).isdisjoint(s for r in rest for s in expr.symbols(r)):
             raise IllegalStepError(f"{element.data} is not indexed linearly")
-        found.setdefault(moving[0], {})[rest] = factor
-    return dict(found)
+        if moving:
+            along.setdefault(moving[0], {})[rest] = factor
+    return _Strided(element, along)
 
 
-def _rows_and_columns(target: Element, extents: Mapping[str, Polynomial]) -> tuple[str, str]:
-    """The variables of the rows and of the columns of what is added to."""
-    strides = _strides(target, extents)
-    match sorted(strides, key=lambda name: strides[name] == ONE):
-        case [row, column] if strides[row] != ONE and strides[column] == ONE:
-            return row, column
-    raise IllegalStepError("what is added to is no matrix with neighbouring elements in rows")
+def _matrix(array: _Strided, row: _Axis, column: _Axis, begins: Mapping[str, str]) -> _Matrix:
+    """How an array holds the matrix with these rows and columns.
 
-
-def _matrix(element: Element, row: str, column: str, extents: Mapping[str, Polynomial]) -> _Matrix:
-    """How `element`, a matrix with these variables for its rows and columns, is stored.
+    Args:
+        begins: where the loops that count them begin.
 
     Raises:
         IllegalStepError: rows are not apart, or not known to be.
     """
-    strides = _strides(element, extents)
+    data, index = array.element.data, array.element.index
+    start = expr.substitute(index, {name: f"({begin})" for name, begin in begins.items()})
     for transposed, outer, inner in ((False, row, column), (True, column, row)):
-        if strides[inner] == ONE and _at_least(strides[outer], extents[inner]):
-            return _Matrix(element.data, transposed, strides[outer])
-    raise IllegalStepError(f"{element.data} is not stored in rows that are apart")
+        leading = array.along[outer.loops[-1]]
+        if array.along[inner.loops[-1]] == ONE and _at_least(leading, inner.extent):
+            return _Matrix(data, transposed, leading, expr.polynomial(start))
+    raise IllegalStepError(f"{data} is not stored in rows that are apart")
 
 
-def _at_least(a: Polynomial, b: Polynomial) -> bool:
-    """Whether ``a >= b`` for any sizes, as far as is plain to see."""
-    gap = {m: a.get(m, 0) - b.get(m, 0) for m in {*a, *b}}
-    return all(not factor or (not m and factor > 0) for m, factor in gap.items())
+def _at_least(stride: Polynomial, extent: Polynomial) -> bool:
+    """Whether ``stride >= extent``, as far as is plain to see. A stride is made of an array's
+    sizes, which are at least 1: each further one in a term makes it no smaller."""
+    left = {m: stride.get(m, 0) - extent.get(m, 0) for m in {*stride, *extent}}
+    for monomial in sorted(extent, key=len, reverse=True):
+        for larger in stride:
+            if left[monomial] < 0 and not Counter(monomial) - Counter(larger):
+                moved = min(-left[monomial], max(left[larger], 0))
+                left[monomial] += moved
+                left[larger] -= moved
+    return all(not f or (f > 0 and (not m or m in stride)) for m, f in left.items())
 
 
 # -- the call --------------------------------------------------------------------------------------
@@ -241,10 +320,17 @@ def _factor(found: Accumulation) -> str | float:
 
 
 def _put(
-    draft: Draft, loop: Json, call: Json, inputs: Mapping[str, str], factor: str | float
+    draft: Draft, loop: Json, call: Json, matrices: Mapping[str, _Matrix], factor: str | float
 ) -> None:
-    """Make a library call all that is in a loop."""
+    """Make a library call, and the pointers that it needs, all that is in a loop."""
     declared = draft.document["containers"]
+    inputs, blocks = {}, []
+    for connector, matrix in matrices.items():
+        inputs[connector] = matrix.data
+        if matrix.start:
+            pointer = draft.fresh_pointer(f"{matrix.data}_part", declared[matrix.data])
+            blocks.append(draft.pointer_block(matrix.data, pointer, render(matrix.start)))
+            inputs[connector] = pointer
     scalar = declared[inputs["__C"]]["pointee_type"]
     call["element_id"] = draft.fresh_id()
     nodes, edges = [call], []
@@ -275,4 +361,4 @@ def _put(
         "debug_info": loop["debug_info"],
         "dataflow": {"type": "dataflow", "nodes": nodes, "edges": edges},
     }
-    loop["root"] = draft.sequence([block])
+    loop["root"] = draft.sequence([*blocks, block])
