@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import loopbook
+from loopbook.client import libraries
 from loopbook.client.variants import rival as rival_module
 from loopbook.client.variants.looped import Looped
 from loopbook.client.variants.rival import ROUNDS, Rival
@@ -237,3 +238,39 @@ def test_a_function_that_runs_as_python_keeps_nothing_of_a_call():
             np.testing.assert_allclose(program(x), spectrum(x))
             del x
             assert seen() is None
+
+
+def test_products_of_arrays_are_calls_of_blas_and_loops_are_not(monkeypatch):
+    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+
+    @loopbook.native
+    def attention(q, k, v):
+        return np.tanh(q @ k.transpose(0, 2, 1)) @ v[:, 1:, :]
+
+    agree(attention, data(3, 12, 9), data(3, 14, 9, seed=1), data(3, 15, 8, seed=2))
+    assert [nest.tier for nest in attention.plan.nests].count("library") == 2
+
+    @loopbook.native
+    def loops(A, B, C):
+        for i in range(A.shape[0]):
+            for j in range(B.shape[0]):
+                for k in range(A.shape[1]):
+                    C[i, j] += A[i, k] * B[j, k]
+
+    loops.compile(data(12, 9), data(14, 9, seed=1), data(12, 14, seed=2))
+    assert "library" not in [nest.tier for nest in loops.plan.nests]
+
+
+def test_small_products_are_no_calls_nor_any_without_a_fast_library(monkeypatch):
+    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+
+    def matmul(A, B):
+        return A @ B
+
+    product = loopbook.native(matmul)
+    agree(product, data(3, 4), data(4, 5))
+    assert "library" not in [nest.tier for nest in product.plan.nests]
+    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: False)
+    product = loopbook.native(matmul)
+    agree(product, data(20, 21), data(21, 22))
+    assert "library" not in [nest.tier for nest in product.plan.nests]

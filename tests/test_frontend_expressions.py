@@ -181,3 +181,22 @@ def test_arguments_that_are_one_array_are_one_array():
     lowered = check(func, x, x)
     assert "y" not in lowered.kernel_parameters
     assert loops_agree(func, lowered, [x, x]) == 3
+
+
+def test_a_product_is_one_nest_however_its_matrices_are_stored():
+    for body in ("return A @ A.T", "return A.T @ A", "return 2 * A @ B"):
+        lowered = lower(function(body), arguments())
+        assert lowered is not None
+        assert "sum_" not in lowered.kernel_source, body
+        assert lowered.kernel_source.count("for ") == 5, body
+
+
+def test_sizes_that_arguments_give_are_told_as_those_of_arrays():
+    def reshaped(n, m, A, B):
+        return A.reshape((n * n, m)) @ B + np.zeros((n * n, m))
+
+    args = (3, 4, data(9, 4), data(4, 4))
+    lowered = lower(reshaped, args)
+    assert lowered is not None
+    assert " m)" not in lowered.kernel_source.partition("\n")[2]
+    loops_agree(reshaped, lowered, args)

@@ -213,7 +213,12 @@ def _plan(query: Query) -> Plan:
     source = query.source
     with open_shelf(query.book) as shelf:
         plan = make_plan(
-            source.text, query.target, shelf, exclude=query.exclude, sizes=source.symbols
+            source.text,
+            query.target,
+            shelf,
+            exclude=query.exclude,
+            sizes=source.symbols,
+            libraries=source.call is not None and source.call.lowered is not None,
         )
     _some(list(plan.nests), source.name)
     return plan

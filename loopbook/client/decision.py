@@ -19,7 +19,8 @@ class Choice:
     """One recipe that can be used for a nest.
 
     Attributes:
-        tier: "exact" for a record of this very nest, "near" for a neighbour's.
+        tier: "exact" for a record of this very nest, "near" for a neighbour's, "library" for a call
+            of one, which needs no record.
         recipe: in the nest's own words, legal there.
         dropped: how many of the recipe's steps docc refuses here.
         predicted_speedup: over docc's own schedule.
@@ -27,12 +28,17 @@ class Choice:
     """
 
     tier: str
-    record: Record
+    record: Record | None
     distance: float
     recipe: Recipe
     dropped: int
     predicted_speedup: float
     lower: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Whose recipe it is."""
+        return self.record.nest if self.record else self.tier
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class NestReport:
 
     Attributes:
         loops: induction variables in preorder.
-        tier: "exact", "near" or "none".
+        tier: "exact", "near", "library" or "none".
         neighbour: name of the record used, or of the nearest one when none is used.
         record: its id.
         distance: to it, 0 for the very nest, None without any neighbour.
@@ -147,6 +153,14 @@ class Plan:
         )
 
 
+WHENCE = {
+    "exact": "the very nest",
+    "near": "ported from a neighbour",
+    "library": "a product, as NumPy computes it",
+}
+"""Where the recipe of each tier comes from."""
+
+
 def left_to_docc(
     nest: Nest, record: Record | None, distance: float | None, reason: str
 ) -> NestReport:
@@ -172,12 +186,12 @@ def left_to_docc(
 def used(report: NestReport, choice: Choice) -> NestReport:
     """The report with a choice in it."""
     dropped = f", {choice.dropped} refused steps left out" if choice.dropped else ""
-    where = "the very nest" if choice.tier == "exact" else "ported from a neighbour"
+    where = WHENCE[choice.tier]
     return replace(
         report,
         tier=choice.tier,
-        neighbour=choice.record.nest,
-        record=choice.record.id,
+        neighbour=choice.record.nest if choice.record else None,
+        record=choice.record.id if choice.record else None,
         distance=choice.distance,
         recipe=choice.recipe.text(),
         predicted_speedup=choice.predicted_speedup,

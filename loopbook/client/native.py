@@ -40,7 +40,8 @@ class NativeProgram(Dispatcher):
         strict: bool = False,
         check: bool = False,
     ) -> None:
-        super().__init__(func, self._place, strict=strict, check=check)
+        written_out = functools.partial(self._place, libraries=True)
+        super().__init__(func, self._place, written_out, strict=strict, check=check)
         functools.update_wrapper(self, func)
         self.plan: Plan | None = None
         self._target = target
@@ -66,9 +67,17 @@ class NativeProgram(Dispatcher):
         """
         return self.compiled(args, None if output_folder is None else Path(output_folder))
 
-    def _place(self, traced: Traced, args: Sequence[Any], folder: Path) -> Path:
+    def _place(
+        self, traced: Traced, args: Sequence[Any], folder: Path, *, libraries: bool = False
+    ) -> Path:
         self.plan, library = compile_text(
-            traced.text, self._target, folder, self._book, self._exclude, traced.symbols(args)
+            traced.text,
+            self._target,
+            folder,
+            self._book,
+            self._exclude,
+            traced.symbols(args),
+            libraries,
         )
         return library
 
@@ -91,7 +100,8 @@ def native(
     Each kind of arguments is compiled for itself: their types, ranks, which sizes are 1 and which
     are equal, whether an array that is written was passed twice. Recipes are chosen for the sizes
     of the first call. A function of array expressions is compiled as the loops that
-    `loopbook.frontend.lower` makes of it, after these have been compared with it at small sizes.
+    `loopbook.frontend.lower` makes of it, after these have been compared with it at small sizes;
+    its matrix products become calls of BLAS.
     What cannot be compiled rightly runs as plain Python, with one
     `loopbook.errors.InterpretedWarning` for each reason: arrays that overlap in part, empty ones,
     other types, what has no form in loops. So does an array program that is faster that way: its
@@ -125,6 +135,7 @@ def compile_text(
     book: Book = None,
     exclude: Collection[str] = (),
     sizes: Mapping[str, int] | None = None,
+    libraries: bool = False,
 ) -> tuple[Plan, Path]:
     """Compile an SDFG's JSON text with what the book knows.
 
@@ -132,7 +143,7 @@ def compile_text(
     that may be wrong, the prepared one. What cannot be prepared is not optimised at all.
 
     Args:
-        sizes: see `loopbook.client.plan.make_plan`.
+        sizes, libraries: see `loopbook.client.plan.make_plan`.
 
     Returns:
         What was done, and the shared library.
@@ -142,7 +153,7 @@ def compile_text(
     """
     shelf = book if isinstance(book, Shelf) else open_shelf(book)
     try:
-        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes)
+        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes, libraries=libraries)
         shelf.note_misses(plan.missed, target)
     except (SdfgError, RunError):
         # docc's own compile may work where ours does not, but nobody has looked then at what it

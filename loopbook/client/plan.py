@@ -11,6 +11,7 @@ from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
+from loopbook.client.libraries import product_call
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.prospects import Prospects
 from loopbook.client.shelf import Neighbour, Shelf
@@ -67,6 +68,7 @@ def make_plan(
     max_distance: float | None = None,
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
+    libraries: bool = False,
 ) -> Plan:
     """Look every nest of a program up and port what is found.
 
@@ -81,6 +83,7 @@ def make_plan(
         sizes: values of the program's size symbols, as far as they are known: each nest gets what
             was fastest at about its size. Where a nest's size is unknown, it gets no recipe that
             lost at any size measured.
+        libraries: hand products to BLAS, whatever the book has for them.
 
     Raises:
         SdfgError: if the text is no usable SDFG.
@@ -97,6 +100,7 @@ def make_plan(
         max_distance=max_distance,
         choices=choices,
         sizes=sizes,
+        libraries=libraries,
     )
 
 
@@ -111,6 +115,7 @@ def plan_nests(
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
     in_place: bool = False,
+    libraries: bool = False,
 ) -> Plan:
     """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text.
 
@@ -124,7 +129,7 @@ def plan_nests(
     counted = [trip_counts(nest, sizes or {}) for nest in nests]
     hottest = _hottest(nests, counted)
     with Trials(normalised, in_place=in_place) as trials:
-        planner = _Planner(shelf, target, exclude, max_distance, choices, trials)
+        planner = _Planner(shelf, target, exclude, max_distance, choices, trials, libraries)
         for nest, embedding, trips in zip(nests, embeddings, counted, strict=True):
             report, usable = planner.plan(nest, embedding, trips, hot=nest is hottest)
             reports.append(report)
@@ -183,6 +188,7 @@ class _Planner:
         max_distance: float | None,
         choices: int,
         trials: Trials,
+        libraries: bool,
     ) -> None:
         self._shelf = shelf
         self._target = target
@@ -192,6 +198,7 @@ class _Planner:
         self._max_distance = max_distance
         self._count = choices
         self._trials = trials
+        self._libraries = libraries
         self._known: dict[int, list[Record]] = {}
 
     def plan(
@@ -203,6 +210,8 @@ class _Planner:
             trips: how often its loops run, as far as that is known.
             hot: whether it is the program's hottest one.
         """
+        if self._libraries and (call := self._call(nest, trips)):
+            return used(left_to_docc(nest, None, None, ""), call), (call,)
         records = self._records(nest, trips)
         if records:
             speedup = exact_speedup(records[0], trips)
@@ -223,11 +232,19 @@ class _Planner:
     def measured(self, nest: Nest, usable: tuple[Choice, ...], trips: Trips) -> Measurement | None:
         """Times of this very nest as planned, at about the size at hand, if the book has them."""
         if usable:
-            near = usable[0].distance > 0 or usable[0].record.fingerprint != nest.fingerprint
-            return None if near else measured_here(usable[0].record, trips)
+            record, distance = usable[0].record, usable[0].distance
+            if record is None or distance > 0 or record.fingerprint != nest.fingerprint:
+                return None
+            return measured_here(record, trips)
         for record in self._records(nest, trips):
             return measured_here(record, trips)
         return None
+
+    def _call(self, nest: Nest, trips: Trips) -> Choice | None:
+        """A library call, if the nest can be one that pays."""
+        recipe = product_call(nest, self._target, trips)
+        fit = None if recipe is None else self._fit(nest, recipe)
+        return Choice("library", None, 0.0, fit.recipe, 0, 1.0) if isinstance(fit, Fit) else None
 
     def _records(self, nest: Nest, trips: Trips) -> list[Record]:
         """Those of this very nest."""

@@ -183,7 +183,7 @@ class Verifier:
             times = self.binding.measure([plain, built], schedule, seconds=self.seconds)
         except (IllegalStepError, CompilerError, RunError) as error:
             if len(picks) == 1:
-                names = ", ".join(choice.record.nest for choice in picks.values())
+                names = ", ".join(choice.name for choice in picks.values())
                 rejected.append(f"recipe of {names}: {error}")
                 return
             for position, choice in picks.items():

@@ -152,8 +152,13 @@ class Code:
         name = self.fresh(hint)
         low, high = (start, stop - 1) if step > 0 else (stop + 1, start)
         self.facts.ranges[name] = (low, high)
-        with self.indented(f"for {name} in range({range_text(start, stop, step)}):"):
+        with self.indented(f"for {name} in {self.range(start, stop, step)}:"):
             yield Int.atom(name)
+
+    def range(self, start: Int, stop: Int, step: int = 1) -> str:
+        """What a loop runs over."""
+        start, stop = self.facts.in_sizes(start), self.facts.in_sizes(stop)
+        return f"range({range_text(start, stop, step)})"
 
     def same(self, left: Int, right: Int) -> bool:
         """Whether two sizes are equal (for the arguments at hand, where nothing else says)."""

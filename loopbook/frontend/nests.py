@@ -22,7 +22,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import types
-from loopbook.frontend.code import Code, Line, bare, is_empty, range_text, reads
+from loopbook.frontend.code import Code, Line, bare, is_empty, reads
 from loopbook.frontend.narrow import is_narrow, wrapped
 from loopbook.frontend.overlap import Access, clash
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -252,7 +252,7 @@ def _nest(
         return
     with ExitStack() as stack:
         for name, start, stop in loops:
-            stack.enter_context(code.indented(f"for {name} in range({range_text(start, stop)}):"))
+            stack.enter_context(code.indented(f"for {name} in {code.range(start, stop)}:"))
         code.replay(before)
         if condition is not None:
             stack.enter_context(code.indented(f"if {bare(condition.text)}:"))
@@ -287,7 +287,8 @@ def _add_into(code: Code, target: Array, value: Array) -> bool:
     first = terms[0]
     weights = [(write, 2), *((access, 1) for access in first[4])]
     together = _by_memory([*loops, *first[1]], weights)
-    if len(terms) == 1 and first[1] and together and together[-1] in first[1]:
+    in_rows = len(terms) == 1 and first[1] and together and together[-1] in first[1]
+    if in_rows and not _is_product(loops, first, target.dtype):
         _dots(code, loops, first, rest, rest_body, targets, target.dtype)
         return True
     single = len(terms) == 1 and not first[1] and rest is None and first[0].sign > 0
@@ -312,11 +313,23 @@ def _add_into(code: Code, target: Array, value: Array) -> bool:
     return True
 
 
+def _is_product(loops: list[Loop], term, dtype: np.dtype) -> bool:
+    """Whether the summands are those of a product of matrices, stored in whatever order: recipes
+    and libraries for such want all of it in one nest, which adds to what is in memory."""
+    _, inner_loops, _, _, read = term
+    if dtype.kind != "f" or len(read) != 2:
+        return False
+    left, right = ({atom for place in index for atom in place.atoms} for _, index in read)
+    own = {name for name, _, _ in loops}
+    summed = {name for name, _, _ in inner_loops}
+    return bool(own & left - right and own & right - left and summed <= left & right)
+
+
 def _dots(code: Code, loops, term, rest, rest_body, targets: list[str], dtype: np.dtype) -> None:
     """Each element's sum in a variable: where the summands lie in a row."""
     with ExitStack() as stack:
         for name, start, stop in loops:
-            stack.enter_context(code.indented(f"for {name} in range({range_text(start, stop)}):"))
+            stack.enter_context(code.indented(f"for {name} in {code.range(start, stop)}:"))
         totals = _accumulate(code, term, dtype)
         code.replay(rest_body)
         sign = "+" if term[0].sign > 0 else "-"

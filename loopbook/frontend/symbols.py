@@ -129,12 +129,19 @@ class Facts:
         ranges: loop variables and the like, with their least and greatest values (inclusive).
         guards: conditions that were taken for granted, as source text over the arguments.
         definitions: from text over the arguments to the name of a size that it gives.
+        sizes: arguments that were taken for sizes of arrays, and these.
     """
 
     values: dict[str, int] = field(default_factory=dict)
     ranges: dict[str, tuple[Int | None, Int | None]] = field(default_factory=dict)
     guards: dict[str, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, Int] = field(default_factory=dict)
+
+    def in_sizes(self, value: Int) -> Int:
+        """`value` in terms of arrays' sizes, as far as arguments were taken for such: bounds of
+        loops that are written alike tell whoever reads them that they are the same."""
+        return value.substitute(self.sizes)
 
     def known(self, value: Int) -> int | None:
         """The value for the arguments at hand, if they give it."""
@@ -233,7 +240,15 @@ class Facts:
             self._assume(value - 1 if number > 0 else value + 1, ">= 0" if number > 0 else "<= 0")
         else:
             self._assume(value, "== 0")
+            self._note_size(value)
         return number == 0
+
+    def _note_size(self, difference: Int) -> None:
+        """Learn from ``n - A.shape[0] == 0``."""
+        match sorted(difference.terms, key=lambda term: ".shape[" in "".join(term[0])):
+            case [((one,), 1 | -1 as factor), ((other,), opposite)] if opposite == -factor:
+                if ".shape[" in other and one.isidentifier():
+                    self.sizes.setdefault(one, Int.atom(other))
 
     def _assume(self, value: Int, relation: str) -> None:
         if value.constant is None:

@@ -10,7 +10,7 @@ from loopbook.sdfg.nest import Nest
 
 
 def library_call(nest: Nest, random: Random, around: Surroundings) -> Steps:
-    """Hand three perfectly nested loops to BLAS of which one sums products up.
+    """Hand perfectly nested loops to BLAS of which some sum products up.
 
     Nothing where `around` wants no libraries. Whether the nest is exactly a product, the step
     itself finds out.
@@ -20,6 +20,6 @@ def library_call(nest: Nest, random: Random, around: Surroundings) -> Steps:
     first, *others = chains(nest)
     still = [loop for loop in first.loops if not first.moves_output(loop)]
     multiplied = any(operation.op in ("fp_mul", "fp_fma") for operation in nest.operations)
-    if others or len(first.loops) != 3 or len(still) != 1 or not multiplied:
+    if others or len(first.loops) < 3 or not still or not multiplied:
         return []
     return [step("library", first.names[0])]

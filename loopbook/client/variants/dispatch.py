@@ -38,12 +38,22 @@ class Dispatcher:
     A function of loops goes to docc as it is, one of array expressions as the loops that
     `loopbook.frontend` makes of it.
 
+    Args:
+        build: compiles the function as it is.
+        build_loops: compiles the loops that were made of it; `build` if not given.
+
     Attributes:
         func: the function itself, the reference for everything.
     """
 
     def __init__(
-        self, func: Callable[..., Any], build: Build, *, strict: bool = False, check: bool = False
+        self,
+        func: Callable[..., Any],
+        build: Build,
+        build_loops: Build | None = None,
+        *,
+        strict: bool = False,
+        check: bool = False,
     ) -> None:
         self.func = func
         self._strict = strict
@@ -57,7 +67,7 @@ class Dispatcher:
         }
         self._constants = Constants(func)
         self._cases = Cases(func, build)
-        self._translations = Translations(func, build)
+        self._translations = Translations(func, build_loops or build)
         self._entries = Entries()
         self._said: set[str] = set()
 

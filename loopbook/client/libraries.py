@@ -1,0 +1,48 @@
+"""Products that are handed to BLAS, as NumPy does with them.
+
+A recipe that calls a library is worth what the library of the machine is worth, so no book says
+when it pays. Where a function is written as array expressions, Python calls a BLAS for ``A @ B``:
+loops have to reach that one to be worth compiling.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from functools import lru_cache
+from random import Random
+
+from loopbook.client.sizes import Trips
+from loopbook.moves import Surroundings
+from loopbook.moves.library import library_call
+from loopbook.recipes.recipe import Recipe
+from loopbook.sdfg.nest import Nest
+
+LEAST = 8**3
+"""Multiplications in a call below which nothing is known to be gained."""
+
+NAMES = ("libblas.so.3", "libblas.so", "libblas.dylib")
+"""What docc links ``-lblas`` is found as when a program is loaded."""
+
+TUNED = ("openblas_get_config", "MKL_Get_Version", "bli_info_get_version_str", "appleblas_dgemm")
+"""Functions that tell a BLAS with kernels for the processor from the reference implementation."""
+
+
+def product_call(nest: Nest, target: str, trips: Trips) -> Recipe | None:
+    """The recipe that hands a nest to BLAS, if it looks like products that are large enough, and
+    there is a BLAS that is fast. Whether it is legal, the step itself finds out."""
+    steps = library_call(nest, Random(0), Surroundings(target, 1, libraries=True))
+    runs = math.prod(trips.get(loop.name, 0) for loop in nest.loops[-3:])
+    return Recipe(tuple(steps)) if steps and runs >= LEAST and has_tuned_blas() else None
+
+
+@lru_cache(maxsize=1)
+def has_tuned_blas() -> bool:
+    """Whether compiled programs are linked with a BLAS that is faster than plain loops."""
+    for name in NAMES:
+        try:
+            library = ctypes.CDLL(name)
+        except OSError:
+            continue
+        return any(hasattr(library, function) for function in TUNED)
+    return False
