@@ -194,13 +194,6 @@ def minimum_with_nan(a, res):
         res[i] = min(a[i], 0.5)
 
 
-@refused("compares the NaN", lambda: np.array([1.0, np.nan]), lambda: zeros(2))
-def branch_on_nan(a, res):
-    for i in range(a.shape[0]):
-        if a[i] > 0.0:
-            res[i] = 1.0
-
-
 @mended(whole, zeros)
 def chosen_by_a_whole_number(a, res):
     for i in range(a.shape[0]):

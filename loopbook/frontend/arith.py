@@ -360,8 +360,8 @@ def _same_type(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
 def extreme(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     """The greater (``>``) or lesser (``<``) of two numbers.
 
-    No form of docc 0.8 keeps a NaN here (its comparisons with one are neither true nor false), so
-    calls with one among the arguments are left to Python; see `loopbook.sdfg.known_wrong`.
+    ``max`` and ``min`` stand for NumPy's here, which keep a NaN; so does what is compiled of them
+    (`loopbook.sdfg.compiler`).
     """
     dtype, weak = types.promote(left.kind, right.kind)
     if left.value is not None and right.value is not None and weak:

@@ -15,6 +15,7 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import compiler, program
 from loopbook.sdfg.apply import StepPair, Workbench
+from loopbook.sdfg.decided import decided
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.settle import settle
@@ -53,7 +54,8 @@ def build_baseline(
     """Compile the SDFG exactly as docc itself would, for "none", "sequential" or "openmp".
 
     Args:
-        vector_maths: but with vector versions of maths functions (`loopbook.sdfg.compiler`).
+        vector_maths: but with vector versions of maths functions (`loopbook.sdfg.compiler`), and
+            comparisons with a NaN as Python makes them (`loopbook.sdfg.decided`).
 
     Raises:
         LoopbookError: as `build_tuned`.
@@ -205,7 +207,10 @@ def _baseline(
     _choose_maths(vector_maths)
     sdfg = program.baseline(text, target)
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
-    return Built(program.build(sdfg, folder, target, timers=timers), code_of(sdfg), owners, {})
+    code = code_of(sdfg)
+    if vector_maths:
+        sdfg = decided(sdfg)
+    return Built(program.build(sdfg, folder, target, timers=timers), code, owners, {})
 
 
 def _tuned(
@@ -225,6 +230,8 @@ def _tuned(
     applying = time.perf_counter() - begun
     if codes is not None and (codes / code).exists():
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
+    if vector_maths:
+        sdfg = decided(sdfg)
     library = program.build(sdfg, folder, target, timers=timers)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))

@@ -5,7 +5,8 @@ before anything is compiled, `activate` looks for the newest usable ``clang++`` 
 puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
-(`VECTOR_MATHS`), where there are any; docc's own compile does not.
+(`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum`` for C's
+(`EXTREMES`); docc's own compile does not.
 
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
@@ -138,13 +139,14 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._+-]+", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
-    tag = hashlib.sha256(script.encode()).hexdigest()[:12]
+    tag = hashlib.sha256((script + EXTREMES).encode()).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
     try:
         if not target.exists() or target.read_text() != script:
             if _has_vector_maths(compiler.path):
                 (folder / MATHS_MARK).touch(mode=0o600)
+            (folder / EXTREMES_HEADER).write_text(EXTREMES)
             partial = folder / f".{DOCC_NAME}.{os.getpid()}"
             partial.write_text(script)
             partial.chmod(0o700)
@@ -168,6 +170,7 @@ def _script(compiler: Compiler, march: str) -> str:
             '  set -- "$@" "$word"\n'
             "done\n"
         )
+    script += f'[ "${VECTOR_MATHS}" ] && set -- -include "${{0%/*}}/{EXTREMES_HEADER}" "$@"\n'
     script += (
         f'if [ "${VECTOR_MATHS}" ] && [ -e "${{0%/*}}/{MATHS_MARK}" ]; then\n'
         f'  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\n'
@@ -199,6 +202,27 @@ MATHS_FLAGS = "-fno-math-errno -fveclib=libmvec"
 """glibc's are right to 4 units in the last place, where the scalar ones are to 1."""
 
 MATHS_LIBRARY = "-l:libmvec.so.1"
+
+EXTREMES_HEADER = "extremes.h"
+
+EXTREMES = """\
+#ifndef LOOPBOOK_EXTREMES
+#define LOOPBOOK_EXTREMES
+#include <cmath>
+template <class A, class B> static inline auto loopbook_maximum(A x, B y) {
+    decltype(x + y) a = x, b = y, greater = a > b ? a : b;
+    return a != a ? a : greater;
+}
+template <class A, class B> static inline auto loopbook_minimum(A x, B y) {
+    decltype(x + y) a = x, b = y, lesser = a < b ? a : b;
+    return a != a ? a : lesser;
+}
+#define fmax(x, y) loopbook_maximum(x, y)
+#define fmin(x, y) loopbook_minimum(x, y)
+#endif
+"""
+"""C's ``fmax`` and ``fmin`` give the number beside a NaN, NumPy's ``maximum`` and ``minimum`` the
+NaN. Either takes three vector instructions."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register

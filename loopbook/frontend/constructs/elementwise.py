@@ -160,8 +160,8 @@ ufunc(np.invert)(lambda code, x: arith.unary(code, "~", x))
 ufunc(np.absolute, np.fabs, abs, math.fabs)(lambda code, x: arith.absolute(code, x))
 ufunc(np.square)(lambda code, x: arith.binary(code, "**", x, arith.constant(2)))
 ufunc(np.reciprocal)(lambda code, x: arith.binary(code, "/", arith.constant(1.0), x))
-ufunc(np.maximum, np.fmax, cost=2)(lambda code, x, y: arith.extreme(code, ">", x, y))
-ufunc(np.minimum, np.fmin, cost=2)(lambda code, x, y: arith.extreme(code, "<", x, y))
+ufunc(np.maximum, cost=2)(lambda code, x, y: arith.extreme(code, ">", x, y))
+ufunc(np.minimum, cost=2)(lambda code, x, y: arith.extreme(code, "<", x, y))
 ufunc(np.arctan2, math.atan2, cost=8)(lambda code, x, y: arith.function2(code, "atan2", x, y))
 ufunc(np.hypot, cost=8)(lambda code, x, y: arith.function2(code, "hypot", x, y))
 ufunc(np.copysign)(lambda code, x, y: arith.function2(code, "copysign", x, y))
@@ -195,11 +195,10 @@ def heaviside(code, x: Scalar, y: Scalar) -> Scalar:
 
 @ufunc(np.isnan, math.isnan)
 def isnan(code, x: Scalar) -> Scalar:
-    """Whether it is not a number."""
+    """Whether it is not a number: neither more nor less than nought, nor nought."""
     if x.dtype.kind in "biu":
         return arith.constant(False)
-    x = code.let(x)
-    return Scalar(f"({x.text} != {x.text})", BOOL)
+    return Scalar(f"(not {_size(code, x)} >= 0.0)", BOOL)
 
 
 @ufunc(np.isfinite, math.isfinite)
@@ -207,8 +206,7 @@ def isfinite(code, x: Scalar) -> Scalar:
     """Whether it is neither infinite nor not a number."""
     if x.dtype.kind in "biu":
         return arith.constant(True)
-    x = code.let(x)
-    return Scalar(f"({x.text} - {x.text} == 0.0)", BOOL)
+    return Scalar(f"({_size(code, x)} <= {_greatest(code, x)})", BOOL)
 
 
 @ufunc(np.isinf, math.isinf)
@@ -216,8 +214,38 @@ def isinf(code, x: Scalar) -> Scalar:
     """Whether it is infinite."""
     if x.dtype.kind in "biu":
         return arith.constant(False)
-    x = code.let(x)
-    return Scalar(f"({x.text} == {x.text} and {x.text} - {x.text} != 0.0)", BOOL)
+    return Scalar(f"({_size(code, x)} > {_greatest(code, x)})", BOOL)
+
+
+def _size(code, x: Scalar) -> str:
+    """Text of the absolute value, of which nobody knows that it cannot be less than nought."""
+    return code.let(arith.absolute(code, x)).text
+
+
+def _greatest(code, x: Scalar) -> str:
+    """Text of the greatest number of a type."""
+    name = code.fresh("c_")
+    code.emit(f"{name} = {float(np.finfo(x.dtype).max)!r}")
+    return name
+
+
+def _known(symbol: str) -> Form:
+    """The greater or lesser of two numbers, or the one that is a number."""
+
+    def form(code, x: Scalar, y: Scalar) -> Scalar:
+        dtype, weak = types.promote(x.kind, y.kind)
+        if dtype.kind != "f":
+            return arith.extreme(code, symbol, x, y)
+        x, y = (code.let(arith.convert(code, side, dtype)) for side in (x, y))
+        either = arith.chosen(code, f"{x.text} {symbol}= {y.text}", x.text, y.text, dtype, weak)
+        missing = isnan(code, y)
+        return arith.chosen(code, missing.text, x.text, either.text, dtype, weak)
+
+    return form
+
+
+ufunc(np.fmax, cost=3)(lambda code, x, y: _known(">")(code, x, y))
+ufunc(np.fmin, cost=3)(lambda code, x, y: _known("<")(code, x, y))
 
 
 @lowers(np.where)
