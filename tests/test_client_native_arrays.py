@@ -12,6 +12,7 @@ import pytest
 
 import loopbook
 from loopbook.client import libraries
+from loopbook.client.variants import dispatch
 from loopbook.client.variants import rival as rival_module
 from loopbook.client.variants.looped import Looped
 from loopbook.client.variants.rival import ROUNDS, Rival
@@ -129,13 +130,13 @@ def test_what_cannot_be_lowered_runs_as_python_or_raises():
 
 
 def test_loops_that_give_other_numbers_are_not_compiled(monkeypatch):
-    from loopbook.client.variants import translations
     from loopbook.errors import LoweringError
+    from loopbook.frontend import translated
 
     def differ(func, lowered, args):
         raise LoweringError("f() as loops gives other numbers")
 
-    monkeypatch.setattr(translations, "check", differ)
+    monkeypatch.setitem(translated.__globals__, "check", differ)
     program = loopbook.native(softmax.func)
     with pytest.warns(InterpretedWarning, match="other numbers"):
         program(data(3, 4))
@@ -143,9 +144,9 @@ def test_loops_that_give_other_numbers_are_not_compiled(monkeypatch):
 
 
 def test_a_fault_of_the_front_end_does_not_reach_the_caller(monkeypatch):
-    from loopbook.client.variants import translations
+    from loopbook.frontend import translated
 
-    monkeypatch.setattr(translations, "lower", lambda *args, **named: 1 // 0)
+    monkeypatch.setitem(translated.__globals__, "lower", lambda *args, **named: 1 // 0)
     program = loopbook.native(softmax.func)
     with pytest.warns(InterpretedWarning, match="ZeroDivisionError"):
         np.testing.assert_allclose(program(data(3, 4)).sum(), 3.0)
@@ -274,3 +275,31 @@ def test_small_products_are_no_calls_nor_any_without_a_fast_library(monkeypatch)
     product = loopbook.native(matmul)
     agree(product, data(20, 21), data(21, 22))
     assert "library" not in [nest.tier for nest in product.plan.nests]
+
+
+def folded(x, rows):
+    return x.reshape(rows, -1).sum(axis=0)
+
+
+def test_what_runs_at_no_small_size_is_compared_in_its_first_call(monkeypatch):
+    compared = []
+
+    def check(*args: Any) -> tuple[Any, str]:
+        compared.append(args)
+        return (np.zeros(4), "made up") if len(compared) > 1 else first(*args)
+
+    first = dispatch.check
+    monkeypatch.setattr(dispatch, "check", check)
+    program = loopbook.native(folded)
+    x = data(100)
+    for _ in range(2):  # 100 elements in 25 rows; no small size is 25 times another one
+        agree(program, x, 25)
+    assert len(compared) == 1
+
+    program = loopbook.native(folded)  # were it wrong
+    with pytest.warns(InterpretedWarning, match="other numbers: made up"):
+        program(x, 25)
+    agree(program, x, 25)
+    assert len(compared) == 2
+    agree(loopbook.native(softmax.func), data(5, 7))
+    assert len(compared) == 2

@@ -10,7 +10,7 @@ from frontend_kit import data
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import check, lower
-from loopbook.frontend.check import small
+from loopbook.frontend.check import SIZES, small
 
 
 def smoothed(A, x, steps):
@@ -27,6 +27,17 @@ def test_right_loops_pass_at_three_sizes():
     lowered = lower(smoothed, ARGS)
     assert lowered is not None
     assert check(smoothed, lowered, ARGS) == 3
+
+
+def test_small_sizes_keep_what_sizes_have_to_do_with_each_other():
+    halo, inner, twice = small([data(102, 100), data(100), data(200)], SIZES[0], 0)
+    assert [halo.shape, inner.shape, twice.shape] == [(4, 2), (2,), (5,)]
+    inner, twice = small([data(100), data(200)], SIZES[2], 0)
+    assert [inner.shape, twice.shape] == [(4,), (8,)]
+
+
+def test_numbers_of_both_signs_are_tried():
+    assert [small(ARGS, SIZES[0], number)[0].min() < 0 for number in range(3)] == [0, 1, 0]
 
 
 @pytest.mark.parametrize(

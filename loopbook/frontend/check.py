@@ -22,6 +22,12 @@ from loopbook.frontend.lowered import Lowered
 SIZES = ((2, 3, 5, 7, 8), (3, 4, 5, 6, 7), (4, 5, 6, 8, 9))
 """For the distinct sizes of a call, from the least to the greatest; three times."""
 
+NEAR = 4
+"""Sizes that differ by no more belong together, as with a halo."""
+
+LARGEST = 12
+"""No size is made larger to keep what it has to do with another one."""
+
 MOST_STEPS = 6
 """Whole numbers that are no sizes, such as numbers of steps, are cut to this."""
 
@@ -76,21 +82,21 @@ def _fault(lowered: Lowered, reason: str) -> LoweringError:
 
 
 def small(args: Sequence[Any], sizes: Sequence[int], seed: int) -> list[Any]:
-    """Arguments of the same kinds, but small."""
+    """Arguments of the same kinds, but small.
+
+    Where `seed` is odd, floats have both signs: what is done with negative ones is seen too.
+    """
     rng = np.random.default_rng(seed)
+    least = -1.9 if seed % 2 else 0.1
     found = {size for value in args if isinstance(value, np.ndarray) for size in value.shape}
-    given = {0: 0, 1: 1}
-    # In the same order: what is larger in the call stays larger.
-    gaps = iter(range(100))
-    for place, size in enumerate(sorted(found - {0, 1})):
-        given[size] = sizes[place] if place < len(sizes) else sizes[-1] + 1 + next(gaps)
+    given = {0: 0, 1: 1} | _shrunk(sorted(found - {0, 1}), sizes)
     made: list[Any] = []
     arrays: dict[int, np.ndarray] = {}
     for value in args:
         if id(value) in arrays:
             made.append(arrays[id(value)])
         elif isinstance(value, np.ndarray):
-            like = _array(value, tuple(given[size] for size in value.shape), rng)
+            like = _array(value, tuple(given[size] for size in value.shape), rng, least)
             made.append(arrays.setdefault(id(value), _laid_out(like, value)))
         elif isinstance(value, int | np.integer) and not isinstance(value, bool):
             number = given.get(int(value), min(int(value), MOST_STEPS))
@@ -100,18 +106,35 @@ def small(args: Sequence[Any], sizes: Sequence[int], seed: int) -> list[Any]:
     return made
 
 
-def _array(like: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+def _shrunk(found: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
+    """A small size for each, in the same order: what is larger stays larger. What differs by a
+    little goes on doing so, and what is twice another one stays that."""
+    made: dict[int, int] = {}
+    last = before = 0
+    for place, size in enumerate(found):
+        usual = sizes[place] if place < len(sizes) else last + 1
+        options = [last + size - before] if made and size - before <= NEAR else []
+        options += [2 * small for other, small in made.items() if size == 2 * other]
+        fitting = [one for one in options if last < one <= LARGEST]
+        made[size] = last = fitting[0] if fitting else max(usual, last + 1)
+        before = size
+    return made
+
+
+def _array(
+    like: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator, least: float
+) -> np.ndarray:
     kind = like.dtype.kind
     if kind == "b":
         return rng.random(shape) < 0.5
     if kind in "fc":
-        made = rng.uniform(0.1, 1.9, shape)
-        return (made + 1j * rng.uniform(0.1, 1.9, shape) if kind == "c" else made).astype(
+        made = rng.uniform(least, 1.9, shape)
+        return (made + 1j * rng.uniform(least, 1.9, shape) if kind == "c" else made).astype(
             like.dtype
         )
     # Whole numbers may be indices: they stay under the least size.
-    least = int(like.min()) if like.size else 0
-    return rng.integers(0 if least >= 0 else -2, 2, shape).astype(like.dtype)
+    lowest = int(like.min()) if like.size else 0
+    return rng.integers(0 if lowest >= 0 else -2, 2, shape).astype(like.dtype)
 
 
 def _laid_out(array: np.ndarray, like: np.ndarray) -> np.ndarray:

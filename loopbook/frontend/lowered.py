@@ -60,6 +60,7 @@ class Lowered:
             as Python's, complex arrays as pairs of floats along one more axis.
         before: assignments in front of the kernel's call, and after it: narrow whole numbers into
             words and back (see `loopbook.frontend.narrow`).
+        compared: at how many sizes its numbers have been found to be the function's.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Lowered:
     before: tuple[tuple[str, str], ...] = ()
     after: tuple[tuple[str, str], ...] = ()
     defaults: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+    compared: int = 0
 
     @cached_property
     def kernel(self) -> FunctionType:

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from loopbook.errors import LoweringError, RunError, SdfgError
-from loopbook.frontend import Lowered, check, lower
+from loopbook.frontend import Lowered, translated
 from loopbook.sdfg import frontend, traced
 from loopbook.sdfg.caller import Caller
 from loopbook.sdfg.interleaved import Runnable
@@ -170,10 +170,9 @@ def _translation(kernel: Callable[..., Any], given: Sequence[Any]) -> Lowered | 
     for own, lowered in known:
         if own == kinds and lowered.holds(*given):
             return lowered
-    lowered = lower(kernel, given)
+    lowered = translated(kernel, given)
     if lowered is not None:
         _check_overlap(given)
-        check(kernel, lowered, given)
         known.append((kinds, lowered))
     return lowered
 

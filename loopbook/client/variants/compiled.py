@@ -46,7 +46,10 @@ class Compiled:
         traced: what it was built from.
         written: positions of the arguments that it may write.
         verified: whether its numbers have been compared with Python's.
+        unproven: whether its first call must be compared; docc reads loops as they are written.
     """
+
+    unproven = False
 
     def __init__(
         self,

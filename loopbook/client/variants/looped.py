@@ -62,6 +62,12 @@ class Looped:
             raise SdfgError("compiled for arguments of other types, sizes 1 or equal, or overlap")
         return self.run(case)
 
+    @property
+    def unproven(self) -> bool:
+        """Whether the function could be run at none of the sizes at which loops are compared with
+        it: their first call is, then."""
+        return not self.lowered.compared
+
     def holds(self, case: Case) -> bool:
         """Whether the loops are right for these arguments, which are of its `kind`."""
         return self.lowered.holds(*case.args)

@@ -10,8 +10,7 @@ from loopbook.client.variants.case import Case
 from loopbook.client.variants.cases import FAILURES, MAX_VARIANTS, bare, compiling, too_many
 from loopbook.client.variants.compiled import Build
 from loopbook.client.variants.looped import Looped, kind
-from loopbook.errors import LoopbookError, LoweringError
-from loopbook.frontend import Lowered, check, lower
+from loopbook.frontend import translated
 
 MAX_TRANSLATIONS = 8
 """For arguments of one kind: translations may depend on numbers, which may always be new ones."""
@@ -74,7 +73,9 @@ class Translations:
         if len(self._looped) > MAX_VARIANTS or len(known) >= MAX_TRANSLATIONS:
             raise too_many()
         try:
-            lowered = translated(self._func, case)
+            # What is the same array is the same object, and nothing else.
+            args = [case.args[place] for place in case.first]
+            lowered = translated(self._func, args, loops_too=not case.fits_docc)
             if lowered is not None:
                 self.last = Looped(lowered, self._build, case, folder)
                 known.insert(0, self.last)
@@ -83,24 +84,3 @@ class Translations:
         except FAILURES as error:
             self._settled[place] = error
         return None
-
-
-def translated(func: Callable[..., Any], case: Case) -> Lowered | None:
-    """A function as loops that give its numbers, for arguments of a case.
-
-    Raises:
-        LoweringError: if there are none.
-    """
-    # What is the same array is the same object, and nothing else.
-    args = [case.args[place] for place in case.first]
-    try:
-        lowered = lower(func, args, loops_too=not case.fits_docc)
-        if lowered is not None:
-            check(func, lowered, args)
-    except LoopbookError:
-        raise
-    except Exception as error:  # a fault of ours must not stop a program that Python can run
-        reason = " ".join(str(error).split())[:200]
-        what = f"{func.__name__}() cannot be read: {type(error).__name__}: {reason}"
-        raise LoweringError(what) from error
-    return lowered
