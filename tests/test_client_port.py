@@ -17,12 +17,15 @@ from client_kit import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.client import ports
 from loopbook.client.fit import Fit, Refusal, Refusals, Trial, Trials
 from loopbook.client.match import chain, match_containers, match_loops
 from loopbook.client.port import _reordering, _without_detours, port
+from loopbook.client.ports import AS_IT_IS, Port, Ports, recurrences
 from loopbook.errors import IllegalStepError
+from loopbook.frontend import lower
 from loopbook.recipes import Embedding, Recipe, Step
-from loopbook.sdfg import program
+from loopbook.sdfg import frontend, program
 from loopbook.sdfg.nest import Nest
 
 
@@ -214,3 +217,49 @@ def test_what_is_like_a_refused_recipe_is_covered():
     assert refusals.cover(of("tile L1 2; vectorize L1; parallel L1.tile"))
     assert not refusals.cover(of("tile L1 2; vectorize L1; single"))
     assert not refusals.cover(of("tile L1 2; prove L1.tile; parallel L1.tile")), "it is proven now"
+
+
+def row_extremes(A):
+    return A.max(axis=1)
+
+
+def last_row(A, counts):
+    for i in range(A.shape[0]):
+        last = 0.0
+        for j in range(A.shape[1]):
+            last = A[i, j] - 0.5 * last
+        counts[i] = last
+
+
+def nest_of_loops(kernel, *args) -> Nest:
+    sdfg = program.prepare(frontend.trace(kernel, list(args)))
+    return program.nests(sdfg)[0]
+
+
+def test_recurrences_that_run_at_the_same_time_are_counted():
+    A = np.ones((40, 50))
+    lowered = lower(row_extremes, (A,))
+    assert lowered is not None
+    assert recurrences(nest_of_loops(lowered.kernel, *lowered.prepare(A))) == 8
+    assert recurrences(nest_of_loops(last_row, A, np.ones(40))) == 1
+    assert recurrences(nest_of_loops(product, *[np.ones((4, 4))] * 3)) == 0
+
+
+TILE, SINK = "tile L0 8", "sink L0 8"
+
+
+@pytest.mark.parametrize(("count", "offered"), [(8, [TILE]), (1, [SINK, TILE])])
+def test_no_loop_is_sunk_into_one_that_runs_enough_recurrences(monkeypatch, count, offered):
+    class Told(Ports):
+        def __init__(self) -> None:
+            self._nest = nests_of(product)[0]
+
+        def _renamed(self):
+            for text, expected in ((SINK, 2.0), (TILE, 1.0)):
+                yield Port(Recipe.parse(text), None, AS_IT_IS, expected)  # type: ignore[arg-type]
+
+        def _refitted(self):
+            yield from ()
+
+    monkeypatch.setattr(ports, "recurrences", lambda nest: count)
+    assert [one.recipe.text().strip() for one in Told().best()] == offered

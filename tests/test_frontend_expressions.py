@@ -200,3 +200,20 @@ def test_sizes_that_arguments_give_are_told_as_those_of_arrays():
     assert lowered is not None
     assert " m)" not in lowered.kernel_source.partition("\n")[2]
     loops_agree(reshaped, lowered, args)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_extremes_of_long_rows_are_taken_in_lanes(dtype):
+    kernel = function(
+        "return A.max(), A[:, 1:].min(axis=1), A[:, ::-1].max(axis=1), A.T.max(axis=1), x.min()"
+    )
+    for n in (16, 23, 41):
+        A, B, _, y, s = arguments(5, n, dtype=dtype)
+        lowered = check(kernel, A, B, -data(n, dtype=dtype), y, s)
+        assert " // 8" in str(lowered.definitions)
+        assert lowered.kernel_source.count("8 * ") >= 8
+
+
+def test_extremes_of_short_rows_and_of_columns_are_taken_one_by_one():
+    lowered = check(function("return A.max(axis=1), A.max(axis=0)"), *arguments(40, 15))
+    assert "8 * " not in lowered.kernel_source

@@ -14,6 +14,7 @@ built says nothing about it; one for which it can, but that gained nothing, spea
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -58,6 +59,10 @@ RENAMED = 8
 
 REFITTED = 2
 """Kinds that are refitted to a neighbour's parameters."""
+
+ENOUGH = 8
+"""Recurrences that a loop runs at the same time are enough to keep a processor busy: sinking loops
+into it, so that several are run, would only take registers away."""
 
 AS_IT_IS = "renamed"
 
@@ -143,7 +148,10 @@ class Ports:
     def best(self) -> list[Port]:
         """All ports, those with the highest expectation first; no recipe twice."""
         found: dict[Recipe, Port] = {}
+        enough = recurrences(self._nest) >= ENOUGH
         for one in (*self._renamed(), *self._refitted()):
+            if enough and any(step.op == "sink" for step in one.recipe):
+                continue
             if one.recipe not in found:
                 found[one.recipe] = one
         return sorted(found.values(), key=lambda one: -one.expected)
@@ -252,6 +260,18 @@ class _Panel:
         most = max(range(len(shares)), key=shares.__getitem__, default=0)
         voucher = self.voices[most][1] if shares and shares[most] > 0 else self.first
         return self.reach * math.fsum(shares) / self.total, voucher
+
+
+def recurrences(nest: Nest) -> int:
+    """The most scalars that one loop carries from each of its iterations to the next."""
+    read_first: dict[tuple[int, int], bool] = {}
+    carried: set[tuple[int, int]] = set()
+    for access in nest.accesses:
+        if not nest.containers[access.container].is_array:
+            place = nest.blocks[access.block].parent, access.container
+            if read_first.setdefault(place, not access.write) and access.write:
+                carried.add(place)
+    return max(Counter(loop for loop, _ in carried).values(), default=0)
 
 
 def _build(nest: Nest) -> list[int]:
