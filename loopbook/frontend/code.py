@@ -41,6 +41,7 @@ class Code:
         mutable: names of variables that are assigned more than once.
         memo: values that are in variables already, until something changes or a block ends.
         temporaries: buffers to allocate before the loops run.
+        arguments: names of the numbers and arrays that the function is called with.
         origin: line of the original that is being translated.
     """
 
@@ -49,6 +50,7 @@ class Code:
     mutable: set[str] = field(default_factory=set)
     temporaries: list[Buffer] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
+    arguments: frozenset[str] = frozenset()
     depth: int = 0
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)

@@ -50,7 +50,7 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
         case ast.Name():
             return lookup(t, node.id)
         case ast.Tuple() | ast.List():
-            return Tup(tuple(evaluate(t, item) for item in node.elts))
+            return Tup(tuple(item for part in node.elts for item in _spread(t, part)))
         case ast.BinOp():
             left, right = evaluate(t, node.left), evaluate(t, node.right)
             return operate(t, type(node.op), left, right)
@@ -88,6 +88,16 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
             return _comprehension(t, node)
         case _:
             raise t.code.fail(f"{type(node).__name__} expressions: {ast.unparse(node)[:60]}")
+
+
+def _spread(t: Translator, node: ast.expr) -> tuple[Value, ...]:
+    """The items that a part of a tuple stands for: itself, or those of ``*values``."""
+    if not isinstance(node, ast.Starred):
+        return (evaluate(t, node),)
+    values = evaluate(t, node.value)
+    if not isinstance(values, Tup):
+        raise t.code.fail("*values that are no tuple")
+    return values.items
 
 
 class Grid:

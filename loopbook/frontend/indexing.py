@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from loopbook.frontend import nests
 from loopbook.frontend.code import bare
+from loopbook.frontend.loops import Range
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import (
@@ -41,6 +42,8 @@ def items_of(t: Translator, node: ast.expr) -> list[Value]:
     items: list[Value] = []
     for part in parts:
         item = t.expr(part)
+        if isinstance(item, Thing) and isinstance(item.value, Range):
+            item = item.value.array()
         if isinstance(item, Tup) and not isinstance(part, ast.List | ast.Tuple):
             items += item.items
         else:
@@ -291,7 +294,7 @@ def _clamped(
     return Int.atom(name)
 
 
-def _advanced(t: Translator, array: Array, items: Sequence[Value]):
+def advanced(t: Translator, array: Array, items: Sequence[Value]):
     """Shape and places for an index with arrays in it."""
     code = t.code
     places: list[tuple[int, Array]] = []  # dimension of the base, indices
@@ -355,7 +358,7 @@ def _advanced(t: Translator, array: Array, items: Sequence[Value]):
 def _gathered(t: Translator, array: Array, items: Sequence[Value]) -> Array:
     if array.view is None and array.cost > 1:
         array = t.stored(array)
-    shape, place, buffers = _advanced(t, array, items)
+    shape, place, buffers = advanced(t, array, items)
     return Array(
         shape,
         array.dtype,
@@ -368,7 +371,7 @@ def _gathered(t: Translator, array: Array, items: Sequence[Value]) -> Array:
 def _scatter(t: Translator, base: Array, items: Sequence[Value], value: Array | Scalar) -> None:
     """Elements in NumPy's order: of indices that are the same, the last one counts."""
     code = t.code
-    shape, place, _ = _advanced(t, base, items)
+    shape, place, _ = advanced(t, base, items)
     assert base.view is not None
     buffer = base.view.buffer
     if isinstance(value, Array):
@@ -379,7 +382,7 @@ def _scatter(t: Translator, base: Array, items: Sequence[Value], value: Array | 
             value = nests.materialise(code, value)
     if any(buffer in i.buffers for i in items if isinstance(i, Array)):
         kept = [t.stored(t.array(i)) if isinstance(i, Array) else i for i in items]
-        shape, place, _buffers = _advanced(t, base, kept)
+        shape, place, _buffers = advanced(t, base, kept)
     own: list[Int] = []
     from contextlib import ExitStack
 

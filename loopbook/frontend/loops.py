@@ -2,14 +2,14 @@
 
 Before::
 
-    for row in A:                   for k in range(n - 1, -1, -2):
-        total = total + row.sum()       x[k] = total
+    for row in A:                   for k in range(n - 1, -1, -2):    for k, a in enumerate(x):
+        total = total + row.sum()       x[k] = total                      s = s + k * a
 
 After::
 
-    total_0 = 0.0                   for i0 in range(n - 1, -1, -2):
-    for i0 in range(A.shape[0]):        x[i0] = total_0
-        ...
+    total_0 = 0.0                   for i0 in range(n - 1, -1, -2):   for i0 in range(x.shape[0]):
+    for i0 in range(A.shape[0]):        x[i0] = total_0                   s_0 = x[i0]
+        ...                                                               s_1 = s_1 + i0 * s_0
         total_0 = total_0 + sum_0
 """
 
@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from loopbook.frontend import arith
 from loopbook.frontend.code import UnrollError, bare, is_empty
 from loopbook.frontend.liveness import rebinds, stores
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import INT
 from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value
 
 
@@ -32,13 +34,11 @@ def for_(t: Translator, node: ast.For) -> None:
     if isinstance(iterable, Thing) and isinstance(iterable.value, Range):
         ends = iterable.value
         _loop(t, node, ends.start, ends.stop, ends.step, arith.whole)
+    elif isinstance(iterable, Thing) and isinstance(iterable.value, Rows):
+        _loop(t, node, ZERO, iterable.value.count, 1, iterable.value.item)
     elif isinstance(iterable, Array) and iterable.rank:
-        from loopbook.frontend.indexing import load_at
-
-        rows = iterable if iterable.view is not None else t.array(iterable)
-        if rows.view is None:
-            rows = t.stored(rows)
-        _loop(t, node, ZERO, rows.shape[0], 1, lambda i: load_at(t, rows, [arith.whole(i)]))
+        rows = rows_of(t, iterable)
+        _loop(t, node, ZERO, rows.count, 1, rows.item)
     elif isinstance(iterable, Tup):
         kept, t.frame.unrolled = t.frame.unrolled, True
         for item in iterable.items:
@@ -58,6 +58,29 @@ class Range:
 
     def __init__(self, start: Int, stop: Int, step: int) -> None:
         self.start, self.stop, self.step = start, stop, step
+
+    def array(self) -> Value:
+        """Its numbers as an array of indices, where they are neighbours."""
+        if self.step != 1:
+            return Thing(self)
+        return Array((self.stop - self.start,), INT, lambda own: arith.whole(self.start + own[0]))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a loop goes through, an item for each iteration."""
+
+    count: Int
+    item: Callable[[Int], Value]
+
+
+def rows_of(t: Translator, array: Array) -> Rows:
+    """The rows of an array, or its numbers."""
+    from loopbook.frontend.indexing import load_at
+
+    found = array if array.view is not None else t.array(array)
+    rows = found if found.view is not None else t.stored(found)
+    return Rows(rows.shape[0], lambda i: load_at(t, rows, [arith.whole(i)]))
 
 
 def _homes(t: Translator, node: ast.For | ast.While) -> list[tuple[str, bool]]:
@@ -120,6 +143,8 @@ def _rolled(
 
 
 def _copied(t: Translator, node: ast.For, value: Value) -> Value:
+    if isinstance(value, Tup):
+        return Tup(tuple(_copied(t, node, item) for item in value.items))
     if isinstance(value, Scalar) and value.whole is None:
         return t.code.let(value)
     return value
@@ -156,4 +181,4 @@ def while_(t: Translator, node: ast.While) -> None:
     t.frame.unrolled = kept
 
 
-__all__ = ["ONE", "Range", "for_", "while_"]
+__all__ = ["ONE", "Range", "Rows", "for_", "rows_of", "while_"]

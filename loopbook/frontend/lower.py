@@ -92,6 +92,13 @@ def _lower(
     try:
         body = single_exit(node.body)
         code.taken |= set(parameters) | {"np", "math"}
+        code.arguments = frozenset(
+            name
+            for name, value in bound.arguments.items()
+            if isinstance(
+                value, np.ndarray | np.bool_ | bool | int | float | np.integer | np.floating
+            )
+        )
         env = arguments(code, bound.arguments)
         frame = Frame(env, names_of(func), file, Liveness(body, frozenset((RETURNED,))))
         t = Translator(code, frame) if found is None else Collector(code, frame, found)
@@ -104,9 +111,12 @@ def _lower(
         if error.file:
             raise
         raise type(error)(error.what, error.line or code.origin, file) from None
-    return _assembled(
+    lowered = _assembled(
         func.__name__, parameters, bound.arguments, code, result, func.__defaults__ or ()
     )
+    if found is None and not lowered.holds(*bound.args):
+        raise LoweringError(f"{func.__name__}() refuses these arguments", node.lineno, file)
+    return lowered
 
 
 def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:

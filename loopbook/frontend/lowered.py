@@ -42,6 +42,15 @@ class _Maths:
         return getattr(np, self.NAMES.get(name, name), None) or getattr(math, name)
 
 
+def _maximum(x: float, y: float) -> float:
+    """NumPy's, which keeps a NaN."""
+    return x if x > y or x != x else y
+
+
+def _minimum(x: float, y: float) -> float:
+    return x if x < y or x != x else y
+
+
 @dataclass(frozen=True)
 class Lowered:
     """A Python function as explicit loops.
@@ -87,8 +96,13 @@ class Lowered:
 
     @cached_property
     def plain_kernel(self) -> FunctionType:
-        """The loops to be run as Python: maths as NumPy's, so that nothing raises."""
-        return self._made(self.kernel_source, self.name, {"math": _Maths(), "np": np})
+        """The loops to be run as Python: maths as NumPy's, so that nothing raises, and a NaN stays
+        one."""
+        return self._made(
+            self.kernel_source,
+            self.name,
+            {"math": _Maths(), "np": np, "max": _maximum, "min": _minimum},
+        )
 
     def wrap(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
         """A function with the original's arguments and results around a (compiled) kernel."""

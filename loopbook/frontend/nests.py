@@ -23,6 +23,7 @@ import numpy as np
 from loopbook.errors import LoweringError
 from loopbook.frontend import types
 from loopbook.frontend.code import Code, Line, bare, is_empty, reads
+from loopbook.frontend.kept import kept
 from loopbook.frontend.narrow import is_narrow, wrapped
 from loopbook.frontend.overlap import Access, clash
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -80,6 +81,8 @@ def assign(code: Code, target: Array, value: Array | Scalar, mask: Array | None 
             mask = materialise(code, mask)
         assign(code, target, value, mask)
         return
+    if loops and isinstance(value, Array):
+        scalar, body = kept(code, target.view.buffer, scalar, body, read)
     order = _by_memory(loops, [(write, 2), *((access, 1) for access in read)])
     _nest(code, order, body, stores(target, own, scalar), before, condition)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from loopbook.frontend import arith, nests
 from loopbook.frontend.code import bare
+from loopbook.frontend.demands import demand, only_raises
 from loopbook.frontend.homes import Homes
 from loopbook.frontend.liveness import rebinds, stores, uses_next
 from loopbook.frontend.returns import RETURNED
@@ -82,8 +83,9 @@ class Translator(Homes):
             case ast.Pass() | ast.Import() | ast.ImportFrom():
                 pass
             case ast.Assert():
-                if self.number(self.expr(node.test)).value is not True:
-                    raise self.code.fail("assert of what is not known yet; check before the call")
+                condition = arith.truth(self.number(self.expr(node.test)))
+                if condition.value is not True:
+                    demand(self.code, condition, met=True)
             case ast.FunctionDef():
                 from loopbook.frontend.inline import Local
 
@@ -225,6 +227,9 @@ class Translator(Homes):
         condition = arith.truth(self.number(self.expr(node.test)))
         if condition.value is not None:
             self.body(node.body if condition.value else node.orelse)
+            return
+        if only_raises(node):
+            demand(self.code, condition, met=False)
             return
         self.settle_all()
         condition = self.code.let(condition) if "[" in condition.text else condition

@@ -9,7 +9,7 @@ import numpy as np
 from loopbook.frontend import arith
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import load_at
-from loopbook.frontend.loops import Range
+from loopbook.frontend.loops import Range, Rows, rows_of
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -95,16 +95,47 @@ def _items(t: Translator, values: Value) -> tuple[Value, ...]:
     raise t.code.fail("going through what is not known to have few items; use a loop over range")
 
 
+def _rows(t: Translator, values: Value) -> Rows | None:
+    """What a loop goes through, where its items are too many to be written out."""
+    if isinstance(values, Thing) and isinstance(values.value, Rows):
+        return values.value
+    if isinstance(values, Thing) and isinstance(values.value, Range) and values.value.step == 1:
+        ends = values.value
+        return Rows(ends.stop - ends.start, lambda i: arith.whole(ends.start + i))
+    if isinstance(values, Array) and values.rank and values.shape[0].constant is None:
+        return rows_of(t, values)
+    return None
+
+
 @lowers(enumerate)
 def enumerate_(t: Translator, values: Value, start: Value | None = None) -> Value:
     first = 0 if start is None else t.python(start)
+    rows = _rows(t, values)
+    if rows is not None:
+        return Thing(Rows(rows.count, lambda i: Tup((arith.whole(i + first), rows.item(i)))))
     items = _items(t, values)
     return Tup(tuple(Tup((arith.constant(first + i), item)) for i, item in enumerate(items)))
 
 
 @lowers(zip)
 def zip_(t: Translator, *values: Value) -> Value:
-    return Tup(tuple(Tup(pair) for pair in zip(*(_items(t, v) for v in values), strict=False)))
+    """Items side by side: as many as the tuples among them have, or else in a loop."""
+    several = [_rows(t, value) for value in values]
+    rows = [one for one in several if one is not None]
+    if len(rows) < len(values):
+        listed = [_items(t, v) for v, row in zip(values, several, strict=True) if row is None]
+        count = min(map(len, listed))
+        if not all(t.code.facts.zero(one.count - count) for one in rows):
+            raise t.code.fail("zip of what is not known to be as long")
+        items = iter(listed)
+        sides = [
+            [row.item(Int.of(place)) for place in range(count)] if row else next(items)
+            for row in several
+        ]
+        return Tup(tuple(map(Tup, zip(*sides, strict=False))))
+    if not all(t.code.same(one.count, rows[0].count) for one in rows):
+        raise t.code.fail("zip of what is not known to be as long")
+    return Thing(Rows(rows[0].count, lambda i: Tup(tuple(one.item(i) for one in rows))))
 
 
 @lowers(tuple, list)

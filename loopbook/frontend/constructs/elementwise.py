@@ -45,12 +45,21 @@ def ufunc(*functions: Any, cost: int = 1) -> Callable[[Form], Form]:
                 result = cast(t, result, np.dtype(t.python(dtype)))
             return into(t, out, result) if out is not None else result
 
+        def strong(t: Translator, *args: Value, **kwargs: Value) -> Value:
+            """NumPy's functions give NumPy's numbers, also of Python's."""
+            result = lowering(t, *args, **kwargs)
+            return cast(t, result, result.dtype) if _weak(result) else result
+
         for function in functions:
-            FUNCTIONS[function] = lowering
+            FUNCTIONS[function] = strong if isinstance(function, np.ufunc) else lowering
             ELEMENTWISE.add(function)
         return form
 
     return register
+
+
+def _weak(value: Value) -> bool:
+    return isinstance(value, Scalar) and value.weak
 
 
 def into(t: Translator, out: Value, result: Value) -> Value:
@@ -219,6 +228,8 @@ def isinf(code, x: Scalar) -> Scalar:
 
 def _size(code, x: Scalar) -> str:
     """Text of the absolute value, of which nobody knows that it cannot be less than nought."""
+    if isinstance(x, Pair):
+        raise code.fail("this of complex numbers; ask for real and imaginary parts")
     return code.let(arith.absolute(code, x)).text
 
 

@@ -77,7 +77,13 @@ def std(
 
 
 @lowers(np.linalg.norm)
-def norm(t: Translator, x: Value, ord: Value | None = None, axis: Value | None = None) -> Value:
+def norm(
+    t: Translator,
+    x: Value,
+    ord: Value | None = None,
+    axis: Value | None = None,
+    keepdims: Value | None = None,
+) -> Value:
     """The root of the sum of squares, or the greatest element, or the sum of absolute values."""
     code = t.code
     kind = None if ord is None else t.python(ord)
@@ -90,10 +96,12 @@ def norm(t: Translator, x: Value, ord: Value | None = None, axis: Value | None =
             lambda v: power(code, v, arith.constant(2), types.floating(v.dtype), False),
             array,
         )
-        return lift(t, lambda v: arith.function(code, "sqrt", v), sum_(t, squares, axis))
+        return lift(
+            t, lambda v: arith.function(code, "sqrt", v), sum_(t, squares, axis, keepdims=keepdims)
+        )
     absolute = lift(t, lambda v: arith.absolute(code, v), array)
     if kind == np.inf and (array.rank == 1 or axis is not None):
-        return extreme_of(">")(t, absolute, axis)
+        return extreme_of(">")(t, absolute, axis, keepdims=keepdims)
     if kind == 1 and (array.rank == 1 or axis is not None):
-        return sum_(t, absolute, axis)
+        return sum_(t, absolute, axis, keepdims=keepdims)
     raise code.fail(f"the norm of order {kind}")

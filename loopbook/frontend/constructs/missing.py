@@ -1,0 +1,113 @@
+"""Reductions that leave out what is no number.
+
+Before::
+
+    m = np.nanmean(A, axis=0)
+
+After::
+
+    for i0 ...: t_0[i0] = sum of A[k0, i0], or 0 where that is no number
+    for i0 ...: t_1[i0] = how many are numbers
+    for i0 ...: m[i0] = t_0[i0] / t_1[i0]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopbook.frontend import arith
+from loopbook.frontend.constructs.elementwise import isnan
+from loopbook.frontend.constructs.reductions import extreme_of, sum_
+from loopbook.frontend.operators import lift
+from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Array, Scalar, Value
+
+
+def _filled(t: Translator, a: Value, number: float) -> tuple[Array, Value]:
+    """The array with a number for what is none, and which elements were numbers."""
+    array = t.array(a)
+    if array.dtype.kind != "f":
+        raise t.code.fail(f"nan functions of {array.dtype}")
+    if array.cost > 1:
+        array = t.stored(array)
+    missing = FUNCTIONS[np.isnan](t, array)
+    # A number of the array's own type: Python's would be told apart from none.
+    instead = arith.constant(array.dtype.type(number))
+    filled = lift(t, lambda m, x: arith.select(t.code, m, instead, x), missing, array)
+    return t.array(filled), FUNCTIONS[np.logical_not](t, missing)
+
+
+@lowers(np.nansum)
+def nansum(
+    t: Translator, a: Value, axis: Value | None = None, keepdims: Value | None = None
+) -> Value:
+    return sum_(t, _filled(t, a, 0.0)[0], axis, keepdims=keepdims)
+
+
+@lowers(np.nanmean)
+def nanmean(
+    t: Translator, a: Value, axis: Value | None = None, keepdims: Value | None = None
+) -> Value:
+    filled, numbers = _filled(t, a, 0.0)
+    count = sum_(t, numbers, axis, keepdims=keepdims)
+    total = sum_(t, filled, axis, keepdims=keepdims)
+    return lift(
+        t, lambda x, n: arith.convert(t.code, arith.binary(t.code, "/", x, n), filled.dtype),
+        total, count,
+    )  # fmt: skip
+
+
+def _nan_extreme(symbol: str, least: float):
+    def lowering(
+        t: Translator, a: Value, axis: Value | None = None, keepdims: Value | None = None
+    ) -> Value:
+        filled, numbers = _filled(t, a, least)
+        count = sum_(t, numbers, axis, keepdims=keepdims)
+        found = extreme_of(symbol)(t, filled, axis, keepdims=keepdims)
+        nan = arith.constant(filled.dtype.type(np.nan))
+        return lift(
+            t,
+            lambda n, x: arith.select(
+                t.code, arith.compare(t.code, "==", n, arith.constant(0)), nan, x
+            ),
+            count,
+            found,
+        )
+
+    return lowering
+
+
+lowers(np.nanmax)(_nan_extreme(">", -np.inf))
+lowers(np.nanmin)(_nan_extreme("<", np.inf))
+
+
+@lowers(np.nan_to_num)
+def nan_to_num(
+    t: Translator,
+    x: Value,
+    copy: Value | None = None,
+    nan: Value | None = None,
+    posinf: Value | None = None,
+    neginf: Value | None = None,
+) -> Value:
+    """A copy with numbers for what is none, and for what is infinite."""
+    array = t.array(x)
+    if array.dtype.kind != "f" or (copy is not None and not t.python(copy)):
+        raise t.code.fail("nan_to_num in place, or of what are no floats")
+    limits = np.finfo(array.dtype)
+    given = [None if v is None else t.python(v) for v in (nan, posinf, neginf)]
+    chosen = [
+        arith.constant(array.dtype.type(least if value is None else value))
+        for value, least in zip(given, (0.0, limits.max, limits.min), strict=True)
+    ]
+    ends = arith.constant(array.dtype.type(np.inf)), arith.constant(array.dtype.type(-np.inf))
+
+    def form(value: Scalar) -> Scalar:
+        code = t.code
+        made = value = code.let(value)
+        for end, instead in zip(ends, chosen[1:], strict=True):
+            made = arith.select(code, arith.compare(code, "==", value, end), instead, made)
+        return arith.select(code, isnan(code, value), chosen[0], made)
+
+    return lift(t, form, array, cost=4)

@@ -1,0 +1,91 @@
+"""Sums into elements that arrays of indices name, and polynomials.
+
+Before::
+
+    np.add.at(h, (rows, cols), w)          y = np.polyval(c, x)
+
+After::
+
+    for i0 in range(n):                    for i0 in range(m):
+        h[rows[i0], cols[i0]] += w[i0]         y[i0] = (c[0] * x[i0] + c[1]) * x[i0] + c[2]
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import numpy as np
+
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.indexing import advanced, load_at
+from loopbook.frontend.operators import lift
+from loopbook.frontend.registry import lowers
+from loopbook.frontend.symbols import ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Array, Thing, Tup, Value, held, whole
+
+
+def _at(symbol: str):
+    def lowering(t: Translator, a: Value, indices: Value, b: Value) -> Value:
+        code = t.code
+        if not isinstance(a, Array) or a.view is None:
+            raise code.fail("ufunc.at of what is no array in memory")
+        items = list(indices.items) if isinstance(indices, Tup) else [indices]
+        if not all(isinstance(item, Array) and item.dtype.kind in "iu" for item in items):
+            raise code.fail("ufunc.at with other indices than arrays of whole numbers")
+        if len(items) != a.rank:
+            raise code.fail("ufunc.at of whole rows; use a loop")
+        buffer = a.view.buffer
+        t.writes_to(buffer)
+        items = [t.stored(i) if buffer in i.buffers else i for i in map(t.array, items)]
+        shape, place, _ = advanced(t, a, items)
+        value = nests.fit(code, t.array(b), shape)
+        if buffer in value.buffers:
+            value = nests.materialise(code, value)
+        with ExitStack() as stack:
+            own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in shape)
+            index = a.view.index(place(own))
+            element = value.element(own)
+            found = arith.binary(code, symbol, held(buffer, index, a.dtype), element)
+            if found.dtype != a.dtype:
+                raise code.fail(f"{found.dtype} added to elements of {a.dtype}")
+            for line in nests.put(buffer, index, code.let(found), a.dtype):
+                code.emit(line)
+        return Thing(None)
+
+    return lowering
+
+
+lowers(np.add.at)(_at("+"))
+lowers(np.subtract.at)(_at("-"))
+
+
+@lowers(np.polyval)
+def polyval(t: Translator, p: Value, x: Value) -> Value:
+    """A polynomial by Horner's rule."""
+    line = t.array(p)
+    if line.rank != 1:
+        raise t.code.fail("polyval of coefficients that are no line")
+    count = line.shape[0]
+
+    def step(y: Value, factor: Value) -> Value:
+        return lift(
+            t,
+            lambda a, z, c: arith.binary(t.code, "+", arith.binary(t.code, "*", a, z), c),
+            y, x, factor,
+        )  # fmt: skip
+
+    if count.constant is not None:
+        result: Value = arith.constant(0)
+        for place in range(count.constant):
+            result = step(result, load_at(t, line, [arith.whole(Int.of(place))]))
+        return result
+    base = t.array(x)
+    line = line if line.view is not None else t.stored(line)
+    dtype = types.promote(line.kind, base.kind)[0]
+    made = whole(t.code.temporary(base.shape, dtype), base.shape)
+    nests.assign(t.code, made, arith.constant(dtype.type(0)))
+    with t.code.loop(ZERO, count, hint="k") as k:
+        found = step(made, load_at(t, line, [arith.whole(k)]))
+        nests.assign(t.code, made, t.array(found))
+    return made if base.rank else made.element(())
