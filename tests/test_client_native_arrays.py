@@ -303,3 +303,20 @@ def test_what_runs_at_no_small_size_is_compared_in_its_first_call(monkeypatch):
     assert len(compared) == 2
     agree(loopbook.native(softmax.func), data(5, 7))
     assert len(compared) == 2
+
+
+def test_tanh_is_numpys_wherever_it_is_asked_for():
+    def activated(x):
+        return np.tanh(x)
+
+    program = loopbook.native(activated, strict=True)
+    spread = np.concatenate([np.linspace(-30, 30, 4001), np.logspace(-300, 2, 500)])
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 0.625, -0.6249999, 1e300]
+    for dtype, precision in ((np.float64, 1e-15), (np.float32, 5e-7)):
+        with np.errstate(all="ignore"):
+            x = np.concatenate([spread, special]).astype(dtype)
+            got, want = program(x), activated(x)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=precision, atol=np.finfo(dtype).tiny)
+        zero = len(spread) + 1
+        assert np.signbit(got[zero])

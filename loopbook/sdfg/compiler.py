@@ -5,8 +5,8 @@ before anything is compiled, `activate` looks for the newest usable ``clang++`` 
 puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
-(`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum`` for C's
-(`EXTREMES`); docc's own compile does not.
+(`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum`` and a ``tanh``
+made of ``exp`` for C's (`OWN_MATHS`); docc's own compile does not.
 
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
@@ -139,14 +139,14 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._+-]+", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
-    tag = hashlib.sha256((script + EXTREMES).encode()).hexdigest()[:12]
+    tag = hashlib.sha256((script + OWN_MATHS).encode()).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
     try:
         if not target.exists() or target.read_text() != script:
             if _has_vector_maths(compiler.path):
                 (folder / MATHS_MARK).touch(mode=0o600)
-            (folder / EXTREMES_HEADER).write_text(EXTREMES)
+            (folder / OWN_MATHS_HEADER).write_text(OWN_MATHS)
             partial = folder / f".{DOCC_NAME}.{os.getpid()}"
             partial.write_text(script)
             partial.chmod(0o700)
@@ -170,7 +170,7 @@ def _script(compiler: Compiler, march: str) -> str:
             '  set -- "$@" "$word"\n'
             "done\n"
         )
-    script += f'[ "${VECTOR_MATHS}" ] && set -- -include "${{0%/*}}/{EXTREMES_HEADER}" "$@"\n'
+    script += f'[ "${VECTOR_MATHS}" ] && set -- -include "${{0%/*}}/{OWN_MATHS_HEADER}" "$@"\n'
     script += (
         f'if [ "${VECTOR_MATHS}" ] && [ -e "${{0%/*}}/{MATHS_MARK}" ]; then\n'
         f'  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\n'
@@ -203,11 +203,11 @@ MATHS_FLAGS = "-fno-math-errno -fveclib=libmvec"
 
 MATHS_LIBRARY = "-l:libmvec.so.1"
 
-EXTREMES_HEADER = "extremes.h"
+OWN_MATHS_HEADER = "maths.h"
 
-EXTREMES = """\
-#ifndef LOOPBOOK_EXTREMES
-#define LOOPBOOK_EXTREMES
+OWN_MATHS = """\
+#ifndef LOOPBOOK_MATHS
+#define LOOPBOOK_MATHS
 #include <cmath>
 template <class A, class B> static inline auto loopbook_maximum(A x, B y) {
     decltype(x + y) a = x, b = y, greater = a > b ? a : b;
@@ -217,12 +217,28 @@ template <class A, class B> static inline auto loopbook_minimum(A x, B y) {
     decltype(x + y) a = x, b = y, lesser = a < b ? a : b;
     return a != a ? a : lesser;
 }
+template <class A> static inline A loopbook_tanh(A x) {
+    A a = fabs(x), z = x * x, next = 1, last = 17, e = exp(2 * a);
+#pragma clang loop unroll(full)
+    for (int odd = 15; odd > 0; odd -= 2) {
+        A sum = odd * last + z * next;
+        next = last;
+        last = sum;
+    }
+    A small = x * (next / last), large = copysign(1 - 2 / (e + 1), x);
+    return a < A(0.625) ? small : large;
+}
 #define fmax(x, y) loopbook_maximum(x, y)
 #define fmin(x, y) loopbook_minimum(x, y)
+#define tanh(x) loopbook_tanh<double>(x)
+#define tanhf(x) loopbook_tanh<float>(x)
 #endif
 """
 """C's ``fmax`` and ``fmin`` give the number beside a NaN, NumPy's ``maximum`` and ``minimum`` the
-NaN. Either takes three vector instructions."""
+NaN. Either takes three vector instructions.
+
+clang knows no vector version of ``tanh`` for glibc. This one is Lambert's continued fraction near
+0, where the form with ``exp`` would lose digits; it is right to 3 units in the last place."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register
