@@ -58,11 +58,13 @@ def arrays(a, b, r):
     return a.max(), np.isfinite(a).sum(), np.fmax(a, b), np.fmin(a, b), np.sign(a), max(b[0], a[1])
 
 
-@pytest.mark.parametrize("function", [branches, arrays])
-def test_a_comparison_with_a_nan_is_false(function):
-    given = np.array(LEFT), np.array(RIGHT)
+@pytest.mark.parametrize(
+    ("function", "dtype"), [(branches, float), (arrays, float), (arrays, np.float32)]
+)
+def test_a_comparison_with_a_nan_is_false(function, dtype):
+    given = np.array(LEFT, dtype), np.array(RIGHT, dtype)
     program = loopbook.native(function, strict=True)
-    for pair in (given, given[::-1], (np.ones(8), np.ones(8))):
+    for pair in (given, given[::-1], (np.ones(8, dtype), np.ones(8, dtype))):
         got, want = np.zeros((8, 6)), np.zeros((8, 6))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

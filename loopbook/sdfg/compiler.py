@@ -232,6 +232,8 @@ template <class A> static inline A loopbook_tanh(A x) {
 #define fmin(x, y) loopbook_minimum(x, y)
 #define tanh(x) loopbook_tanh<double>(x)
 #define tanhf(x) loopbook_tanh<float>(x)
+#define fmaxf(x, y) loopbook_maximum(x, y)
+#define fminf(x, y) loopbook_minimum(x, y)
 #endif
 """
 """C's ``fmax`` and ``fmin`` give the number beside a NaN, NumPy's ``maximum`` and ``minimum`` the
