@@ -106,3 +106,9 @@ def test_other_meaning_gives_other_forms(one: str, other: str):
 def test_what_is_no_expression_is_an_sdfg_error(text: str):
     with pytest.raises(SdfgError):
         expr.normal_form(text)
+
+
+def test_great_powers():
+    """docc writes a product of one size as its power."""
+    assert expr.polynomial("i + n**14*j") == {("i",): 1, ("j", *["n"] * 14): 1}
+    assert expr.normal_form("(i + 1)**14") == expr.normal_form("(1 + i)**14")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import frontend, marks, program
 from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.sdfg.hazards import confirmed, hazards
@@ -90,7 +90,7 @@ def test_docc_takes_the_loop_for_parallel_and_we_do_not(name):
     assert any(hazards(nest) for nest in program.nests(alone)), "docc has learnt to see this"
     sdfg, nests = program.prepare_nests(text)
     assert not any(hazards(nest) for nest in nests)
-    assert program.ordered(sdfg)
+    assert marks.ordered(sdfg)
     assert nests[-1].loops[0].kind == "for"
 
 
@@ -122,7 +122,7 @@ def test_a_loop_that_is_left_early_is_serial():
 def test_a_matrix_product_stays_parallel():
     sdfg, nests = program.prepare_nests(frontend.trace(product, data((12, 13), (13, 14), (12, 14))))
     assert [loop.kind for loop in nests[0].loops] == ["map", "map", "reduce"]
-    assert not program.ordered(sdfg)
+    assert not marks.ordered(sdfg)
     apply_steps(sdfg, nests[0], [("interchange", ("L1", "L2")), ("parallel", ("L0",))])
 
 
@@ -154,7 +154,7 @@ def definite(n: int) -> np.ndarray:
 def test_bounds_clear_the_loops_of_a_factorisation_but_not_the_one_that_carries_it():
     sdfg, nests = program.prepare_nests(frontend.trace(outer_products, [definite(19)]))
     assert [loop.kind for loop in nests[0].loops] == ["for"] * 4
-    assert not program.ordered(sdfg)
+    assert not marks.ordered(sdfg)
     with pytest.raises(IllegalStepError, match="may depend on each other"):
         Workbench(sdfg, nests[0]).apply("prove", ("L0",))
 
@@ -173,7 +173,7 @@ def test_a_cleared_loop_runs_in_threads_with_right_numbers(tmp_path, monkeypatch
 
 def test_what_is_mirrored_is_written_by_one_iteration_only():
     sdfg, nests = program.prepare_nests(frontend.trace(mirrored, data((20, 20), (20, 20))))
-    assert not program.ordered(sdfg)
+    assert not marks.ordered(sdfg)
     assert not any(confirmed(nest, range(len(nest.loops))) for nest in nests)
 
 

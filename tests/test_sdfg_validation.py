@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sdfg_kit import matmul, matmul_args, random, waves
 
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import frontend, marks, program
 from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.rewrites.document import elements
 from loopbook.sdfg.run import Binding, compare
@@ -137,7 +137,7 @@ def test_one_wrong_nest_leaves_the_others_normalised():
 
 def test_only_what_docc_itself_gets_wrong_is_said_to_be():
     own = {
-        name: bool(program.misordered(program.prepare(frontend.trace(*case)).to_json()))
+        name: bool(marks.misordered(program.prepare(frontend.trace(*case)).to_json()))
         for name, case in WRONG.items()
     }
     assert own == {name: name == "shortest" for name in own}

@@ -88,14 +88,14 @@ def schedule(
     sizes: Mapping[str, int] | None = None,
 ) -> Plan:
     """`optimize` without the bookkeeping around it."""
-    from loopbook.sdfg import inplace, program
+    from loopbook.sdfg import inplace, marks, program
 
     text = sdfg.to_json()
     copy = program.normalised(text)
     if copy is None:
         reason = "docc normalises the program in a way that may change what it computes"
         prepared, nests = program.prepare_nests(text)
-        normal = not program.misordered(prepared.to_json())  # docc's own way, with fusion
+        normal = not marks.misordered(prepared.to_json())  # docc's own way, with fusion
         inplace.schedule(sdfg, target, None, normal=normal)
         return Plan(target, tuple(left_to_docc(nest, None, None, reason) for nest in nests))
     plan = plan_nests(

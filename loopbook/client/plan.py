@@ -23,7 +23,7 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
-from loopbook.sdfg import program
+from loopbook.sdfg import marks, program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import iterations, trip_counts
@@ -57,6 +57,9 @@ TRIED = 8
 
 REMEMBERED = 512
 """Nests of which the prospects are kept."""
+
+TOO_LARGE = "too large for docc to look at as a whole"
+"""Why a nest is left as it is, but for what it holds."""
 
 
 def make_plan(
@@ -128,22 +131,28 @@ def plan_nests(
     times: list[Measurement | None] = []
     counted = [trip_counts(nest, sizes or {}) for nest in nests]
     hottest = _hottest(nests, counted)
+    frames = marks.frames(normalised)
     with Trials(normalised, in_place=in_place) as trials:
         planner = _Planner(shelf, target, exclude, max_distance, choices, trials, libraries)
         for nest, embedding, trips in zip(nests, embeddings, counted, strict=True):
+            if frames and nest.loops[0].element_id in frames:
+                reports.append(left_to_docc(nest, None, None, TOO_LARGE))
+                continue
             report, usable = planner.plan(nest, embedding, trips, hot=nest is hottest)
             reports.append(report)
             if usable:
                 found[nest.position] = usable
             times.append(planner.measured(nest, usable, trips))
     plan = Plan(target, tuple(reports), found, normalised=normalised)
-    wrong = program.misordered(normalised)
+    wrong = marks.misordered(normalised)
     if target == "openmp":
-        wrong |= program.raced(normalised)
+        wrong |= marks.raced(normalised)
+    if frames is not None:
+        plan = replace(plan, prepared=True)
     if wrong:
         doubtful = (n for n in nests if not wrong.isdisjoint(loop.element_id for loop in n.loops))
         return plan.distrusting({n.position for n in doubtful})
-    if choices == 1 and lose_together(times):
+    if choices == 1 and frames is None and lose_together(times):
         return plan.without_recipes("docc's own compile, which fuses nests, is faster as a whole")
     return plan
 

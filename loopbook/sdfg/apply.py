@@ -13,12 +13,12 @@ from typing import Any
 from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook.errors import DependenceError, IllegalStepError, LoopbookError
-from loopbook.sdfg import expr
 from loopbook.sdfg.hazards import confirmed, hazards, tiles_may_clash
+from loopbook.sdfg.headers import independent, tests_too_early
 from loopbook.sdfg.isolation import Isolated
+from loopbook.sdfg.marks import ordered
 from loopbook.sdfg.naming import LoopNames
 from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.program import ordered
 from loopbook.sdfg.rewrites import FALLBACKS, REWRITES, Draft
 from loopbook.sdfg.rewrites.staging import check_staging
 from loopbook.sdfg.signed import sign_counters, unsigned
@@ -39,6 +39,11 @@ SPLITTING = frozenset({"peel", "unroll", "stage", "vectorize"})
 
 PLAIN = frozenset({"block", "buffer", "pad", "serial", "single", "widen"})
 """Rewritings that leave nothing behind of which docc's own tests are slow."""
+
+
+DEEP = 6
+"""Loops in each other from which on docc is not asked whether two of them may be interchanged, if
+our own test says so."""
 
 
 def apply_steps(
@@ -88,6 +93,8 @@ class Workbench:
         }
         self._proven: set[str] = set()
         self._rewrote = False
+        depth = 1 + max((loop.depth for loop in nest.loops), default=0)
+        self._deep = depth >= DEEP and not in_place
         self._called = False
         self._split: set[int] = set()
         self._checked: tuple[str, Args, Draft] | None = None
@@ -200,10 +207,14 @@ class Workbench:
             with quiet_stderr():
                 for single in self._expand(args):
                     for transformation, label in self._transformations(op, single):
-                        if transformation.can_be_applied(self._builder, self._manager):
-                            self._recorder.apply(
-                                transformation, self._builder, self._manager, False
-                            )
+                        sure = op == "interchange" and self._deep and self._may_turn(single)
+                        if sure or transformation.can_be_applied(self._builder, self._manager):
+                            if sure:
+                                transformation.apply(self._builder, self._manager)
+                            else:
+                                self._recorder.apply(
+                                    transformation, self._builder, self._manager, False
+                                )
                             self._names.transformed(self._loops(), label, transformation)
                             if op in SPLITTING:
                                 self._split.add(self._names.id_of(str(single[0])))
@@ -311,15 +322,8 @@ class Workbench:
         docc tests the ends of all tiles in front of the outermost loop, with the variables of loops
         that have not begun (seen with 0.8.1: triangles, and tiles of tiles).
         """
-        loop, counted = self.loop(name), set[str]()
-        while "And" in getattr(loop, "condition", ""):
-            if counted & set(expr.symbols(loop.condition)):
-                raise self._refusal(f"'peel {name}' would test a variable before its loop")
-            counted.add(loop.indvar)
-            inside = list(loop.body.children())
-            if len(inside) != 1:
-                return
-            loop = inside[0]
+        if tests_too_early(self.loop(name)):
+            raise self._refusal(f"'peel {name}' would test a variable before its loop")
 
     def _check_tiles(self, args: Args) -> None:
         """Refuse to move a loop over tiles against a dependence.
@@ -335,6 +339,18 @@ class Workbench:
         except IllegalStepError as refusal:
             if isinstance(refusal.__cause__, DependenceError):
                 raise
+
+    def _may_turn(self, args: Args) -> bool:
+        """Whether our own test allows what docc may do to two loops: it takes a part of docc's time
+        in deep nests."""
+        outer, inner = (self.loop(str(name)) for name in args)
+        if not independent(outer, inner):
+            return False
+        try:
+            self._rewritten("interchange", args)
+        except IllegalStepError:
+            return False
+        return True
 
     def _check_threads(self, name: str) -> None:
         """Refuse threads on a loop that was peeled, unrolled or staged, or inside of one.

@@ -21,6 +21,7 @@ Polynomial = Mapping[Monomial, int]
 
 MAX_EXPRESSION = 20_000
 MAX_TERMS = 512
+MAX_POWER = 64
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -85,7 +86,7 @@ def _expand(node: ast.expr) -> dict[Monomial, int]:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             return _multiply(_expand(left), _expand(right))
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if (
-            0 <= power <= 8
+            _is_multiplied_out(node)
         ):
             result: dict[Monomial, int] = {(): 1}
             for _ in range(power):
@@ -93,6 +94,14 @@ def _expand(node: ast.expr) -> dict[Monomial, int]:
             return result
         case _:
             return {(_render(node, str),): 1}
+
+
+def _is_multiplied_out(power: ast.BinOp) -> bool:
+    """Whether a power is written as a product: a small one, or one of a single symbol."""
+    match power.right:
+        case ast.Constant(value=int(times)):
+            return 0 <= times <= (MAX_POWER if isinstance(power.left, ast.Name) else 8)
+    return False
 
 
 def _add(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
@@ -183,10 +192,12 @@ def _render_polynomial(node: ast.expr, rename: Callable[[str], str]) -> str:
     ):
         left, right = _render(node.left, rename), _render(node.right, rename)
         return f"({left} {type(node.op).__name__} {right})"
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        power = node.right
-        if not (isinstance(power, ast.Constant) and isinstance(power.value, int)):
-            return f"pow({_render(node.left, rename)},{_render(power, rename)})"
+    if (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Pow)
+        and not _is_multiplied_out(node)
+    ):
+        return f"pow({_render(node.left, rename)},{_render(node.right, rename)})"
     terms = []
     for monomial, factor in _expand_renamed(node, rename).items():
         body = "*".join(monomial)

@@ -8,37 +8,37 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from docc.sdfg import StructuredSDFG, TargetOptions
+from docc.sdfg import (
+    AnalysisManager,
+    StructuredSDFG,
+    StructuredSDFGBuilder,
+    SymbolPromotion,
+    SymbolPropagation,
+    TargetOptions,
+)
 
 from loopbook import private
 from loopbook.errors import RunError, SdfgError
+from loopbook.sdfg import marks
 from loopbook.sdfg.hazards import confirmed, hazards
 from loopbook.sdfg.lost import loses, without_loss
 from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.nest import Nest
+from loopbook.sdfg.pieces import LARGE, Cut, pairs
 from loopbook.sdfg.reader import read_nests
 from loopbook.sdfg.rewrites.document import elements, without_positions, words
 from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.signed import sign_counters
 from loopbook.sdfg.stderr import quiet_stderr
 
+Json = dict[str, Any]
+
 TARGETS = ("sequential", "openmp")
 """What recipes are tuned for: one thread, or OpenMP."""
 
 CATEGORY = "server"
 """docc's machine category; its CPU schedules do not depend on it."""
-
-PREPARED = "loopbook_prepared"
-"""Metadata key of SDFGs that `prepare` has been through."""
-
-PREPARED_VERSION = "1"
-
-ORDERED = "loopbook_ordered"
-"""Metadata key: element ids of loops that are serial although docc takes them for parallel."""
-
-MISORDERED = "loopbook_misordered"
-"""Metadata key: element ids of outermost loops that docc's own compile may get wrong."""
 
 NORMALISING_SECONDS = 30.0
 """How long docc may take to normalise a program."""
@@ -125,15 +125,16 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
     """
     document = load_json(text)
     metadata = document.get("metadata")
-    if isinstance(metadata, dict) and metadata.get(PREPARED) == PREPARED_VERSION:
+    if isinstance(metadata, dict) and metadata.get(marks.PREPARED) == marks.PREPARED_VERSION:
         sdfg = _signed(parse(text))
         return sdfg, nests(sdfg)
     try:
         separate_loops(document)
         renamed = json.dumps(document)
+        large = pairs(document) >= LARGE
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
-    sdfg, undone = _normalised(renamed)
+    sdfg, undone = _in_pieces(renamed) if large else _normalised(renamed)
     sdfg = _signed(sdfg)
     found = nests(sdfg)
     suspects = [(nest, hazards(nest)) for nest in found]
@@ -144,11 +145,11 @@ def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
         _serialise(corrected["root"], doubtful)
         sdfg = parse(json.dumps(corrected))
         if wrong:
-            sdfg.add_metadata(ORDERED, ",".join(map(str, sorted(wrong))))
+            marks.note(sdfg, marks.ORDERED, wrong)
         found = nests(sdfg)
-    if undone and not _keeps_order(text):
-        sdfg.add_metadata(MISORDERED, ",".join(map(str, sorted(undone))))
-    sdfg.add_metadata(PREPARED, PREPARED_VERSION)
+    if undone and (large or not _keeps_order(text)):
+        marks.note(sdfg, marks.MISORDERED, undone)
+    sdfg.add_metadata(marks.PREPARED, marks.PREPARED_VERSION)
     return sdfg, found
 
 
@@ -177,33 +178,6 @@ def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
     return {nest.loops[index].element_id for nest, indices in loops for index in indices}
 
 
-def ordered(sdfg: StructuredSDFG) -> frozenset[int]:
-    """Element ids of the loops that `prepare` has found docc to take for parallel wrongly."""
-    return _listed(sdfg.metadata(ORDERED))
-
-
-def misordered(text: str) -> frozenset[int]:
-    """Element ids of the outermost loops in a prepared SDFG's text of which docc's own compile may
-    change what they compute."""
-    return _noted(text, MISORDERED)
-
-
-def raced(text: str) -> frozenset[int]:
-    """Element ids of the loops in a prepared SDFG's text that docc's own compile would share out
-    among threads, although their order matters."""
-    return _noted(text, ORDERED)
-
-
-def _noted(text: str, key: str) -> frozenset[int]:
-    if key not in text:  # most have nothing, and need not be read
-        return frozenset()
-    return _listed(str(json.loads(text)["metadata"].get(key, "")))
-
-
-def _listed(numbers: str) -> frozenset[int]:
-    return frozenset(int(e) for e in numbers.split(",") if e.isdigit())
-
-
 def _normalised(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
     """The SDFG normalised without fusion, but for the parts that this gets wrong.
 
@@ -214,6 +188,37 @@ def _normalised(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
     if result is None:
         return sdfg, frozenset()
     return parse(json.dumps(result.document)), result.undone
+
+
+def _in_pieces(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
+    """`_normalised` for a large program, piece by piece (see `loopbook.sdfg.pieces`)."""
+    undone: set[int] = set()
+
+    def work(piece: Json) -> Json:
+        try:
+            sdfg, result = _reordered(json.dumps(piece), fuse=False)
+        except SdfgError:
+            return piece
+        if result is None:
+            return json.loads(sdfg.to_json())
+        undone.update(result.undone)
+        return result.document
+
+    sdfg = parse(text)
+    try:
+        with quiet_stderr():
+            sdfg.expand(_options("sequential"))
+            builder = StructuredSDFGBuilder(sdfg)
+            manager = AnalysisManager(builder)
+            for step in (SymbolPromotion(), SymbolPropagation()) * 2:
+                step.run(builder, manager)
+                manager.invalidate_all()
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise SdfgError(f"docc cannot simplify this SDFG: {_first_line(error)}") from None
+    cut = Cut(json.loads(sdfg.to_json()), work)
+    sdfg = parse(json.dumps(cut.document))
+    marks.note(sdfg, marks.FRAMES, cut.frames)
+    return sdfg, frozenset(undone)
 
 
 def normalised(text: str) -> StructuredSDFG | None:

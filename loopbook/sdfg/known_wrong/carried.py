@@ -15,6 +15,8 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.errors import LoopbookError
 from loopbook.sdfg.known_wrong.source import Source, expression
+from loopbook.sdfg.names import mentioned
+from loopbook.sdfg.pieces import LARGE, pairs
 from loopbook.sdfg.sandbox import TRIES, run_limited
 
 Json = dict[str, Any]
@@ -69,7 +71,11 @@ def _lost(
 ) -> list[str]:
     """Which of these variables loops read and write, and after docc's simplification only write,
     or read as their first values, which `firsts` names."""
-    before = Counter(_accesses(json.loads(text)["root"], ()))
+    document = json.loads(text)
+    if pairs(document) >= LARGE:
+        document["root"] = _shortened(document["root"], set(names))
+        text = json.dumps(document)
+    before = Counter(_accesses(document["root"], ()))
     suspects = {
         (loop, name)
         for loop, name, read in before
@@ -90,6 +96,29 @@ def _lost(
             if after[read] < before[read] and after[value] > before[value]:
                 lost.add(name)
     return sorted(lost)
+
+
+def _shortened(element: Json, names: set[str]) -> Json:
+    """An element with only the first statement in each loop that has nothing to do with `names`:
+    docc compares all that is in a loop with each other, which takes it long in a large one."""
+    children = element.get("children")
+    if children is not None:
+        return {**element, "children": [_shortened(child, names) for child in children]}
+    if "branches" in element:
+        cases = [{**case, "root": _shortened(case["root"], names)} for case in element["branches"]]
+        return {**element, "branches": cases}
+    if "root" not in element:
+        return element
+    if not mentioned(element, names):
+        return _with_first(element)
+    return {**element, "root": _shortened(element["root"], names)}
+
+
+def _with_first(element: Json) -> Json:
+    if "root" not in element:
+        return element
+    first = [_with_first(child) for child in element["root"]["children"][:1]]
+    return {**element, "root": {**element["root"], "children": first}}
 
 
 def _simplified(text: str) -> str:
@@ -131,7 +160,7 @@ def _carried(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     for statement in body:
         if isinstance(statement, ast.For | ast.While):
             stored = dict(_stored(statement.body))
-            for name in stored.keys() - _written_first(statement.body):
+            for name in sorted(stored.keys() & _read_first(statement)[0]):
                 yield name, stored[name]
         for block in ("body", "orelse"):
             yield from _carried(getattr(statement, block, []))
@@ -144,21 +173,40 @@ def _stored(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
                 yield node.id, statement
 
 
-def _written_first(body: list[ast.stmt]) -> set[str]:
-    """Variables that each iteration gives a value before anything reads them."""
-    written: set[str] = set()
+def _read_first(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    """Variables that a statement may read before it writes them, and what it surely writes."""
+    match statement:
+        case ast.Assign(targets=targets, value=value):
+            stored = {t.id for t in targets if isinstance(t, ast.Name)}
+            return _read(value, *targets), stored
+        case ast.AugAssign(target=ast.Name(id=name), value=value):
+            return {name, *_read(value)}, {name}
+        case ast.For(target=target, iter=counted, body=body):
+            own = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+            return _read(counted) | (_block(body)[0] - own), set()
+        case ast.While(test=test, body=body):
+            return _read(test) | _block(body)[0], set()
+        case ast.If(test=test, body=body, orelse=orelse):
+            (read, written), (other, also) = _block(body), _block(orelse)
+            return _read(test) | read | other, written & also
+    return _read(statement), set()
+
+
+def _block(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
+    """`_read_first` of statements one after the other."""
     read: set[str] = set()
+    written: set[str] = set()
     for statement in body:
-        value = statement.value if isinstance(statement, ast.Assign) else statement
-        read |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} - written
-        if isinstance(statement, ast.Assign):
-            names = {
-                n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)
-            }
-            stored = {t.id for t in statement.targets if isinstance(t, ast.Name)}
-            read |= names - stored - written
-            written |= stored - read
-    return written
+        more, stored = _read_first(statement)
+        read |= more - written
+        written |= stored
+    return read, written
+
+
+def _read(*nodes: ast.AST) -> set[str]:
+    """Variables that are read anywhere in syntax trees."""
+    names = (n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name))
+    return {n.id for n in names if not isinstance(n.ctx, ast.Store)}
 
 
 def _accesses(

@@ -68,6 +68,7 @@ OUR_METADATA = {
     "loopbook_prepared": re.compile(r"[0-9]{1,4}", re.ASCII),
     "loopbook_ordered": re.compile(r"(?:[0-9]{1,9}(?:,[0-9]{1,9}){0,9999})?", re.ASCII),
     "loopbook_misordered": re.compile(r"(?:[0-9]{1,9}(?:,[0-9]{1,9}){0,9999})?", re.ASCII),
+    "loopbook_frames": re.compile(r"(?:[0-9]{1,9}(?:,[0-9]{1,9}){0,9999})?", re.ASCII),
 }
 """What our own passes note about a program, and what they read back."""
 

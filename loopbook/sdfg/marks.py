@@ -1,0 +1,64 @@
+"""What preparing a program finds out and notes in its metadata, for those who go on with its text.
+
+Lists are element ids of loops, divided by commas.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from docc.sdfg import StructuredSDFG
+
+PREPARED = "loopbook_prepared"
+"""That the program has been prepared, and by which version."""
+
+PREPARED_VERSION = "1"
+
+ORDERED = "loopbook_ordered"
+"""Loops that are serial although docc takes them for parallel."""
+
+MISORDERED = "loopbook_misordered"
+"""Outermost loops that docc's own compile may get wrong."""
+
+FRAMES = "loopbook_frames"
+"""There if docc was shown the program in pieces: the outermost loops that are too large for one."""
+
+
+def note(sdfg: StructuredSDFG, key: str, loops: Iterable[int]) -> None:
+    """Note loops under a key."""
+    sdfg.add_metadata(key, ",".join(map(str, sorted(loops))))
+
+
+def ordered(sdfg: StructuredSDFG) -> frozenset[int]:
+    """Loops that preparing has found docc to take for parallel wrongly."""
+    return _listed(sdfg.metadata(ORDERED))
+
+
+def misordered(text: str) -> frozenset[int]:
+    """Outermost loops in a prepared SDFG's text of which docc's own compile may change what they
+    compute."""
+    return _noted(text, MISORDERED) or frozenset()
+
+
+def raced(text: str) -> frozenset[int]:
+    """Loops in a prepared SDFG's text that docc's own compile would share out among threads,
+    although their order matters."""
+    return _noted(text, ORDERED) or frozenset()
+
+
+def frames(text: str) -> frozenset[int] | None:
+    """Outermost loops in a prepared SDFG's text that docc was not shown as a whole; None if it was
+    shown the whole program."""
+    return _noted(text, FRAMES)
+
+
+def _noted(text: str, key: str) -> frozenset[int] | None:
+    if key not in text:  # most have nothing, and need not be read
+        return None
+    known = json.loads(text)["metadata"]
+    return _listed(str(known[key])) if key in known else None
+
+
+def _listed(numbers: str) -> frozenset[int]:
+    return frozenset(int(e) for e in numbers.split(",") if e.isdigit())

@@ -1,0 +1,90 @@
+"""Large programs, which docc is shown in pieces."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from loopbook.client.plan import TOO_LARGE, build_plan, plan_nests
+from loopbook.client.shelf import Shelf
+from loopbook.sdfg import marks, pieces, program
+from loopbook.sdfg.frontend import bind, trace
+from loopbook.sdfg.names import separate_loops
+
+
+def steps(a, b, c, n):
+    for _t in range(n):
+        for i in range(a.shape[0]):
+            for j in range(a.shape[0]):
+                b[i, j] = a[i, j] * 2.0 + c[j, i]
+        s = 0.0
+        for i in range(a.shape[0]):
+            s = s + b[i, i]
+        for i in range(a.shape[0]):
+            for j in range(a.shape[0]):
+                a[i, j] = b[j, i] - s * c[i, j]
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            c[i, j] = a[i, j] + b[i, j]
+
+
+def given():
+    return [*(np.random.default_rng(n).random((7, 7)) for n in range(3)), 3]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """As if programs of a few loops were large."""
+    monkeypatch.setattr(program, "LARGE", 1)
+    monkeypatch.setattr(pieces, "LARGE_LOOP", 20)
+    monkeypatch.setattr(pieces, "TOGETHER", 1)
+
+
+def test_nests_are_what_they_are_in_the_whole_program(monkeypatch):
+    text = trace(steps, given())
+    _, whole = program.prepare_nests(text)
+    monkeypatch.setattr(program, "LARGE", 1)
+    sdfg, cut = program.prepare_nests(text)
+    assert [nest.fingerprint for nest in cut] == [nest.fingerprint for nest in whole]
+    assert marks.frames(sdfg.to_json()) == frozenset()
+
+
+def test_a_large_loop_stays_and_what_it_holds_is_worked_on(small):
+    sdfg, (large, last) = program.prepare_nests(trace(steps, given()))
+    assert marks.frames(sdfg.to_json()) == {large.loops[0].element_id}
+    kinds = [loop.kind for loop in large.loops]
+    assert kinds[0] == "for"
+    assert kinds.count("map") == 4
+    assert {loop.kind for loop in last.loops} == {"map"}
+
+
+def test_numbers_are_right_and_docc_is_not_asked_about_the_whole(small, tmp_path):
+    text = trace(steps, given())
+    normalised, nests = program.prepare_apart(text)
+    plan = plan_nests(nests, normalised, "sequential", Shelf([]))
+    assert plan.active
+    assert plan.nests[0].reason == TOO_LARGE
+    library = build_plan(text, plan, tmp_path / "built").library
+    expected, args = given(), given()
+    steps(*expected)
+    bind(steps, args, library)(*args)
+    for one, other in zip(expected, args, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_containers_that_docc_makes_in_several_pieces_do_not_meet(small):
+    document = json.loads(trace(steps, given()))
+    separate_loops(document)
+    pointer = document["containers"]["a"]
+
+    def work(piece):
+        piece["containers"]["made"] = pointer
+        block = json.loads(json.dumps(piece["root"]["children"][0]))
+        piece["root"]["children"].append({**block, "init": "made"} if "init" in block else block)
+        return piece
+
+    cut = pieces.Cut(document, work).document
+    made = [name for name in cut["containers"] if name.startswith("made")]
+    assert len(made) == len(set(made)) >= 2
