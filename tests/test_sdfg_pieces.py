@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import textwrap
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from loopbook.client.plan import TOO_LARGE, build_plan, plan_nests
 from loopbook.client.shelf import Shelf
 from loopbook.sdfg import marks, pieces, program
 from loopbook.sdfg.frontend import bind, trace
+from loopbook.sdfg.known_wrong import carried
 from loopbook.sdfg.names import separate_loops
 
 
@@ -88,3 +92,15 @@ def test_containers_that_docc_makes_in_several_pieces_do_not_meet(small):
     cut = pieces.Cut(document, work).document
     made = [name for name in cut["containers"] if name.startswith("made")]
     assert len(made) == len(set(made)) >= 2
+
+
+def test_what_takes_too_long_stays_as_it_is(small, monkeypatch):
+    monkeypatch.setattr(program, "PIECES_SECONDS", 0.0)
+    sdfg, nests = program.prepare_nests(trace(steps, given()))
+    assert marks.frames(sdfg.to_json()) == {nest.loops[0].element_id for nest in nests}
+    assert {loop.kind for nest in nests for loop in nest.loops} == {"for"}
+
+
+def test_only_what_an_iteration_reads_before_it_writes_is_carried():
+    body = ast.parse(textwrap.dedent(inspect.getsource(steps))).body[0].body
+    assert {name for name, _ in carried._carried(body)} == {"s"}

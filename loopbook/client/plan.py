@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,8 +59,13 @@ TRIED = 8
 REMEMBERED = 512
 """Nests of which the prospects are kept."""
 
-TOO_LARGE = "too large for docc to look at as a whole"
-"""Why a nest is left as it is, but for what it holds."""
+TRYING_SECONDS = 5.0
+"""How long recipes are tried on the nests of a large program; those that come later get none."""
+
+NO_TIME = "no time left to try recipes in so large a program"
+
+TOO_LARGE = "in a program too large for docc to work on all of it"
+"""Why a nest is left as it is, but perhaps for what it holds."""
 
 
 def make_plan(
@@ -133,7 +139,10 @@ def plan_nests(
     hottest = _hottest(nests, counted)
     frames = marks.frames(normalised)
     with Trials(normalised, in_place=in_place) as trials:
-        planner = _Planner(shelf, target, exclude, max_distance, choices, trials, libraries)
+        patience = math.inf if frames is None or choices > 1 else TRYING_SECONDS
+        planner = _Planner(
+            shelf, target, exclude, max_distance, choices, trials, libraries, patience
+        )
         for nest, embedding, trips in zip(nests, embeddings, counted, strict=True):
             if frames and nest.loops[0].element_id in frames:
                 reports.append(left_to_docc(nest, None, None, TOO_LARGE))
@@ -198,8 +207,10 @@ class _Planner:
         choices: int,
         trials: Trials,
         libraries: bool,
+        patience: float,
     ) -> None:
         self._shelf = shelf
+        self._patience = patience
         self._target = target
         self._exclude = exclude
         if max_distance is None:
@@ -330,6 +341,8 @@ class _Planner:
             if isinstance(fit, Fit):
                 prospects.add(best, fit)
                 continue
+            if fit.reason == NO_TIME:
+                return _distinct(choices), NO_TIME
             reasons.append(f"the recipe of {name} is illegal here: {fit.reason}")
             refusals.add(best.port.recipe.steps, fit)
         return _distinct(choices), reasons[0] if reasons else ""
@@ -384,11 +397,20 @@ class _Planner:
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
         key = (nest.fingerprint, recipe.text(), self._trials.in_place)
+        if key not in self._shelf.fits and self._patience <= 0:
+            return Refusal(NO_TIME)
         if key not in self._shelf.fits:
             self._shelf.fits[key] = self._asked(nest, recipe)
         return self._shelf.fits[key]
 
     def _asked(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
+        begun = time.monotonic()
+        try:
+            return self._tried(nest, recipe)
+        finally:
+            self._patience -= time.monotonic() - begun
+
+    def _tried(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         try:
             fit = self._trials.fit(nest, recipe)
         except IllegalStepError as error:

@@ -6,6 +6,7 @@ import inspect
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -211,7 +212,7 @@ def _assembled(
     names = tuple(b.name for b in buffers)
     lines = [""]
     line_map: dict[int, int] = {}
-    body = code.lines or []
+    body = [replace(line, text=_without_powers(code, given, line.text)) for line in code.lines]
     for line in body:
         text = "    " * (line.depth + 1) + line.text
         if line.origin and line.origin != line_map.get(len(lines)):
@@ -243,6 +244,24 @@ def _assembled(
     source += "\n\n" + lowered._outer_source.replace("kernel(", f"{name}(", 1)
     object.__setattr__(lowered, "source", source)
     return lowered
+
+
+_POWER = re.compile(r"(?<![*/%] )(?<![\w.])([A-Za-z_]\w*)(?: \* \1\b(?! \*\*|[.(\[])){3,}")
+"""A number multiplied with itself, first in its product."""
+
+
+def _without_powers(code: Code, given: dict[str, Any], text: str) -> str:
+    """A statement with powers of whole arguments computed before the loops: docc has a statement
+    for each product, and a transform that goes through all powers of a size has thousands."""
+
+    def named(found: re.Match[str]) -> str:
+        name = found[1]
+        if type(given.get(name)) is not int or name in code.mutable:
+            return found[0]
+        part = Int.atom(name)
+        return code.facts.derive(found[0], [part], lambda n: n ** found[0].split().count(name)).text
+
+    return _POWER.sub(named, text)
 
 
 def _kernel_names(name: str, value: Any) -> list[str]:

@@ -111,7 +111,15 @@ class Int:
         return self.text if re.fullmatch(r"[\w.\[\]]+", self.text) else f"({self.text})"
 
 
+GREAT = 4
+"""Powers from this one on are computed before the loops (see `loopbook.frontend.lower`)."""
+
+
 def _product(monomial: Monomial, factor: int) -> str:
+    great = [atom for atom in monomial if monomial.count(atom) >= GREAT]
+    if great:  # first, where all of them together are seen to be one number
+        rest = [atom for atom in monomial if atom not in great]
+        return " * ".join([*great, *rest, *([str(factor)] if factor != 1 else [])])
     text = " * ".join(monomial)
     return text if factor == 1 else f"{factor} * {text}"
 

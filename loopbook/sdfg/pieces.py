@@ -24,7 +24,7 @@ from loopbook.sdfg.names import UNTOUCHED, rename, written
 Json = dict[str, Any]
 
 LARGE = 700
-"""Pairs of accesses in a program from which on it is cut. Those of PolyBench have 560 at most."""
+"""Pairs of accesses in a program from which on it is cut. Those of PolyBench have 600 at most."""
 
 LARGE_LOOP = 300
 """Pairs of accesses in a loop from which on docc is not shown the loop as a whole."""
@@ -72,14 +72,14 @@ class Cut:
 
     Args:
         document: the program's, expanded. It is left as it is.
-        work: what becomes of a piece, given as a document of its own.
+        work: what becomes of a piece, given as a document of its own; None to leave it.
 
     Attributes:
         document: the program with what has become of its pieces.
-        frames: element ids of the outermost loops that were not shown as a whole.
+        frames: element ids of the outermost loops that were not shown as a whole, or left.
     """
 
-    def __init__(self, document: Json, work: Callable[[Json], Json]) -> None:
+    def __init__(self, document: Json, work: Callable[[Json], Json | None]) -> None:
         self._work = work
         self._reading = _Reading()
         self._given = {
@@ -98,7 +98,7 @@ class Cut:
             if not content.loops:
                 made += group
             elif content.pairs <= LARGE_LOOP and self._apart(content):
-                made += self._piece(group, content)
+                made += self._piece(group, content, inside)
             else:
                 made += [self._inside(element, inside) for element in group]
         return made
@@ -120,7 +120,7 @@ class Cut:
     def _body(self, root: Json, inside: bool) -> Json:
         return {**root, "children": self._sequence(root["children"], inside)}
 
-    def _piece(self, group: list[Json], content: _Content) -> list[Json]:
+    def _piece(self, group: list[Json], content: _Content, inside: bool) -> list[Json]:
         """What has become of some neighbours."""
         known = self.document["containers"]
         own = {name: known[name] for name in known if content.mentions[name]}
@@ -134,6 +134,9 @@ class Cut:
                 "arguments": given,
             }
         )
+        if made is None:
+            self.frames += [int(e["element_id"]) for e in group if _is_loop(e) and not inside]
+            return group
         counter = max(int(self.document["element_counter"]), int(made["element_counter"]))
         self.document["element_counter"] = counter
         names = {name: self._fresh(name) for name in made["containers"].keys() - own.keys()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,9 @@ CATEGORY = "server"
 
 NORMALISING_SECONDS = 30.0
 """How long docc may take to normalise a program."""
+
+PIECES_SECONDS = 4.0
+"""Processor time that docc gets for the pieces of a large program; the rest stay as they are."""
 
 MAX_TEXT = 32 << 20
 """Longest SDFG text that is read, bytes."""
@@ -193,12 +197,16 @@ def _normalised(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
 def _in_pieces(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
     """`_normalised` for a large program, piece by piece (see `loopbook.sdfg.pieces`)."""
     undone: set[int] = set()
+    begun, end = time.monotonic(), time.process_time() + PIECES_SECONDS
 
-    def work(piece: Json) -> Json:
+    def work(piece: Json) -> Json | None:
+        late = time.monotonic() - begun > NORMALISING_SECONDS / 2
+        if late or time.process_time() > end:
+            return None
         try:
             sdfg, result = _reordered(json.dumps(piece), fuse=False)
         except SdfgError:
-            return piece
+            return None
         if result is None:
             return json.loads(sdfg.to_json())
         undone.update(result.undone)
