@@ -45,6 +45,22 @@ def row():
     return [np.zeros((4, 4)), np.linspace(0, 1, 4), np.ones((4, 1)), 1.5]
 
 
+def smoothed_copy(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            b[i, j] = a[i, j] * 2.0
+    for row in range(a.shape[0]):
+        for column in range(a.shape[1]):
+            c[row, column] = b[row, column]
+    for y in range(1, a.shape[0] - 1):
+        for x in range(1, a.shape[1] - 1):
+            c[y, x] = (b[y - 1, x] + b[y + 1, x]) - b[y, x - 1]
+
+
+def fields():
+    return [np.linspace(0, 1, 30).reshape(6, 5) ** 2, np.zeros((6, 5)), np.zeros((6, 5))]
+
+
 def triangle():
     return [np.linspace(0, 1, 25).reshape(5, 5), np.linspace(1, 2, 5)]
 
@@ -57,6 +73,7 @@ PROGRAMS = [
     (turned_sums, whole),
     (updated_twice, triangle),
     (row_at_two_places, row),
+    (smoothed_copy, fields),
 ]
 
 

@@ -2,9 +2,11 @@
 
 docc fuses neighbouring maps while it simplifies, and sometimes throws away the loop behind the two
 (seen with 0.8.1: sums of whole numbers whose result is then read backwards, a chain of which one
-part is read transposed), stores an older value last, or fails (an array that is read at several
-places just after it was computed). What it has lost is seen in the arrays that
-were written before and no longer are. Between loops that a statement keeps apart it fuses nothing::
+part is read transposed), stores an older value last, takes stores of the first loop into the second
+one (a copy of an array that the second one reads at several places), or fails (such an array just
+after it was computed). What it has lost is seen in the arrays that were written before and no
+longer are, what it has taken along in those that are written more often. Between loops that a
+statement keeps apart it fuses nothing::
 
     for i: s[i] = …                      for i: s[i] = …
     for i: r[i] = s[n - 1 - i] + 1       s[0] = s[0]
@@ -48,7 +50,7 @@ def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> Struct
     given = stores(document, running=True)
     simple = json.loads(sdfg.to_json())
     left = stores(simple)
-    confused = _stores_twice(simple)
+    confused = _confused(given, simple)
     if (confused or _lost(given, left)) and separated(document):
         other = simplify(json.dumps(document))
         more = stores(json.loads(other.to_json()))
@@ -60,11 +62,13 @@ def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> Struct
     return sdfg
 
 
-def _stores_twice(document: Json) -> bool:
+def _confused(before: Counter[str], document: Json) -> bool:
     """Whether docc has fused loops into one that stores into one place twice: the older value may
-    come last then (seen with 0.8.1: two updates of one triangle)."""
+    come last then (seen with 0.8.1: two updates of one triangle); or has copied stores."""
     if not any(name.startswith("_fused_tmp") for name in document["containers"]):
         return False
+    if any(count > before[name] for name, count in stores(document).items()):
+        return True
     given = set(document["arguments"])
     for element in _elements(document["root"]):
         for body in _bodies(element) if "indvar" in element else ():
@@ -85,8 +89,8 @@ def _stored_by(element: Json) -> Iterator[tuple[str, ...]]:
 def loses(before: str, after: str) -> bool:
     """Whether docc has fused an SDFG (given as text) so that stores are gone, which may have been
     for nothing, or stand in a doubtful order."""
-    fused = json.loads(after)
-    return _lost(stores(json.loads(before), running=True), stores(fused)) or _stores_twice(fused)
+    given, fused = stores(json.loads(before), running=True), json.loads(after)
+    return _lost(given, stores(fused)) or _confused(given, fused)
 
 
 def stores(document: Json, *, running: bool = False) -> Counter[str]:
