@@ -372,6 +372,17 @@ def first_value_in_some_places(a, res):
     res[0] = a[5]
 
 
+@mended(floats, zeros)
+def negative_first_value(a, res):
+    k = -1
+    s = -1.5
+    for i in range(a.shape[0]):
+        s = s + a[i]
+        if a[i] > 2.0:
+            k = i
+    res[0] = k + s
+
+
 @mended(counts, lambda: zeros((5, 5)))
 def element_that_is_a_count(n, res):
     for i in range(5):

@@ -145,6 +145,7 @@ def _rewrite(
     ignored.Annotations(source).run()
     truth.Truth(kinds()).run()
     assignments.Together(kinds()).run()
+    assignments.negatives(kinds())
     copies.counts(kinds())
     copies.held(kinds())
     integers.check_bits(kinds(), ones)

@@ -6,9 +6,33 @@ import ast
 import copy
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds, assigned, indices
-from loopbook.sdfg.known_wrong.source import BlockRewriter, base, mentioned
+from loopbook.sdfg.known_wrong.source import BlockRewriter, base, expression, mentioned
 
 _RANK = {BOOL: 0, INT: 1, FLOAT: 2}
+
+
+def negatives(kinds: Kinds) -> None:
+    """docc has no type for a variable whose first value is a negative number.
+
+    Before: ``k = -1``. After: ``k = 0 - 1``.
+    """
+    seen = set(kinds.parameters)
+    for node in kinds.source.walk():
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        value = node.value
+        if (
+            isinstance(value, ast.UnaryOp)
+            and isinstance(value.op, ast.USub)
+            and isinstance(value.operand, ast.Constant)
+            and type(value.operand.value) in (int, float)
+            and node.targets[0].id not in seen
+        ):
+            nought = "0" if type(value.operand.value) is int else "0.0"
+            kinds.source.mend(node, "write a negative number as a difference")
+            node.value = expression(f"{nought} - x", value, x=value.operand)
+        seen.add(node.targets[0].id)
+    ast.fix_missing_locations(kinds.source.node)
 
 
 class Together(BlockRewriter):
