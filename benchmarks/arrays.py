@@ -6,8 +6,7 @@ The programs are those of `loopbook.workloads.arrays`, made at random; each is c
 dtype and target, by turns, in a process of its own, and called with arrays of 7 and 5 elements a
 dimension, of 12 and 9, of 1 and of 0. Every call is compared with the Python function on the same
 arguments: what it wrote, what it returned, and that nothing else was written. Where numbers cancel,
-and rounding is all that is left, ours may be as far from the same program in wide numbers as some
-times what NumPy's are.
+ours must be about as near to the same program in wider numbers as NumPy's are.
 
 FOLDER gets ``results.jsonl`` (a line as soon as a program is done) and ``table.md``: the figures by
 dtype, and what was refused by construct. Exit code 1 if a number is wrong or a process crashed.
@@ -34,16 +33,15 @@ from benchmarks import lines  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.semantics import DTYPES, TARGETS, completed, fault, reason  # noqa: E402
 from loopbook.errors import InterpretedWarning, LoopbookError  # noqa: E402
+from loopbook.frontend.rounding import flat, is_rounding  # noqa: E402
 from loopbook.sdfg.sandbox import run_limited  # noqa: E402
-from loopbook.workloads.arrays import ArrayProgram, generate  # noqa: E402
+from loopbook.workloads.arrays import generate  # noqa: E402
 
 SIZES = ((7, 5), (12, 9), (1, 1), (0, 5), (7, 5))
 """n and m of each call, in turn."""
 
 SECONDS = 300.0
 
-ROUNDING = 32
-"""So many times NumPy's own error is still an error of rounding."""
 
 Result = dict[str, Any]
 
@@ -87,46 +85,14 @@ def _calls(seed: int, dtype: str, target: str) -> Result:
         told["compiled"] += native.last is not before
         reasons.update(reason(str(w.message)) for w in caught if w.category is InterpretedWarning)
         words = fault(ours[:-1], theirs[:-1], answer, expected, dtype)
-        if words and not _rounding_alone(program, (n, m), dtype, ours, theirs, answer, expected):
+        if words and not is_rounding(
+            program.kernel(),
+            program.arguments(n, m, dtype),
+            [*flat(expected), *theirs],
+            [*flat(answer), *ours],
+        ):
             told["wrong"].append(f"{n} and {m}: {words}")
     return told | {"python": dict(reasons)}
-
-
-def _rounding_alone(
-    program: ArrayProgram,
-    sizes: tuple[int, int],
-    dtype: str,
-    ours: Sequence[Any],
-    theirs: Sequence[Any],
-    answer: Any,
-    expected: Any,
-) -> bool:
-    """Whether ours are about as near to the exact numbers as NumPy's."""
-    wide = [
-        value.astype(np.longdouble) if isinstance(value, np.ndarray) else value
-        for value in program.arguments(*sizes, dtype)
-    ]
-    with np.errstate(all="ignore"):
-        exact = [*wide, *_results(program.kernel()(*wide))]
-    got, want = [*ours, *_results(answer)], [*theirs, *_results(expected)]
-    if not dtype.startswith("float") or not len(got) == len(want) == len(exact):
-        return False
-    return all(map(_as_near, got, want, exact))
-
-
-def _results(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _as_near(got: Any, want: Any, exact: Any) -> bool:
-    if not np.shape(got) == np.shape(want) == np.shape(exact):
-        return False
-    with np.errstate(invalid="ignore"):
-        off, own = (np.abs(np.asarray(value) - exact) for value in (got, want))
-    finite = np.isfinite(off)
-    if not np.array_equal(finite, np.isfinite(own)):
-        return False
-    return bool(np.max(off[finite], initial=0) <= ROUNDING * np.max(own[finite], initial=0))
 
 
 def table(results: Sequence[Result]) -> list[str]:

@@ -11,6 +11,7 @@ from frontend_kit import data
 from loopbook.errors import LoweringError
 from loopbook.frontend import check, lower
 from loopbook.frontend.check import SIZES, small
+from loopbook.frontend.rounding import is_rounding
 
 
 def smoothed(A, x, steps):
@@ -34,6 +35,33 @@ def test_small_sizes_keep_what_sizes_have_to_do_with_each_other():
     assert [halo.shape, inner.shape, twice.shape] == [(4, 2), (2,), (5,)]
     inner, twice = small([data(100), data(200)], SIZES[2], 0)
     assert [inner.shape, twice.shape] == [(4,), (8,)]
+
+
+def distances(A, B):
+    squares = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2.0 * (A @ B.T)
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def test_roots_of_rounding_are_no_difference():
+    A = data(6, 5)
+    lowered = lower(distances, [A, A])
+    assert lowered is not None
+    assert check(distances, lowered, [A, A]) == 3
+
+
+def residue(x):
+    return (x - x.mean()).sum(), x
+
+
+def test_rounding_that_is_all_that_is_left_is_no_difference():
+    x = data(9)
+    own = [residue(x)[0], x, x]
+    assert is_rounding(residue, [x], own, [own[0] + 1e-15, x, x])
+    assert not is_rounding(residue, [x], own, [own[0] + 1e-9, x, x])
+    assert not is_rounding(residue, [x], own, [own[0], x + 1e-9, x])
+    assert not is_rounding(residue, [x], own, [own[0], x])
+    assert not is_rounding(residue, [x], own, [np.nan, x, x])
+    assert not is_rounding(lambda x: 1 // 0, [x], own, own)
 
 
 def test_numbers_of_both_signs_are_tried():
