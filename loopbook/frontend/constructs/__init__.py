@@ -5,6 +5,7 @@ from loopbook.frontend.constructs import (
     complex_parts,
     creation,
     elementwise,
+    gradients,
     joining,
     linalg,
     missing,
@@ -16,6 +17,7 @@ from loopbook.frontend.constructs import (
     shapes,
     spread,
     statistics,
+    vectors,
 )
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "complex_parts",
     "creation",
     "elementwise",
+    "gradients",
     "joining",
     "linalg",
     "missing",
@@ -34,4 +37,5 @@ __all__ = [
     "shapes",
     "spread",
     "statistics",
+    "vectors",
 ]

@@ -1,86 +1,129 @@
-"""Running sums and differences.
+"""Running sums, products and extremes; differences.
 
 Before::
 
-    y = np.cumsum(x)
+    y = np.cumsum(x)              m = np.maximum.accumulate(x)
 
 After::
 
-    y[0] = x[0]
-    for i0 in range(1, n):
-        y[i0] = y[i0 - 1] + x[i0]
+    total_0 = 0.0                 total_1 = x[0]
+    for i0 in range(n):           for i1 in range(n):
+        total_0 = total_0 + x[i0]     total_1 = max(total_1, x[i1])
+        y[i0] = total_0               m[i1] = total_1
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import numpy as np
 
-from loopbook.frontend import arith, types
-from loopbook.frontend.code import bare
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.constructs.joining import part
 from loopbook.frontend.operators import operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Scalar, Thing, Value, subscript, whole
+from loopbook.frontend.values import Array, Scalar, Thing, Value, subscript, whole
+
+Step = Callable[[Code, Scalar, Scalar], Scalar]
 
 
-def _scan(symbol: str):
-    def lowering(t: Translator, a: Value, axis: Value | None = None) -> Value:
-        code, array = t.code, t.array(a)
-        if (axis is None or isinstance(axis, Thing)) and array.rank != 1:
-            array, axis = t.array(FUNCTIONS[np.ravel](t, array)), None
-        place = 0 if axis is None or isinstance(axis, Thing) else t.python(axis) % array.rank
-        dtype = types.summed(array.dtype)
-        array = t.array(cast(t, array, dtype)) if dtype != array.dtype else array
+def _scan(step: Step, nought: int | None) -> Callable[..., Array]:
+    """Running totals along an axis.
+
+    Args:
+        step: makes the next total of the total so far and an element.
+        nought: the total of nothing; None where there is none, and the first element begins.
+    """
+
+    def scanned(t: Translator, array: Array, place: int) -> Array:
+        code, dtype = t.code, array.dtype
+        if dtype.kind == "c":
+            raise code.fail("running totals of complex numbers; take those of both parts")
         buffer = code.temporary(array.shape, dtype)
+        result = whole(buffer, array.shape)
+        if any(map(code.is_empty, array.shape)):
+            return result
         others = [n for n in range(array.rank) if n != place]
-        last = place == array.rank - 1
-        # Along the last axis the value so far stays in a variable; else whole rows are added.
-        order = [*others, place] if last else [place, *others]
-        total = code.fresh("total_")
-        nought = (
-            ("0.0" if dtype.kind == "f" else "0")
-            if symbol == "+"
-            else ("1.0" if dtype.kind == "f" else "1")
-        )
         own = [ZERO] * array.rank
-        if last:
+        # Along the last axis the value so far stays in a variable; else whole rows are added.
+        if place == array.rank - 1:
+            total = Scalar(code.fresh("total_"), dtype)
             with ExitStack() as stack:
                 for n in others:
                     own[n] = stack.enter_context(code.loop(ZERO, array.shape[n]))
-                code.emit(f"{total} = {nought}")
+                start = array.element(tuple(own)).text if nought is None else _number(nought, dtype)
+                code.emit(f"{total.text} = {bare(start)}")
                 own[place] = stack.enter_context(code.loop(ZERO, array.shape[place]))
-                element = array.element(tuple(own))
-                code.emit(f"{total} = {total} {symbol} {element.text}")
-                code.emit(f"{subscript(buffer, tuple(own))} = {total}")
-            return whole(buffer, array.shape)
-        result = whole(buffer, array.shape)
-        from loopbook.frontend import nests
-
-        if not code.is_empty(array.shape[place]):
-            nests.assign(code, part(result, place, ZERO, ONE), part(array, place, ZERO, ONE))
+                found = step(code, total, array.element(tuple(own)))
+                code.emit(f"{total.text} = {bare(found.text)}")
+                code.emit(f"{subscript(buffer, tuple(own))} = {total.text}")
+            return result
+        nests.assign(code, part(result, place, ZERO, ONE), part(array, place, ZERO, ONE))
         with ExitStack() as stack:
-            for n in order:
+            for n in [place, *others]:
                 start = ONE if n == place else ZERO
                 own[n] = stack.enter_context(code.loop(start, array.shape[n]))
             before = tuple(i - 1 if n == place else i for n, i in enumerate(own))
-            element = array.element(tuple(own))
-            so_far = Scalar(subscript(buffer, before), dtype)
-            text = bare(arith.binary(code, symbol, so_far, element).text)
-            code.emit(f"{subscript(buffer, tuple(own))} = {text}")
+            found = step(code, Scalar(subscript(buffer, before), dtype), array.element(tuple(own)))
+            code.emit(f"{subscript(buffer, tuple(own))} = {bare(found.text)}")
         return result
+
+    return scanned
+
+
+def _number(value: int, dtype: np.dtype) -> str:
+    return f"{value}.0" if dtype.kind == "f" else str(value)
+
+
+_sums = _scan(lambda code, so_far, x: arith.binary(code, "+", so_far, x), 0)
+_products = _scan(lambda code, so_far, x: arith.binary(code, "*", so_far, x), 1)
+
+
+def _cumulative(scan: Callable[..., Array]) -> Callable[..., Value]:
+    """``cumsum`` and ``cumprod``: of all elements in a row, where no axis is given."""
+
+    def lowering(t: Translator, a: Value, axis: Value | None = None) -> Value:
+        array = t.array(a)
+        if (axis is None or isinstance(axis, Thing)) and array.rank != 1:
+            array, axis = t.array(FUNCTIONS[np.ravel](t, array)), None
+        place = 0 if axis is None or isinstance(axis, Thing) else t.python(axis) % array.rank
+        return scan(t, _to_sum(t, array), place)
 
     return lowering
 
 
-_sums, _products = _scan("+"), _scan("*")
-lowers(np.cumsum, method="cumsum")(_sums)
-lowers(np.cumprod, method="cumprod")(_products)
+def _to_sum(t: Translator, array: Array) -> Array:
+    dtype = types.summed(array.dtype)
+    return t.array(cast(t, array, dtype)) if dtype != array.dtype else array
+
+
+def _accumulate(scan: Callable[..., Array], summed: bool) -> Callable[..., Value]:
+    """``ufunc.accumulate``: along the first axis, where none is given."""
+
+    def lowering(t: Translator, array: Value, axis: Value | None = None) -> Value:
+        given = t.array(array)
+        if not given.rank:
+            raise t.code.fail("accumulate of a number")
+        place = 0 if axis is None else t.python(axis) % given.rank
+        return scan(t, _to_sum(t, given) if summed else given, place)
+
+    return lowering
+
+
+lowers(np.cumsum, method="cumsum")(_cumulative(_sums))
+lowers(np.cumprod, method="cumprod")(_cumulative(_products))
+lowers(np.add.accumulate)(_accumulate(_sums, True))
+lowers(np.multiply.accumulate)(_accumulate(_products, True))
+for _ufunc, _symbol in ((np.maximum, ">"), (np.minimum, "<")):
+    lowers(_ufunc.accumulate)(
+        _accumulate(_scan(lambda code, a, b, s=_symbol: arith.extreme(code, s, a, b), None), False)
+    )
 
 
 @lowers(np.diff)
