@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 from loopbook.frontend import nests
 from loopbook.frontend.code import bare
@@ -66,9 +65,11 @@ def load_at(t: Translator, base: Value, items: Sequence[Value]) -> Value:
     if not array.rank and items:
         raise t.code.fail("an index of what is no array")
     items = _expanded(t, array, items)
-    mask = _mask(array, items)
-    if mask is not None:
-        return _masked(t, array, mask)
+    masked = _beside_mask(t, array, items)
+    if masked is not None:
+        from loopbook.frontend.masks import chosen
+
+        return chosen(t, *masked)
     if any(isinstance(item, Array | Tup) for item in items):
         return _gathered(t, array, items)
     if array.view is None and array.cost > 3:
@@ -87,11 +88,11 @@ def store_at(t: Translator, base: Array, items: Sequence[Value], value: Value) -
     assert isinstance(value, Array | Scalar)
     items = _expanded(t, base, items)
     t.writes_to(base.view.buffer)
-    mask = _mask(base, items)
-    if mask is not None:
+    masked = _beside_mask(t, base, items)
+    if masked is not None:
         from loopbook.frontend.masks import store_masked
 
-        store_masked(t, base, _over(t, mask, base), value)
+        store_masked(t, *masked, value)
     elif any(isinstance(item, Array | Tup) for item in items):
         _scatter(t, base, items, value)
     else:
@@ -138,29 +139,27 @@ def _expanded(t: Translator, array: Array, items: Sequence[Value]) -> list[Value
     return result if seen else result + [FULL] * count
 
 
-def _mask(array: Array, items: Sequence[Value]) -> Array | None:
-    """The mask, where the index is one for the leading dimensions and takes all of the others."""
-    first = items[0] if items else None
-    if not isinstance(first, Array) or first.dtype.kind != "b":
+def _beside_mask(
+    t: Translator, array: Array, items: Sequence[Value]
+) -> tuple[Array, Array, int] | None:
+    """For an index with one mask in it: what the other parts leave of the array, the mask, and the
+    first of the axes there that it is for. None for other indices."""
+    arrays = [n for n, item in enumerate(items) if isinstance(item, Array | Tup)]
+    if len(arrays) != 1:
         return None
-    return first if all(item == FULL for item in items[1:]) else None
-
-
-def _over(t: Translator, mask: Array, base: Array) -> Array:
-    """A mask of leading dimensions for all elements."""
-    mask = t.array(mask)
-    if not all(map(t.code.same, mask.shape, base.shape)):
-        raise t.code.fail("a mask of another shape")
-    dims = tuple((ZERO, ((axis, ONE),)) for axis in range(mask.rank))
-    return looked_at(mask, base.shape, dims)
-
-
-def _masked(t: Translator, array: Array, mask: Array) -> Array:
-    if mask.rank != array.rank:
-        raise t.code.fail("reading whole rows by a mask; use a loop, or np.where")
-    return replace(
-        array, view=None, mask=_over(t, mask, array), buffers=array.buffers | mask.buffers
-    )
+    (place,) = arrays
+    mask = items[place]
+    if not isinstance(mask, Array) or mask.dtype.kind != "b" or not mask.rank:
+        return None
+    others = [*items[:place], *[FULL] * mask.rank, *items[place + 1 :]]
+    axis = sum(not isinstance(item, Scalar) for item in items[:place])
+    if axis and any(isinstance(item, Scalar) for item in items):
+        raise t.code.fail("a mask behind a slice and beside a number; index twice, A[i][:, mask]")
+    if all(item == FULL for item in others):
+        return array, mask, axis
+    if array.view is None and array.cost > 3:
+        array = t.stored(array)
+    return looked_at(array, *_sliced(t, array, others)), mask, axis
 
 
 def _sliced(t: Translator, array: Array, items: Sequence[Value]) -> tuple[Index, tuple[Dim, ...]]:
@@ -305,7 +304,7 @@ def advanced(t: Translator, array: Array, items: Sequence[Value]):
         if isinstance(item, Array | Tup):
             indices = t.array(item)
             if indices.dtype.kind == "b":
-                raise code.fail("a mask beside other indices; use np.where or a loop")
+                raise code.fail("a mask beside arrays of indices; use np.where or a loop")
             places.append((dimension, indices))
             where.append(number)
         elif isinstance(item, Scalar):

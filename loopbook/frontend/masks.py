@@ -2,26 +2,29 @@
 
 Before::
 
-    y[y > 0] = x[y > 0] * 2
+    y[y > 0] = x[y > 0] * 2           R = X[labels == k]
 
 After::
 
-    for i0 in range(n):
-        if y[i0] > 0:
-            y[i0] = x[i0] * 2
+    for i0 in range(n):               n_0 = 0
+        if y[i0] > 0:                 for i0 in range(n):
+            y[i0] = x[i0] * 2             if labels[i0] == k:
+                                              for i1 in range(m): R[n_0, i1] = X[i0, i1]
+                                              n_0 = n_0 + 1
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from loopbook.frontend import nests
-from loopbook.frontend.code import bare
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.homes import Homes
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, view_of
+from loopbook.frontend.values import Array, Index, Scalar, looked_at, whole
 
 
 def same_mask(t: Translator, left: Array, right: Array) -> bool:
@@ -36,55 +39,110 @@ def same_mask(t: Translator, left: Array, right: Array) -> bool:
     return one == other and not first and not second
 
 
-def store_masked(t: Translator, base: Array, mask: Array, value: Array | Scalar) -> None:
-    """``base[mask] = value``."""
-    if isinstance(value, Array) and value.mask is not None:
-        if same_mask(t, mask, value.mask):
-            nests.assign(t.code, base, replace(value, mask=None), mask)
-            return
-        value = compressed(t, value)
-    if isinstance(value, Array):
-        value = t.array(value)
-    if isinstance(value, Scalar) or not value.rank or t.code.is_one(value.shape[-1]):
-        nests.assign(t.code, base, value, mask)
-        return
-    if value.rank > 1:
-        raise t.code.fail("rows assigned by a mask; use np.where or a loop")
-    assert base.view is not None
-    buffer, code = base.view.buffer, t.code
-    if value.view is None or buffer in value.buffers:
-        value = t.stored(value)
-    if buffer in mask.buffers:
-        mask = t.stored(mask)
-    count = code.fresh("n_")
-    code.emit(f"{count} = 0")
-    with ExitStack() as stack:
-        own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in base.shape)
-        test = mask.element(own)
-        stack.enter_context(code.indented(f"if {bare(test.text)}:"))
-        element = value.element((Int.atom(count),))
-        for line in nests.stores(base, own, element):
-            code.emit(line)
-        code.emit(f"{count} = {count} + 1")
+def chosen(t: Translator, array: Array, mask: Array, axis: int) -> Array:
+    """``array[mask]`` for a mask of some axes, from `axis` on: single elements wait for what is
+    done with them, rows are copied."""
+    mask = _fitting(t, mask, array, axis)
+    if mask.rank == array.rank:
+        buffers = array.buffers | mask.buffers
+        return replace(array, view=None, mask=mask, buffers=buffers)
+    return _behind_each_other(t, array, mask, axis)
 
 
 def compressed(t: Homes, value: Array) -> Array:
     """The elements where the mask is true, one behind the other."""
-    code = t.code
     assert value.mask is not None
-    most = ONE
-    for size in value.shape:
-        most = most * size
-    buffer = code.temporary((most,), value.dtype)
+    return _behind_each_other(t, value, value.mask, 0)
+
+
+def _fitting(t: Translator, mask: Array, array: Array, axis: int) -> Array:
+    mask = t.array(mask)
+    if not all(map(t.code.same, mask.shape, array.shape[axis:])):
+        raise t.code.fail("a mask of another shape")
+    return mask
+
+
+def _over(mask: Array, base: Array, axis: int) -> Array:
+    """A mask of some axes for all elements."""
+    if mask.rank == base.rank:
+        return mask
+    dims = tuple((ZERO, ((axis + n, ONE),)) for n in range(mask.rank))
+    return looked_at(mask, base.shape, dims)
+
+
+@contextmanager
+def _each(code: Code, array: Array, mask: Array, axis: int) -> Iterator[tuple[Index, Int]]:
+    """Loops over the elements that a mask lets through; gives their indices, and how many times
+    it was true before."""
     count = code.fresh("n_")
     code.emit(f"{count} = 0")
+    behind = axis + mask.rank
     with ExitStack() as stack:
-        own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in value.shape)
-        test = value.mask.element(own)
-        stack.enter_context(code.indented(f"if {bare(test.text)}:"))
-        element = value.element(own)
-        for line in nests.put(buffer, (Int.atom(count),), element, value.dtype):
-            code.emit(line)
+        places = tuple(stack.enter_context(code.loop(ZERO, size)) for size in mask.shape)
+        stack.enter_context(code.indented(f"if {bare(mask.element(places).text)}:"))
+        with ExitStack() as inner:
+            before = [inner.enter_context(code.loop(ZERO, n)) for n in array.shape[:axis]]
+            after = [inner.enter_context(code.loop(ZERO, n)) for n in array.shape[behind:]]
+            yield (*before, *places, *after), Int.atom(count)
         code.emit(f"{count} = {count} + 1")
-    code.facts.ranges[count] = (ZERO, most)
-    return view_of(buffer, (Int.atom(count),), ((ZERO, ((0, ONE),)),), value.dtype)
+
+
+def _behind_each_other(t: Homes, array: Array, mask: Array, axis: int) -> Array:
+    code = t.code
+    most = ONE
+    for size in mask.shape:
+        most = most * size
+    front, back = array.shape[:axis], array.shape[axis + mask.rank :]
+    buffer = code.temporary((*front, most, *back), array.dtype)
+    with _each(code, array, mask, axis) as (own, count):
+        target = (*own[:axis], count, *own[axis + mask.rank :])
+        for line in nests.put(buffer, target, array.element(own), array.dtype):
+            code.emit(line)
+    code.facts.ranges[count.text] = (ZERO, most)
+    return whole(buffer, (*front, count, *back))
+
+
+def store_masked(t: Translator, base: Array, mask: Array, axis: int, value: Array | Scalar) -> None:
+    """``base[mask] = value`` for a mask of some of the axes of `base`, from `axis` on."""
+    code = t.code
+    mask = _fitting(t, mask, base, axis)
+    if isinstance(value, Array) and value.mask is not None:
+        if mask.rank == base.rank and same_mask(t, mask, value.mask):
+            nests.assign(code, base, replace(value, mask=None), mask)
+            return
+        value = compressed(t, value)
+    if isinstance(value, Array):
+        value = t.array(value)
+    behind = base.rank - axis - mask.rank
+    if isinstance(value, Scalar) or value.rank <= behind:
+        nests.assign(code, base, value, _over(mask, base, axis))
+        return
+    along = value.rank - behind - 1  # its axis for what the mask lets through
+    if code.is_one(value.shape[along]):
+        dims = tuple(
+            (ZERO, ((n if n < along else n + mask.rank - 1, ONE),) if n != along else ())
+            for n in range(value.rank)
+        )
+        shape = (*value.shape[:along], *[ONE] * mask.rank, *value.shape[along + 1 :])
+        nests.assign(code, base, looked_at(value, shape, dims), _over(mask, base, axis))
+        return
+    _in_order(t, base, mask, axis, value, along)
+
+
+def _in_order(t: Translator, base: Array, mask: Array, axis: int, value: Array, along: int) -> None:
+    """Rows of a value, one after the other, to the places where a mask is true."""
+    code = t.code
+    sizes = (*base.shape[:axis], value.shape[along], *base.shape[axis + mask.rank :])
+    if value.rank > len(sizes):
+        raise code.fail("rows assigned by a mask that have too many axes; use a loop")
+    value = nests.fit(code, value, sizes)
+    assert base.view is not None
+    buffer = base.view.buffer
+    if value.view is None or buffer in value.buffers:
+        value = t.stored(value)
+    if buffer in mask.buffers:
+        mask = t.stored(mask)
+    with _each(code, base, mask, axis) as (own, count):
+        element = value.element((*own[:axis], count, *own[axis + mask.rank :]))
+        for line in nests.stores(base, own, element):
+            code.emit(line)

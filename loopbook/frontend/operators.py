@@ -58,7 +58,7 @@ def lift(
     if not arrays:
         return form(*given)
     masks = [a.mask for a in arrays if a.mask is not None]
-    if masks and any(a.mask is None and a.rank for a in arrays):
+    if masks and (any(a.mask is None and a.rank for a in arrays) or not _all_same(t, masks)):
         given = [t.stored(g) if isinstance(g, Array) and g.mask is not None else g for g in given]
         arrays, masks = [g for g in given if isinstance(g, Array)], []
     shape = nests.broadcast(code, [a.shape for a in arrays])
@@ -79,6 +79,12 @@ def lift(
     if masks:
         result = replace(result, mask=masks[0], buffers=result.buffers | masks[0].buffers)
     return result
+
+
+def _all_same(t: Translator, masks: list[Array]) -> bool:
+    from loopbook.frontend.masks import same_mask
+
+    return all(one is masks[0] or same_mask(t, one, masks[0]) for one in masks[1:])
 
 
 def _sample(array: Array) -> Scalar:

@@ -76,19 +76,30 @@ def _array(t: Translator, value: Array) -> str:
     own = whole(view.buffer)
     if view == own.view and value.rank == own.rank and all(map(code.same, value.shape, own.shape)):
         return view.buffer.name
-    if (
-        value.rank == 1
-        and code.facts.known(value.shape[0]) is None
-        and own.view
-        and view.dims == own.view.dims
-    ):
-        count = code.temporary((ONE,), types.INT, "count")
-        code.emit(f"{count.name}[0] = {value.shape[0].text}")
-        return f"{view.buffer.name}[: {count.name}[0]]"
+    if any(code.facts.known(size) is None for size in value.shape):
+        return _counted(t, value)
     text = _view_text(t, value)
     if text is not None:
         return text
     return _array(t, nests.materialise(code, value, "result"))
+
+
+def _counted(t: Translator, value: Array) -> str:
+    """The first part of a buffer, of sizes that only the loops find out."""
+    code, view = t.code, value.view
+    assert view is not None
+    own = whole(view.buffer).view
+    if own is None or view.dims != own.dims:
+        return _counted(t, nests.materialise(code, value, "result"))
+    parts = []
+    for size, room in zip(value.shape, view.buffer.shape, strict=True):
+        if code.facts.known(size) is not None:
+            parts.append(":" if size == room else f": {size.text}")
+            continue
+        count = code.temporary((ONE,), types.INT, "count")
+        code.emit(f"{count.name}[0] = {size.text}")
+        parts.append(f": {count.name}[0]")
+    return f"{view.buffer.name}[{', '.join(parts)}]"
 
 
 def _view_text(t: Translator, value: Array) -> str | None:
