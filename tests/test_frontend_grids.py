@@ -72,3 +72,28 @@ def test_vectors_in_the_plane():
 def test_what_has_no_loops_says_what_to_write(body, said):
     with pytest.raises(LoweringError, match=said):
         lower(function(body, "A, x"), [data(3, 3), data(4)])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sliding_products_of_all_modes(dtype):
+    rows = [f"np.{f}(x, {w}, '{m}')" for f in ("convolve", "correlate")
+            for w in ("y", "y[:4]", "y[:1]", "x") for m in ("same", "full", "valid")]  # fmt: skip
+    body = f"a = {', '.join(rows[:12])}\nb = {', '.join(rows[12:])}\nreturn a + b"
+    check(function(body, "x, y"), data(6, dtype=dtype), data(5, dtype=dtype))
+
+
+def test_what_lies_outside_is_no_product():
+    x, y = data(7), np.array([1.0, np.nan, 2.0, np.inf])
+    body = "return np.convolve(x, y, 'same'), np.convolve(x, y), np.correlate(x, y, 'same')"
+    check(function(body, "x, y"), x, y)
+    check(function("return np.convolve(x, y)", "x, y"), x + 1j * x, y[:1] + 2j)
+
+
+@pytest.mark.parametrize("missing", [(), (0,), (2,), (1, 3), (4,)])
+def test_the_first_element_that_is_no_number_is_an_extreme(missing):
+    A = data(3, 5)
+    A[1, list(missing)] = np.nan
+    body = """all = np.argmax(A), np.argmin(A), A.argmax(axis=0), A.argmin(axis=1)
+return all, np.argmax(A[1]), np.argmin(A[1]), np.argmax(A * 0), np.argmin(A > 0)"""
+    check(function(body, "A"), A)
+    check(function(body, "A"), A.astype(np.float32))

@@ -8,7 +8,9 @@ After::
 
     best_0 = x[0]
     for k0 in range(n):
-        if x[k0] > best_0: best_0 = x[k0]; place_0 = k0
+        if not x[k0] <= best_0:              # greater, or no number
+            if math.fabs(best_0) >= 0.0:     # a number
+                best_0 = x[k0]; place_0 = k0
 """
 
 from __future__ import annotations
@@ -24,6 +26,15 @@ from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
 from loopbook.frontend.values import Scalar, Thing, Value, subscript, whole
+
+
+def _is_better(dtype: np.dtype, symbol: str, element: str, best: str) -> list[str]:
+    """What has to be true, one after the other: the first element that is no number stays."""
+    if dtype.kind == "b":
+        return [f"int({element}) {symbol} int({best})"]
+    if dtype.kind != "f":
+        return [f"{element} {symbol} {best}"]
+    return [f"not {element} {'<=' if symbol == '>' else '>='} {best}", f"math.fabs({best}) >= 0.0"]
 
 
 def _place(symbol: str) -> Callable[..., Value]:
@@ -52,10 +63,8 @@ def _place(symbol: str) -> Callable[..., Value]:
                     full[x] = inner.enter_context(code.loop(ZERO, array.shape[x], hint="k"))
                     number = number * array.shape[x] + full[x]
                 element = code.let(array.element(tuple(full)), "x")
-                test = f"{element.text} {symbol} {best}"
-                if array.dtype.kind == "b":
-                    test = f"int({element.text}) {symbol} int({best})"
-                inner.enter_context(code.indented(f"if {test}:"))
+                for test in _is_better(array.dtype, symbol, element.text, best):
+                    inner.enter_context(code.indented(f"if {test}:"))
                 code.emit(f"{best} = {element.text}")
                 code.emit(f"{place} = {number.text}")
             if target is not None:

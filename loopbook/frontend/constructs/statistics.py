@@ -24,10 +24,10 @@ from loopbook.frontend.constructs.products import contract
 from loopbook.frontend.constructs.reductions import mean
 from loopbook.frontend.operators import lift, operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
-from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import FLOAT, INT
-from loopbook.frontend.values import Array, Scalar, Sum, Thing, Tup, Value, subscript, whole
+from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, subscript, whole
 
 
 @lowers(np.cov)
@@ -137,49 +137,3 @@ def histogram(
             weight = "1" if given is None else given.element((i,)).text
             code.emit(f"{target} = {target} + {weight}")
     return Tup((result, edges))
-
-
-@lowers(np.convolve)
-def convolve(t: Translator, a: Value, v: Value, mode: Value | None = None) -> Value:
-    """Sliding products of two lines of numbers; the first must be at least as long."""
-    return _sliding(t, a, v, "full" if mode is None else t.python(mode), turned=True)
-
-
-@lowers(np.correlate)
-def correlate(t: Translator, a: Value, v: Value, mode: Value | None = None) -> Value:
-    return _sliding(t, a, v, "valid" if mode is None else t.python(mode), turned=False)
-
-
-def _sliding(t: Translator, a: Value, v: Value, mode: str, turned: bool) -> Value:
-    code = t.code
-    long, short = t.array(a), t.array(v)
-    n, m = long.shape[0], short.shape[0]
-    if mode != "valid":
-        width = code.facts.known(m)
-        if width is None or not code.facts.zero(m - width):
-            raise code.fail(f"convolve with mode {mode!r} and a length that is not known")
-        low, high = (width - 1, width - 1) if mode == "full" else (width // 2, (width - 1) // 2)
-        if not turned and mode == "same":
-            low, high = high, low
-        if mode == "same":
-            low, high = (
-                (width - 1) // 2 if turned else width // 2,
-                width // 2 if turned else (width - 1) // 2,
-            )
-            low, high = width - 1 - (width - 1) // 2, (width - 1) // 2
-        long = t.array(FUNCTIONS[np.pad](t, long, Tup((arith.constant(low), arith.constant(high)))))
-    elif code.facts.nonnegative(n - m) is not True:
-        raise code.fail("convolve with a second operand that is longer than the first")
-    if code.facts.nonnegative(n - m) is not True:
-        raise code.fail("convolve with a second operand that is longer than the first")
-    dtype = types.promote(long.kind, short.kind)[0]
-
-    def at(own, inner) -> Scalar:
-        other = m - 1 - inner[0] if turned else inner[0]
-        return arith.binary(code, "*", long.element((own[0] + inner[0],)), short.element((other,)))
-
-    part = Sum((m,), at, long.buffers | short.buffers, 1)
-    return Array((long.shape[0] - m + 1,), dtype, None, None, (part,), part.buffers, 1)
-
-
-__all__ = ["ONE"]
