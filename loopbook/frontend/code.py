@@ -42,6 +42,8 @@ class Code:
         memo: values that are in variables already, until something changes or a block ends.
         temporaries: buffers to allocate before the loops run.
         arguments: names of the numbers and arrays that the function is called with.
+        elements: the arrays among them, for sizes that their elements give.
+        unwritten: those that gave one, so that nothing may be stored into them.
         origin: line of the original that is being translated.
     """
 
@@ -51,6 +53,8 @@ class Code:
     temporaries: list[Buffer] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     arguments: frozenset[str] = frozenset()
+    elements: dict[str, np.ndarray] = field(default_factory=dict)
+    unwritten: set[str] = field(default_factory=set)
     depth: int = 0
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)

@@ -130,6 +130,7 @@ def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
             env[name] = env[aliases[name]]
         elif isinstance(value, np.ndarray):
             env[name] = _array(code, name, value, sizes)
+            code.elements[name] = value
         elif isinstance(value, bool | np.bool_):
             env[name] = Scalar(name, types.BOOL, not isinstance(value, np.generic))
         elif isinstance(value, int | np.integer):
@@ -221,6 +222,9 @@ def _assembled(
         line_map[len(lines)] = line.origin
     if not body:
         lines.append("    pass")
+    for line in body:
+        if line.text.partition("[")[0] in code.unwritten and " = " in line.text:
+            raise LoweringError("storing into what gives the size of another array", line.origin)
     words = set(re.findall(r"\w+", "\n".join(lines[1:])))
     definitions = tuple((d, text) for text, d in code.facts.definitions.items())
     numeric = [q for p in numeric for q in _kernel_names(p, given[p])]

@@ -103,6 +103,7 @@ class Buffer:
         shape: for temporaries, sizes that the arguments give.
         place: "argument" or "temporary".
         copied: it holds a copy of what NumPy would have as a view, so nobody may store into it.
+        origin: the argument whose elements, all of them, it has a copy of.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Buffer:
     shape: Index
     place: str = "temporary"
     copied: bool = False
+    origin: Buffer | None = None
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,14 @@ def locate(dim: Dim, own: Index) -> Int:
     for axis, factor in factors:
         offset = offset + own[axis] * factor
     return offset
+
+
+def argument_of(array: Array) -> Buffer | None:
+    """The argument that an array is all of, or has a copy of as it was passed."""
+    if array.view is None or array.view != whole(array.view.buffer).view:
+        return None
+    buffer = array.view.buffer
+    return buffer if buffer.place == "argument" else buffer.origin
 
 
 def compose(outer: tuple[Dim, ...], inner: tuple[Dim, ...]) -> tuple[Dim, ...]:

@@ -3,6 +3,7 @@
 from loopbook.frontend.constructs import (
     builtin,
     complex_parts,
+    counts,
     creation,
     elementwise,
     gradients,
@@ -24,6 +25,7 @@ from loopbook.frontend.constructs import (
 __all__ = [
     "builtin",
     "complex_parts",
+    "counts",
     "creation",
     "elementwise",
     "gradients",

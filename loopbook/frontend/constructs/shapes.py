@@ -31,6 +31,7 @@ from loopbook.frontend.values import (
     Thing,
     Tup,
     Value,
+    argument_of,
     looked_at,
     whole,
 )
@@ -312,6 +313,7 @@ def _merge(t: Translator, array: Array, goal: Index) -> Array:
         shape.append(product)
     buffer = code.temporary(tuple(shape), array.dtype)
     buffer.copied = array.view is not None
+    buffer.origin = argument_of(array)
     with ExitStack() as stack:
         own = [stack.enter_context(code.loop(ZERO, s)) for s in array.shape]
         place = []

@@ -65,14 +65,6 @@ def corrcoef(t: Translator, x: Value, rowvar: Value | None = None) -> Value:
     return operate(t, ast.Div, half, scale)
 
 
-@lowers(np.bincount)
-def bincount(
-    t: Translator, x: Value, weights: Value | None = None, minlength: Value | None = None
-) -> Value:
-    """How often each whole number occurs; its greatest value must be under `minlength`."""
-    raise t.code.fail("bincount, whose length depends on the data; count in a loop")
-
-
 @lowers(np.histogram)
 def histogram(
     t: Translator,

@@ -1,0 +1,88 @@
+"""Counts of whole numbers: bincount.
+
+Before::
+
+    c = np.bincount(i, weights=w, minlength=m)
+
+After, where i is an argument that nothing is stored into::
+
+    size_0 = max(int(i.max()) + 1, m)            # before the loops, with the memory for c
+    for i0 in range(size_0): c[i0] = 0.0
+    for i0 in range(n):
+        c[i[i0]] = c[i[i0]] + w[i0]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopbook.frontend import arith, nests
+from loopbook.frontend.registry import lowers
+from loopbook.frontend.symbols import ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import FLOAT, INT
+from loopbook.frontend.values import Array, Thing, Value, argument_of, held, whole
+
+
+@lowers(np.bincount)
+def bincount(
+    t: Translator, x: Value, weights: Value | None = None, minlength: Value | None = None
+) -> Value:
+    """How often each whole number occurs, or the sum of the weights where it does."""
+    code, array = t.code, t.array(x)
+    if array.rank != 1 or array.dtype.kind not in "iub":
+        raise code.fail("bincount of what is no line of whole numbers; use ravel, or astype(int)")
+    least = ZERO if minlength is None else t.integer(minlength)
+    if code.facts.nonnegative(least) is not True:
+        raise code.fail("bincount with a minlength that may be negative")
+    count = _length(t, array, least)
+    given = None
+    if weights is not None and not (isinstance(weights, Thing) and weights.value is None):
+        given = t.array(weights)
+        if given.rank != 1 or not code.same(given.shape[0], array.shape[0]):
+            raise code.fail("bincount with more or fewer weights than numbers")
+        if given.dtype.kind == "c":
+            raise code.fail("bincount with complex weights; count both parts")
+    none = code.is_empty(array.shape[0])
+    if none:  # NumPy looks at no weights then
+        given = None
+    kind = INT if given is None else FLOAT
+    result = whole(code.temporary((count,), kind), (count,))
+    assert result.view is not None
+    nests.assign(code, result, arith.constant(kind.type(0)))
+    if none:
+        return result
+    with code.loop(ZERO, array.shape[0]) as i:
+        place = t.integer(arith.convert(code, code.let(array.element((i,))), INT))
+        weight = arith.constant(1) if given is None else given.element((i,))
+        so_far = held(result.view.buffer, (place,), kind)
+        found = arith.binary(code, "+", so_far, arith.convert(code, weight, kind))
+        for line in nests.put(result.view.buffer, (place,), found, kind):
+            code.emit(line)
+    return result
+
+
+def _length(t: Translator, array: Array, least: Int) -> Int:
+    """The length of the result: `least`, or one more than the greatest number.
+
+    Raises:
+        LoweringError: if only the loops could find that out.
+    """
+    code = t.code
+    if array.dtype.kind == "b" or (array.dtype.itemsize == 1 and array.dtype.kind == "u"):
+        most = 1 if array.dtype.kind == "b" else 255
+        if code.facts.nonnegative(least - (most + 1)):
+            return least
+    argument = argument_of(array)
+    if argument is None:
+        raise code.fail(
+            "bincount of what is computed, whose length only the data tell; "
+            "use np.add.at on np.zeros of the length that you want"
+        )
+    name, values = argument.name, code.elements[argument.name]
+    if array.dtype.kind == "i":
+        code.facts.guards[f"({name}.size == 0 or {name}.min() >= 0)"] = None
+    code.unwritten.add(name)
+    top = int(values.max()) + 1 if values.size else 0
+    text = f"max(int({name}.max()) + 1 if {name}.size else 0, {least.text})"
+    return code.facts.derive(text, [least], lambda n: max(top, n))
