@@ -217,7 +217,9 @@ BROKEN = {
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_workload_files_with_mistakes(untouched, command):
-    for text, message in BROKEN.values():
+    for mistake, (text, message) in BROKEN.items():
+        if (command[0], mistake) == ("bench", "docc cannot"):
+            message = "mistaken fails as Python: TypeError"  # what cannot be compiled is timed so
         given = untouched.file("mistaken.py", text)
         assert message in untouched(command[0], given, *command[1:]).refusal()
 

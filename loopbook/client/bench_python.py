@@ -33,7 +33,9 @@ def bench_python(
     try:
         found = reference.answer(call.workload, call.given, PYTHON_SECONDS)
     except RunError as error:
-        raise RunError(f"{name} fails as Python: {error}; nor can it be compiled") from None
+        raise RunError(
+            f"{name} fails as Python: {error}; nor has it loops: {call.refusal}"
+        ) from None
     with scratch.folder() as folder:
         own = as_written(call, target, found.expected, folder, timeout)
         function = Runnable(lambda: call.workload.kernel, call.given, PYTHON_SECONDS)
