@@ -320,3 +320,51 @@ def test_tanh_is_numpys_wherever_it_is_asked_for():
         np.testing.assert_allclose(got, want, rtol=precision, atol=np.finfo(dtype).tiny)
         zero = len(spread) + 1
         assert np.signbit(got[zero])
+
+
+def test_hypot_and_the_size_of_complex_numbers_are_numpys_wherever_they_are_asked_for():
+    def sizes(x, y, z):
+        return np.hypot(x, y), np.abs(z)
+
+    program = loopbook.native(sizes, strict=True)
+    rng = np.random.default_rng(3)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 5e-324, 1.7e308, -3e-200, 4e200]
+    first, second = (a.ravel() for a in np.meshgrid(special, special))
+    wide = np.exp(rng.uniform(-700, 700, (2, 300))), np.exp(rng.uniform(-3, 3, (2, 300)))
+    whole = rng.integers(-3000, 3000, (2, 300)).astype(float)
+    x, y = (np.concatenate(a) for a in zip((first, second), *wide, whole, strict=True))
+    z = np.empty(len(x), complex)
+    z.real, z.imag = x, y
+    with np.errstate(all="ignore"):
+        for got, want in zip(program(x, y, z), sizes(x, y, z), strict=True):
+            np.testing.assert_array_max_ulp(got, want, 2)
+    triples = np.array([[3.0, 5, 8, 20, 119], [4, 12, 15, 21, 120]])
+    got, _ = program(*triples, triples[0] + 1j * triples[1])
+    assert got.tolist() == [5, 13, 17, 29, 169], "what is compared with a radius"
+
+
+def test_sums_in_a_loop_over_time_go_along_memory():
+    """docc would read the columns of ``A``, one after the other."""
+
+    def descend(A, b, x, steps):
+        for _ in range(steps):
+            x = x - 0.01 * (A.T @ (A @ x - b))
+        return x
+
+    program = loopbook.native(descend, strict=True)
+    agree(program, data(40, 30), data(40), data(30), 3)
+    assert program.plan is not None
+    (found,) = [nest for nest in program.plan.nests if len(nest.loops) > 2]
+    assert (found.tier, found.recipe[:11]) == ("order", "interchange")
+
+
+def test_a_product_with_a_computed_matrix_is_a_call(monkeypatch):
+    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+
+    @loopbook.native(strict=True)
+    def gated(x, gate, w):
+        return (x * gate) @ w
+
+    agree(gated, data(12, 20), data(12, 20), data(20, 16))
+    assert gated.plan is not None
+    assert "library" in [nest.tier for nest in gated.plan.nests]

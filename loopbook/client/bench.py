@@ -101,7 +101,7 @@ def bench(
             exclude=exclude,
             choices=TRIES if measure else 1,
             sizes=call.symbols,
-            libraries=call.lowered is not None,
+            expressions=call.lowered is not None,
         )
         shelf.note_misses(plan.missed, target)
         if measure:

@@ -47,7 +47,7 @@ class NestReport:
 
     Attributes:
         loops: induction variables in preorder.
-        tier: "exact", "near", "library" or "none".
+        tier: "exact", "near", "library", "order" or "none".
         neighbour: name of the record used, or of the nearest one when none is used.
         record: its id.
         distance: to it, 0 for the very nest, None without any neighbour.
@@ -110,7 +110,7 @@ class Plan:
     @property
     def missed(self) -> list[str]:
         """Fingerprints of the nests that the book has nothing for."""
-        return [report.fingerprint for report in self.nests if report.tier == "none"]
+        return [report.fingerprint for report in self.nests if report.tier in ("none", "order")]
 
     def only(self, picks: Mapping[int, Choice], reason: str) -> Plan:
         """The plan with one choice for each nest in `picks`, and docc's own schedule elsewhere.
@@ -157,6 +157,7 @@ WHENCE = {
     "exact": "the very nest",
     "near": "ported from a neighbour",
     "library": "a product, as NumPy computes it",
+    "order": "loops in the order in which the arrays lie in memory",
 }
 """Where the recipe of each tier comes from."""
 

@@ -40,7 +40,7 @@ class NativeProgram(Dispatcher):
         strict: bool = False,
         check: bool = False,
     ) -> None:
-        written_out = functools.partial(self._place, libraries=True)
+        written_out = functools.partial(self._place, expressions=True)
         super().__init__(func, self._place, written_out, strict=strict, check=check)
         functools.update_wrapper(self, func)
         self.plan: Plan | None = None
@@ -68,7 +68,7 @@ class NativeProgram(Dispatcher):
         return self.compiled(args, None if output_folder is None else Path(output_folder))
 
     def _place(
-        self, traced: Traced, args: Sequence[Any], folder: Path, *, libraries: bool = False
+        self, traced: Traced, args: Sequence[Any], folder: Path, *, expressions: bool = False
     ) -> Path:
         self.plan, library = compile_text(
             traced.text,
@@ -77,7 +77,7 @@ class NativeProgram(Dispatcher):
             self._book,
             self._exclude,
             traced.symbols(args),
-            libraries,
+            expressions,
         )
         return library
 
@@ -135,7 +135,7 @@ def compile_text(
     book: Book = None,
     exclude: Collection[str] = (),
     sizes: Mapping[str, int] | None = None,
-    libraries: bool = False,
+    expressions: bool = False,
 ) -> tuple[Plan, Path]:
     """Compile an SDFG's JSON text with what the book knows.
 
@@ -143,7 +143,7 @@ def compile_text(
     that may be wrong, the prepared one. What cannot be prepared is not optimised at all.
 
     Args:
-        sizes, libraries: see `loopbook.client.plan.make_plan`.
+        sizes, expressions: see `loopbook.client.plan.make_plan`.
 
     Returns:
         What was done, and the shared library.
@@ -153,7 +153,7 @@ def compile_text(
     """
     shelf = book if isinstance(book, Shelf) else open_shelf(book)
     try:
-        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes, libraries=libraries)
+        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes, expressions=expressions)
         shelf.note_misses(plan.missed, target)
     except (SdfgError, RunError):
         # docc's own compile may work where ours does not, but nobody has looked then at what it

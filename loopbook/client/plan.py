@@ -13,6 +13,7 @@ from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, use
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.libraries import product_call
+from loopbook.client.orders import along_memory
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.prospects import Prospects
 from loopbook.client.shelf import Neighbour, Shelf
@@ -77,7 +78,7 @@ def make_plan(
     max_distance: float | None = None,
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
-    libraries: bool = False,
+    expressions: bool = False,
 ) -> Plan:
     """Look every nest of a program up and port what is found.
 
@@ -92,7 +93,9 @@ def make_plan(
         sizes: values of the program's size symbols, as far as they are known: each nest gets what
             was fastest at about its size. Where a nest's size is unknown, it gets no recipe that
             lost at any size measured.
-        libraries: hand products to BLAS, whatever the book has for them.
+        expressions: the program was written as array expressions, and docc has not seen its loops
+            before: hand products to BLAS, whatever the book has for them, and put loops that the
+            book has nothing for in the order in which arrays lie in memory.
 
     Raises:
         SdfgError: if the text is no usable SDFG.
@@ -109,7 +112,7 @@ def make_plan(
         max_distance=max_distance,
         choices=choices,
         sizes=sizes,
-        libraries=libraries,
+        expressions=expressions,
     )
 
 
@@ -124,7 +127,7 @@ def plan_nests(
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
     in_place: bool = False,
-    libraries: bool = False,
+    expressions: bool = False,
 ) -> Plan:
     """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text.
 
@@ -141,7 +144,7 @@ def plan_nests(
     with Trials(normalised, in_place=in_place) as trials:
         patience = math.inf if frames is None or choices > 1 else TRYING_SECONDS
         planner = _Planner(
-            shelf, target, exclude, max_distance, choices, trials, libraries, patience
+            shelf, target, exclude, max_distance, choices, trials, expressions, patience
         )
         for nest, embedding, trips in zip(nests, embeddings, counted, strict=True):
             if frames and nest.loops[0].element_id in frames:
@@ -206,7 +209,7 @@ class _Planner:
         max_distance: float | None,
         choices: int,
         trials: Trials,
-        libraries: bool,
+        expressions: bool,
         patience: float,
     ) -> None:
         self._shelf = shelf
@@ -218,7 +221,7 @@ class _Planner:
         self._max_distance = max_distance
         self._count = choices
         self._trials = trials
-        self._libraries = libraries
+        self._expressions = expressions
         self._known: dict[int, list[Record]] = {}
 
     def plan(
@@ -230,7 +233,7 @@ class _Planner:
             trips: how often its loops run, as far as that is known.
             hot: whether it is the program's hottest one.
         """
-        if self._libraries and (call := self._call(nest, trips)):
+        if self._expressions and (call := self._call(nest, trips)):
             return used(left_to_docc(nest, None, None, ""), call), (call,)
         records = self._records(nest, trips)
         if records:
@@ -243,10 +246,14 @@ class _Planner:
             return used(left_to_docc(nest, usable[0].record, 0.0, ""), usable[0]), usable
         neighbours = self._shelf.neighbours(nest, embedding, LOOKED_AT, self._target, self._exclude)
         if not neighbours:
-            return left_to_docc(nest, None, None, "the book has nothing for this target"), ()
-        usable, reason = self._near(nest, embedding, trips, neighbours, hot)
-        first = neighbours[0]
-        report = left_to_docc(nest, first.record, first.distance, reason)
+            usable, reason = (), "the book has nothing for this target"
+        else:
+            usable, reason = self._near(nest, embedding, trips, neighbours, hot)
+        if self._expressions and not usable and not records:
+            usable = along_memory(nest, self._fit)
+        first = neighbours[0] if neighbours else None
+        record, distance = (first.record, first.distance) if first else (None, None)
+        report = left_to_docc(nest, record, distance, reason)
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def measured(self, nest: Nest, usable: tuple[Choice, ...], trips: Trips) -> Measurement | None:

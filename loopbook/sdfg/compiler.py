@@ -5,8 +5,8 @@ before anything is compiled, `activate` looks for the newest usable ``clang++`` 
 puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
-(`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum`` and a ``tanh``
-made of ``exp`` for C's (`OWN_MATHS`); docc's own compile does not.
+(`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum``, a ``tanh``
+made of ``exp`` and a ``hypot`` made of ``sqrt`` for C's (`OWN_MATHS`); docc's own compile does not.
 
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
@@ -228,6 +228,22 @@ template <class A> static inline A loopbook_tanh(A x) {
     A small = x * (next / last), large = copysign(1 - 2 / (e + 1), x);
     return a < A(0.625) ? small : large;
 }
+static inline double loopbook_hypot(double x, double y) {
+#pragma clang fp contract(off)
+    double a = fabs(x), b = fabs(y), greater = a > b ? a : b;
+    bool huge = greater > 0x1p500, tiny = greater < 0x1p-400;
+    double to = huge ? 0x1p-600 : tiny ? 0x1p600 : 1, back = huge ? 0x1p600 : tiny ? 0x1p-600 : 1;
+    a *= to;
+    b *= to;
+    double found = sqrt(a * a + b * b) * back;
+    return a == HUGE_VAL || b == HUGE_VAL ? HUGE_VAL : found;
+}
+static inline float loopbook_hypot(float x, float y) {
+    double a = x, b = y, found = sqrt(a * a + b * b);
+    return fabsf(x) == HUGE_VALF || fabsf(y) == HUGE_VALF ? HUGE_VALF : (float)found;
+}
+#define hypot(x, y) loopbook_hypot((double)(x), (double)(y))
+#define hypotf(x, y) loopbook_hypot((float)(x), (float)(y))
 #define fmax(x, y) loopbook_maximum(x, y)
 #define fmin(x, y) loopbook_minimum(x, y)
 #define tanh(x) loopbook_tanh<double>(x)
@@ -240,7 +256,9 @@ template <class A> static inline A loopbook_tanh(A x) {
 NaN. Either takes three vector instructions.
 
 clang knows no vector version of ``tanh`` for glibc. This one is Lambert's continued fraction near
-0, where the form with ``exp`` would lose digits; it is right to 3 units in the last place."""
+0, where the form with ``exp`` would lose digits; it is right to 3 units in the last place. Nor does
+it know one of ``hypot``: scaled by powers of two, the sum of squares neither overflows nor loses
+digits, and is exact for whole numbers. NumPy takes such a form for the size of complex numbers."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register

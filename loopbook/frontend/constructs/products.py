@@ -37,7 +37,7 @@ def contract(t: Translator, operands: list[Array], letters: list[str], result: s
     for operand, axes in zip(operands, letters, strict=True):
         if len(axes) != operand.rank:
             raise code.fail("a product of arrays of other ranks than it names")
-        if operand.cost > (1 if len(operands) > 1 else 99):
+        if operand.cost > (1 if len(operands) > 1 else 99) or _made_again(operand, letters):
             operand = t.stored(operand)
         for letter, size in zip(axes, operand.shape, strict=True):
             if letter not in sizes or code.is_one(sizes[letter]):
@@ -72,6 +72,15 @@ def contract(t: Translator, operands: list[Array], letters: list[str], result: s
         raise code.fail("a product of booleans; convert to int64 first")
     part = Sum(tuple(sizes[letter] for letter in inner), product, buffers, cost)
     return Array(shape, dtype, None, None, (part,), buffers, cost)
+
+
+def _made_again(operand: Array, letters: list[str]) -> bool:
+    """Whether a product of matrices would compute an operand's elements from two arrays again and
+    again; it is also none that libraries know then."""
+    both = len(letters) == 2 and all(
+        set(one) - set(other) for one, other in (letters, letters[::-1])
+    )
+    return both and operand.cost > 0 and operand.rank > 1 and len(operand.buffers) > 1
 
 
 def _matrices(t: Translator, a: Value, b: Value, scalars: bool) -> Value:

@@ -1,0 +1,58 @@
+"""Orders of loops that go along memory, for nests that no book has a recipe for.
+
+docc brings parallel loops to the outside, whatever that does to memory: of ``X.T @ r``, written as
+loops over the rows of ``X``, it makes loops that read one column after the other. A nest of one
+product has records that know better. But statements in a loop over time are one nest together,
+and there are as many of those as there are programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loopbook.client.decision import Choice
+from loopbook.client.fit import Fit, Refusal
+from loopbook.moves import reorder
+from loopbook.moves.base import Steps
+from loopbook.moves.chains import Chain, chains
+from loopbook.recipes.recipe import Recipe
+from loopbook.sdfg.nest import Nest
+
+GAIN = 2.0
+"""So many times fewer cache lines an order has to touch to be worth an interchange."""
+
+SHORTEST = 8
+"""Iterations below which a loop is no innermost one for the sake of its strides, where their number
+is fixed: what is compiled for a first call serves others of other sizes."""
+
+
+def along_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> tuple[Choice, ...]:
+    """Interchanges for the chains of loops that add up along the wrong axis: one choice, or none.
+
+    Chains that have the right order already may lose it where docc fuses nests. Being chosen, even
+    for no step at all, keeps the program from that.
+    """
+    orders = [steps for chain in chains(nest) if (steps := _order(chain)) is not None]
+    while orders:
+        steps = [step for order in orders for step in order]
+        found = fit(nest, Recipe(tuple(steps)))
+        if isinstance(found, Fit):
+            return (Choice("order", None, 0.0, found.recipe, 0, 1.0),)
+        if found.position is None:
+            break
+        orders = [order for order in orders if steps[found.position] not in order]
+    return ()
+
+
+def _order(chain: Chain) -> Steps | None:
+    """Interchanges that make the loop along memory the innermost one of a chain that sums up; None
+    if no loop that sums up is much worse there."""
+    cost = {loop.name: chain.innermost_cost(loop) for loop in chain.loops}
+    long = [loop.name for loop in chain.loops if loop.trip is None or loop.trip >= SHORTEST]
+    if not long:
+        return None
+    best = min(reversed(long), key=lambda name: cost[name])
+    sums = [cost[loop.name] for loop in chain.loops if not chain.moves_output(loop)]
+    if not cost[best] or max(sums, default=0.0) < GAIN * cost[best]:
+        return None
+    return reorder(chain.names, [*(name for name in chain.names if name != best), best])
