@@ -90,3 +90,15 @@ def test_made_up_arguments_keep_what_is_equal_and_what_is_larger():
     (indices,) = small([np.arange(1000)], (3,), 0)
     assert indices.min() >= 0
     assert indices.max() <= 1
+
+
+def between(x, places, values):
+    return np.interp(x, places, values), np.searchsorted(places, x)
+
+
+def test_what_grows_goes_on_growing():
+    args = data(20), np.linspace(-1, 1, 9), data(9)
+    lowered = lower(between, args)
+    assert lowered is not None
+    assert check(between, lowered, args) == 3
+    assert not lowered.holds(args[0], args[2], args[1])

@@ -47,7 +47,7 @@ def test_the_length_is_that_of_each_call():
         ("return np.bincount(i % 3, minlength=3)", "np.add.at"),
         (
             "for k in range(2):\n    c = np.bincount(i)\n    i[0] = 9\nreturn c",
-            "the size of",
+            "copy it first",
         ),
         ("return np.bincount(x)", "astype"),
         ("return np.bincount(i, x[1:])", "weights"),

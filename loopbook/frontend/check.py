@@ -131,6 +131,8 @@ def _array(
         return rng.random(shape) < 0.5
     if kind in "fc":
         made = rng.uniform(least, 1.9, shape)
+        if like.ndim == 1 and kind == "f" and bool((like[1:] > like[:-1]).all()):
+            made = np.sort(made)  # as what searches in it needs it
         return (made + 1j * rng.uniform(least, 1.9, shape) if kind == "c" else made).astype(
             like.dtype
         )

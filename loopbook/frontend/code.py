@@ -43,7 +43,7 @@ class Code:
         temporaries: buffers to allocate before the loops run.
         arguments: names of the numbers and arrays that the function is called with.
         elements: the arrays among them, for sizes that their elements give.
-        unwritten: those that gave one, so that nothing may be stored into them.
+        looked_into: those that are looked at before the loops, so that nothing may be stored there.
         origin: line of the original that is being translated.
     """
 
@@ -54,7 +54,7 @@ class Code:
     taken: set[str] = field(default_factory=set)
     arguments: frozenset[str] = frozenset()
     elements: dict[str, np.ndarray] = field(default_factory=dict)
-    unwritten: set[str] = field(default_factory=set)
+    looked_into: set[str] = field(default_factory=set)
     depth: int = 0
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)

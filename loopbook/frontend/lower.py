@@ -223,8 +223,11 @@ def _assembled(
     if not body:
         lines.append("    pass")
     for line in body:
-        if line.text.partition("[")[0] in code.unwritten and " = " in line.text:
-            raise LoweringError("storing into what gives the size of another array", line.origin)
+        if line.text.partition("[")[0] in code.looked_into and " = " in line.text:
+            raise LoweringError(
+                "storing into an argument that is looked at before the loops; copy it first",
+                line.origin,
+            )
     words = set(re.findall(r"\w+", "\n".join(lines[1:])))
     definitions = tuple((d, text) for text, d in code.facts.definitions.items())
     numeric = [q for p in numeric for q in _kernel_names(p, given[p])]
@@ -242,7 +245,7 @@ def _assembled(
         tuple(code.facts.guards), allocations, result,
         tuple(conversions.items()), definitions,
         tuple((place, f'{name}.astype(np.{WORD}, "C")') for place, name in before.items()), after,
-        defaults,
+        defaults, frozenset(code.looked_into),
     )  # fmt: skip
     source = "import math\n\nimport numpy as np\n\n\n" + kernel_source
     source += "\n\n" + lowered._outer_source.replace("kernel(", f"{name}(", 1)

@@ -69,6 +69,7 @@ class Lowered:
             as Python's, complex arrays as pairs of floats along one more axis.
         before: assignments in front of the kernel's call, and after it: narrow whole numbers into
             words and back (see `loopbook.frontend.narrow`).
+        looked_into: arguments whose elements conditions or sizes depend on, not their shapes alone.
         compared: at how many sizes its numbers have been found to be the function's.
     """
 
@@ -87,6 +88,7 @@ class Lowered:
     before: tuple[tuple[str, str], ...] = ()
     after: tuple[tuple[str, str], ...] = ()
     defaults: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+    looked_into: frozenset[str] = frozenset()
     compared: int = 0
 
     @cached_property

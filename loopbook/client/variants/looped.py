@@ -84,8 +84,9 @@ class Looped:
             rival: what its first calls are compared with; it is called instead if it is faster.
         """
         # What was taken for granted of shapes is as it was; of numbers it may not be.
-        numbers = not all(isinstance(value, np.ndarray) for value in args)
-        return _Entry(self._outer, self.lowered.holds if numbers else None, self._same, rival)
+        arrays = all(isinstance(value, np.ndarray) for value in args)
+        holds = None if arrays and not self.lowered.looked_into else self.lowered.holds
+        return _Entry(self._outer, holds, self._same, rival)
 
     @property
     def read_only(self) -> frozenset[int]:

@@ -82,7 +82,7 @@ def _length(t: Translator, array: Array, least: Int) -> Int:
     name, values = argument.name, code.elements[argument.name]
     if array.dtype.kind == "i":
         code.facts.guards[f"({name}.size == 0 or {name}.min() >= 0)"] = None
-    code.unwritten.add(name)
+    code.looked_into.add(name)
     top = int(values.max()) + 1 if values.size else 0
     text = f"max(int({name}.max()) + 1 if {name}.size else 0, {least.text})"
     return code.facts.derive(text, [least], lambda n: max(top, n))

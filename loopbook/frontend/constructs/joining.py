@@ -19,6 +19,7 @@ import numpy as np
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.creation import filled
+from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.indexing import FULL, load_at
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -139,6 +140,23 @@ def column_stack(t: Translator, tup: Value) -> Value:
 def append(t: Translator, arr: Value, values: Value, axis: Value | None = None) -> Value:
     pair = Tup((_raised(t, t.array(arr), 1, False), _raised(t, t.array(values), 1, False)))
     return concatenate(t, pair, Thing(None) if axis is None else axis)
+
+
+@lowers(np.insert)
+def insert(
+    t: Translator, arr: Value, obj: Value, values: Value, axis: Value | None = None
+) -> Value:
+    """A line with further numbers in front of one of its places."""
+    code, line = t.code, t.array(arr)
+    place = t.python(obj) if isinstance(obj, Scalar) else None
+    if line.rank != 1 or not isinstance(place, int):
+        raise code.fail("insert at several places or into what is no line; use np.concatenate")
+    more = _raised(t, t.array(cast(t, values, line.dtype)), 1, False)
+    start = Int.of(place) if place >= 0 else line.shape[0] + place
+    rest = line.shape[0] - start
+    if more.rank != 1 or not (code.facts.nonnegative(start) and code.facts.nonnegative(rest)):
+        raise code.fail("insert behind the end, or of what is no line")
+    return concatenate(t, Tup((part(line, 0, ZERO, start), more, part(line, 0, start, rest))))
 
 
 @lowers(np.roll)

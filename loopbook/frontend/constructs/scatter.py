@@ -17,12 +17,13 @@ from contextlib import ExitStack
 import numpy as np
 
 from loopbook.frontend import arith, nests, types
+from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import advanced, load_at
 from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Thing, Tup, Value, held, whole
+from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, held, whole
 
 
 def _at(symbol: str):
@@ -89,3 +90,29 @@ def polyval(t: Translator, p: Value, x: Value) -> Value:
         found = step(made, load_at(t, line, [arith.whole(k)]))
         nests.assign(t.code, made, t.array(found))
     return made if base.rank else made.element(())
+
+
+@lowers(np.vander)
+def vander(t: Translator, x: Value, N: Value | None = None, increasing: Value | None = None):
+    """Powers of each number, the highest one first; of whole numbers in whole numbers."""
+    code, line = t.code, t.array(x)
+    if line.rank != 1 or line.dtype.kind == "c":
+        raise code.fail("vander of what is no line of real numbers")
+    line = line if line.view is not None else t.stored(line)
+    count = line.shape[0] if N is None or isinstance(N, Thing) else t.integer(N)
+    dtype = np.promote_types(line.dtype, types.INT)
+    result = whole(code.temporary((line.shape[0], count), dtype), (line.shape[0], count))
+    assert result.view is not None
+    buffer, rising = result.view.buffer, increasing is not None and bool(t.python(increasing))
+    if any(map(code.is_empty, result.shape)):
+        return result
+    with code.loop(ZERO, line.shape[0]) as i:
+        power = Scalar(code.fresh("power_"), dtype)
+        factor = code.let(arith.convert(code, line.element((i,)), dtype))
+        code.emit(f"{power.text} = {'1.0' if dtype.kind == 'f' else '1'}")
+        with code.loop(ZERO, count, hint="k") as k:
+            place = (i, k if rising else count - 1 - k)
+            for text in nests.put(buffer, place, power, dtype):
+                code.emit(text)
+            code.emit(f"{power.text} = {bare(arith.binary(code, '*', power, factor).text)}")
+    return result

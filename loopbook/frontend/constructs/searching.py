@@ -1,0 +1,201 @@
+"""Places of numbers in sorted lines: searchsorted, digitize, interp.
+
+Before::
+
+    j = np.searchsorted(a, x)
+
+After, for each element of x::
+
+    low_0 = 0
+    high_0 = n
+    for k0 in range(size_0):              # n.bit_length(), known before the loops
+        if low_0 < high_0:
+            middle_0 = (low_0 + high_0) // 2
+            if a[middle_0] < x[i0]: low_0 = middle_0 + 1
+            else: high_0 = middle_0
+    j[i0] = low_0
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import numpy as np
+
+from loopbook.frontend import arith, nests
+from loopbook.frontend.code import bare
+from loopbook.frontend.constructs.elementwise import cast, isnan
+from loopbook.frontend.registry import lowers
+from loopbook.frontend.symbols import ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import FLOAT, INT
+from loopbook.frontend.values import Array, Scalar, Thing, Value, whole
+
+
+@lowers(np.searchsorted, method="searchsorted")
+def searchsorted(t: Translator, a: Value, v: Value, side: Value | None = None) -> Value:
+    """Where numbers would have to be put in a sorted line; what is no number goes to its end."""
+    chosen = "left" if side is None else t.python(side)
+    if chosen not in ("left", "right"):
+        raise t.code.fail(f"searchsorted with side {chosen!r}")
+    line = t.array(a)
+    _demand_order(t, line)
+    return _places(t, line, t.array(v), chosen == "right")
+
+
+@lowers(np.digitize)
+def digitize(t: Translator, x: Value, bins: Value, right: Value | None = None) -> Value:
+    """Bins between edges that grow."""
+    code, line = t.code, t.array(bins)
+    if not _demand_order(t, line):
+        raise code.fail("digitize by edges that may grow or fall; use np.searchsorted(bins, x)")
+    return _places(t, line, t.array(x), right is None or not t.python(right))
+
+
+def _demand_order(t: Translator, line: Array) -> bool:
+    """Take for granted that an argument's numbers grow: calls with others run as Python. False for
+    what is computed."""
+    if line.view is None or line.rank != 1:
+        return False
+    buffer = line.view.buffer.origin or line.view.buffer
+    if buffer.place != "argument" or len(buffer.shape) != 1:
+        return False
+    t.code.facts.guards[f"({buffer.name}[1:] >= {buffer.name}[:-1]).all()"] = None
+    t.code.looked_into.add(buffer.name)
+    return True
+
+
+def _places(t: Translator, line: Array, wanted: Array, behind: bool) -> Scalar | Array:
+    """For each element of `wanted`, where it belongs in the line."""
+    code = t.code
+    line, wanted = _in_memory(t, line), _in_memory(t, wanted)
+    result = whole(code.temporary(wanted.shape, INT), wanted.shape) if wanted.rank else None
+    with ExitStack() as stack:
+        own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in wanted.shape)
+        place = _place(t, line, code.let(wanted.element(own), "x"), behind)
+        if result is None:
+            return place
+        for text in nests.stores(result, own, place):
+            code.emit(text)
+    return result
+
+
+def _in_memory(t: Translator, array: Array) -> Array:
+    if array.dtype.kind == "c":
+        raise t.code.fail("searching for complex numbers")
+    return array if array.view is not None or not array.rank else t.stored(array)
+
+
+def _place(t: Translator, line: Array, x: Scalar, behind: bool) -> Scalar:
+    """How many numbers of a sorted line are before `x`; of the same ones, all if `behind`."""
+    code = t.code
+    if line.rank != 1:
+        raise code.fail("searchsorted in what is no line of numbers")
+    n = line.shape[0]
+    if code.facts.known(n) is None:
+        raise code.fail("searchsorted in a line whose length is not known before the loops run")
+    steps = code.facts.derive(f"({n.text}).bit_length()", [n], int.bit_length)
+    low, high, middle = (code.fresh(f"{name}_") for name in ("low", "high", "middle"))
+    missing = code.let(isnan(code, x), "b") if x.dtype.kind == "f" else arith.constant(False)
+    code.emit(f"{low} = 0")
+    code.emit(f"{high} = {n.text}")
+    if not code.is_empty(n):
+        with code.loop(ZERO, steps, hint="k"), code.indented(f"if {low} < {high}:"):
+            code.emit(f"{middle} = ({low} + {high}) // 2")
+            here = code.let(line.element((Int.atom(middle),)), "x")
+            before = arith.compare(code, "<=" if behind else "<", here, x)
+            if x.dtype.kind == "f":  # what is no number goes to the end
+                last = missing
+                if not behind and here.dtype.kind == "f":
+                    last = arith.logical("&", missing, arith.unary(code, "not", isnan(code, here)))
+                before = arith.logical("|", before, last)
+            with code.indented(f"if {bare(before.text)}:"):
+                code.emit(f"{low} = {middle} + 1")
+            with code.indented("else:"):
+                code.emit(f"{high} = {middle}")
+    code.facts.ranges[low] = (ZERO, n)
+    return Scalar(low, INT, whole=Int.atom(low))
+
+
+def _is_none(value: Value | None) -> bool:
+    return value is None or (isinstance(value, Thing) and value.value is None)
+
+
+@lowers(np.interp)
+def interp(
+    t: Translator,
+    x: Value,
+    xp: Value,
+    fp: Value,
+    left: Value | None = None,
+    right: Value | None = None,
+    period: Value | None = None,
+) -> Value:
+    """Values on straight lines between points, whose places grow."""
+    code = t.code
+    if not _is_none(period):
+        raise code.fail("interp with a period; take the places modulo the period, and add points")
+    _demand_order(t, t.array(xp))
+    wanted, places, values = (
+        _in_memory(t, t.array(cast(t, t.array(v), FLOAT))) for v in (x, xp, fp)
+    )
+    n = places.shape[0] if places.rank == 1 else ZERO
+    if values.rank != 1 or not code.same(n, values.shape[0]) or code.is_empty(n):
+        raise code.fail("interp of points that are no two lines of the same length, or of none")
+    ends = [
+        code.let(
+            t.number(cast(t, values.element((place,)) if v is None or _is_none(v) else v, FLOAT))
+        )
+        for v, place in ((left, ZERO), (right, n - 1))
+    ]
+    first, last = ends
+    result = whole(code.temporary(wanted.shape, FLOAT), wanted.shape) if wanted.rank else None
+    with ExitStack() as stack:
+        own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in wanted.shape)
+        at = code.let(wanted.element(own), "x")
+        found = _between(t, places, values, at, first, last)
+        if result is None:
+            return found
+        for text in nests.stores(result, own, found):
+            code.emit(text)
+    return result
+
+
+def _between(
+    t: Translator, places: Array, values: Array, x: Scalar, first: Scalar, last: Scalar
+) -> Scalar:
+    code, n = t.code, places.shape[0]
+    behind = _place(t, places, x, True)
+    found = Scalar(code.fresh("y_"), FLOAT)
+    slope = Scalar(code.fresh("slope_"), FLOAT)
+    high = Int.atom(behind.text)
+
+    def on_line(place: Int) -> str:
+        way = f"({x.text} - {places.element((place,)).text})"
+        return f"{slope.text} * {way} + {values.element((place,)).text}"
+
+    def missing(value: Scalar) -> str:
+        return f"if {bare(isnan(code, value).text)}:"
+
+    with code.indented(f"if {behind.text} == 0:"):
+        code.emit(f"{found.text} = {first.text}")
+    with code.indented("else:"):
+        code.emit(f"{found.text} = {values.element((high - 1,)).text}")
+        after = f"{x.text} > {places.element((n - 1,)).text}"
+        with code.indented(f"if {behind.text} == {n.text}:"), code.indented(f"if {after}:"):
+            code.emit(f"{found.text} = {last.text}")
+        # A point itself has its own value, whatever the next one is.
+        after = f"{x.text} > {places.element((high - 1,)).text}"
+        with code.indented(f"if {behind.text} < {n.text}:"), code.indented(f"if {after}:"):
+            low_value, high_value = (values.element((i,)).text for i in (high - 1, high))
+            run = f"{places.element((high,)).text} - {places.element((high - 1,)).text}"
+            code.emit(f"{slope.text} = ({high_value} - {low_value}) / ({run})")
+            code.emit(f"{found.text} = {on_line(high - 1)}")
+            with code.indented(missing(found)):  # infinite points, as NumPy takes them
+                code.emit(f"{found.text} = {on_line(high)}")
+                same = code.indented(f"if {low_value} == {high_value}:")
+                with code.indented(missing(found)), same:
+                    code.emit(f"{found.text} = {low_value}")
+    with code.indented(missing(x)):
+        code.emit(f"{found.text} = {x.text}")
+    return found

@@ -1,0 +1,28 @@
+"""Compiled loops whose sizes and conditions depend on what is in the arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_client_native_arrays import no_book
+
+import loopbook
+from loopbook.errors import SdfgError
+
+__all__ = ["no_book"]
+
+
+@loopbook.native(strict=True)
+def counts(i, line, x):
+    return np.bincount(i), np.searchsorted(line, x)
+
+
+def test_each_call_is_looked_into():
+    i, line, x = np.array([2, 0, 2, 1]), np.linspace(0, 1, 5), np.array([0.9, 0.3])
+    for factor in (1, 1, 400, 0, 1):  # after the first one the short way, for the same shapes
+        found, wanted = counts(i * factor, line, x), counts.func(i * factor, line, x)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+    for one, other in ((i, line[::-1].copy()), (i - 1, line)):
+        with pytest.raises(SdfgError, match="refuses these arguments"):
+            counts(one, other, x)
