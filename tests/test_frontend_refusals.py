@@ -159,3 +159,25 @@ def test_explain_prints_the_loops_with_lines_of_the_source(tmp_path, capsys):
     lines = found["lowered"].splitlines()
     assert all(lines[int(n) - 1].startswith("    ") for n in found["lines"])
     assert set(found["lines"].values()) == {8, 9}
+
+
+def stubborn(x):
+    a = np.median(x)
+    b = np.random.rand(3)
+    c = np.random.default_rng(1)
+    d = np.fft.rfft(x)
+    e = np.nonzero(x)
+    f = x.argsort()
+    g = []
+    g.append(1.0)
+    h = set(x)
+    return a, b, c, d, e, f, h
+
+
+def test_refusals_say_what_to_write_instead():
+    found = [error.what for error in refusals(stubborn, [data(4)])]
+    wanted = ("sort before", "draw the numbers before", "draw the numbers before", "call it before",
+              "the mask itself", "sort before", "np.zeros before", "arrays that")  # fmt: skip
+    assert len(found) == len(wanted), found
+    for said, hint in zip(found, wanted, strict=True):
+        assert hint in said

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from loopbook.frontend.hints import instead
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Bound, Thing, Tup, Value
@@ -69,9 +70,7 @@ def lowering_of(t: Translator, target: Any, name: str) -> Callable[..., Value]:
     try:
         return FUNCTIONS[target]
     except (KeyError, TypeError):
-        raise t.code.fail(
-            f"{name}() has no loops yet; write it out or use other functions"
-        ) from None
+        raise t.code.fail(f"{name}() has no loops yet; {instead(target)}") from None
 
 
 def is_python(target: Any) -> bool:

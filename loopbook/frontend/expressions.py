@@ -18,6 +18,7 @@ import numpy as np
 
 from loopbook.frontend import arith, types
 from loopbook.frontend.calls import called
+from loopbook.frontend.hints import METHODS as METHOD_HINTS
 from loopbook.frontend.indexing import items_of, load_at
 from loopbook.frontend.operators import SYMBOLS, lift, negated, operate
 from loopbook.frontend.registry import ATTRIBUTES, METHODS
@@ -151,8 +152,9 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
         return ATTRIBUTES[name](t, owner)
     if name in METHODS:
         return Bound(name, owner)
+    hint = f"; {METHOD_HINTS[name]}" if name in METHOD_HINTS else ""
     raise t.code.fail(
-        f"the attribute {name} of {'an array' if isinstance(owner, Array) else 'this'}"
+        f"the attribute {name} of {'an array' if isinstance(owner, Array) else 'this'}{hint}"
     )
 
 

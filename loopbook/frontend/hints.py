@@ -1,0 +1,72 @@
+"""What to write instead of functions that have no loops.
+
+Before::
+
+    m = np.median(x)
+
+After: ``np.median() has no loops yet; sort before the call, and pass what is sorted``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+USUAL = "write it out or use other functions"
+BEFORE = "call it before, and pass what it gives"
+
+_SORTED = (np.sort, np.argsort, np.median, np.percentile, np.quantile, np.partition,
+           np.argpartition, np.lexsort, np.unique, np.nanmedian, np.nanpercentile,
+           sorted)  # fmt: skip
+_PLACES = (np.nonzero, np.flatnonzero, np.argwhere)
+_PARTS = (np.split, np.array_split, np.hsplit, np.vsplit, np.delete, np.resize)
+_CALLS = (np.apply_along_axis, np.apply_over_axes, np.vectorize, np.fromiter, map, filter)
+_CHOICES = (np.choose, np.piecewise, np.extract, np.place, np.putmask)
+_SETS = (np.isin, np.intersect1d, np.setdiff1d, np.union1d)
+
+_HINTS = (
+    (_SORTED, "sort before the call, and pass what is sorted"),
+    (_PLACES, "use the mask itself, as in x[mask] or np.where(mask, a, b)"),
+    (_PARTS, "use slices, as in x[:n] and x[n:]"),
+    (_CALLS, "call the function in a loop, and store what it gives in an array"),
+    (_CHOICES, "use np.where, or x[mask] = value"),
+    (_SETS, "compare in two loops, or use a table of truth values"),
+    ((np.histogram2d, np.histogramdd), "use np.add.at(counts, (i, j), 1) with computed bins"),
+    ((dict, set, frozenset), "use arrays that whole numbers index"),
+    ((print, open, input), "leave it to the caller"),
+)
+
+_MODULES = (
+    ("numpy.random", "draw the numbers before the call, and pass them"),
+    ("random", "draw the numbers before the call, and pass them"),
+    ("numpy.fft", BEFORE),
+    ("numpy.linalg", BEFORE),
+    ("scipy", BEFORE),
+    ("time", "measure time outside"),
+)
+
+METHODS = {
+    "append": "make an array with np.zeros before the loop, and store into it",
+    "extend": "make an array with np.zeros before the loop, and store into it",
+    "sort": "sort before the call, and pass what is sorted",
+    "argsort": "sort before the call, and pass what is sorted",
+    "nonzero": "use the mask itself, as in x[mask]",
+    "tolist": "keep it an array",
+    "items": "use arrays that whole numbers index",
+    "keys": "use arrays that whole numbers index",
+}
+"""What to write instead of methods that have no loops, by name."""
+
+
+def instead(target: Any) -> str:
+    """What to write instead of a call of a function."""
+    for functions, hint in _HINTS:
+        if any(target is function for function in functions):
+            return hint
+    owner = getattr(target, "__self__", None)
+    module = getattr(target, "__module__", None) or type(owner).__module__
+    for name, hint in _MODULES:
+        if module == name or module.startswith(f"{name}."):
+            return hint
+    return USUAL
