@@ -51,3 +51,15 @@ return *a, np.insert(x, 0, 0.0), np.insert(x, 2, y), np.insert(x, -1, 7), np.ins
 def test_what_has_no_loops_says_what_to_write(body, said):
     with pytest.raises(LoweringError, match=said):
         lower(function(body, "A, x"), [data(3, 3), data(3)])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(1, 5):\n    x[i * i :: i] = i\nreturn x",
+        "for i in range(1, 5):\n    s = s + x[i::i].sum() + x[: i * i : i].sum()\nreturn s",
+        "for i in range(1, 4):\n    A[::i, 1::i] = i\nreturn A[1::2]",
+    ],
+)
+def test_steps_that_a_loop_gives(body):
+    check(function(body, "x, s, A"), data(13), 0.0, data(4, 5))

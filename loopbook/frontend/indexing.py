@@ -15,8 +15,8 @@ import ast
 from collections.abc import Sequence
 
 from loopbook.frontend import nests
-from loopbook.frontend.code import bare
 from loopbook.frontend.loops import Range
+from loopbook.frontend.slices import bounds, position
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import (
@@ -179,118 +179,6 @@ def _sliced(t: Translator, array: Array, items: Sequence[Value]) -> tuple[Index,
         else:
             dims.append((position(t, t.number(item), size), ()))
     return tuple(shape), tuple(dims)
-
-
-def position(t: Translator, item: Scalar, size: Int) -> Int:
-    """The place that an index means, which counts from the end if it is negative."""
-    code = t.code
-    if item.dtype.kind not in "iu":
-        raise code.fail("an index that is not a whole number")
-    place = t.integer(item)
-    sure = code.facts.nonnegative(place)
-    if sure is None and item.dtype.kind == "i" and place.atoms:
-        return _from_end(t, place, size)
-    return place + size if sure is False else place
-
-
-def _from_end(t: Translator, place: Int, size: Int) -> Int:
-    code = t.code
-    key = ("place", place, size)
-    if key in code.memo:
-        return code.memo[key]
-    name = code.fresh("j_")
-    code.memo[key] = Int.atom(name)
-    code.emit(f"{name} = {place.text}")
-    code.emit(f"if {name} < 0:")
-    code.depth += 1
-    code.emit(f"{name} = {name} + {size.operand}")
-    code.depth -= 1
-    code.facts.ranges[name] = (ZERO, size - 1)
-    return Int.atom(name)
-
-
-def bounds(t: Translator, item: Slice, size: Int) -> tuple[Int, Int, int]:
-    """First place, number of places, and step of a slice of a dimension."""
-    code = t.code
-    step = 1 if item.step is None else t.python(item.step)
-    if not isinstance(step, int) or step == 0:
-        raise code.fail("a slice's step that is not known")
-    if step > 0:
-        start = _clamped(t, item.start, size, ZERO, loose=step == 1)
-        stop = _clamped(t, item.stop, size, size)
-        span = stop - start
-    else:
-        start = _clamped(t, item.start, size, size - 1, last=True)
-        stop = (
-            Int.of(-1) if item.stop is None else _clamped(t, item.stop, size, size - 1, last=True)
-        )
-        span = start - stop
-    if code.facts.nonnegative(span) is False:
-        return ZERO, ZERO, step
-    if abs(step) == 1:
-        return start, span, step
-    rounded = span + (abs(step) - 1)
-    if rounded.constant is not None:
-        return start, Int.of(rounded.constant // abs(step)), step
-    text = f"({rounded.operand} // {abs(step)})"
-    if code.facts.known(rounded) is None:
-        name = code.fresh("n_")
-        code.emit(f"{name} = {bare(text)}")
-        code.facts.ranges[name] = (ZERO, size)
-        return start, Int.atom(name), step
-    return start, code.facts.derive(text, [rounded], lambda n: n // abs(step)), step
-
-
-def _clamped(
-    t: Translator,
-    end: Scalar | None,
-    size: Int,
-    default: Int,
-    last: bool = False,
-    loose: bool = False,
-) -> Int:
-    """An end of a slice, kept within the dimension.
-
-    Args:
-        last: the greatest place is ``size - 1`` and the least -1, as for negative steps.
-        loose: a start behind the end may stay, where the slice then is empty by itself.
-    """
-    if end is None:
-        return default
-    code = t.code
-    least, most = (Int.of(-1), size - 1) if last else (ZERO, size)
-    place = t.integer(end)
-    sure = code.facts.nonnegative(place)
-    if sure is False:
-        place = place + size
-        below = code.facts.nonnegative(place - least)
-        if below is False:
-            return least
-        if below is True:
-            return place
-    fits = code.facts.nonnegative(most - place)
-    if sure and fits is False:
-        return most
-    if sure and (fits or loose):
-        return place
-    key = ("end", place, size, least)
-    if key in code.memo:
-        return code.memo[key]
-    name = code.fresh("e_")
-    code.memo[key] = Int.atom(name)
-    if sure:
-        code.emit(f"{name} = min({place.text}, {most.text})")
-    else:
-        code.emit(f"{name} = {place.text}")
-        if sure is None:
-            code.emit(f"if {name} < 0:")
-            code.depth += 1
-            code.emit(f"{name} = {name} + {size.operand}")
-            code.depth -= 1
-        code.emit(f"{name} = max({name}, {least.text})")
-        code.emit(f"{name} = min({name}, {most.text})")
-    code.facts.ranges[name] = (least, most)
-    return Int.atom(name)
 
 
 def advanced(t: Translator, array: Array, items: Sequence[Value]):
