@@ -7,17 +7,17 @@ Before::
 After, for each element of x::
 
     low_0 = 0
-    high_0 = n
-    for k0 in range(size_0):              # n.bit_length(), known before the loops
-        if low_0 < high_0:
-            middle_0 = (low_0 + high_0) // 2
-            if a[middle_0] < x[i0]: low_0 = middle_0 + 1
-            else: high_0 = middle_0
-    j[i0] = low_0
+    step_0 = size_1                       # the greatest power of two that is not above n
+    for k0 in range(size_0):              # n.bit_length()
+        middle_0 = min(low_0 + step_0, n) - 1
+        if a[middle_0] < x[i0]: low_0 = low_0 + step_0
+        step_0 = step_0 // 2
+    j[i0] = min(low_0, n)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import numpy as np
@@ -86,6 +86,27 @@ def _in_memory(t: Translator, array: Array) -> Array:
     return array if array.view is not None or not array.rank else t.stored(array)
 
 
+def _halve(t: Translator, line: Array, low: str, before: Callable[[Scalar], Scalar]) -> None:
+    """Add to `low`, which is nought, how many numbers of a sorted line are `before` something.
+
+    No way through depends on the numbers: processors cannot foretell those.
+    """
+    code, n = t.code, line.shape[0]
+    bits = code.facts.derive(f"({n.text}).bit_length()", [n], int.bit_length)
+    first = code.facts.derive(
+        f"1 << (({n.text}).bit_length() - 1)", [n], lambda n: 1 << (n.bit_length() - 1)
+    )
+    step, middle = code.fresh("step_"), code.fresh("middle_")
+    code.emit(f"{step} = {first.text}")
+    with code.loop(ZERO, bits, hint="k"):
+        code.emit(f"{middle} = min({low} + {step}, {n.text}) - 1")
+        test = before(code.let(line.element((Int.atom(middle),)), "x"))
+        with code.indented(f"if {bare(test.text)}:"):
+            code.emit(f"{low} = {low} + {step}")
+        code.emit(f"{step} = {step} // 2")
+    code.emit(f"{low} = min({low}, {n.text})")
+
+
 def _place(t: Translator, line: Array, x: Scalar, behind: bool) -> Scalar:
     """How many numbers of a sorted line are before `x`; of the same ones, all if `behind`."""
     code = t.code
@@ -94,25 +115,17 @@ def _place(t: Translator, line: Array, x: Scalar, behind: bool) -> Scalar:
     n = line.shape[0]
     if code.facts.known(n) is None:
         raise code.fail("searchsorted in a line whose length is not known before the loops run")
-    steps = code.facts.derive(f"({n.text}).bit_length()", [n], int.bit_length)
-    low, high, middle = (code.fresh(f"{name}_") for name in ("low", "high", "middle"))
-    missing = code.let(isnan(code, x), "b") if x.dtype.kind == "f" else arith.constant(False)
+    low = code.fresh("low_")
     code.emit(f"{low} = 0")
-    code.emit(f"{high} = {n.text}")
-    if not code.is_empty(n):
-        with code.loop(ZERO, steps, hint="k"), code.indented(f"if {low} < {high}:"):
-            code.emit(f"{middle} = ({low} + {high}) // 2")
-            here = code.let(line.element((Int.atom(middle),)), "x")
-            before = arith.compare(code, "<=" if behind else "<", here, x)
-            if x.dtype.kind == "f":  # what is no number goes to the end
-                last = missing
-                if not behind and here.dtype.kind == "f":
-                    last = arith.logical("&", missing, arith.unary(code, "not", isnan(code, here)))
-                before = arith.logical("|", before, last)
-            with code.indented(f"if {bare(before.text)}:"):
-                code.emit(f"{low} = {middle} + 1")
-            with code.indented("else:"):
-                code.emit(f"{high} = {middle}")
+    if code.is_empty(n):
+        return Scalar(low, INT, whole=ZERO)
+    symbol = "<=" if behind else "<"
+    _halve(t, line, low, lambda here: arith.compare(code, symbol, here, x))
+    if x.dtype.kind == "f":  # what is no number goes to the end
+        with code.indented(f"if {bare(isnan(code, x).text)}:"):
+            code.emit(f"{low} = {0 if not behind and line.dtype.kind == 'f' else n.text}")
+            if not behind and line.dtype.kind == "f":
+                _halve(t, line, low, lambda here: arith.unary(code, "not", isnan(code, here)))
     code.facts.ranges[low] = (ZERO, n)
     return Scalar(low, INT, whole=Int.atom(low))
 
