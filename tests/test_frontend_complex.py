@@ -142,3 +142,12 @@ def test_complex_into_real_is_refused():
 
     with pytest.raises(LoweringError, match="real"):
         lower(kernel, [data(4, dtype=C), data(4)])
+
+
+def test_pairs_lie_along_the_last_axis():
+    """How far apart neighbours are is then known to who compiles the loops."""
+    body = "z.real[1:] = w.imag[:-1] * z.shape[1]\nreturn z * w + z.shape[0], np.abs(z[:, ::2])"
+    z, w = data(3, 4) + 1j * data(3, 4), data(3, 4) - 1j * data(3, 4)
+    lowered = check(function(body, "z, w"), z, w)
+    given = dict(zip(lowered.kernel_parameters, lowered.prepare(z, w), strict=True))
+    assert given["z"].shape == given["w"].shape == (3, 8)

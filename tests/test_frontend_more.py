@@ -71,3 +71,8 @@ return s * x + (1 - s) * y"""
         lower(demanding, [X, Y, 1.5])
     with pytest.raises(LoweringError, match="check before the call"):
         lower(function("if x.sum() > s:\n    raise ValueError\nreturn x * 2", "x, s"), [X, 9.0])
+
+
+def test_a_variable_may_be_called_size():
+    x = data(40)
+    check(function("size = x.sum()\nsize = size * 2.0\nreturn x.max() + size", "x"), x)

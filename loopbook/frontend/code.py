@@ -51,7 +51,6 @@ class Code:
     lines: list[Line] = field(default_factory=list)
     mutable: set[str] = field(default_factory=set)
     temporaries: list[Buffer] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)
     arguments: frozenset[str] = frozenset()
     elements: dict[str, np.ndarray] = field(default_factory=dict)
     looked_into: set[str] = field(default_factory=set)
@@ -62,14 +61,14 @@ class Code:
     def emit(self, text: str) -> None:
         self.lines.append(Line(self.depth, text, self.origin))
 
+    @property
+    def taken(self) -> set[str]:
+        """Names that something has."""
+        return self.facts.taken
+
     def fresh(self, hint: str) -> str:
         """A name that nothing has, after what it holds."""
-        number = 0
-        while f"{hint}{number}" in self.taken:
-            number += 1
-        name = f"{hint}{number}"
-        self.taken.add(name)
-        return name
+        return self.facts.fresh(hint)
 
     def fail(self, what: str) -> LoweringError:
         """An error about the statement at hand, to be raised."""

@@ -6,10 +6,12 @@ Before::
 
 After::
 
-    w[i, 0] = z[i, 0] * z[i, 0] - z[i, 1] * z[i, 1] + c[i, 0]
-    w[i, 1] = z[i, 0] * z[i, 1] + z[i, 1] * z[i, 0] + c[i, 1]
+    w[2 * i] = z[2 * i] * z[2 * i] - z[2 * i + 1] * z[2 * i + 1] + c[2 * i]
+    w[2 * i + 1] = z[2 * i] * z[2 * i + 1] + z[2 * i + 1] * z[2 * i] + c[2 * i + 1]
 
-A kernel is given complex arrays as arrays of floats with one more axis of length 2.
+A kernel is given complex arrays as arrays of floats with a last axis twice as long. One more axis
+of length 2 would be one whose length the compiler does not know, and no loop over it would run in
+vectors.
 """
 
 from __future__ import annotations

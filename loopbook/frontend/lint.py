@@ -110,7 +110,7 @@ def _linted(
             )
         body = single_exit(node.body)
         env: dict[str, Value] = {name: Unknown() for name in given}
-        code.taken |= set(given) | {"np", "math"}
+        code.facts.taken |= set(given) | {"np", "math"}
         env.update(arguments(code, known))
         frame = Frame(env, names, file, Liveness(body, frozenset((RETURNED,))))
         t = Collector(code, frame, found)

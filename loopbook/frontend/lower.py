@@ -92,7 +92,7 @@ def _lower(
     parameters = tuple(bound.arguments)
     try:
         body = single_exit(node.body)
-        code.taken |= set(parameters) | {"np", "math"}
+        code.facts.taken |= set(parameters) | {"np", "math"}
         code.arguments = frozenset(
             name
             for name, value in bound.arguments.items()
@@ -144,7 +144,7 @@ def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
         elif isinstance(value, complex | np.complexfloating):
             weak = type(value) is complex
             parts = _kernel_names(name, value)
-            code.taken |= set(parts)
+            code.facts.taken |= set(parts)
             env[name] = Pair(parts, np.dtype(complex) if weak else value.dtype, weak)
         else:
             env[name] = _other(code, name, value)
@@ -214,6 +214,7 @@ def _assembled(
     lines = [""]
     line_map: dict[int, int] = {}
     body = [replace(line, text=_without_powers(code, given, line.text)) for line in code.lines]
+    body = [replace(line, text=_in_numbers(code, given, line.text)) for line in body]
     for line in body:
         text = "    " * (line.depth + 1) + line.text
         if line.origin and line.origin != line_map.get(len(lines)):
@@ -251,6 +252,19 @@ def _assembled(
     source += "\n\n" + lowered._outer_source.replace("kernel(", f"{name}(", 1)
     object.__setattr__(lowered, "source", source)
     return lowered
+
+
+def _in_numbers(code: Code, given: dict[str, Any], text: str) -> str:
+    """A statement with the last sizes of complex arguments computed before the loops: the kernel
+    sees twice as many floats."""
+    for name, value in given.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "c":
+            size = f"{name}.shape[{value.ndim - 1}]"
+            if re.search(rf"(?<!\w){re.escape(size)}", text):
+                own = code.facts.definitions.get(size) or code.fresh("numbers_")
+                code.facts.definitions[size] = own
+                text = re.sub(rf"(?<!\w){re.escape(size)}", own, text)
+    return text
 
 
 _POWER = re.compile(r"(?<![*/%] )(?<![\w.])([A-Za-z_]\w*)(?: \* \1\b(?! \*\*|[.(\[])){3,}")
@@ -321,7 +335,7 @@ def _words(
 
 def _pairs(name: str, dtype: np.dtype) -> str:
     """A contiguous complex array as floats, without a copy."""
-    return f"{name}.view(np.{types.part(dtype)}).reshape((*{name}.shape, 2))"
+    return f"{name}.view(np.{types.part(dtype)})"
 
 
 def _size(size: Int) -> str:

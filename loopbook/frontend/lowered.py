@@ -66,7 +66,7 @@ class Lowered:
         allocations: text of each temporary's shape and its type.
         definitions: sizes that are computed before the loops run: name and text.
         conversions: arguments that the kernel is given as something else, and what: NumPy's numbers
-            as Python's, complex arrays as pairs of floats along one more axis.
+            as Python's, complex arrays as pairs of floats along their last axis.
         before: assignments in front of the kernel's call, and after it: narrow whole numbers into
             words and back (see `loopbook.frontend.narrow`).
         looked_into: arguments whose elements conditions or sizes depend on, not their shapes alone.
@@ -205,7 +205,7 @@ class Lowered:
 
 def _like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The array itself; complex numbers back from pairs, narrow whole ones from words."""
-    return values.view(dtype)[..., 0] if dtype.kind == "c" else values.astype(dtype, copy=False)
+    return values.view(dtype) if dtype.kind == "c" else values.astype(dtype, copy=False)
 
 
 def _assignments(pairs: Sequence[tuple[str, str]]) -> str:

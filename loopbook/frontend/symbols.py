@@ -138,6 +138,7 @@ class Facts:
         guards: conditions that were taken for granted, as source text over the arguments.
         definitions: from text over the arguments to the name of a size that it gives.
         sizes: arguments that were taken for sizes of arrays, and these.
+        taken: names that something has.
     """
 
     values: dict[str, int] = field(default_factory=dict)
@@ -145,6 +146,16 @@ class Facts:
     guards: dict[str, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, Int] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+
+    def fresh(self, hint: str) -> str:
+        """A name that nothing has, after what it holds."""
+        number = 0
+        while f"{hint}{number}" in self.taken:
+            number += 1
+        name = f"{hint}{number}"
+        self.taken.add(name)
+        return name
 
     def in_sizes(self, value: Int) -> Int:
         """`value` in terms of arrays' sizes, as far as arguments were taken for such: bounds of
@@ -170,7 +181,7 @@ class Facts:
         if None in numbers:
             return Int.atom(text)
         if text not in self.definitions:
-            name = f"size_{len(self.definitions)}"
+            name = self.fresh("size_")
             self.definitions[text] = name
             self.values[name] = compute(*numbers)
         return Int.atom(self.definitions[text])

@@ -291,6 +291,10 @@ READS: list[tuple[Buffer, Index]] = []
 
 
 def subscript(buffer: Buffer, index: Index) -> str:
+    """The text of an element; of a part of one, where there is one more index than axes."""
+    if len(index) > len(buffer.shape):
+        *others, last, part = index
+        index = (*others, last * 2 + part)
     return f"{buffer.name}[{', '.join(i.text for i in index) or '()'}]"
 
 

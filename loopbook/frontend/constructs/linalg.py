@@ -66,7 +66,7 @@ def _eliminate(t: Translator, matrix: Array, n: Int, right: Array | None, width:
         code.emit(f"{best} = {bare(arith.absolute(code, matrix.element((c, c))).text)}")
         code.emit(f"{pivot} = {c.text}")
         with code.loop(c + 1, n, hint="r") as r:
-            size = code.fresh("size_")
+            size = code.fresh("magnitude_")
             code.emit(f"{size} = {bare(arith.absolute(code, matrix.element((r, c))).text)}")
             with code.indented(f"if {size} > {best}:"):
                 code.emit(f"{best} = {size}")
