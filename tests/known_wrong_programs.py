@@ -23,8 +23,8 @@ def whole(n=6):
     return np.array([5, -7, 3, -2, 9, -12, 0, 4])[:n].copy()
 
 
-def zeros(n=6):
-    return np.zeros(n)
+def zeros(shape: int | tuple[int, ...] = 6):
+    return np.zeros(shape)
 
 
 def counts(n=6):

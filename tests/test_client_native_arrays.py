@@ -317,7 +317,7 @@ def test_tanh_is_numpys_wherever_it_is_asked_for():
             x = np.concatenate([spread, special]).astype(dtype)
             got, want = program(x), activated(x)
         assert got.dtype == want.dtype
-        np.testing.assert_allclose(got, want, rtol=precision, atol=np.finfo(dtype).tiny)
+        np.testing.assert_allclose(got, want, rtol=precision, atol=float(np.finfo(dtype).tiny))
         zero = len(spread) + 1
         assert np.signbit(got[zero])
 

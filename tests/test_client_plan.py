@@ -173,7 +173,7 @@ def test_choices_are_distinct_and_best_first(tmp_path):
         record(product, blocked(), 8.0, name="again"),
     )
     choices = plan(product, books, choices=3).choices[0]
-    assert [choice.record.kernel for choice in choices] == ["blocked", "simple"]
+    assert [c.record.kernel for c in choices if c.record] == ["blocked", "simple"]
 
 
 def test_this_kind_of_machine_comes_before_a_higher_speedup(tmp_path):

@@ -218,7 +218,7 @@ def _plan(query: Query) -> Plan:
             shelf,
             exclude=query.exclude,
             sizes=source.symbols,
-            libraries=source.call is not None and source.call.lowered is not None,
+            expressions=source.call is not None and source.call.lowered is not None,
         )
     _some(list(plan.nests), source.name)
     return plan
