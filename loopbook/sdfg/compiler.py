@@ -146,14 +146,19 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
         if not target.exists() or target.read_text() != script:
             if _has_vector_maths(compiler.path):
                 (folder / MATHS_MARK).touch(mode=0o600)
-            (folder / OWN_MATHS_HEADER).write_text(OWN_MATHS)
-            partial = folder / f".{DOCC_NAME}.{os.getpid()}"
-            partial.write_text(script)
-            partial.chmod(0o700)
-            partial.replace(target)
+            _write(folder / OWN_MATHS_HEADER, OWN_MATHS, 0o600)
+            _write(target, script, 0o700)
     except OSError as error:
         raise FolderError(f"cannot write {target}: {error.strerror}; set TMPDIR") from None
     return folder
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    """All of the file or nothing."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text)
+    partial.chmod(mode)
+    partial.replace(path)
 
 
 def _script(compiler: Compiler, march: str) -> str:
