@@ -57,6 +57,26 @@ def smoothed_copy(a, b, c):
             c[y, x] = (b[y - 1, x] + b[y + 1, x]) - b[y, x - 1]
 
 
+def products_of_whole_numbers(a, x, b, c, d):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            total = 0
+            for k in range(a.shape[1]):
+                total = total + a[i, k] * a[j, k]
+            b[i, j] = total
+    for row in range(a.shape[0]):
+        for column in range(a.shape[0]):
+            c[row, column] = x[row] * x[column]
+    for y in range(a.shape[0]):
+        for z in range(a.shape[0]):
+            d[y, z] = b[y, z]
+
+
+def small_numbers():
+    square = [np.zeros((4, 4), np.int32) for _ in range(3)]
+    return [np.arange(12, dtype=np.int32).reshape(4, 3), np.arange(1, 5, dtype=np.int32), *square]
+
+
 def fields():
     return [np.linspace(0, 1, 30).reshape(6, 5) ** 2, np.zeros((6, 5)), np.zeros((6, 5))]
 
@@ -74,6 +94,7 @@ PROGRAMS = [
     (updated_twice, triangle),
     (row_at_two_places, row),
     (smoothed_copy, fields),
+    (products_of_whole_numbers, small_numbers),
 ]
 
 

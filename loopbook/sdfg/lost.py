@@ -64,10 +64,13 @@ def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> Struct
 
 def _confused(before: Counter[str], document: Json) -> bool:
     """Whether docc has fused loops into one that stores into one place twice: the older value may
-    come last then (seen with 0.8.1: two updates of one triangle); or has copied stores."""
+    come last then (seen with 0.8.1: two updates of one triangle); or has copied stores, or left out
+    what a scalar is computed in (a product of whole numbers behind a product of matrices)."""
     if not any(name.startswith("_fused_tmp") for name in document["containers"]):
         return False
     if any(count > before[name] for name, count in stores(document).items()):
+        return True
+    if _reads_nothing(document):
         return True
     given = set(document["arguments"])
     for element in _elements(document["root"]):
@@ -76,6 +79,22 @@ def _confused(before: Counter[str], document: Json) -> bool:
             if len(places) > len(set(places)):
                 return True
     return False
+
+
+def _reads_nothing(document: Json) -> bool:
+    """Whether a block reads a variable that nothing gives a value."""
+    own = set(document["containers"]) - set(document["arguments"])
+    read: set[str] = set()
+    written: set[str] = set()
+    for element in _elements(document["root"]):
+        flow = element.get("dataflow") or {}
+        data = {n["element_id"]: n.get("data", "") for n in flow.get("nodes", ())}
+        for edge in flow.get("edges", ()):
+            read.add(data[edge["src"]])
+            written.add(data[edge["dst"]])
+        written.update(str(one["symbol"]) for one in element.get("assignments", ()))
+        written.add(str(element.get("indvar", "")))
+    return bool((read & own) - written)
 
 
 def _stored_by(element: Json) -> Iterator[tuple[str, ...]]:
