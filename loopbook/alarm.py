@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+AGAIN = 1.0
+"""Seconds after which an alarm that was lost, as in what runs at a fork, goes off once more."""
+
+_limited = False
+
 
 class TooLong(BaseException):
     """It did. No `Exception`, so that what runs does not take it for one of its own."""
@@ -25,8 +30,18 @@ def limited(seconds: float) -> Iterator[bool]:
         yield False
         return
 
-    with alarm(seconds):
-        yield True
+    global _limited
+    _limited = True
+    try:
+        with alarm(seconds):
+            yield True
+    finally:
+        _limited = False
+
+
+def is_limited() -> bool:
+    """Whether a block of `limited` runs in this thread, which should then do nothing beside it."""
+    return _limited and threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
@@ -37,7 +52,7 @@ def alarm(seconds: float) -> Iterator[None]:
         raise TooLong
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
         yield
     finally:

@@ -6,7 +6,9 @@ import functools
 import math
 import os
 import threading
+import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ import numpy as np
 import pytest
 
 import loopbook
+from loopbook import alarm
+from loopbook.alarm import limited
 from loopbook.client import native as native_module
 from loopbook.client.variants import cases, translations
 from loopbook.errors import CompilerError, InterpretedWarning, SdfgError
@@ -361,6 +365,25 @@ def test_a_function_that_calls_itself():
     assert quietly(factorial, 5) == 120  # written out
     with pytest.warns(InterpretedWarning):
         assert factorial(25) == math.factorial(25)
+
+
+def test_nothing_is_compiled_while_python_is_timed():
+    program = loopbook.native(scaled.func)
+    with limited(60.0):
+        assert program(line(), 2.5) == 37.5
+    assert program.last is None
+
+
+def test_an_alarm_that_was_lost_comes_again(monkeypatch):
+    monkeypatch.setattr(alarm, "AGAIN", 0.01)
+
+    def waits_on():
+        with suppress(alarm.TooLong):
+            time.sleep(60.0)
+        time.sleep(60.0)
+
+    with limited(0.01), pytest.raises(alarm.TooLong):
+        waits_on()
 
 
 def test_the_number_of_cases_is_limited(monkeypatch):

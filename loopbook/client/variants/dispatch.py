@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
+from loopbook.alarm import is_limited
 from loopbook.client.variants.case import Case
 from loopbook.client.variants.cases import (
     FAILURES,
@@ -106,6 +107,8 @@ class Dispatcher:
         except TypeError:
             return self.func(*args, **kwargs)  # Python's own words for what is wrong
         bound.apply_defaults()
+        if is_limited():  # Python is looked at, and compiling is none of what it would do
+            return self.func(*args, **kwargs)
         if not self._constants.unchanged():
             self._entries = Entries()  # the short ways were those of other constants
         entries = self._entries
