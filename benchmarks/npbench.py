@@ -11,7 +11,9 @@ right.
 
 Each runs in a process of its own, with the same data on the same pinned cores, in turn with NumPy;
 nothing else should run on them. Nobody is timed before all that he leaves in arguments and returns
-is what NumPy does, within NPBench's tolerances. Who fails, is wrong or too slow is listed.
+is what NumPy does, within NPBench's tolerances, or, where a program amplifies rounding beyond them,
+within what arguments one unit in the last place off do to NumPy's results. Who fails, is wrong or
+too slow is listed.
 
 ``--coverage`` only checks numbers and how programs ran; ``--memory`` reads the resident memory
 after 10 to 1,000 calls; ``--first-call`` takes a first call apart and says what a warm one costs.

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from benchmarks import lines, npbench
-from benchmarks.npbench_suite import figure, programs, table
-from benchmarks.npbench_suite.compare import difference
+from benchmarks.npbench_suite import figure, inputs, programs, table
+from benchmarks.npbench_suite.compare import difference, within_rounding
 from benchmarks.npbench_suite.contest import Outcome
 from benchmarks.npbench_suite.overhead import source
 from benchmarks.npbench_suite.systems import versions
@@ -74,12 +74,12 @@ def checkout(tmp_path_factory) -> Path:
     """In NPBench's layout, a usual program, one that docc does not parse and a broken one."""
     root = tmp_path_factory.mktemp("npbench")
     (root / "bench_info").mkdir()
-    for name, inputs, outputs, init, code, data in (
+    for name, takes, outputs, init, code, data in (
         ("scale", ["a", "x", "y"], ["y"], ["x", "y"], SCALE, SCALE_DATA),
         ("middle", ["x"], [], ["x"], MEDIAN, DATA),
         ("broken", ["x"], [], ["x"], BROKEN, DATA),
     ):
-        info = json.dumps(described(name, inputs, outputs, init))
+        info = json.dumps(described(name, takes, outputs, init))
         (root / "bench_info" / f"{name}.json").write_text(info)
         folder = root / "npbench" / "benchmarks" / "some" / name
         folder.mkdir(parents=True)
@@ -130,6 +130,26 @@ def test_numbers_are_npbenchs_with_everything_that_a_run_leaves(checkout):
     found = expected | {"x": np.ones(3)}
     words = difference(silent, found, expected, same_program=False)
     assert words == "x: relative error 0.63"
+
+
+def test_what_amplifies_rounding_is_not_wrong_by_it():
+    expected = {"return 0": np.array([1.0, 2.0]), "n": np.array(3)}
+    nudged = [expected | {"return 0": np.array([1.1, 2.1])}, expected]
+
+    def excuse(**found):
+        return within_rounding(expected | found, expected, nudged)
+
+    assert "changes NumPy's results by 0.06" in str(excuse(**{"return 0": np.array([0.9, 2.1])}))
+    assert excuse(**{"return 0": np.array([0.5, 2.0])}) is None
+    assert excuse(**{"return 0": np.array([np.nan, 2.0])}) is None
+    assert excuse(**{"return 0": np.ones(3)}) is None
+    assert excuse(n=np.array(4)) is None
+    calm = [expected, expected]
+    assert within_rounding(expected | {"return 0": np.array([1.0, 2.1])}, expected, calm) is None
+    values = inputs.nudged([np.ones(100), np.arange(3), 2.0], 1)
+    assert 0 < np.abs(values[0] - 1).max() <= np.finfo(float).eps
+    assert values[1].tolist() == [0, 1, 2]
+    assert values[2] == 2.0
 
 
 def test_programs_are_run_checked_and_listed(checkout, tmp_path, capsys):

@@ -10,6 +10,12 @@ from benchmarks.npbench_suite.programs import Program, Tolerance
 
 Results = Mapping[str, np.ndarray]
 
+TIMES = 2.0
+"""So many times what a nudge of the arguments does to NumPy's results is still like it."""
+
+ROUNDING = 1e-12
+"""A relative error of no more is rounding in any case."""
+
 
 def difference(
     program: Program,
@@ -48,6 +54,36 @@ def difference(
         if words:
             return f"{name}: {words}"
     return None
+
+
+def within_rounding(found: Results, expected: Results, nudged: Sequence[Results]) -> str | None:
+    """What shows that a difference says nothing, in one line; None if it does say something.
+
+    A program may amplify rounding until no digit is left, as bodies that pull at each other do.
+    Then NumPy's own results differ as much between arguments that are one unit in the last place
+    apart, and nobody can ask for more than results among those.
+
+    Args:
+        nudged: NumPy's results for arguments that are so far off.
+    """
+    most = 0.0
+    for name, value in expected.items():
+        if name not in found or found[name].shape != value.shape:
+            return None
+        usual = max(_relative(results[name], value) for results in nudged)
+        own = _relative(found[name], value)
+        if not own <= max(TIMES * usual, ROUNDING):
+            return None
+        most = max(most, usual)
+    return f"one unit in the last place of its arguments changes NumPy's results by {most:.1g}"
+
+
+def _relative(one: np.ndarray, other: np.ndarray) -> float:
+    if one.dtype.kind not in "fc":
+        return 0.0 if np.array_equal(one, other) else np.inf
+    scale = float(np.linalg.norm(other))
+    off = float(np.linalg.norm(one - other))
+    return off / scale if scale else off
 
 
 def _invented(found: Results, expected: Results) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from benchmarks.npbench_suite import systems
-from benchmarks.npbench_suite.compare import difference
+from benchmarks.npbench_suite.compare import difference, within_rounding
 from benchmarks.npbench_suite.programs import Program
 from benchmarks.npbench_suite.worker import Job
 from benchmarks.systems.child import Child, Failed
@@ -21,6 +21,9 @@ from benchmarks.systems.registry import PEERS
 
 COMPILE_SECONDS = 600.0
 """Limit for a first call, over that for a run: systems compile there."""
+
+NUDGES = (1, 2, 3)
+"""Seeds of the nudged arguments that NumPy runs where somebody's results differ."""
 
 LONG_RUN = 1.0
 """NumPy's first runs of more seconds than this count as measured: warming up cannot matter."""
@@ -124,12 +127,13 @@ class Contestant:
         if self._child is not None:
             self._child.__exit__()
 
-    def prepare(self, *, results: bool = True, call: bool = True) -> Path:
+    def prepare(self, *, results: bool = True, call: bool = True, nudge: int = 0) -> Path:
         """Start and call once.
 
         Args:
             results: whether they are wanted.
             call: whether that call is wanted.
+            nudge: see `Job`.
 
         Returns:
             The file with the results.
@@ -156,6 +160,7 @@ class Contestant:
             data=str(self._folder / "data"),
             results=str(file) if results else "",
             call=call,
+            nudge=nudge,
         )
         command = [python, "-m", "benchmarks.npbench_suite.worker", job.text()]
         private = {"DACE_CONFIG": str(folder / "dace.conf"), "DOCC_TMP": str(folder)}
@@ -193,6 +198,37 @@ class Contestant:
         return self._child.ask(request, seconds, doing)
 
 
+class Reference:
+    """What NumPy's version gives, which everybody's results are compared with."""
+
+    def __init__(self, program: Program, setting: Setting, folder: Path, expected: Results) -> None:
+        self._program, self._setting, self._folder = program, setting, folder
+        self._expected = expected
+        self._nudged: list[Results] = []
+
+    def check(self, contestant: Contestant, found: Results) -> None:
+        """Note where a difference is no more than rounding that the program amplifies.
+
+        Raises:
+            Failed: if the results are wrong.
+        """
+        same = contestant.system in systems.SAME_PROGRAM
+        words = difference(self._program, found, self._expected, same_program=same)
+        if not words:
+            return
+        if not self._nudged:
+            self._nudged = [self._run(seed) for seed in NUDGES]
+        rounding = within_rounding(found, self._expected, self._nudged)
+        if rounding is None:
+            raise Failed("wrong", words)
+        contestant.notes |= {"rounding": f"{words}; {rounding}"}
+
+    def _run(self, seed: int) -> Results:
+        numpy = Contestant(systems.NUMPY, "numpy", self._program, self._setting, self._folder)
+        with numpy:
+            return _results(numpy.prepare(nudge=seed))
+
+
 def contest(
     program: Program,
     names: Sequence[str],
@@ -213,13 +249,15 @@ def contest(
     with tempfile.TemporaryDirectory(prefix="npbench-") as folder, contextlib.ExitStack() as stack:
         numpy = Contestant(systems.NUMPY, "numpy", program, setting, Path(folder))
         stack.enter_context(numpy)
-        expected = _results(numpy.prepare())
+        reference = Reference(program, setting, Path(folder), _results(numpy.prepare()))
         fitting = max(1, setting.together // max(numpy.resident, 1) - 1)
         for start in range(0, max(len(others), 1), fitting):
             group = others[start : start + fitting]
             numpy.times = numpy.times[:1] if numpy.first_s > LONG_RUN else []
             numpy.busy = []
-            outcomes |= _group(program, group, setting, chosen or {}, numpy, expected, Path(folder))
+            outcomes |= _group(
+                program, group, setting, chosen or {}, numpy, reference, Path(folder)
+            )
     return outcomes
 
 
@@ -229,7 +267,7 @@ def _group(
     setting: Setting,
     chosen: Mapping[str, str],
     numpy: Contestant,
-    expected: Results,
+    reference: Reference,
     folder: Path,
 ) -> dict[str, Outcome]:
     """The contest of some systems with NumPy, at the same time."""
@@ -247,7 +285,7 @@ def _group(
                     stack.enter_context(Contestant(name, version, program, setting, folder))
                     for version in versions
                 ]
-                running.append(_best(candidates, expected, program, setting, outcomes[name]))
+                running.append(_best(candidates, reference, setting, outcomes[name]))
         for _ in range(setting.rounds):
             for contestant in running:
                 outcome = outcomes[contestant.system]
@@ -265,8 +303,7 @@ def _group(
 
 def _best(
     contestants: Sequence[Contestant],
-    expected: Results,
-    program: Program,
+    reference: Reference,
     setting: Setting,
     outcome: Outcome,
 ) -> Contestant:
@@ -284,10 +321,7 @@ def _best(
         try:
             file = contestant.prepare()
             outcome.notes = contestant.notes
-            same = contestant.system in systems.SAME_PROGRAM
-            words = difference(program, _results(file), expected, same_program=same)
-            if words:
-                raise Failed("wrong", words)
+            reference.check(contestant, _results(file))
             if not setting.rounds:
                 return contestant
             if len(contestants) > 1:

@@ -33,3 +33,17 @@ def load(folder: Path) -> list[Any]:
         others[place] if place in others else np.load(folder / f"{place}.npy")
         for place in range(count)
     ]
+
+
+def nudged(values: Sequence[Any], seed: int) -> list[Any]:
+    """Arguments of which no number is more than about one unit in the last place off."""
+    rng = np.random.default_rng(seed)
+
+    def off(value: np.ndarray) -> np.ndarray:
+        signs = rng.integers(-1, 2, value.shape)
+        return (value * (1 + np.finfo(value.dtype).eps * signs)).astype(value.dtype)
+
+    return [
+        off(value) if isinstance(value, np.ndarray) and value.dtype.kind in "fc" else value
+        for value in values
+    ]

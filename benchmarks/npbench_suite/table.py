@@ -55,6 +55,7 @@ def times(results: Sequence[Result], programs: Sequence[str]) -> str:
         parts.append(_times_table(found))
         parts.append(_counts(found))
         parts.append(_listed("Slower than NumPy by more than 5 %:", _slower(found)))
+        parts.append(_listed("Right to within what rounding does to NumPy:", _rounded(found)))
         parts.append(_listed("Out of the contest:", _out(found)))
         there = {r["program"] for r in found}
         parts.append(_listed("Not run:", [f"- {p}" for p in programs if p not in there]))
@@ -101,6 +102,15 @@ def _slower(results: Sequence[Result]) -> list[str]:
         for name in (DOCC, OURS)
         for result in results
         if (gain := speedup(result, name)) is not None and gain * SLOWER < 1
+    ]
+
+
+def _rounded(results: Sequence[Result]) -> list[str]:
+    return [
+        f"- {result['program']}, {SYSTEMS[name].title}: {words}"
+        for name in SYSTEMS
+        for result in results
+        if (words := result["systems"].get(name, {}).get("notes", {}).get("rounding"))
     ]
 
 

@@ -45,6 +45,8 @@ class Job:
         data: the folder with the arguments, which the first worker makes.
         results: the file for the first call's results (``.npz``); empty if nobody wants them.
         call: whether there is a first call (``overhead`` needs none).
+        nudge: change arguments by up to one unit in the last place, at random from this seed; 0:
+            leave them.
     """
 
     checkout: str
@@ -58,6 +60,7 @@ class Job:
     data: str
     results: str = ""
     call: bool = True
+    nudge: int = 0
 
     def text(self) -> str:
         return json.dumps(asdict(self))
@@ -100,6 +103,8 @@ def _serve(job: Job, requests: TextIO, answer: Callable[..., None]) -> None:
     else:
         values = program.arguments(job.preset)
         inputs.save(folder, values)
+    if job.nudge:
+        values = inputs.nudged(values, job.nudge)
     begun = time.perf_counter()
     ready = systems.ready(job.system, program, job.version, job.preset, values, job.threads)
     answer("ready", seconds=time.perf_counter() - begun)
