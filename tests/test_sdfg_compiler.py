@@ -19,10 +19,11 @@ from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.compiler import (
     DOCC_NAME,
     FLAGS,
+    LINKERS,
     OLDEST,
-    _has_vector_maths,
     activate,
     find_compiler,
+    has_vector_maths,
 )
 
 
@@ -41,6 +42,13 @@ def fake(folder: Path, name: str, says: str) -> Path:
     path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "{says}" && exit\necho {name} "$@"\n')
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
+
+
+def compiled(text: str, folder: Path) -> bytes:
+    """The program before it is linked: a linker may note the library's path in it."""
+    build_baseline(text, "sequential", folder)
+    (made,) = folder.glob("*.o")
+    return made.read_bytes()
 
 
 def test_the_machines_own_compiler_is_new_enough():
@@ -96,8 +104,21 @@ def test_the_environments_choice_is_taken(monkeypatch, tmp_path):
     path = fake(tmp_path / "mine", "my-compiler", "my own version 3")
     monkeypatch.setenv("LOOPBOOK_CXX", str(path))
     assert activate().path == path
-    done = subprocess.run([DOCC_NAME, "a b", "-c"], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["my-compiler", *FLAGS.split(), "a", "b", "-c"]
+    done = subprocess.run([DOCC_NAME, "a.cpp", "b c"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["my-compiler", *FLAGS.split(), "a.cpp", "b", "c"]
+
+
+@pytest.mark.parametrize("known", [*LINKERS, "none"])
+def test_a_quick_linker_is_taken_where_the_compiler_has_one(monkeypatch, tmp_path, known: str):
+    path = fake(tmp_path / "mine", "my-compiler", "my own version 3")
+    lines = path.read_text().splitlines()
+    others = f'case "$1" in -fuse-ld={known}) ;; -fuse-ld=*) exit 1 ;; esac'
+    path.write_text("\n".join([lines[0], others, *lines[1:]]) + "\n")
+    monkeypatch.setenv("LOOPBOOK_CXX", str(path))
+    activate()
+    done = subprocess.run([DOCC_NAME, "a.o", "-shared"], capture_output=True, text=True, check=True)
+    chosen = [] if known == "none" else [f"-fuse-ld={known}"]
+    assert done.stdout.split() == ["my-compiler", *FLAGS.split(), *chosen, "a.o", "-shared"]
 
 
 def test_activate_twice_changes_path_once():
@@ -126,8 +147,7 @@ def test_another_instruction_set_reaches_the_library(monkeypatch, tmp_path):
     code = {}
     for march in ("x86-64-v2", "x86-64-v3"):
         monkeypatch.setenv("LOOPBOOK_MARCH", march)
-        library = build_baseline(text, "sequential", tmp_path / march).library
-        code[march] = library.read_bytes()
+        code[march] = compiled(text, tmp_path / march)
     assert code["x86-64-v2"] != code["x86-64-v3"]
 
 
@@ -149,12 +169,12 @@ def test_precompiled_headers_change_nothing(monkeypatch, tmp_path):
     """Not the code; and where they are damaged, everything compiles without them."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     text = frontend.trace(doubled, [random(9, 9), random(9, 9)])
-    made = build_baseline(text, "sequential", tmp_path / "first").library.read_bytes()
+    made = compiled(text, tmp_path / "first")
     (headers,) = tmp_path.glob("loopbook-kept-*/loopbook-cxx-*/*.pch")
     headers.write_bytes(headers.read_bytes()[:1000])
-    assert build_baseline(text, "sequential", tmp_path / "second").library.read_bytes() == made
+    assert compiled(text, tmp_path / "second") == made
     headers.unlink()  # as if it were being made, by a process that still has the folder
-    assert build_baseline(text, "sequential", tmp_path / "third").library.read_bytes() == made
+    assert compiled(text, tmp_path / "third") == made
 
 
 def test_served_code_calls_vector_maths_and_docc_s_own_does_not(tmp_path):
@@ -169,7 +189,7 @@ def test_served_code_calls_vector_maths_and_docc_s_own_does_not(tmp_path):
     vector = build_baseline(text, "sequential", tmp_path / "vector", vector_maths=True)
     assert own.code == vector.code
     assert b"_ZGV" not in own.library.read_bytes()
-    if _has_vector_maths(find_compiler().path):
+    if has_vector_maths(find_compiler().path):
         assert b"_ZGV" in vector.library.read_bytes()
     y = np.zeros_like(x)
     frontend.bind(waves, args, vector.library)(x, y)

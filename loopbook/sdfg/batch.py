@@ -24,7 +24,7 @@ from loopbook.errors import CompilerError, DeadlineError
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.apply import StepPair
 from loopbook.sdfg.build import Recipes, code_of, outermost, transform
-from loopbook.sdfg.compiler import DOCC_NAME, command, find_compiler
+from loopbook.sdfg.compiler import DOCC_NAME, command
 
 _NOTES = """\
 #!/bin/sh
@@ -137,8 +137,9 @@ def compile_together(
     compiling, linking = _words(sources)
     together, built = library.with_suffix(".cpp"), library.with_suffix(".o")
     _include(sources, together)
-    _call([str(command(march)), *compiling, str(together), "-o", str(built)], limit)
-    _call([str(find_compiler().path), str(built), *linking, "-o", str(library)], limit)
+    clang = str(command(march))
+    _call([clang, *compiling, str(together), "-o", str(built)], limit)
+    _call([clang, str(built), *linking, "-o", str(library)], limit)
     return library
 
 
