@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from sdfg_kit import prepared_nests
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import frontend, marks, program
@@ -98,7 +99,7 @@ def test_docc_takes_the_loop_for_parallel_and_we_do_not(name):
 @pytest.mark.parametrize("step", [("parallel", ("L0",)), ("interchange", ("L0", "L1"))])
 def test_steps_that_would_reorder_it_are_refused(name, step):
     kernel, args = CASES[name]
-    sdfg, nests = program.prepare_nests(frontend.trace(kernel, args))
+    sdfg, nests = prepared_nests(kernel, args)
     with pytest.raises(IllegalStepError, match="step 1"):
         apply_steps(sdfg, nests[-1], [step])
 
@@ -115,12 +116,12 @@ def test_numbers_are_right_with_threads(name, tmp_path, monkeypatch):
 
 
 def test_a_loop_that_is_left_early_is_serial():
-    nests = program.prepare_nests(frontend.trace(first_large, data((400,), (400,))))[1]
+    nests = prepared_nests(first_large, data((400,), (400,)))[1]
     assert [nest.loops[0].kind for nest in nests] in (["for"], ["while"])
 
 
 def test_a_matrix_product_stays_parallel():
-    sdfg, nests = program.prepare_nests(frontend.trace(product, data((12, 13), (13, 14), (12, 14))))
+    sdfg, nests = prepared_nests(product, data((12, 13), (13, 14), (12, 14)))
     assert [loop.kind for loop in nests[0].loops] == ["map", "map", "reduce"]
     assert not marks.ordered(sdfg)
     apply_steps(sdfg, nests[0], [("interchange", ("L1", "L2")), ("parallel", ("L0",))])
@@ -139,10 +140,10 @@ def test_a_matrix_product_stays_parallel():
 def test_threads_are_refused_where_docc_would_lose_values(before):
     """Found by the tuner: such programs compile, and give wrong numbers."""
     args = data((51, 52), (52, 53), (51, 53))
-    sdfg, nests = program.prepare_nests(frontend.trace(product, args))
+    sdfg, nests = prepared_nests(product, args)
     with pytest.raises(IllegalStepError, match="lose values"):
         apply_steps(sdfg, nests[0], [*before, ("parallel", ("L0",))])
-    sdfg, nests = program.prepare_nests(frontend.trace(product, args))
+    sdfg, nests = prepared_nests(product, args)
     apply_steps(sdfg, nests[0], [*before, ("parallel", ("L0.tile",))])
 
 
@@ -152,7 +153,7 @@ def definite(n: int) -> np.ndarray:
 
 
 def test_bounds_clear_the_loops_of_a_factorisation_but_not_the_one_that_carries_it():
-    sdfg, nests = program.prepare_nests(frontend.trace(outer_products, [definite(19)]))
+    sdfg, nests = prepared_nests(outer_products, [definite(19)])
     assert [loop.kind for loop in nests[0].loops] == ["for"] * 4
     assert not marks.ordered(sdfg)
     with pytest.raises(IllegalStepError, match="may depend on each other"):
@@ -172,21 +173,21 @@ def test_a_cleared_loop_runs_in_threads_with_right_numbers(tmp_path, monkeypatch
 
 
 def test_what_is_mirrored_is_written_by_one_iteration_only():
-    sdfg, nests = program.prepare_nests(frontend.trace(mirrored, data((20, 20), (20, 20))))
+    sdfg, nests = prepared_nests(mirrored, data((20, 20), (20, 20)))
     assert not marks.ordered(sdfg)
     assert not any(confirmed(nest, range(len(nest.loops))) for nest in nests)
 
 
 def test_an_index_from_memory_clears_nothing():
     args = [*data((30,), (30,)), np.arange(30)[::-1].copy()]
-    (nest,) = program.prepare_nests(frontend.trace(gathered, args))[1]
+    (nest,) = prepared_nests(gathered, args)[1]
     assert confirmed(nest, [0]) == {0}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_wrong_stays_wrong_for_the_sharp_test(name):
     kernel, args = CASES[name]
-    nests = program.prepare_nests(frontend.trace(kernel, args))[1]
+    nests = prepared_nests(kernel, args)[1]
     assert 0 in confirmed(nests[-1], [0])
 
 
@@ -207,5 +208,5 @@ def eliminated(A):
 @pytest.mark.parametrize(("kernel", "allowed"), [(powers, False), (eliminated, True)])
 def test_an_array_is_not_staged_where_it_is_also_used_otherwise(kernel, allowed):
     args = data((37, 37), (37, 37))[: kernel.__code__.co_argcount]
-    sdfg, nests = program.prepare_nests(frontend.trace(kernel, args))
+    sdfg, nests = prepared_nests(kernel, args)
     assert Workbench(sdfg, nests[-1]).can_apply("stage", ("L2", "A0", "out")) == allowed

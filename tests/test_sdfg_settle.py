@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import numpy as np
-from sdfg_kit import check_recipe, random, steps
+from sdfg_kit import check_recipe, prepared, random, steps
 
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import transform
@@ -50,7 +50,7 @@ def test_numbers_stay_right(tmp_path):
 
 
 def test_blocks_are_cut_and_nothing_is_lost():
-    sdfg = program.finish(program.prepare(frontend.trace(two_products, product_args())), "none")
+    sdfg = program.finish(prepared(two_products, product_args()), "none")
     before = dataflows(sdfg)
     after = dataflows(settle(sdfg))
     assert len(after) > len(before)
@@ -64,12 +64,12 @@ def test_blocks_are_cut_and_nothing_is_lost():
 
 
 def test_what_is_settled_is_given_back_as_it_is():
-    sdfg = settle(program.prepare(frontend.trace(two_products, product_args())))
+    sdfg = settle(prepared(two_products, product_args()))
     assert settle(sdfg) is sdfg
 
 
 def test_a_statement_that_reads_what_another_writes_stays_with_it():
-    sdfg = program.prepare(frontend.trace(two_products, product_args()))
+    sdfg = prepared(two_products, product_args())
     document = json.loads(sdfg.to_json())
     changed = 0
     for element in elements(document["root"]):

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from sdfg_kit import check_recipe, matmul, matmul_args, random, steps
+from sdfg_kit import check_recipe, matmul, matmul_args, prepared, random, steps
 
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline, build_tuned, transform
@@ -80,12 +80,12 @@ def test_triangles_are_dealt_out_in_portions_and_tiles_are_not():
 
 
 def test_without_threads_nothing_changes():
-    sdfg = program.finish(program.prepare(frontend.trace(matmul, matmul_args())), "sequential")
+    sdfg = program.finish(prepared(matmul, matmul_args()), "sequential")
     assert improve_threads(sdfg) is sdfg
 
 
 def test_element_ids_stay():
-    sdfg = program.prepare(frontend.trace(triangle, TRIANGLES[0]))
+    sdfg = prepared(triangle, TRIANGLES[0])
     before = json.loads(program.finish(sdfg, "openmp").to_json())
     after = json.loads(improve_threads(sdfg).to_json())
     ids = [[e["element_id"] for e in d["root"]["children"]] for d in (before, after)]
