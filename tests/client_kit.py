@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docc.sdfg import StructuredSDFG
 
 from loopbook.client.shelf import Shelf
 from loopbook.embed.inference import Encoder
@@ -114,7 +115,21 @@ def text_of(kernel: Callable[..., Any]) -> str:
 
 @lru_cache
 def nests_of(kernel: Callable[..., Any]) -> tuple[Nest, ...]:
-    return tuple(program.nests(program.prepare(text_of(kernel))))
+    return tuple(program.nests(_prepared(kernel)))
+
+
+@lru_cache
+def _prepared(kernel: Callable[..., Any]) -> StructuredSDFG:
+    return program.prepare(text_of(kernel))
+
+
+@lru_cache
+def _cut(kernel: Callable[..., Any], position: int) -> str:
+    """One of its nests by itself."""
+    return program.cut(_prepared(kernel), nests_of(kernel)[position])
+
+
+_hardware = lru_cache(maxsize=1)(read)
 
 
 def written(nest: Nest) -> str:
@@ -138,15 +153,13 @@ def record(
     hardware: HardwareProfile | None = None,
 ) -> Record:
     """What a tuner would write about one nest of `kernel`."""
-    prepared = program.prepare(text_of(kernel))
-    nest = program.nests(prepared)[position]
     name = name or kernel.__name__
     return Record(
-        fingerprint=nest.fingerprint,
+        fingerprint=nests_of(kernel)[position].fingerprint,
         nest=f"{name}:{position}",
-        nest_json=program.cut(prepared, nest),
+        nest_json=_cut(kernel, position),
         target=target,
-        hardware=hardware or read(1),
+        hardware=hardware or _hardware(1),
         recipe=Recipe.parse(recipe),
         measurements=(Measurement(speedup, 1.0, 0.01, 5, {}),),
         provenance=Provenance(name),
