@@ -16,7 +16,7 @@ from loopbook.recipes import (
     Recipe,
     Record,
 )
-from loopbook.recipes.step import MAX_COLLAPSE, MAX_SIZE, MAX_SKEW
+from loopbook.steps import MAX_COLLAPSE, MAX_SIZE, MAX_SKEW
 
 AVX2 = HardwareProfile("Some CPU", "avx2", 256, 4, 1, 32768, 524288, 2**25, 40.0, 20.0)
 AVX512 = HardwareProfile("Other CPU", "avx512", 512, 4, 1, 49152, 2**21, 2**25, 90.0, 20.0)

@@ -17,8 +17,9 @@ from loopbook.moves.factor import blocked, factor_tiles, fitted_factors
 from loopbook.moves.fission import pushed_on
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg.apply import Workbench
-from loopbook.sdfg.rewrites import REWRITES, Draft
+from loopbook.sdfg.rewrites import REWRITINGS, Draft
 from loopbook.sdfg.rewrites.document import elements
+from loopbook.steps import STEPS
 from loopbook.workloads.polybench import cholesky, lu, ludcmp
 
 AROUND = Surroundings("sequential", 8)
@@ -136,12 +137,12 @@ def test_what_the_product_changes_is_not_held(kernel, step):
     draft = _in_order(bench, ORDERED)
     op, *names = step.split()
     with pytest.raises(IllegalStepError, match=r"more than one place|written before it is read"):
-        REWRITES[op](draft, [bench.names[name] for name in names], [])
+        REWRITINGS[STEPS[op]](draft, [bench.names[name] for name in names], [])
     allowed = bench_of(behind, [filled(17, 17), filled(4)])
     for op, args in steps("tile L0 4\ntile L1 8\ntile L2 4"):
         allowed.apply(op, args)
     draft = _in_order(allowed, ORDERED)
-    REWRITES["buffer"](draft, [allowed.names[name] for name in names], [])
+    REWRITINGS[STEPS["buffer"]](draft, [allowed.names[name] for name in names], [])
 
 
 def test_tiles_are_not_moved_against_a_dependence():

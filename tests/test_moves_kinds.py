@@ -15,9 +15,9 @@ from loopbook.moves.draws import Draws, best_draws
 from loopbook.moves.kinds import firsts, fitting, kinds, with_threads
 from loopbook.recipes.likeness import apart, likeness
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.step import Step
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.nest import Nest
+from loopbook.steps import Step
 
 AROUND = Surroundings("sequential", 8, l2_bytes=1 << 20)
 THREADED = Surroundings("openmp", 8, l2_bytes=1 << 20, threads=2)

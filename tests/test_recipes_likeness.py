@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from loopbook.recipes.likeness import apart, likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.step import OPERATIONS, Step
+from loopbook.steps import STEPS, Container, Integer, Keyword, Loop, Step
 
 PACKED = Recipe.parse(
     "tile L0 4\ntile L1 32\ntile L2 256\ninterchange L0 L1.tile\nstage L0.tile A1 in\n"
@@ -23,20 +23,18 @@ JAMMED = Recipe.parse("tile L0 8\ninterchange L0 L1\npeel L0\nunroll L0*\n")
 
 def _arguments(op: str) -> st.SearchStrategy[Step]:
     makes = {
-        "loop": st.sampled_from(["L0", "L1", "L2"]),
-        "container": st.sampled_from(["A0", "A1"]),
-        "keyword": st.nothing(),
-        "integer": st.integers(2, 16),
+        Loop: lambda _: st.sampled_from(["L0", "L1", "L2"]),
+        Container: lambda _: st.sampled_from(["A0", "A1"]),
+        Keyword: lambda keyword: st.sampled_from(keyword.words),
+        Integer: lambda _: st.integers(2, 16),
     }
+    kinds = STEPS[op].arguments
     return st.tuples(
-        *(
-            st.sampled_from(a.words) if a.kind == "keyword" else makes[a.kind]
-            for a in OPERATIONS[op]
-        )
+        *(next(make(a) for kind, make in makes.items() if isinstance(a, kind)) for a in kinds)
     ).map(lambda args: Step(op, args))
 
 
-RECIPES = st.lists(st.sampled_from(sorted(OPERATIONS)).flatmap(_arguments), max_size=12)
+RECIPES = st.lists(st.sampled_from(sorted(STEPS)).flatmap(_arguments), max_size=12)
 
 
 @given(RECIPES, RECIPES)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from recipes_samples import damaged, json_values, recipes
 
 from loopbook.errors import RecipeError
-from loopbook.recipes import Recipe, Step
+from loopbook.recipes import Recipe
 from loopbook.recipes.recipe import MAX_STEPS
-from loopbook.recipes.step import OPERATIONS
+from loopbook.steps import STEPS, Step
 
 MATRIX_PRODUCT = """\
 tile L0 4
@@ -68,7 +68,7 @@ def test_both_forms_lose_nothing(recipe):
         ("unroll L07", "line 1: unroll needs a loop such as L0, not L07"),
         ("interchange L0*.tile L1", "line 1: interchange needs an outer loop such as L0"),
         ("tile L0 four", "line 1: tile needs a whole number as size, not four"),
-        ("rm -rf /", "line 1: unknown step rm: use one of tile, "),
+        ("rm -rf /", "line 1: unknown step rm: use one of block, "),
     ],
 )
 def test_says_what_is_wrong_and_where(text, message):
@@ -109,7 +109,7 @@ def test_renaming_there_and_back(recipe):
     assert recipe.rename(loops).base_loops() == tuple(loops.values())
 
 
-_words = st.sampled_from([*OPERATIONS, "L0", "L1.tile*", "A0", "32", "-1", "9" * 30, "٣", "\0"])
+_words = st.sampled_from([*STEPS, "L0", "L1.tile*", "A0", "32", "-1", "9" * 30, "٣", "\0"])
 _lines = st.lists(_words | st.text(max_size=6), max_size=5).map(" ".join)
 
 

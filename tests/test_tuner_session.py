@@ -17,9 +17,9 @@ from loopbook.errors import BookError, CompilerError, InputError, LoopbookError
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import read
 from loopbook.recipes.record import Record
-from loopbook.recipes.step import Step
 from loopbook.sdfg import program
 from loopbook.sdfg.build import build_once
+from loopbook.steps import Step
 from loopbook.tuner import workshop
 from loopbook.tuner.keep import Keeper
 from loopbook.tuner.log import TrialLog

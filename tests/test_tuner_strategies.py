@@ -19,7 +19,7 @@ from loopbook.errors import InputError
 from loopbook.moves import Surroundings, openings
 from loopbook.predict.outline import outline
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy
 from loopbook.tuner.strategies.editing import SIZES, edited, grafted, resized
 from loopbook.tuner.strategies.explain import ALIKE, explain

@@ -17,9 +17,9 @@ from tuner_kit import subject
 from loopbook.errors import CorpusError, DeadlineError, KernelError, LoopbookError, WrongResultError
 from loopbook.recipes.hardware import read
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.step import Step
 from loopbook.sdfg.program import load_json
 from loopbook.sdfg.reader import read_nests
+from loopbook.steps import Step
 from loopbook.tuner.parquet import rows_of
 from loopbook.tuner.transfers import corpus
 from loopbook.tuner.transfers.donors import MISFITS, SHARES, Donor, Donors, family_of

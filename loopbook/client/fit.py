@@ -7,16 +7,11 @@ from dataclasses import dataclass
 
 from loopbook.errors import IllegalStepError
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.step import Step
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.worker import Worker
-
-OPTIONAL = frozenset({"stage", "peel", "vectorize", "unroll", "parallel", "collapse", "single"})
-"""Steps that refine what others have built: a recipe without one of them is slower, not another
-one. The rest gives the nest its shape, and what follows relies on that."""
-
+from loopbook.steps import Step
 
 FIT_SECONDS = 5.0
 """How long docc may take over a recipe. It finds most legal or not within milliseconds, but looks
@@ -54,9 +49,6 @@ class Refusal:
 Shape = tuple[tuple[str, ...], ...]
 """Steps without their sizes."""
 
-_PROVING = frozenset({"prove", "skew", "wavefront", "time_waves", "distribute", "expand", "block"})
-"""Steps after which a loop may have threads that could have none before."""
-
 
 class Refusals:
     """What docc has refused of one nest, so that its like need not be asked about: a step after the
@@ -80,7 +72,7 @@ class Refusals:
 
 
 def _proves(steps: Iterable[Step]) -> bool:
-    return any(step.op in _PROVING for step in steps)
+    return any(step.frees for step in steps)
 
 
 def _shapes(steps: Iterable[Step]) -> list[Shape]:
@@ -113,7 +105,7 @@ class Trial:
             try:
                 bench.apply(*step, position)
             except IllegalStepError:
-                if step.op not in OPTIONAL:
+                if not step.refines:
                     raise
                 dropped.append(step)
             else:

@@ -15,8 +15,8 @@ from itertools import pairwise
 from loopbook.client.match import chain, match_containers, match_loops
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest
+from loopbook.steps import Step
 
 
 def port(

@@ -13,7 +13,7 @@ from random import Random
 
 from loopbook.moves.chains import Chain
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 
 TILES = (8, 16, 32, 64, 128, 256, 512)
 ROWS = (2, 3, 4, 6, 8)

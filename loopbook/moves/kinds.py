@@ -31,8 +31,8 @@ from loopbook.moves.triangular import triangle, triangular_tiles
 from loopbook.moves.wavefront import wavefront
 from loopbook.moves.whole import NestMove, combine
 from loopbook.recipes.likeness import apart, likeness
-from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest
+from loopbook.steps import Step
 
 Built = tuple[Step, ...]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
-from loopbook.recipes.step import Step, base_name
 from loopbook.sdfg.nest import Nest
+from loopbook.steps import Step, base_name
 
 ROWS = 32
 """Rows of a wavefront that a thread does before it waits for the others."""

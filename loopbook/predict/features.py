@@ -26,8 +26,8 @@ import numpy as np
 from loopbook.moves import Surroundings
 from loopbook.predict import threads
 from loopbook.predict.outline import Node, Outline, outline
-from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest, Stride
+from loopbook.steps import Step
 
 VERSION = 5
 """Of the features' meaning and order; models and stored vectors of another version do not fit."""
@@ -41,7 +41,7 @@ ITEM_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "half":
 ITEM_BYTES |= {"float": 4, "int32": 4, "uint32": 4}
 WIDE_ITEM_BYTES = 8
 
-OPERATIONS = (
+COUNTED = (
     "tile",
     "interchange",
     "skew",
@@ -55,8 +55,8 @@ OPERATIONS = (
     "unroll",
     "parallel",
 )
-"""Steps counted one by one. Others share `BUCKETS` by a hash of their names, so that the vector
-keeps its length when new steps are invented."""
+"""Steps counted one by one in this version of the features. All others share `BUCKETS` by a hash of
+their names, so that the vector keeps its length when new steps are invented."""
 
 BUCKETS = 6
 
@@ -129,7 +129,7 @@ COUNTS: tuple[str, ...] = (
     "length",
     "refused",
     "sites",
-    *OPERATIONS,
+    *COUNTED,
     *(f"other {number}" for number in range(BUCKETS)),
 )
 
@@ -180,7 +180,7 @@ class Features:
         weights = np.array(volumes or [1.0])
         sites[:, _THREAD_TIME] = _log(weights @ np.array(times or [1.0]) / weights.sum())
         hot, mean = sites[int(weights.argmax())], weights @ sites / weights.sum()
-        return np.concatenate([hot, mean, _counts(drawn, len(steps), len(rows))], dtype=np.float32)
+        return np.concatenate([hot, mean, _counts(drawn, len(rows))], dtype=np.float32)
 
     def many(self, recipes: Iterable[Sequence[Step]]) -> np.ndarray:
         """One row for each recipe."""
@@ -289,7 +289,7 @@ def _loops(values: dict[str, float], path: list[Node], references: list[_Referen
         ragged = [node for node in path if node.size and "peel" not in node.marks]
         values["ragged tiles"] = len(ragged) / len(sizes)
     values["skewed"] = sum("skew" in node.marks for node in path)
-    values["other marks"] = sum(len(node.marks - set(OPERATIONS)) for node in path)
+    values["other marks"] = sum(len(node.marks - set(COUNTED)) for node in path)
 
 
 def _vectors(
@@ -373,10 +373,11 @@ def _buffers(
         values["packed reads"] = sum(r.container in packed for r in reads) / len(reads)
 
 
-def _counts(drawn: Outline, length: int, sites: int) -> np.ndarray:
+def _counts(drawn: Outline, sites: int) -> np.ndarray:
     values: dict[str, float] = dict.fromkeys(COUNTS, 0.0)
-    values["length"], values["refused"], values["sites"] = length, drawn.refused, sites
+    values["length"], values["refused"] = drawn.counts.total(), drawn.refused
+    values["sites"] = sites
     for op, count in drawn.counts.items():
-        known = op in OPERATIONS
+        known = op in COUNTED
         values[op if known else f"other {crc32(op.encode()) % BUCKETS}"] += count
     return np.array(list(values.values()))

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from loopbook.errors import EncoderError
-from loopbook.predict.rows import COLUMNS, SCHEMA
+from loopbook.predict import features
+from loopbook.predict.rows import COLUMNS
 from loopbook.predict.trees import Forest
 from loopbook.recipes.record import TARGETS
 
@@ -65,6 +66,8 @@ class Head:
         encoder: version of the encoder whose distances it was trained with.
         metadata: how it came about.
         version: short hash of all of it.
+        columns: the rows' columns that it was trained on. What rows lack of these is 0, and of what
+            they have besides, such as a step that came later, it knows nothing.
     """
 
     def __init__(
@@ -74,12 +77,14 @@ class Head:
         encoder: str,
         metadata: Mapping[str, Any],
         version: str = "",
+        columns: Sequence[str] = COLUMNS,
     ) -> None:
         self.forests = {target: dict(own) for target, own in forests.items()}
         self.shifts = dict(shifts)
         self.encoder = encoder
         self.metadata = dict(metadata)
         self.version = version
+        self.columns = tuple(columns)
 
     def predict(self, rows: Sequence[np.ndarray]) -> list[Prediction]:
         """One prediction for each row (see `loopbook.predict.rows.Rows`)."""
@@ -95,10 +100,18 @@ class Head:
         ]
 
     def _bounds(self, target: str, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        forests = self.forests[target]
-        mean = np.clip(expected(table) + TRUST * forests["mean"](table), -_LARGEST, _LARGEST)
-        low = mean + forests["low"](table) - self.shifts[target]
+        forests, known = self.forests[target], self._known(table)
+        mean = np.clip(expected(table) + TRUST * forests["mean"](known), -_LARGEST, _LARGEST)
+        low = mean + forests["low"](known) - self.shifts[target]
         return mean, np.clip(low, -_LARGEST, mean)
+
+    def _known(self, table: np.ndarray) -> np.ndarray:
+        """The columns of rows that the forests ask about, where they look for them."""
+        if self.columns == COLUMNS:
+            return table
+        places = {name: place for place, name in enumerate(COLUMNS)}
+        padded = np.pad(table, ((0, 0), (0, 1)))
+        return padded[:, [places.get(name, len(COLUMNS)) for name in self.columns]]
 
     def save(self, path: Path) -> Head:
         """Write it, so that the file is either the old or the new one.
@@ -112,7 +125,8 @@ class Head:
                 arrays |= forest.arrays(f"{target} {name}")
         told = {
             **self.metadata,
-            "schema": SCHEMA,
+            "features": features.VERSION,
+            "columns": self.columns,
             "encoder": self.encoder,
             "shifts": self.shifts,
         }
@@ -139,7 +153,8 @@ class Head:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             metadata = json.loads(arrays.pop("metadata").tobytes())
-            schema = metadata["schema"]
+            columns = tuple(map(str, metadata["columns"]))
+            meaning = metadata["features"]
             shifts = {target: float(metadata["shifts"][target]) for target in TARGETS}
             encoder = str(metadata["encoder"])
         except FileNotFoundError:
@@ -148,7 +163,7 @@ class Head:
             ) from None
         except Exception as error:  # NumPy reads headers as Python: whatever that may raise
             raise _damaged(path, type(error).__name__) from None
-        if schema != SCHEMA:
+        if meaning != features.VERSION:
             raise EncoderError(
                 f"the head {path} is for other features: run 'loopbook train'"
             ) from None
@@ -160,9 +175,9 @@ class Head:
         except KeyError as error:
             raise _damaged(path, f"{error} is missing") from None
         every = [forest for own in forests.values() for forest in own.values()]
-        if not all(forest.fits(len(COLUMNS)) for forest in every):
+        if not all(forest.fits(len(columns)) for forest in every):
             raise _damaged(path, "a forest does not fit")
-        return cls(forests, shifts, encoder, metadata, _version(arrays, shifts))
+        return cls(forests, shifts, encoder, metadata, _version(arrays, shifts), columns)
 
 
 def expected(rows: np.ndarray) -> np.ndarray:

@@ -8,11 +8,11 @@ leaves behind are not drawn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Bound, Loop, Nest
+from loopbook.steps import Step, expanded
 
 UNKNOWN_TRIP = 512
 """Iterations of a loop of which nothing is known."""
@@ -97,6 +97,102 @@ class Outline:
             return told
         return told | set(filter(free, self.root.loops))
 
+    # -- what steps ask for (`loopbook.steps.hosts.Drawing`) ------------------------------------
+
+    def follow(self, step: Step) -> bool:
+        """Apply one step; False where it does not fit."""
+        return all(map(self._named, step.loops)) and step.draw(self)
+
+    def mark(self, step: Step) -> bool:
+        marked = self._named(step.loops[0]) if step.loops else []
+        for node in marked:
+            node.marks.add(step.op)
+        return bool(marked)
+
+    def stage(self, loop: str, container: str, direction: str) -> bool:
+        self._first(loop).staged[container] = direction
+        return True
+
+    def tile(self, loop: str, size: int) -> bool:
+        node = self._first(loop)
+        if size < 1:
+            return False
+        name = self._free(f"{node.name}.tile")
+        outer = Node(name, node.base, node.kind, max(1.0, node.trip / size), node.size)
+        self._put_in_place(node, outer)
+        outer.items = [node]
+        node.parent = outer
+        node.trip, node.size = min(node.trip, float(size)), size
+        self.nodes[name] = outer
+        return True
+
+    def interchange(self, outer: str, inner: str) -> bool:
+        one, other = self._first(outer), self._first(inner)
+        if other.parent is not one or len(one.items) != 1:
+            return False
+        self._put_in_place(one, other)
+        one.parent = other
+        grand = other.items
+        other.items, one.items = [one], grand
+        for item in grand:
+            if isinstance(item, Node):
+                item.parent = one
+        return True
+
+    def distribute(self, loop: str) -> bool:
+        node = self._first(loop)
+        if len(node.items) < 2 or node.parent is None:
+            return False
+        parts = [node]
+        for item in node.items[1:]:
+            name = self._free(f"{node.name}.part")
+            part = Node(name, node.base, node.kind, node.trip, node.size, [item])
+            if isinstance(item, Node):
+                item.parent = part
+            self.nodes[name] = part
+            parts.append(part)
+        del node.items[1:]
+        self._put_in_place(node, *parts)
+        return True
+
+    def fuse(self, first: str, second: str) -> bool:
+        one, other = self._first(first), self._first(second)
+        if one is other or one.parent is not other.parent or one.parent is None:
+            return False
+        one.parent.items.remove(other)
+        one.items += other.items
+        for loop in other.loops:
+            loop.parent = one
+        del self.nodes[other.name]
+        return True
+
+    def _first(self, name: str) -> Node:
+        return self._named(name)[0]
+
+    def _named(self, name: str) -> list[Node]:
+        if not name.endswith("*"):
+            return [self.nodes[name]] if name in self.nodes else []
+        base = name[:-1]
+        copies = (f"{base}.part", f"{base}.rest")
+        return [node for key, node in self.nodes.items() if key == base or key.startswith(copies)]
+
+    def _free(self, name: str) -> str:
+        number, free = 1, name
+        while free in self.nodes:
+            number += 1
+            free = f"{name}{number}"
+        return free
+
+    def _put_in_place(self, node: Node, *fresh: Node) -> None:
+        """Let `fresh` stand where `node` stood."""
+        if node.parent is None:
+            self.root = fresh[0]
+        else:
+            place = node.parent.items.index(node)
+            node.parent.items[place : place + 1] = fresh
+        for other in fresh:
+            other.parent = node.parent
+
 
 def outline(nest: Nest, steps: Iterable[Step], trips: Mapping[str, int] | None = None) -> Outline:
     """The nest's loops after `steps`.
@@ -105,9 +201,9 @@ def outline(nest: Nest, steps: Iterable[Step], trips: Mapping[str, int] | None =
         trips: loop name to how often it runs, where that is known.
     """
     drawn = _plain(nest, trips or {})
-    for step in steps:
+    for step in expanded(steps):
         drawn.counts[step.op] += 1
-        if not _follow(drawn, step.op, step.args):
+        if not drawn.follow(step):
             drawn.refused += 1
     return drawn
 
@@ -133,108 +229,3 @@ def _trip(loop: Loop, parent: Node | None, trips: Mapping[str, int]) -> float:
     if loop.bound == Bound.ENCLOSING and parent is not None:
         return max(1.0, parent.trip / 2)
     return float(UNKNOWN_TRIP)
-
-
-def _follow(drawn: Outline, op: str, args: Sequence[str | int]) -> bool:
-    """Apply one step; False where it does not fit."""
-    if op == "single":
-        drawn.single = True
-        return True
-    found = [_find(drawn, str(arg)) for arg in args if str(arg).startswith("L")]
-    if not found or not all(found):
-        return False
-    loops = [nodes[0] for nodes in found]
-    if op == "tile":
-        return _tile(drawn, loops[0], int(args[1]))
-    if op == "interchange" and len(loops) == 2:
-        return _interchange(drawn, loops[0], loops[1])
-    if op == "distribute":
-        return _distribute(drawn, loops[0])
-    if op == "fuse" and len(loops) == 2:
-        return _fuse(drawn, loops[0], loops[1])
-    if op == "stage" and len(args) > 1:
-        loops[0].staged[str(args[1])] = str(args[2]) if len(args) > 2 else "auto"
-        return True
-    for node in found[0]:
-        node.marks.add(op)
-    return True
-
-
-def _find(drawn: Outline, name: str) -> list[Node]:
-    if not name.endswith("*"):
-        return [drawn.nodes[name]] if name in drawn.nodes else []
-    base = name[:-1]
-    copies = (f"{base}.part", f"{base}.rest")
-    return [node for key, node in drawn.nodes.items() if key == base or key.startswith(copies)]
-
-
-def _free(drawn: Outline, name: str) -> str:
-    number, free = 1, name
-    while free in drawn.nodes:
-        number += 1
-        free = f"{name}{number}"
-    return free
-
-
-def _put_in_place(drawn: Outline, node: Node, *fresh: Node) -> None:
-    """Let `fresh` stand where `node` stood."""
-    if node.parent is None:
-        drawn.root = fresh[0]
-    else:
-        place = node.parent.items.index(node)
-        node.parent.items[place : place + 1] = fresh
-    for other in fresh:
-        other.parent = node.parent
-
-
-def _tile(drawn: Outline, node: Node, size: int) -> bool:
-    if size < 1:
-        return False
-    name = _free(drawn, f"{node.name}.tile")
-    outer = Node(name, node.base, node.kind, max(1.0, node.trip / size), node.size)
-    _put_in_place(drawn, node, outer)
-    outer.items = [node]
-    node.parent = outer
-    node.trip, node.size = min(node.trip, float(size)), size
-    drawn.nodes[name] = outer
-    return True
-
-
-def _interchange(drawn: Outline, outer: Node, inner: Node) -> bool:
-    if inner.parent is not outer or len(outer.items) != 1:
-        return False
-    _put_in_place(drawn, outer, inner)
-    outer.parent = inner
-    grand = inner.items
-    inner.items, outer.items = [outer], grand
-    for item in grand:
-        if isinstance(item, Node):
-            item.parent = outer
-    return True
-
-
-def _distribute(drawn: Outline, node: Node) -> bool:
-    if len(node.items) < 2 or node.parent is None:
-        return False
-    parts = [node]
-    for item in node.items[1:]:
-        name = _free(drawn, f"{node.name}.part")
-        part = Node(name, node.base, node.kind, node.trip, node.size, [item])
-        if isinstance(item, Node):
-            item.parent = part
-        drawn.nodes[name] = part
-        parts.append(part)
-    del node.items[1:]
-    _put_in_place(drawn, node, *parts)
-    return True
-
-
-def _fuse(drawn: Outline, first: Node, second: Node) -> bool:
-    if first is second or first.parent is not second.parent or first.parent is None:
-        return False
-    first.parent.items.remove(second)
-    first.items += second.items
-    for loop in second.loops:
-        loop.parent = first
-    del drawn.nodes[second.name]
-    return True

@@ -7,7 +7,6 @@ how far away that nest and machine are, and in what the two nests differ before 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -20,16 +19,16 @@ from loopbook.predict import features
 from loopbook.predict.context import CONTEXT, context
 from loopbook.predict.features import SITE, Features
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.step import OPERATIONS, Step
 from loopbook.sdfg.nest import Nest
+from loopbook.steps import STEPS, Step, expanded
 
 _MACHINE = ("openmp", "threads", "vector bits", "l1", "l2", "l3", "peak", "bandwidth")
 _DONOR = ("known", "expected", "speedup", "distance", "hardware distance", "dropped")
-_OPERATIONS = tuple(sorted(OPERATIONS))
+_STEPS = tuple(sorted(STEPS))
 
 COLUMNS = (
     *features.NAMES,
-    *(f"step {name}" for name in _OPERATIONS),
+    *(f"step {name}" for name in _STEPS),
     *(f"before {name}" for name in SITE),
     *(f"change {name}" for name in SITE),
     *(f"nest {name}" for name in CONTEXT),
@@ -42,9 +41,6 @@ COLUMNS = (
 `NO_DONOR`."""
 
 NO_DONOR = -100.0
-
-SCHEMA = hashlib.sha256(repr((features.VERSION, COLUMNS)).encode()).hexdigest()[:8]
-"""Changes when rows do: models trained on others do not fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +95,8 @@ class Rows:
         """
         told = self._features(steps)
         after = told[: len(SITE)]
-        counts = Counter(step.op for step in steps)
-        operations = np.array([counts[name] for name in _OPERATIONS], np.float32)
+        counts = Counter(step.op for step in expanded(steps))
+        operations = np.array([counts[name] for name in _STEPS], np.float32)
         if donor is None:
             known = np.full(len(_DONOR) + 2 * len(SITE), NO_DONOR, np.float32)
             known[0] = 0.0

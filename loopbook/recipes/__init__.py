@@ -1,4 +1,4 @@
-"""The database of tuned loop nests: steps, recipes, hardware, records, and the book of them.
+"""The database of tuned loop nests: recipes, hardware, records, and the book of them.
 
 The names below are loaded at first use: a program that only reads a recipe's text must not wait
 for SQLAlchemy.
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
     from loopbook.recipes.recipe import Recipe
     from loopbook.recipes.record import Measurement, Provenance, Record
-    from loopbook.recipes.step import Step
 
 _HOMES = {
     "Book": "book",
@@ -26,7 +25,6 @@ _HOMES = {
     "Provenance": "record",
     "Recipe": "recipe",
     "Record": "record",
-    "Step": "step",
 }
 
 __all__ = [
@@ -38,7 +36,6 @@ __all__ = [
     "Provenance",
     "Recipe",
     "Record",
-    "Step",
 ]
 
 

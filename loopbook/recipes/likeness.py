@@ -1,9 +1,9 @@
 """How alike two recipes are: whether they do the same kind of thing, and with parameters how near.
 
 Names do not count: recipes for different nests can be compared. Each step stands for some traits
-with weights; what a recipe is known by (time tiles, a pushed result, a buffer) weighs more than
-what comes with everything (an interchange, a peeled rest). Steps that do the same in two ways, such
-as `tile` and `block`, or `stage` and `buffer`, share most of their traits.
+with weights (`loopbook.steps.Step.traits`); what a recipe is known by (time tiles, a pushed result,
+a buffer) weighs more than what comes with everything (an interchange, a peeled rest). Steps that do
+the same in two ways, such as `tile` and `block`, or `stage` and `buffer`, share most traits.
 """
 
 from __future__ import annotations
@@ -13,52 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 
 Traits = Mapping[str, float]
-
-_TRAITS: dict[str, dict[str, float]] = {
-    "tile": {"tiles": 1.0},
-    "block": {"tiles": 1.5, "block": 0.5},
-    "fuse_tiles": {"tiles": 0.5, "fuse": 1.0},
-    "widen": {"widen": 0.5},
-    "interchange": {"order": 0.4},
-    "skew": {"skew": 0.4},
-    "buffer": {"hold": 1.5, "buffer": 0.2},
-    "pad": {"pad": 0.3},
-    "peel": {"peel": 0.3},
-    "vectorize": {"vectors": 0.7},
-    "unroll": {"unroll": 1.0},
-    "serial": {"serial": 0.1},
-    "prove": {"prove": 0.05},
-    "sink": {"sink": 3.0},
-    "time_tile": {"time": 3.0, "time tiles": 1.0},
-    "time_waves": {"time": 3.0, "time tiles": 1.0},
-    "wavefront": {"time": 3.0, "wavefront": 1.0},
-    "push": {"push": 3.0},
-    "join": {"push": 0.5},
-    "demote": {"push": 0.3},
-    "cut": {"cut": 0.4},
-    "expand": {"expand": 3.0},
-    "delay": {"expand": 0.3},
-    "distribute": {"distribute": 0.5},
-    "fuse": {"fuse": 0.5},
-    "straighten": {"pivots": 2.0},
-    "hoist": {"pivots": 1.0},
-    "library": {"library": 4.0},
-    "parallel": {"threads": 1.0},
-    "single": {"single": 0.1},
-    "collapse": {"threads": 0.3},
-}
-"""What each step says of the recipe that it is in. Chosen, not learnt."""
-
-_OTHER = {"other": 0.3}
-"""For steps that are not listed."""
-
-_STAGED = {"out": {"hold": 1.5, "sums": 1.0}}
-"""A sum held in a buffer is something else than an operand copied to one."""
-
-_ORDERING = frozenset({"tile", "interchange", "skew", "peel", "unroll", "vectorize", "serial"})
 
 OCTAVES = 4.0
 """Parameters this many doublings apart are as far apart as counts."""
@@ -84,7 +41,7 @@ def traits(steps: tuple[Step, ...]) -> Traits:
     heaviest: dict[str, float] = {}
     counts: Counter[str] = Counter()
     for step in steps:
-        for trait, weight in _traits_of(step).items():
+        for trait, weight in step.known_by().items():
             counts[trait] += 1
             heaviest[trait] = max(weight, heaviest.get(trait, 0.0))
     return {trait: heaviest[trait] * math.sqrt(count) for trait, count in counts.items()}
@@ -108,7 +65,7 @@ def apart(one: Iterable[Step], other: Iterable[Step]) -> float:
 def only_reorders(steps: Iterable[Step]) -> bool:
     """Whether a recipe changes nothing but the order in which iterations run. What that gains is
     mostly better strides."""
-    return all(step.op in _ORDERING for step in steps)
+    return all(step.only_orders for step in steps)
 
 
 def _overlap(one: Traits, other: Traits) -> float:
@@ -116,12 +73,6 @@ def _overlap(one: Traits, other: Traits) -> float:
         return 1.0
     shared = sum(min(weight, other.get(trait, 0.0)) for trait, weight in one.items())
     return shared / (sum(one.values()) + sum(other.values()) - shared)
-
-
-def _traits_of(step: Step) -> dict[str, float]:
-    if step.op == "stage":
-        return _STAGED.get(str(step.args[-1]), {"hold": 1.5})
-    return _TRAITS.get(step.op, _OTHER)
 
 
 def _sizes(steps: Iterable[Step]) -> dict[str, list[int]]:

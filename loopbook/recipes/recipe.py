@@ -10,12 +10,12 @@ In the text, ``#`` begins a comment and blank lines are skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from loopbook.errors import RecipeError
-from loopbook.recipes.step import OPERATIONS, Step, base_name, checked, parsed
+from loopbook.steps import Container, Loop, Step, base_name, checked, parsed
 
 MAX_STEPS = 256
 MAX_TEXT = 64 * 1024
@@ -109,11 +109,11 @@ class Recipe:
 
     def base_loops(self) -> tuple[str, ...]:
         """The nest's own loops that the recipe speaks of, in order of first mention."""
-        return self._bases("loop")
+        return _bases(name for step in self.steps for name in step.loops)
 
     def containers(self) -> tuple[str, ...]:
         """The nest's containers that the recipe speaks of, in order of first mention."""
-        return self._bases("container")
+        return _bases(name for step in self.steps for name in step.containers)
 
     def rename(
         self, loops: Mapping[str, str] | None = None, containers: Mapping[str, str] | None = None
@@ -126,30 +126,25 @@ class Recipe:
         Raises:
             RecipeError: a new name is no loop or container name.
         """
-        tables = {"loop": loops or {}, "container": containers or {}}
+        tables = {Loop: loops or {}, Container: containers or {}}
         return Recipe(
             tuple(
                 Step(
                     step.op,
                     tuple(
-                        _renamed(value, tables[argument.kind])
-                        if isinstance(value, str) and argument.kind in tables
+                        _renamed(value, tables[type(argument)])
+                        if type(argument) in tables
                         else value
-                        for argument, value in zip(OPERATIONS[step.op], step.args, strict=False)
+                        for argument, value in step.given()
                     ),
                 )
                 for step in self.steps
             )
         )
 
-    def _bases(self, kind: str) -> tuple[str, ...]:
-        names = (
-            base_name(str(value))
-            for step in self.steps
-            for argument, value in zip(OPERATIONS[step.op], step.args, strict=False)
-            if argument.kind == kind
-        )
-        return tuple(dict.fromkeys(names))
+
+def _bases(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(base_name, names)))
 
 
 def _renamed(name: str, table: Mapping[str, str]) -> str:

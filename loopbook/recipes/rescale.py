@@ -9,12 +9,21 @@ their volume grows with the second level. Waves have as many tiles as there are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.step import MAX_SIZE, Step, base_name
+from loopbook.steps import (
+    MAX_SIZE,
+    Argument,
+    CacheSize,
+    Step,
+    Threads,
+    TileSize,
+    VectorSize,
+    base_name,
+)
 
 REGISTERS = {"avx512": 32, "neon": 32}
 """Vector registers, where there are more than 16."""
@@ -61,8 +70,8 @@ class _Sizes:
 
     @classmethod
     def of(cls, recipe: Recipe, there: HardwareProfile, here: HardwareProfile) -> _Sizes:
-        vectors = _loops(recipe, ("vectorize", "pad"))
-        rows = _loops(recipe, ("unroll",)) - vectors
+        vectors = frozenset(base_name(step.loops[0]) for step in recipe if step.vectors)
+        rows = frozenset(base_name(step.loops[0]) for step in recipe if step.rows) - vectors
         lanes = max(1, here.vector_bits // 64)
         wider = here.vector_bits / max(1, there.vector_bits)
         columns = [size for name, size in _tiles(recipe) if name in vectors]
@@ -89,21 +98,20 @@ class _Sizes:
 
     def changed(self, step: Step) -> Step:
         """The step with sizes for the other machine."""
-        op, args = step
-        if op == "tile":
-            return Step(op, (args[0], self._size(str(args[0]), int(args[1]))))
-        if op == "block":
-            rows, columns = (self._size(str(args[n]), int(args[n + 2])) for n in (0, 1))
-            return Step(op, (*args[:2], rows, columns))
-        if op == "sink":
-            return Step(op, (args[0], self._along(int(args[1]))))
-        if op == "time_tile":
-            return Step(op, (*args[:2], *self._widths(args[2:])))
-        if op == "time_waves":
-            return Step(op, (args[0], max(2, self.threads), args[2], *self._widths(args[3:])))
-        if op == "wavefront" and len(args) > 2:
-            return Step(op, (*args[:2], max(2, self.threads), *args[3:]))
-        return step
+        widths = sum(isinstance(argument, CacheSize) for argument, _ in step.given())
+
+        def sized(argument: Argument[Any], value: Any) -> Any:
+            if isinstance(argument, TileSize):
+                return self._size(getattr(step, argument.of), value)
+            if isinstance(argument, VectorSize):
+                return self._along(value)
+            if isinstance(argument, CacheSize):
+                return max(1, _scaled(value, self.cached ** (1 / widths)))
+            if isinstance(argument, Threads):
+                return max(2, self.threads)
+            return value
+
+        return Step(step.op, tuple(sized(*pair) for pair in step.given()))
 
     def _size(self, name: str, size: int) -> int:
         base = base_name(name)
@@ -117,10 +125,6 @@ class _Sizes:
     def _along(self, size: int) -> int:
         """As many vectors as before."""
         return min(MAX_SIZE, max(2, self.lanes, round(size * self.wider / self.lanes) * self.lanes))
-
-    def _widths(self, widths: Iterable[str | int]) -> list[int]:
-        given = [int(width) for width in widths]
-        return [max(1, _scaled(width, self.cached ** (1 / len(given)))) for width in given]
 
 
 def _register_tile(rows: int, vectors: int, registers: int) -> tuple[int, int]:
@@ -141,19 +145,14 @@ def _scaled(size: int, factor: float) -> int:
     return min(MAX_SIZE, max(2, round(size * factor)))
 
 
-def _loops(recipe: Recipe, ops: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(base_name(str(step.args[0])) for step in recipe if step.op in ops)
-
-
 def _tiles(recipe: Recipe) -> list[tuple[str, int]]:
     """The loops that are tiled with their sizes."""
-    found: list[tuple[str, int]] = []
-    for op, args in recipe:
-        if op == "tile":
-            found.append((base_name(str(args[0])), int(args[1])))
-        elif op == "block":
-            found += [(base_name(str(args[n])), int(args[n + 2])) for n in (0, 1)]
-    return found
+    return [
+        (base_name(getattr(step, argument.of)), value)
+        for step in recipe
+        for argument, value in step.given()
+        if isinstance(argument, TileSize)
+    ]
 
 
 def _for_caches(name: str, size: int, others: frozenset[str]) -> bool:

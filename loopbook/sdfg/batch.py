@@ -12,7 +12,7 @@ import copy
 import os
 import signal
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,19 +73,19 @@ def write_tuned(
     target: str,
     recipes: Recipes,
     folder: Path,
-    optional: Collection[str] = (),
+    patient: bool = False,
 ) -> Source:
     """Sources, with timers, of a prepared SDFG with recipes; in this very process, whose PATH is
     changed: for a builder that has nothing to lose.
 
     Args:
         silent: see `silent_compiler`.
-        optional: operations to leave out where they do not fit.
+        patient: see `loopbook.sdfg.build.transform`.
 
     Raises:
         IllegalStepError: another step does not fit.
     """
-    sdfg, owners, applied = transform(text, target, recipes, optional=optional)
+    sdfg, owners, applied = transform(text, target, recipes, patient=patient)
     return _written(silent, sdfg, target, folder, owners, applied, timers=True)
 
 

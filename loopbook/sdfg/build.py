@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.settle import settle
 from loopbook.sdfg.threads import improve_threads
+from loopbook.steps import Step
 
 BUILD_SECONDS = 60.0
 BUILD_BYTES = 6 << 30
@@ -143,7 +144,7 @@ def transform(
     recipes: Recipes,
     *,
     lenient: bool = False,
-    optional: Collection[str] = (),
+    patient: bool = False,
     nests: Sequence[Nest] | None = None,
 ) -> Transformed:
     """Prepare the SDFG, apply recipes to its nests, give the rest docc's own schedule.
@@ -151,7 +152,7 @@ def transform(
     Args:
         nests: those of the SDFG, if it is prepared and they have been read already.
         lenient: leave out all steps that do not fit.
-        optional: operations to leave out where they do not fit.
+        patient: leave out those that only refine others (`loopbook.steps.Step.refines`).
 
     Returns:
         The finished SDFG, its owners and the steps that were applied (see `Built`).
@@ -168,7 +169,7 @@ def transform(
     for nest in nests:
         bench = Workbench(sdfg, nest)
         steps = recipes.get(nest.position, ())
-        applied[nest.position] = _apply(bench, steps, lenient, optional)
+        applied[nest.position] = _apply(bench, steps, lenient, patient)
         sdfg = bench.sdfg
         owners |= dict.fromkeys(bench.names.values(), nest.position)
     before = [owners.get(element) for element in outermost(sdfg)]
@@ -181,14 +182,14 @@ def transform(
 
 
 def _apply(
-    bench: Workbench, steps: Iterable[StepPair], lenient: bool, optional: Collection[str]
+    bench: Workbench, steps: Iterable[StepPair], lenient: bool, patient: bool
 ) -> tuple[StepPair, ...]:
     applied = []
     for position, (op, args) in enumerate(steps):
         try:
             bench.apply(op, args, position)
         except IllegalStepError:
-            if not lenient and op not in optional:
+            if not (lenient or (patient and Step(op, args).refines)):
                 raise
         else:
             applied.append((op, args))

@@ -2,21 +2,7 @@
 
 docc gives loops new element ids whenever it moves them. After each step the loops before and after
 are compared: survivors keep their names, moved loops get those of their old selves, and what a step
-made is named after the loop that it was made of:
-
-=============== ==========================================================================
-``tile L0 4``    ``L0.tile``, the loop over tiles outside ``L0``
-``peel L0``      ``L0.rest`` and ``Ln.rest`` for the copies of ``L0`` and the loops in it
-``collapse L0``  ``L0.flat``
-``distribute``   ``L0.part1``, ``L0.part2``… after what stays ``L0``
-``block L0 L1``  ``L1.tile`` and ``L0.tile``, outside of both
-``buffer L2 …``  as ``stage``: ``L2.load``, ``L2.load1``…, ``L2.store``… for the copying loops
-``stage L2 A0``  ``L2.load``, ``L2.load1``…, ``L2.store``… for the copying loops
-``sink L0 8``     ``L0.tile`` over strips, ``L0``, ``L0.part``… the strips, ``L0.rest`` the rest
-``wavefront``    ``L0.tile`` over time, ``L0.space`` over rows
-``time_tile``    ``L0.tile`` over time, ``L0.space``, ``L0.space2`` over space, ``L1.point``
-``time_waves``   ``L0.wave``, ``L0.tile`` that threads can run, ``L0.time``, ``L0.space``… as above
-=============== ==========================================================================
+made is named after the loop that it was made of, as the step's class says (``makes``).
 """
 
 from __future__ import annotations

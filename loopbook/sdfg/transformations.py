@@ -1,107 +1,35 @@
-"""The steps that docc has a transformation for, and these transformations.
-
-Each function here yields the transformations that may stand for a step, best first, with the name
-that a loop made by it gets.
-"""
+"""What docc's transformations need besides a step's arguments, and what they made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import docc.sdfg as docc
 
 from loopbook.sdfg import expr
-
-Made = Iterator[tuple[Any, str]]
-
-
-class Named(Protocol):
-    """A nest whose loops and containers have names."""
-
-    def loop(self, name: str) -> Any:
-        """docc's loop object."""
-        ...
-
-    def container(self, name: str) -> str:
-        """What the program calls an array."""
-        ...
+from loopbook.steps.hosts import Made
 
 
-def tile(nest: Named, loop: str, size: int) -> Made:
-    yield docc.LoopTiling(nest.loop(loop), int(size)), f"{loop}.tile"
+def stagings(scope: Any, data: str, direction: str, label: str) -> Made:
+    """docc's ways to keep a part of an array in a local buffer while a loop runs.
 
-
-def interchange(nest: Named, outer: str, inner: str) -> Made:
-    yield docc.LoopInterchange(nest.loop(outer), nest.loop(inner)), outer
-
-
-def skew(nest: Named, outer: str, inner: str, factor: int = 1) -> Made:
-    yield docc.LoopSkewing(nest.loop(outer), nest.loop(inner), int(factor)), inner
-
-
-def distribute(nest: Named, loop: str) -> Made:
-    yield docc.LoopDistribute(nest.loop(loop)), f"{loop}.part"
-
-
-def peel(nest: Named, loop: str, predicate: str = "") -> Made:
-    yield docc.LoopPeeling(nest.loop(loop), predicate == "predicate"), f"{loop}.rest"
-
-
-def fuse(nest: Named, first: str, second: str) -> Made:
-    yield docc.MapFusion(nest.loop(first), nest.loop(second)), first
-
-
-def collapse(nest: Named, loop: str, count: int) -> Made:
-    yield docc.MapCollapse(nest.loop(loop), int(count)), f"{loop}.flat"
-
-
-def fuse_tiles(nest: Named, first: str, second: str) -> Made:
-    yield docc.TileFusion(nest.loop(first), nest.loop(second)), f"{first}.fused"
-
-
-def vectorize(nest: Named, loop: str) -> Made:
-    yield docc.VectorizeTransform(nest.loop(loop)), loop
-
-
-def unroll(nest: Named, loop: str) -> Made:
-    yield docc.UnrollTransform(nest.loop(loop)), loop
-
-
-def parallel(nest: Named, loop: str) -> Made:
-    yield docc.OMPTransform(nest.loop(loop)), loop
-
-
-def stage(nest: Named, loop: str, container: str, way: str = "auto") -> Made:
-    scope = nest.loop(loop)
-    data = nest.container(container)
-    label = f"{loop}.load"
+    Args:
+        scope: docc's loop object.
+        data: what the program calls the array.
+        direction: "in", "out" or "auto".
+        label: name of the copying loops.
+    """
     if _found_by_data(scope.body, data):
         return
     whole = _copies_whole_tiles(scope)
     for node in _accesses(scope.body, data):
-        if way == "out" and whole:
+        if direction == "out" and whole:
             yield docc.OutLocalStorage(scope, node), label
-        elif way == "in" and whole:
+        elif direction == "in" and whole:
             yield docc.InLocalStorage(scope, node), label
         elif not _has_branch(scope.body):
             yield docc.LocalStorage(scope, node), label
-
-
-TRANSFORMATIONS: dict[str, Callable[..., Made]] = {
-    "tile": tile,
-    "interchange": interchange,
-    "skew": skew,
-    "distribute": distribute,
-    "peel": peel,
-    "fuse": fuse,
-    "collapse": collapse,
-    "fuse_tiles": fuse_tiles,
-    "stage": stage,
-    "vectorize": vectorize,
-    "unroll": unroll,
-    "parallel": parallel,
-}
 
 
 def made_loop(transformation: Any) -> int | None:

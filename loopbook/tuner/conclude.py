@@ -11,10 +11,10 @@ from typing import Any
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Provenance, Record
-from loopbook.recipes.step import Step
 from loopbook.sdfg import program
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import trip_counts
+from loopbook.steps import Step
 from loopbook.tuner.finals import Heat
 from loopbook.tuner.search import versions
 from loopbook.tuner.session import Session

@@ -16,10 +16,10 @@ from typing import Any
 from loopbook.moves import Surroundings
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.step import Step
 from loopbook.sdfg.compiler import find_compiler
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import trip_counts
+from loopbook.steps import Step
 from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.session import Candidate, Outcome, Session
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy

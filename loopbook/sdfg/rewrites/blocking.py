@@ -1,10 +1,5 @@
-"""Rectangular tiles of two loops whose bounds depend on each other.
-
-Tiled one after the other, the tiles of a triangle's rows begin and end elsewhere for each row, and
-the loops over tiles cannot change places. Here a tile is a rectangle that stands on a line for all
-columns; the tiles are visited column by column, and of each column only those that meet the
-triangle. (Wolf and Lam, "A loop transformation theory", IEEE TPDS 1991, section on tiling
-trapezoids; the bounds are Fourier and Motzkin's.)
+"""How `block` is done: the bounds of tiles that stand on a line for all columns are Fourier and
+Motzkin's; the order must keep the dependences, unless both loops are maps.
 """
 
 from __future__ import annotations
@@ -16,11 +11,13 @@ from loopbook.sdfg import affine
 from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.dependence import check_order
 from loopbook.sdfg.looptree import LoopNode
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.interchange import turned
 from loopbook.sdfg.rewrites.region import Region, serialise
+from loopbook.steps.block import Block
 
 
+@rewriting(Block)
 def block(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``block L0 L1 4 32``: tiles of 4 iterations of ``L0`` by 32 of ``L1``.
 

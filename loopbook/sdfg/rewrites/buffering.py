@@ -1,10 +1,5 @@
-"""What two loops use of an array, in a local buffer with a place for each pair of iterations.
-
-docc stages a container whole, with one box for all accesses to it: not where a product uses an
-array twice (``A A^T``), and what it writes back is the box, which is more than a triangle. This
-stages the accesses that run along just the two given loops, and copies exactly what these use. The
-buffer is laid out as the loops run: a panel of an operand becomes contiguous, a block of the result
-can stay in registers. (Packing as in Goto and van de Geijn, ACM TOMS 34(3), 2008.)
+"""How `buffer` is done: which accesses run along two loops, what they run through there, and the
+loops that copy just that.
 """
 
 from __future__ import annotations
@@ -18,13 +13,15 @@ from loopbook.sdfg import affine, expr
 from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.dependence import Subset, domain, keep_apart, read_before_written
 from loopbook.sdfg.looptree import Json, LoopNode, touches, write_loop
-from loopbook.sdfg.rewrites.document import VECTORISED, Draft, elements
+from loopbook.sdfg.rewrites.document import VECTORISED, Draft, elements, rewriting
 from loopbook.sdfg.rewrites.region import Region
+from loopbook.steps.buffer import Buffer
 
 MAX_BYTES = 1 << 20
 """Of a buffer: it lies on the stack."""
 
 
+@rewriting(Buffer)
 def buffer(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``buffer L0.tile L2 L1``: around ``L0.tile``, hold what runs along ``L2`` and ``L1`` inside.
 

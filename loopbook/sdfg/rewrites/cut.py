@@ -1,9 +1,4 @@
-"""Index-set splitting: a loop cut in two where a tile around it begins.
-
-In a triangular nest a tile of the outer loop meets an inner loop twice: below the tile's first
-index every row of the tile takes part, above it only some. Cut there, the first part is a rectangle
-that can be unrolled, blocked and vectorised without guards.
-"""
+"""How `cut` is done: the loop is doubled, and bounds are added. The order stays what it was."""
 
 from __future__ import annotations
 
@@ -12,10 +7,12 @@ from collections.abc import Sequence
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine
 from loopbook.sdfg.rewrites.copies import duplicate
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region
+from loopbook.steps.cut import Cut
 
 
+@rewriting(Cut)
 def cut(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``cut L1 L0.tile``: the iterations of ``L1`` below ``L0.tile``, and the others (``.rest``).
 

@@ -1,9 +1,4 @@
-"""Statement reordering: a loop moves behind what follows it in the same body.
-
-Distribution keeps the order in which a body's parts stand. Where a part feeds nothing that follows
-it in the same iteration, but what follows feeds it in later ones, it must stand last before the
-loops can be taken apart.
-"""
+"""How `delay` is done, where the dependences allow the order."""
 
 from __future__ import annotations
 
@@ -12,10 +7,12 @@ from collections.abc import Sequence
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg.dependence import check_order
 from loopbook.sdfg.looptree import LoopNode
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region, child_loop
+from loopbook.steps.delay import Delay
 
 
+@rewriting(Delay)
 def delay(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``delay L2``: run ``L2`` as the last thing in the loop around it.
 

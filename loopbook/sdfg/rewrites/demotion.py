@@ -1,16 +1,5 @@
-"""Scalars that stand for an array element go back to it: the inverse of scalar replacement.
-
-::
-
-    for j:                                  for j:
-        w = A[i, j]
-        for k: w -= A[i, k] * A[k, j]           for k: A[i, j] -= A[i, k] * A[k, j]
-        A[i, j] = w / A[j, j]                   A[i, j] = A[i, j] / A[j, j]
-
-A scalar that is carried from statement to statement holds them together: nothing can be moved
-between them. In its element of memory each iteration has a value of its own, and the loops can be
-interchanged, distributed and pushed. (The other way round: Callahan, Carr and Kennedy, "Improving
-register allocation for subscripted variables", PLDI 1990.)
+"""How `demote` is done: which scalar is loaded from an element first and stored there last, with
+nothing in between that uses the element.
 """
 
 from __future__ import annotations
@@ -24,12 +13,14 @@ from loopbook.sdfg import expr
 from loopbook.sdfg.dependence import never_meet
 from loopbook.sdfg.document import Types, assigned_symbols, opcode
 from loopbook.sdfg.looptree import LoopNode, Statement, Touch, statements, touches
-from loopbook.sdfg.rewrites.document import Draft, elements
+from loopbook.sdfg.rewrites.document import Draft, elements, rewriting
 from loopbook.sdfg.rewrites.region import Region
+from loopbook.steps.demote import Demote
 
 Json = dict[str, Any]
 
 
+@rewriting(Demote)
 def demote(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Put a scalar back that a loop's body begins with loading and ends with storing.
 

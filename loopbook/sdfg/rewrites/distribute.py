@@ -1,4 +1,4 @@
-"""Distribution of a loop over the elements of its body.
+"""How `distribute` is done where docc refuses.
 
 docc's own distribution refuses where two accesses of one array are not equal; this one looks at the
 dependences: whatever runs around in a circle stays in one loop with what lies between (a coarse
@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg.dependence import Tree, check_order
 from loopbook.sdfg.looptree import LoopNode, Statement
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.pieces import pieces
 from loopbook.sdfg.rewrites.region import Region, put_for, serialise
+from loopbook.steps.distribute import Distribute
 
 
+@rewriting(Distribute)
 def distribute(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``for i: S; T`` becomes ``for i: S; for i: T``, as often as dependences allow.
 

@@ -13,6 +13,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import expr
 from loopbook.sdfg.nest import DTYPES, Loop, Nest
 from loopbook.sdfg.reader import read_nests
+from loopbook.steps.base import Step
 
 Json = dict[str, Any]
 
@@ -274,6 +275,21 @@ Rewriting = Callable[[Draft, Sequence[int], Sequence[int]], None]
 
 Raises `IllegalStepError` where the nest does not allow it; the draft is of no use then.
 """
+
+REWRITINGS: dict[type[Step], Rewriting] = {}
+"""Kind of step to rewriting, filled by the files of this package."""
+
+
+def rewriting(kind: type[Step]) -> Callable[[Rewriting], Rewriting]:
+    """Says that a function does a kind of step. Where docc has a transformation for it, too, the
+    function is for nests for which docc refuses it."""
+
+    def register(function: Rewriting) -> Rewriting:
+        REWRITINGS[kind] = function
+        return function
+
+    return register
+
 
 _BYTES = {"int32": 4, "int64": 8, "float": 4, "double": 8}
 

@@ -1,17 +1,5 @@
-"""Array expansion: each iteration of some loops gets a temporary of its own.
-
-::
-
-    for q:                              for q:
-        for p: sum[p] = 0                   for p: wide[q, p] = 0
-        for p, s: sum[p] += …       →       for p, s: wide[q, p] += …
-        for p: a[q, p] = sum[p]             for p: a[q, p] = wide[q, p]
-                                        sum[…] = wide[last q, …]
-
-A temporary that every iteration uses anew holds the loop's body together: no part of it can be
-distributed, and the product stays one of a vector with a matrix. Expanded, distribution gives a
-product of matrices. (Scalar and array expansion: Feautrier, "Array expansion", ICS 1988; Allen and
-Kennedy, "Optimizing Compilers for Modern Architectures", 2001, section 5.3.)
+"""How `expand` is done: which temporaries every iteration sets before it uses them, and the arrays
+that take their place.
 """
 
 from __future__ import annotations
@@ -27,8 +15,9 @@ from loopbook.sdfg.dependence import domain
 from loopbook.sdfg.document import Types, assigned_symbols
 from loopbook.sdfg.looptree import LoopNode, Statement, private_scalars, statements
 from loopbook.sdfg.rewrites.demotion import renewed
-from loopbook.sdfg.rewrites.document import Draft, Json, elements
+from loopbook.sdfg.rewrites.document import Draft, Json, elements, rewriting
 from loopbook.sdfg.rewrites.region import Region
+from loopbook.steps.expand import Expand
 
 
 @dataclass(frozen=True)
@@ -39,6 +28,7 @@ class _Temporary:
     extent: str
 
 
+@rewriting(Expand)
 def expand(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``expand L0 L1``: what each iteration of ``L1``'s body sets first and then uses.
 

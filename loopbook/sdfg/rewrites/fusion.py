@@ -1,7 +1,7 @@
-"""Fusion of two neighbouring loops over the same range.
+"""How `fuse` is done where docc refuses.
 
 docc fuses maps only; this one looks at the dependences of any two loops: no iteration of the second
-loop may need what a later one of the first loop makes (Kennedy and McKinley, LCPC 1993).
+loop may need what a later one of the first loop makes.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine
 from loopbook.sdfg.dependence import check_order
 from loopbook.sdfg.looptree import LoopNode, statements
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region, put_for, serialise
+from loopbook.steps.fuse import Fuse
 
 
+@rewriting(Fuse)
 def fuse(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``for i: S; for j: T`` becomes ``for i: S; T``.
 

@@ -1,9 +1,5 @@
-"""What a loop reads and never changes, loaded once before the loop.
-
-A compiler does this itself unless the loop writes to the same array: then it asks while the program
-runs whether what is written may be what is read, for all iterations of the loops around at once,
-and in place the answer is yes. Here the indices tell. (Scalar replacement of an invariant element:
-Callahan, Carr and Kennedy, "Improving register allocation for subscripted variables", PLDI 1990.)
+"""How `hoist` is done: which elements have indices that do not change in a loop, and are not
+written by it.
 """
 
 from __future__ import annotations
@@ -15,10 +11,12 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import expr
 from loopbook.sdfg.dependence import Subset, keep_apart
 from loopbook.sdfg.looptree import LoopNode, statements
-from loopbook.sdfg.rewrites.document import Draft, Json, elements
+from loopbook.sdfg.rewrites.document import Draft, Json, elements, rewriting
 from loopbook.sdfg.rewrites.region import Region
+from loopbook.steps.hoist import Hoist
 
 
+@rewriting(Hoist)
 def hoist(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Load elements whose indices do not change in an innermost loop before it.
 

@@ -1,8 +1,8 @@
-"""Interchange of two loops, the bounds of the inner one depending on the outer one or not.
+"""How `interchange` is done where docc refuses.
 
 docc's own interchange takes two accesses of one array for dependent unless they are equal, and
 wants bounds that do not depend on each other; this one looks at the dependences exactly and turns
-triangles round (Wolf and Lam, IEEE TPDS 1991). The inner loop may hold anything.
+triangles round. The inner loop may hold anything.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from loopbook.sdfg import affine
 from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.dependence import check_order
 from loopbook.sdfg.looptree import LoopNode
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region, serialise
+from loopbook.steps.interchange import Interchange
 
 
+@rewriting(Interchange)
 def interchange(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``for i: for j: S`` becomes ``for j: for i: S``.
 

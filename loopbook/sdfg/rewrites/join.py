@@ -1,8 +1,8 @@
-"""Two neighbouring loops that do the same on neighbouring ranges become one loop.
+"""How `join` is done.
 
-The inverse of index-set splitting. The iterations run in the same order as before, so nothing but
-sameness has to be shown: both bodies must write the same expressions to the same places, once the
-second loop's variable is counted from where the first loop ends.
+The iterations run in the same order as before, so nothing but sameness has to be shown: both bodies
+must write the same expressions to the same places, once the second loop's variable is counted from
+where the first loop ends.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine, expr
 from loopbook.sdfg.dependence import domain
 from loopbook.sdfg.looptree import Json, LoopNode, Statement
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region
+from loopbook.steps.join import Join
 
 
+@rewriting(Join)
 def join(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``for i in a … b: S(i); for j in c … d: S(j + b - c)`` becomes one loop.
 

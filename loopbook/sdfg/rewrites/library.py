@@ -1,10 +1,4 @@
-"""Library calls: a nest that does nothing but add matrix products to matrices, as calls of BLAS.
-
-``for r: for c: for k: C[r, c] += alpha * A[r, k] * B[k, c]``, its loops in any order and its
-matrices stored either way, is ``gemm`` with ``beta = 1`` (Dongarra, Du Croz, Hammarling and Duff,
-"A set of level 3 basic linear algebra subprograms", ACM TOMS 16(1), 1990). Axes that lie in memory
-like one are one: ``C[q, r, c] += A[q, r, k] * B[k, c]`` is one product. Outermost loops may be left
-over, and run through products of parts of the arrays.
+"""How `library` is done: which loops are products of matrices, and the calls for them.
 
 docc has a library node for ``gemm``, which its frontend makes of ``A @ B``; this makes the same of
 loops. docc's call ignores offsets (seen with 0.8.1), so a matrix that does not begin where its
@@ -32,10 +26,12 @@ from loopbook.sdfg.rewrites.document import (
     elements,
     lower_bounds,
     render,
+    rewriting,
     smallest,
     upper_bounds,
 )
 from loopbook.sdfg.rewrites.scalars import check_unused_outside
+from loopbook.steps.library import Library
 
 ROW_MAJOR, AS_STORED, TRANSPOSED = 101, 111, 112
 """CBLAS's numbers for the layout of a matrix and for what is done with it."""
@@ -86,6 +82,7 @@ class _Matrix:
     start: Polynomial
 
 
+@rewriting(Library)
 def library(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Replace a whole nest by a call of ``gemm``, or by loops around one.
 

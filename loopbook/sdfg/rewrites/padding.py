@@ -1,10 +1,4 @@
-"""Incomplete tiles run in full, on buffers that are large enough.
-
-Where all that the iterations of a tile have for themselves lies in local buffers of the full tile's
-size, its loop need not stop where the array does: what is computed beyond is never copied back. One
-micro-kernel with constant bounds then serves all tiles, without masks or remainder loops (as BLIS
-treats edges: Van Zee and van de Geijn, ACM TOMS 41(3), 2015, section 4).
-"""
+"""How `pad` is done: what shows that the additional iterations meet nothing that others use."""
 
 from __future__ import annotations
 
@@ -17,8 +11,9 @@ from loopbook.sdfg import expr
 from loopbook.sdfg.looptree import private_scalars
 from loopbook.sdfg.names import rename
 from loopbook.sdfg.nest import Access, Loop, Nest
-from loopbook.sdfg.rewrites.document import Draft, lower_bounds, render, upper_bounds
+from loopbook.sdfg.rewrites.document import Draft, lower_bounds, render, rewriting, upper_bounds
 from loopbook.sdfg.rewrites.scalars import check_unused_outside, home, written_scalars
+from loopbook.steps.pad import Pad
 
 _ARITHMETIC = ("assign", "fp_")
 """How operations begin that may be given any numbers."""
@@ -27,6 +22,7 @@ _BOXED = "__daisy_local_storage"
 """How docc calls buffers of which it copies the smallest box around all points that are used."""
 
 
+@rewriting(Pad)
 def pad(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Let a loop over the points of a tile run through the whole tile, past the array's end.
 

@@ -1,8 +1,4 @@
-"""Shows that a loop's iterations do not depend on each other, and makes it a map.
-
-docc takes two accesses of one array for dependent unless they are equal, so many parallel loops
-stay serial in its eyes, and `vectorize` and `parallel` are refused.
-"""
+"""How `prove` is done: by the dependences that the loop carries."""
 
 from __future__ import annotations
 
@@ -10,10 +6,12 @@ from collections.abc import Sequence
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg.dependence import carries_nothing
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region
+from loopbook.steps.prove import Prove
 
 
+@rewriting(Prove)
 def prove(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Make a loop a map.
 

@@ -1,18 +1,4 @@
-"""From left-looking to right-looking: results are pushed on as soon as they are final.
-
-::
-
-    for j:                              for j:
-        pre(j)                              pre(j)
-        for k in low … j:      becomes      post(j)
-            S(j, k)                         for k in j + 1 … high:
-        post(j)                                 S(k, j)
-
-A triangular solve, or the first half of a row in an LU factorisation, gathers what all earlier
-columns give to column `j`, which walks memory down a column. Pushed, each column is taken off all
-later ones as soon as it is final, along a row. (The two forms of Golub and Van Loan, Matrix
-Computations, section 3.2.)
-"""
+"""How `push` is done, where the dependences allow the order."""
 
 from __future__ import annotations
 
@@ -22,10 +8,12 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine
 from loopbook.sdfg.dependence import check_order
 from loopbook.sdfg.looptree import LoopNode, statements
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region, child_loop, put_for, serialise
+from loopbook.steps.push import Push
 
 
+@rewriting(Push)
 def push(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Push what the inner loop gathers.
 

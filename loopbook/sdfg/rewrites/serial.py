@@ -1,4 +1,4 @@
-"""A reduction as a plain serial loop, whose sums docc then lets be staged.
+"""How `serial` is done.
 
 docc marks loops that only add up as reductions. It refuses local buffers for what they add to,
 because the mark names the array; the loop itself may run in order as well.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
+from loopbook.steps.serial import Serial
 
 
+@rewriting(Serial)
 def serial(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Run a reduction's iterations in order. Always legal: that is what its program said.
 

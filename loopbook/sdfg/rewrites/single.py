@@ -1,17 +1,15 @@
-"""No threads for a nest but those that its recipe asked for, whatever docc would do for OpenMP.
-
-docc gives threads to every outermost parallel loop that a recipe leaves alone. Inside of serial
-loops that means to start and stop them anew in every iteration, and a short loop is not worth it.
-"""
+"""How `single` is done: loops get the schedules that docc gives them for one thread."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
 
-from loopbook.sdfg.rewrites.document import SEQUENTIAL, VECTORISED, Draft, elements
+from loopbook.sdfg.rewrites.document import SEQUENTIAL, VECTORISED, Draft, elements, rewriting
+from loopbook.steps.single import Single
 
 
+@rewriting(Single)
 def single(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Schedule the nest's loops as docc does where there is but one thread.
 

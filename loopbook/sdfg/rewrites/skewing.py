@@ -1,9 +1,5 @@
-"""Loops counted from where the loop around them is.
-
-``for i: for j in a … b: S(i, j)`` becomes ``for i: for j in a + i … b + i: S(i, j - i)``. Nothing
-is reordered, so this is always legal. docc's own skewing wants bounds that do not depend on each
-other; this one turns the triangle ``j < n - i`` into ``i <= j < n``, whose columns stand below each
-other.
+"""How `skew` is done where docc refuses: its own skewing wants bounds that do not depend on each
+other. Nothing is reordered, so this is always legal.
 """
 
 from __future__ import annotations
@@ -13,10 +9,12 @@ from collections.abc import Sequence
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine
 from loopbook.sdfg.looptree import Statement, read_header, write_loop
-from loopbook.sdfg.rewrites.document import Draft
+from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region, put_for
+from loopbook.steps.skew import Skew
 
 
+@rewriting(Skew)
 def skew(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """``skew L0 L1 1``: count the inner loop ``L1`` from the variable of ``L0`` on.
 

@@ -1,13 +1,7 @@
-"""Branches that keep the lesser or the greater of two whole numbers become minima and maxima.
+"""How `straighten` is done: which branches keep the lesser or the greater of two whole numbers.
 
-::
-
-    if a < x[i]: x[i] = a        becomes        x[i] = min(a, x[i])
-
-Compilers store under a mask where a branch says so, which some processors are slow at; a minimum
-is one vector instruction, and the store after it an ordinary one. (If-conversion: Allen, Kennedy,
-Porterfield and Warren, POPL 1983.) Floating-point numbers stay as they are: with one that is not a
-number, a minimum may be another one than what the branch keeps.
+Floating-point numbers stay as they are: with one that is not a number, a minimum may be another one
+than what the branch keeps.
 """
 
 from __future__ import annotations
@@ -21,7 +15,8 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import expr
 from loopbook.sdfg.document import Types, opcode
 from loopbook.sdfg.looptree import private_scalars
-from loopbook.sdfg.rewrites.document import Draft, Json, elements
+from loopbook.sdfg.rewrites.document import Draft, Json, elements, rewriting
+from loopbook.steps.straighten import Straighten
 
 COPIED = "copied_element"
 """Stands for the element that a branch copies."""
@@ -34,6 +29,7 @@ Places = dict[str, str]
 """Scalar to a symbol for the element that it has been loaded from, or to the scalar itself."""
 
 
+@rewriting(Straighten)
 def straighten(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Rewrite all branches of this kind that stand directly in the innermost loops of a loop.
 

@@ -1,18 +1,5 @@
-"""Sinking a parallel loop: strips of its iterations run inside the loops that it held.
-
-``for i: S1; for j: S2; S3`` with independent iterations of i becomes ::
-
-    for it in steps of size:
-        for i in it … it + size: S1
-        for j:
-            for i in it … it + size: S2
-        for i in it … it + size: S3
-
-and what is left of i runs as before. Strips can be vectorised where i is contiguous in memory, or
-unrolled, so that several recurrences over j run at the same time. Scalars that carry values from
-one strip to the next become arrays of `size` elements (strip mining, loop distribution and
-interchange with scalar expansion: Allen and Kennedy, "Optimizing Compilers for Modern
-Architectures", 2001, chapter 5; unroll-and-jam when unrolled, chapter 8).
+"""How `sink` is done: iterations must be independent, and scalars that carry values from one strip
+to the next become arrays of `size` elements.
 """
 
 from __future__ import annotations
@@ -32,8 +19,10 @@ from loopbook.sdfg.rewrites.document import (
     elements,
     render,
     replace,
+    rewriting,
     upper_bounds,
 )
+from loopbook.steps.sink import Sink
 
 MAX_SIZE = 4096
 """Longest strip: arrays of expanded scalars live on the stack."""
@@ -41,6 +30,7 @@ MAX_SIZE = 4096
 _PLAIN = {"debug_info", "type", "sub_type", "code", "function_stem", "base_type", "data_type"}
 
 
+@rewriting(Sink)
 def sink(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
     """Sink one loop into all loops below it, in strips.
 

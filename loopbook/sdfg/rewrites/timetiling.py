@@ -1,12 +1,4 @@
-"""Time tiling: several time steps of a stencil on one part of the grid while that is in cache.
-
-``for t: S1; S2; …`` with loops over space in each S becomes ::
-
-    for tt in steps of size:            # over time tiles
-        for X in steps of width:        # over tiles of skewed space
-            for t in tt … tt + size:
-                S1 for x with X <= x + factor*(t - tt) + shift1 < X + width
-                S2 for x with X <= x + factor*(t - tt) + shift2 < X + width
+"""How `time_tile` and `time_waves` are done.
 
 Each statement keeps its own loops and its order; only the tiles are new. The transformation is
 legal if no dependence points to an earlier tile: along every tiled dimension
@@ -32,10 +24,13 @@ from loopbook.sdfg.rewrites.document import (
     largest,
     render,
     replace,
+    rewriting,
     smallest,
     upper_bounds,
 )
 from loopbook.sdfg.rewrites.waves import Tiles, in_waves
+from loopbook.steps.time_tile import TimeTile
+from loopbook.steps.time_waves import TimeWaves
 
 MAX_FACTOR = 8
 
@@ -75,6 +70,7 @@ class Skew:
     shifts: tuple[int, ...]
 
 
+@rewriting(TimeTile)
 def time_tile(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
     """Tile a time loop and the one or two outer dimensions of space below it.
 
@@ -88,6 +84,7 @@ def time_tile(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
     _tile(draft, loops[0], 0, sizes[0], sizes[1:])
 
 
+@rewriting(TimeWaves)
 def time_waves(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
     """Tile as `time_tile` does, for several tiles to run at the same time.
 

@@ -1,16 +1,7 @@
-"""Wavefronts: time steps that run at the same time, each some rows behind the one before.
+"""How `wavefront` is done.
 
-``for t: for i: for j: S(t, i, j)``, a sweep in place such as Gauss-Seidel's, becomes ::
-
-    for tt in steps of size:
-        for X:
-            for j:
-                for t in tt … tt + size: S(t, X - factor*(t - tt), j)
-
-where the factor is such that rows that meet in one X do not touch each other. The loop over t
-inside is parallel then, and runs several of the recurrences over j side by side. docc can skew and
-interchange too, but rounds the bounds of t the wrong way for factors above one (seen with 0.8.1).
-(Wolfe, "Loop skewing: the wavefront method revisited", IJPP 1986.)
+docc can skew and interchange too, but rounds the bounds of t the wrong way for factors above one
+(seen with 0.8.1).
 """
 
 from __future__ import annotations
@@ -21,15 +12,17 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg.nest import Loop, Nest
 from loopbook.sdfg.rewrites import scalars
 from loopbook.sdfg.rewrites.distances import Indexing, Meeting, check_plain, distance
-from loopbook.sdfg.rewrites.document import Draft, render, replace, smallest
+from loopbook.sdfg.rewrites.document import Draft, render, replace, rewriting, smallest
 from loopbook.sdfg.rewrites.strips import rename
 from loopbook.sdfg.rewrites.timetiling import MAX_FACTOR, chain, plain_end
 from loopbook.sdfg.rewrites.waves import Tiles, in_waves
+from loopbook.steps.wavefront import Wavefront
 
 ROWS = 8
 """Rows that a tile does at a time where a recipe does not say."""
 
 
+@rewriting(Wavefront)
 def wavefront(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
     """Turn a time loop over a perfect nest of two more loops into a wavefront.
 

@@ -1,8 +1,5 @@
-"""Tiles of a triangle in a rectangle: tile loops whose bounds a loop around them no longer sets.
-
-A loop over the tiles of a row that ends at the diagonal ends somewhere else for each row, so rows
-cannot be moved inside of it. Run to where the longest row of the block of rows ends, it can; what
-is beyond a shorter row's end has no points in it.
+"""How `widen` is done: additional tiles must be empty, so all that is in the loop has to be inside
+of loops through single tiles.
 """
 
 from __future__ import annotations
@@ -12,9 +9,11 @@ from collections.abc import Sequence
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import expr
 from loopbook.sdfg.nest import Loop, Nest
-from loopbook.sdfg.rewrites.document import Draft, render, upper_bounds
+from loopbook.sdfg.rewrites.document import Draft, render, rewriting, upper_bounds
+from loopbook.steps.widen import Widen
 
 
+@rewriting(Widen)
 def widen(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
     """Make the end of a loop over tiles independent of the loop right around it.
 

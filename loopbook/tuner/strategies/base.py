@@ -8,8 +8,8 @@ from random import Random
 from typing import Protocol
 
 from loopbook.moves import Surroundings
-from loopbook.recipes.step import Step
 from loopbook.sdfg.nest import Nest
+from loopbook.steps import Step
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from random import Random
 from loopbook.moves import ROWS, TILES, random_step
 from loopbook.moves.chains import chains
 from loopbook.predict.outline import outline
-from loopbook.recipes.step import MAX_SIZE, OPERATIONS, Step, base_name
 from loopbook.sdfg.nest import Nest
+from loopbook.steps import MAX_SIZE, Step, base_name
 from loopbook.tuner.strategies.base import Problem
 
 MAX_STEPS = 60
@@ -74,10 +74,5 @@ def grafted(nest: Nest, first: Steps, second: Steps, random: Random) -> Steps:
 
 def _only_in(step: Step, home: dict[str, int], chosen: set[int]) -> bool:
     """Whether all loops that a step names are in chosen chains."""
-    arguments = OPERATIONS.get(step.op, ())
-    loops = [
-        base_name(str(value))
-        for argument, value in zip(arguments, step.args, strict=False)
-        if argument.kind == "loop"
-    ]
+    loops = [base_name(name) for name in step.loops]
     return bool(loops) and all(home.get(loop) in chosen for loop in loops)

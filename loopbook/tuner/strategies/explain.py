@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 from loopbook.tuner.strategies.genome import Gene, Genome, Locus, express
 

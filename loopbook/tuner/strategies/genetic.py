@@ -8,7 +8,7 @@ measurement waits for the others.
 from __future__ import annotations
 
 from loopbook.moves import openings
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 from loopbook.tuner.strategies.breeding import Child, breed
 from loopbook.tuner.strategies.genome import express

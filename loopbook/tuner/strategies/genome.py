@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from loopbook.moves import propose
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 
 Gene = float | int | tuple[int, ...]

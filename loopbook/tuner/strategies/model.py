@@ -11,7 +11,7 @@ import numpy as np
 
 from loopbook.moves import openings
 from loopbook.predict.features import Features
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 from loopbook.tuner.strategies.breeding import Child, breed
 from loopbook.tuner.strategies.genome import express

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 from loopbook.tuner.strategies.explain import explain
 from loopbook.tuner.strategies.genome import Genome

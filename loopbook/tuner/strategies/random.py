@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopbook.moves import openings, propose
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 
 

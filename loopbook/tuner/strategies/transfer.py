@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from loopbook.recipes.step import Step
+from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem, Strategy
 from loopbook.tuner.strategies.breeding import changed
 from loopbook.tuner.strategies.genetic import Genetic

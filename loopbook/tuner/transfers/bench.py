@@ -16,7 +16,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from loopbook.client.fit import OPTIONAL
 from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.sdfg import batch, program, scratch
 from loopbook.sdfg.batch import Source
@@ -183,8 +182,8 @@ class Bench:
         )
 
     def write(self, recipes: Recipes) -> Source:
-        """Apply recipes and write the sources. Steps in `loopbook.client.fit.OPTIONAL` that do not
-        fit are left out.
+        """Apply recipes and write the sources. Steps that only refine others
+        (`loopbook.steps.Step.refines`) are left out where they do not fit.
 
         Raises:
             IllegalStepError: another step does not fit.
@@ -201,7 +200,7 @@ class Bench:
             self.target,
             recipes,
             folder,
-            OPTIONAL,
+            True,
             seconds=APPLY_SECONDS,
         )
         return self._writer.receive()

@@ -17,11 +17,11 @@ from loopbook.embed.inference import Encoder
 from loopbook.errors import CorpusError, LoopbookError
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.step import Step
 from loopbook.sdfg import program
 from loopbook.sdfg.batch import Source
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.turns import Reading
+from loopbook.steps import Step
 from loopbook.tuner.search import WORTH_TUNING, versions
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.transfers.bench import Bench

@@ -1,0 +1,182 @@
+"""One textbook loop transformation with its arguments: the words that recipes are made of.
+
+A step names loops and containers of a nest, never a program's variables. Loops are ``L0``, ``L1``,
+… by preorder position, containers ``A0``, ``A1``, … by first access. What a step creates gets a
+suffix: tiling ``L0`` makes ``L0.tile``. A trailing ``*`` means every copy of that loop.
+
+All that is known of one transformation stands in one class, a subclass of :class:`Step` in a file
+of its own in this package. The registry below is filled by these files; there is no list of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from loopbook.steps.arguments import Argument, Container, Loop
+from loopbook.steps.hosts import Bench, Drawing, Made
+
+STEPS: dict[str, type[Step]] = {}
+"""Every step by its name."""
+
+_SPELLINGS: dict[str, type[Step]] = {}
+"""Every step by each of the words that are read for it."""
+
+
+class _Words(NamedTuple):
+    op: str
+    args: tuple[str | int, ...]
+
+
+class Step(_Words):
+    """One step of a recipe: the operation's name and its arguments, in the order of its text.
+
+    ``Step("tile", ("L0", 32))`` makes a `Tile`; a word that is no step's makes a bare `Step`.
+    Neither is checked: :func:`~loopbook.steps.grammar.checked` and
+    :class:`~loopbook.recipes.recipe.Recipe` do.
+
+    The first line of a subclass's docstring says what the step does; the rest shows a nest before
+    and after it.
+
+    Attributes:
+        name: how recipes spell it.
+        aliases: other spellings that are read.
+        textbook: what compiler writers call it, and `source` where they do.
+        example: one such step, with `makes`: how the loops are called that it makes, with
+            arguments in braces; ``*`` stands for the loops inside. More of one name are numbered.
+        arguments: what it takes, in order.
+        reorders: iterations may run in another order afterwards.
+        splits: the loop's body no longer works on its own in another thread afterwards.
+        frees: a loop may have threads afterwards that could have none before.
+        refines: a recipe without it is slower, not another one: a port may leave it out.
+        only_orders: it changes nothing but the order and form in which iterations run.
+        vectors: the first loop walks along vectors, so that its tiles are whole ones.
+        rows: tiles of the first loop are rows of a register tile.
+        traits: what it says of the recipe that it is in, for `loopbook.recipes.likeness`. Chosen,
+            not learnt.
+    """
+
+    name: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    textbook: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    makes: ClassVar[tuple[str, ...]] = ()
+    arguments: ClassVar[tuple[Argument[Any], ...]] = ()
+
+    reorders: ClassVar[bool] = False
+    splits: ClassVar[bool] = False
+    frees: ClassVar[bool] = False
+    refines: ClassVar[bool] = False
+    only_orders: ClassVar[bool] = False
+    vectors: ClassVar[bool] = False
+    rows: ClassVar[bool] = False
+    traits: ClassVar[Mapping[str, float]] = {"other": 0.3}
+
+    # Of today's rewritings and of docc's own tests, and gone with them:
+    plain: ClassVar[bool] = False
+    """It leaves nothing behind of which docc's own tests are slow."""
+    proves: ClassVar[bool] = False
+    """docc is not asked any more whether the loop's iterations are independent."""
+    ends: ClassVar[bool] = False
+    """No step can follow: the nest is a call."""
+    slow_with_docc: ClassVar[bool] = False
+    """In deep nests docc's own test takes many times as long as ours."""
+
+    def __new__(cls, op: str, args: tuple[str | int, ...]) -> Step:
+        kind = _SPELLINGS.get(op, Step)
+        return tuple.__new__(kind, (kind.name or op, args))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Step, (self.op, self.args)
+
+    def __init_subclass__(cls) -> None:
+        cls.arguments = tuple(own for own in vars(cls).values() if isinstance(own, Argument))
+        for place, argument in enumerate(cls.arguments):
+            argument.place = place
+        for spelling in (cls.name, *cls.aliases):
+            if _SPELLINGS.setdefault(spelling, cls) is not cls:
+                raise TypeError(f"two steps are called {spelling}")
+        STEPS[cls.name] = cls
+
+    # -- as people write it ---------------------------------------------------------------------
+
+    @classmethod
+    def usage(cls) -> str:
+        """How it is written, such as ``tile LOOP SIZE``."""
+        words = (f"[{a.word}]" if a.optional else a.word for a in cls.arguments)
+        return " ".join([cls.name, *words])
+
+    @classmethod
+    def summary(cls) -> str:
+        """What it does, in a line."""
+        return (cls.__doc__ or "").strip().partition("\n")[0]
+
+    def text(self) -> str:
+        """The step as people write it, such as ``tile L0 32``."""
+        return " ".join([self.op, *map(str, self.args)])
+
+    # -- what it speaks of ----------------------------------------------------------------------
+
+    def given(self) -> Iterator[tuple[Argument[Any], Any]]:
+        """The arguments with their values, but those left out."""
+        return zip(self.arguments, self.args, strict=False)
+
+    @property
+    def loops(self) -> list[str]:
+        """The names of loops in it."""
+        return [value for argument, value in self.given() if isinstance(argument, Loop)]
+
+    @property
+    def containers(self) -> list[str]:
+        """The names of containers in it."""
+        return [value for argument, value in self.given() if isinstance(argument, Container)]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The numbers in it."""
+        return [value for value in self.args if isinstance(value, int)]
+
+    def made(self) -> list[str]:
+        """How the loops are called that it makes; a leading ``*`` stands for any loop."""
+        values = {argument.name: value for argument, value in self.given()}
+        return [name.format_map(values) for name in self.makes]
+
+    def known_by(self) -> Mapping[str, float]:
+        """What this very step says of its recipe: its `traits`, unless arguments decide."""
+        return self.traits
+
+    # -- how it is applied ----------------------------------------------------------------------
+
+    def expansion(self) -> tuple[Step, ...]:
+        """Steps that do the same one after the other; itself where there are none."""
+        return (self,)
+
+    def check(self, bench: Bench) -> None:
+        """Refuse what docc's transformation allows although it breaks the program."""
+        if self.reorders:
+            bench.keep_order(self)
+
+    def transformations(self, bench: Bench) -> Made:
+        """docc's own transformations for it; none where it is a rewriting of ours alone."""
+        return iter(())
+
+    @classmethod
+    def has_transformation(cls) -> bool:
+        """Whether docc has transformations for it."""
+        return cls.transformations is not Step.transformations
+
+    def draw(self, drawing: Drawing) -> bool:
+        """Do to a rough drawing what the step does to loops; False where that cannot be told."""
+        return drawing.mark(self)
+
+
+def expanded(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps, those that stand for several replaced by these."""
+    return (part for step in steps for part in step.expansion())
+
+
+def base_name(name: str) -> str:
+    """The nest's own loop or container that a name goes back to: ``L0`` for ``L0.tile*``."""
+    return re.split(r"[.*]", name, maxsplit=1)[0]

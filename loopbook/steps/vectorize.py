@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from loopbook.steps.arguments import Loop
+from loopbook.steps.base import Step
+from loopbook.steps.hosts import Bench, Made
+
+
+class Vectorize(Step):
+    """An innermost loop, or all its copies, in vectors of consecutive iterations.
+
+    Before ``vectorize L1*``::
+
+        for j in 0 … n: a[j] += b[j]
+
+    and after it, where vectors have 8 lanes::
+
+        for j in 0 … n by 8: a[j : j + 8] += b[j : j + 8]
+    """
+
+    name = "vectorize"
+    textbook = "vectorisation"
+    source = "Allen and Kennedy, ACM TOPLAS 9(4), 1987"
+    example = "vectorize L1*"
+    splits = True
+    refines = True
+    only_orders = True
+    vectors = True
+    traits = {"vectors": 0.7}
+
+    loop = Loop()
+
+    def transformations(self, bench: Bench) -> Made:
+        yield bench.docc.VectorizeTransform(bench.loop(self.loop)), self.loop
