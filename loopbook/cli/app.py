@@ -17,6 +17,7 @@ from loopbook.cli import (
     machine,
     search,
     service,
+    steps,
     transfers,
 )
 from loopbook.errors import LoopbookError
@@ -41,6 +42,7 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("evaluate", learning.evaluate),
     ("serve", service.serve),
     ("demo-server", service.demo_server),
+    ("steps", steps.steps),
     ("hardware", machine.hardware),
     ("workloads", machine.workloads),
 ]
