@@ -3,8 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
-from loopbook.embed.kernels import Kernel
+from loopbook.embed.corpus import Document, trace_kernels
+from loopbook.embed.kernels import Kernel, kernels
+
+CLASSES, VARIANTS = 21, 2
+
+
+def documents(classes: int = CLASSES, variants: int = VARIANTS) -> list[Document]:
+    """Programs of every family, traced once for all tests: docc takes half a second for each.
+
+    Args:
+        classes, variants: so many at most.
+    """
+    found: dict[str, list[Kernel]] = {}
+    for kernel in kernels(seed=0, classes=classes, variants=VARIANTS):
+        found.setdefault(kernel.label, []).append(kernel)
+    return [d for same in found.values() for kernel in same[:variants] for d in _traced(kernel)]
+
+
+@cache
+def _traced(kernel: Kernel) -> tuple[Document, ...]:
+    return tuple(trace_kernels([kernel]))
 
 
 def kernel_of(source: str, shapes: Sequence[tuple[int, ...]], label: str = "") -> Kernel:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import embed_kit
 import numpy as np
 import pytest
 from embed_kit import kernel_of
@@ -53,8 +54,8 @@ def encoder() -> Encoder:
 @pytest.fixture(scope="module")
 def others() -> list[Nest]:
     """Nests that are no plain matrix product, of all families."""
-    made = [k for k in kernels(seed=11, classes=30, variants=1) if "_kj_ij" not in k.family]
-    return [n for d in trace_kernels(made) for n in read_nests(json.loads(d.text))]
+    made = [d for d in embed_kit.documents(variants=1) if "_kj_ij" not in d.family]
+    return [n for d in made for n in read_nests(json.loads(d.text))]
 
 
 def test_vectors_have_unit_length_and_names(encoder: Encoder, others: list[Nest]) -> None:

@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("torch")
 
+import embed_kit
 import torch
 
 from loopbook.embed import weights
-from loopbook.embed.corpus import Document, collect, trace_kernels
+from loopbook.embed.corpus import Document, collect
 from loopbook.embed.inference import Encoder
-from loopbook.embed.kernels import kernels
 from loopbook.embed.losses import matching_loss, nest_loss
 from loopbook.embed.train import Progress, TrainingReport, train
 
@@ -26,7 +26,7 @@ class Stopped(Exception):
 
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
-    return list(trace_kernels(kernels(seed=0, classes=22, variants=2)))
+    return embed_kit.documents()
 
 
 def run(out: Path, documents: list[Document], **changes: Any) -> TrainingReport:

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable
 
+import embed_kit
 import pytest
 from embed_kit import kernel_of
 
@@ -128,7 +129,7 @@ def test_generated_kernels_are_the_same_for_the_same_seed() -> None:
 
 
 def test_classes_join_variants_and_keep_others_apart() -> None:
-    documents = list(trace_kernels(kernels(seed=0, classes=8, variants=2)))
+    documents = embed_kit.documents(classes=8)
     classes = nest_classes(documents, seed=0, views=2)
     assert len({c.name for c in classes}) == len(classes)
     for nest_class in classes:
