@@ -343,16 +343,33 @@ def test_hypot_and_the_size_of_complex_numbers_are_numpys_wherever_they_are_aske
     assert got.tolist() == [5, 13, 17, 29, 169], "what is compared with a radius"
 
 
+def test_arctan2_is_numpys_wherever_it_is_asked_for():
+    def angles(y, x):
+        return np.arctan2(y, x)
+
+    program = loopbook.native(angles, strict=True)
+    rng = np.random.default_rng(4)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5e-324, -1.7e308, 3e-200]
+    first, second = (a.ravel() for a in np.meshgrid(special, special))
+    wide = np.exp(rng.uniform(-300, 300, (2, 300)))
+    near = rng.uniform(-3, 3, (2, 3000))
+    y, x = (np.concatenate(a) for a in zip((first, second), wide, near, strict=True))
+    with np.errstate(all="ignore"):
+        got, want = program(y, x), angles(y, x)
+    np.testing.assert_array_max_ulp(got, want, 3)
+    assert (np.signbit(got) == np.signbit(want))[~np.isnan(want)].all()
+
+
 def test_sums_in_a_loop_over_time_go_along_memory():
     """docc would read the columns of ``A``, one after the other."""
 
-    def descend(A, b, x, steps):
+    def descend(A, B, b, x, steps):
         for _ in range(steps):
-            x = x - 0.01 * (A.T @ (A @ x - b))
+            x = x - 0.01 * (A.T @ (B @ x - b))
         return x
 
     program = loopbook.native(descend, strict=True)
-    agree(program, data(40, 30), data(40), data(30), 3)
+    agree(program, data(40, 30), data(40, 30), data(40), data(30), 3)
     assert program.plan is not None
     (found,) = [nest for nest in program.plan.nests if len(nest.loops) > 2]
     assert (found.tier, found.recipe[:11]) == ("order", "interchange")

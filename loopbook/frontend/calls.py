@@ -100,14 +100,15 @@ def is_elementwise(t: Translator, way: list[ast.AST], uses: int, mask: bool = Fa
                     return False
             case ast.UnaryOp() | ast.Compare() | ast.keyword():
                 pass
+            case ast.Call() if _is_total(node, way):
+                if uses > 1:
+                    return False
             case ast.Call():
                 try:
                     function = t.expr(node.func) if not _has_call(node.func) else None
                 except Exception:
                     return False
                 target = function.value if isinstance(function, Thing) else None
-                if isinstance(function, Bound) and function.name in ("sum", "mean"):
-                    target = np.sum
                 if target in (np.sum, np.mean) and uses == 1 and len(way) - 2 == way.index(node):
                     continue
                 if target not in ELEMENTWISE:
@@ -121,6 +122,14 @@ def is_elementwise(t: Translator, way: list[ast.AST], uses: int, mask: bool = Fa
             case _:
                 return False
     return True
+
+
+def _is_total(node: ast.Call, way: list[ast.AST]) -> bool:
+    """Whether a call is of a method that adds up all elements of the name at the end of the way."""
+    method = node.func
+    if not isinstance(method, ast.Attribute) or method.value is not way[-1]:
+        return False
+    return method.attr in ("sum", "mean")
 
 
 def _has_call(node: ast.AST) -> bool:

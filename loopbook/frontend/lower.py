@@ -14,8 +14,10 @@ import numpy as np
 from loopbook.errors import LoweringError
 from loopbook.frontend import arith, constructs, nests, types
 from loopbook.frontend.code import Code, UntoldError
+from loopbook.frontend.fusion import fused
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.inline import names_of, parsed
+from loopbook.frontend.jamming import jammed
 from loopbook.frontend.liveness import Liveness
 from loopbook.frontend.lowered import Lowered, tuple_text
 from loopbook.frontend.narrow import WORD, held_as, is_narrow
@@ -213,7 +215,8 @@ def _assembled(
     names = tuple(b.name for b in buffers)
     lines = [""]
     line_map: dict[int, int] = {}
-    body = [replace(line, text=_without_powers(code, given, line.text)) for line in code.lines]
+    body = jammed(code, fused(code, code.lines))
+    body = [replace(line, text=_without_powers(code, given, line.text)) for line in body]
     body = [replace(line, text=_in_numbers(code, given, line.text)) for line in body]
     for line in body:
         text = "    " * (line.depth + 1) + line.text

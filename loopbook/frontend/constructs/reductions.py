@@ -159,14 +159,35 @@ def mean(
     )
     if array.mask is None and array.cost > 4:
         array = t.stored(array)
-    total = total_of(t, array, axes, kind)
-    summed = nests.force(t.code, total)
-    count = count_of(t, array, axes)
+    if array.mask is not None and len(axes) == array.rank and kind.kind == "f":
+        summed, count = _chosen_ones(t, array, kind)
+    else:
+        summed = nests.force(t.code, total_of(t, array, axes, kind))
+        count = count_of(t, array, axes)
     if isinstance(summed, Array) and summed.dtype.kind not in "fc":
         summed = t.array(cast(t, summed, FLOAT))
     result = operate(t, __import__("ast").Div, summed, count)
     result = keep(t, cast(t, result, kind), array.rank, axes, flag(t, keepdims))
     return into(t, out, result) if out is not None else result
+
+
+def _chosen_ones(t: Translator, array: Array, dtype: np.dtype) -> tuple[Scalar, Scalar]:
+    """The sum of the elements that a mask lets through and how many they are, found together: the
+    elements and what the mask is made of are read once, and nothing is copied."""
+    code, mask = t.code, array.mask
+    assert mask is not None
+    total, count = code.fresh("sum_"), code.fresh("n_")
+    code.emit(f"{total} = {types.zero(dtype)}")
+    code.emit(f"{count} = 0")
+    with ExitStack() as stack:
+        own = tuple(stack.enter_context(code.loop(ZERO, size, hint="k")) for size in array.shape)
+        element = arith.convert(code, array.element(own), dtype)
+        test = mask.element(own)
+        added = arith.select(code, test, element, arith.constant(dtype.type(0)))
+        code.emit(f"{total} = {total} + {added.text}")
+        one = arith.select(code, test, arith.constant(1), arith.constant(0))
+        code.emit(f"{count} = {count} + {one.text}")
+    return Scalar(total, dtype), Scalar(count, INT, whole=Int.atom(count))
 
 
 LANES = 8
