@@ -6,7 +6,8 @@ puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
 (`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum``, a ``tanh``
-made of ``exp`` and a ``hypot`` made of ``sqrt`` for C's (`OWN_MATHS`); docc's own compile does not.
+made of ``exp``, a ``hypot`` made of ``sqrt`` and an ``atan2`` of divisions for C's (`OWN_MATHS`);
+docc's own compile does not.
 
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
@@ -271,6 +272,23 @@ static inline float loopbook_hypot(float x, float y) {
     double a = x, b = y, found = sqrt(a * a + b * b);
     return fabsf(x) == HUGE_VALF || fabsf(y) == HUGE_VALF ? HUGE_VALF : (float)found;
 }
+static inline double loopbook_atan2(double y, double x) {
+    double a = fabs(x), b = fabs(y), most = a > b ? a : b, least = a > b ? b : a;
+    double ratio = most == 0 ? 0 : least == HUGE_VAL ? 1 : least / most;
+    bool far = ratio > 0x1.a827999fcef32p-2;
+    double z = far ? (ratio - 1) / (ratio + 1) : ratio, square = z * z, next = 1, last = 23;
+#pragma clang loop unroll(full)
+    for (int k = 11; k > 0; k--) {
+        double sum = (2 * k - 1) * last + k * k * square * next;
+        next = last;
+        last = sum;
+    }
+    double angle = z * (next / last) + (far ? M_PI_4 : 0);
+    angle = b > a ? M_PI_2 - angle : angle;
+    angle = copysign(__builtin_signbit(x) ? M_PI - angle : angle, y);
+    return x != x || y != y ? x + y : angle;
+}
+#define atan2(y, x) loopbook_atan2((double)(y), (double)(x))
 #define hypot(x, y) loopbook_hypot((double)(x), (double)(y))
 #define hypotf(x, y) loopbook_hypot((float)(x), (float)(y))
 #define fmax(x, y) loopbook_maximum(x, y)
@@ -287,7 +305,9 @@ NaN. Either takes three vector instructions.
 clang knows no vector version of ``tanh`` for glibc. This one is Lambert's continued fraction near
 0, where the form with ``exp`` would lose digits; it is right to 3 units in the last place. Nor does
 it know one of ``hypot``: scaled by powers of two, the sum of squares neither overflows nor loses
-digits, and is exact for whole numbers. NumPy takes such a form for the size of complex numbers."""
+digits, and is exact for whole numbers. NumPy takes such a form for the size of complex numbers.
+``atan2`` is Gauss's continued fraction for slopes up to 0.41, to which the others are brought back;
+it is right to 3 units in the last place."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register
