@@ -5,7 +5,6 @@ short integers, ``a if c else b``, comparisons with numbers such as ``1e-05``, a
 of ``and``; none of them leaves this file::
 
     a // b   (ints)    (a - a % b) // b
-    a >> 3             (a - (a & 7)) // 8, which compilers know to be a shift
     a >> b             (a - a % 2**b) // 2**b
     -a       (ints)    0 - a
     a ** 2             s_0 = a;  s_0 * s_0
@@ -180,9 +179,6 @@ def _integer_division(code, op, left, right, dtype, weak) -> Scalar:
     text = f"{left.text} % {right.text}"
     positive = right.whole is not None and code.facts.nonnegative(right.whole - 1, firm=False)
     natural = left.whole is not None and code.facts.nonnegative(left.whole, firm=False)
-    if op == "//" and not natural and _is_computed(code, left) and _is_power_of_two(right):
-        rest = f"({left.text} & {int(right.value) - 1})"
-        return Scalar(f"(({left.text} - {rest}) // {right.text})", dtype, weak)
     if op == "//":
         straight = positive and natural
         text = (
@@ -199,20 +195,6 @@ def _integer_division(code, op, left, right, dtype, weak) -> Scalar:
     elif not positive and right.value is None:
         return chosen(code, f"{right.text} != 0", text, "0", dtype, weak)
     return Scalar(f"({text})", dtype, weak)
-
-
-def _is_computed(code: Code, value: Scalar) -> bool:
-    """Whether a whole number is neither known before the loops run nor made of their variables:
-    docc understands ``%`` in indices, but not ``&``."""
-    found = value.whole
-    if found is None:
-        return True
-    return code.facts.known(found) is None and not found.atoms & code.facts.ranges.keys()
-
-
-def _is_power_of_two(value: Scalar) -> bool:
-    number = value.value
-    return number is not None and number > 1 and int(number).bit_count() == 1
 
 
 def _float_division(code, op, left, right, dtype, weak) -> Scalar:
