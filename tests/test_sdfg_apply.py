@@ -26,7 +26,7 @@ from sdfg_kit import (
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench, apply_steps
-from loopbook.steps import STEPS
+from loopbook.steps import STEPS, checked
 
 BLOCKED = """
 tile L0 4
@@ -115,7 +115,11 @@ def test_the_recipes_above_have_every_step_of_doccs():
 def test_loops_are_named_as_documented(kernel, args, text: str, names: str):
     bench = bench_of(kernel, args)
     for op, arguments in steps(text):
+        before = set(bench.names)
         bench.apply(op, arguments)
+        made = [re.sub(r"\d*$", "", name) for name in bench.names if name not in before]
+        told = checked(op, arguments).made()
+        assert all(name in told or f"*.{name.split('.')[-1]}" in told for name in made)
     assert list(bench.names) == names.split()
     ids = list(bench.names.values())
     assert len(set(ids)) == len(ids)
