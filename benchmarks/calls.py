@@ -53,7 +53,7 @@ from loopbook.sdfg import compiler
 compiler.activate()
 if way == "docc":
     from docc.python import native
-    decorate = native(target="sequential")
+    decorate = native()
 else:
     import loopbook
     decorate = loopbook.native

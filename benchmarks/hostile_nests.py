@@ -25,6 +25,7 @@ from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.sdfg import batch, scratch
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.untrusted import admit
+from loopbook.targets import TARGETS
 
 BATCH = 40
 SECONDS = 120.0
@@ -73,7 +74,7 @@ def _build(texts: Sequence[str]) -> Counter[str]:
         for number, text in enumerate(texts):
             made = folder / str(number)
             try:
-                batch.write_tuned(silent, text, ("sequential", "openmp")[number % 2], {}, made)
+                batch.write_tuned(silent, text, tuple(TARGETS)[number % len(TARGETS)], {}, made)
                 counts["compiled"] += 1
             except LoopbookError:
                 counts["left by docc"] += 1

@@ -50,17 +50,18 @@ def programs() -> dict[str, str]:
 def measure(book: str | None, rounds: int) -> list[dict[str, Any]]:
     from loopbook.client.plan import make_plan
     from loopbook.client.shelf import open_shelf
+    from loopbook.targets import DEFAULT
 
     rows = []
     with open_shelf(book) as shelf:
         for name, text in programs().items():
             times: dict[str, list[float]] = {"first": [], "again": []}
-            plan = make_plan(text, "sequential", shelf, exclude=[name])
+            plan = make_plan(text, DEFAULT, shelf, exclude=[name])
             for _ in range(rounds):
                 shelf.forget()
                 for kind in times:
                     begun = time.perf_counter()
-                    plan = make_plan(text, "sequential", shelf, exclude=[name])
+                    plan = make_plan(text, DEFAULT, shelf, exclude=[name])
                     times[kind].append((time.perf_counter() - begun) * 1e3 / len(plan.nests))
             served = sum(nest.tier != "none" for nest in plan.nests)
             rows.append(

@@ -23,6 +23,7 @@ import httpx
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.serving import serve
+from loopbook.targets import DEFAULT
 
 CHILD = """
 import json, sys, time
@@ -64,7 +65,7 @@ print(json.dumps(told))
 def main() -> int:
     parser = argparse.ArgumentParser(description="A PyTorch MLP with remote tuning.")
     parser.add_argument("--python", default=sys.executable, help="one with torch and docc-ai")
-    parser.add_argument("--target", default="sequential")
+    parser.add_argument("--target", default=DEFAULT)
     parser.add_argument("--rounds", type=int, default=20)
     options = parser.parse_args()
     from loopbook.sdfg import compiler

@@ -29,8 +29,8 @@ from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.times import Schedule
+from loopbook.targets import DEFAULT, TARGETS
 from loopbook.workloads import polybench
 from loopbook.workloads.workload import Workload
 
@@ -141,7 +141,7 @@ def summary(rows: list[Row]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--preset", default="MEDIUM", choices=polybench.PRESETS)
-    parser.add_argument("--target", default="sequential", choices=TARGETS)
+    parser.add_argument("--target", default=DEFAULT, choices=TARGETS)
     parser.add_argument("--only", nargs="+", default=polybench.names(), metavar="KERNEL")
     parser.add_argument("--book", type=Path, help="a book to look neighbours up in")
     parser.add_argument("--alone", action="store_true", help="without the starter book")

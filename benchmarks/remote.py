@@ -26,6 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.serving import demo_serve, serve
+from loopbook.targets import DEFAULT
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ("contraction", "transposed_chain", "stencil")
@@ -81,7 +82,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="docc with remote tuning, and @loopbook.native.")
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--preset", default="LARGE")
-    parser.add_argument("--target", default="sequential")
+    parser.add_argument("--target", default=DEFAULT)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--demo", action="store_true")
     parser.add_argument("--json", action="store_true")

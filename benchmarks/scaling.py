@@ -18,6 +18,7 @@ from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.run import Binding
 from loopbook.sdfg.times import Schedule
+from loopbook.targets import TARGETS
 from loopbook.workloads import polybench
 
 SCHEDULE = Schedule(repeats=9, seconds=2.0, at_least=2)
@@ -43,7 +44,7 @@ def main() -> None:
                         make_plan(text, target, shelf, sizes=sizes),
                         Path(folder) / f"{name}-{target}",
                     )
-                    for target in ("sequential", "openmp")
+                    for target in TARGETS
                 ]
                 one, two = (min(t.seconds) for t in binding.measure(builts, SCHEDULE))
             except LoopbookError as error:

@@ -40,11 +40,12 @@ if str(ROOT) not in sys.path:
 from benchmarks import lines  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.semantic_programs import Program, programs  # noqa: E402
+from loopbook import targets  # noqa: E402
 from loopbook.errors import InterpretedWarning, LoopbookError  # noqa: E402
 from loopbook.sdfg.sandbox import run_limited  # noqa: E402
 
 DTYPES = ("float64", "float32", "int64", "int32")
-TARGETS = ("sequential", "openmp")
+TARGETS = tuple(targets.TARGETS)
 SIZES = (7, 1, 64, 2, 0, 7)
 TOLERANCE = {"float64": 1e-9, "float32": 2e-4}
 SECONDS = 300.0

@@ -39,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.serving import serve
 from loopbook.server.pauses import spare_pauses
+from loopbook.targets import DEFAULT
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 NEW_EVERY = 100
@@ -87,9 +88,9 @@ def body_of(count: int, folder: Path) -> dict[str, Any]:
     )
     workload = load_workload(file)
     sdfg = program.parse(trace(workload.kernel, workload.arguments("S")))
-    sdfg.expand(TargetOptions("sequential", "server"))
+    sdfg.expand(TargetOptions(DEFAULT, "server"))
     sdfg.simplify()
-    told = {"target": "sequential", "category": "server", "schedule_loops": True}
+    told = {"target": DEFAULT, "category": "server", "schedule_loops": True}
     return {"sdfg": json.loads(sdfg.to_json())} | told
 
 

@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loopbook.errors import InputError, LoopbookError
+from loopbook.targets import DEFAULT, TARGETS, named
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.plot import Panel, best_so_far, plot_panels
 from loopbook.tuner.strategies import STRATEGIES
@@ -62,7 +63,7 @@ def measure(options: argparse.Namespace, kernel: str) -> None:
     Raises:
         LoopbookError: if the kernel cannot be compiled or run.
     """
-    from loopbook.client.hardware import local_profile, threads_of
+    from loopbook.client.hardware import local_profile
     from loopbook.client.shelf import open_shelf
     from loopbook.tuner.neighbours import ported_neighbours
     from loopbook.tuner.search import search, search_header
@@ -70,7 +71,7 @@ def measure(options: argparse.Namespace, kernel: str) -> None:
     from loopbook.tuner.subject import PythonSubject
     from loopbook.workloads import polybench
 
-    threads = threads_of(options.target)
+    threads = named(options.target).threads
     hardware = local_profile(threads)
     subject = PythonSubject(polybench.load(kernel))
     logs = {
@@ -242,7 +243,7 @@ def parse() -> argparse.Namespace:
         "--strategies", nargs="+", default=list(STRATEGIES), choices=STRATEGIES, metavar="NAME"
     )
     parser.add_argument("--preset", default="MEDIUM")
-    parser.add_argument("--target", default="sequential", choices=("sequential", "openmp"))
+    parser.add_argument("--target", default=DEFAULT, choices=TARGETS)
     parser.add_argument("--book", help="where neighbours come from; default the user's book")
     parser.add_argument("--report", action="store_true", help="only tables and figure, from logs")
     return parser.parse_args()

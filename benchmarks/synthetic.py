@@ -31,6 +31,7 @@ if str(ROOT) not in sys.path:
 from benchmarks import lines  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from loopbook.errors import LoopbookError  # noqa: E402
+from loopbook.targets import TARGETS as SCHEDULED  # noqa: E402
 from loopbook.workloads import synthetic  # noqa: E402
 from loopbook.workloads.state import TARGETS, check  # noqa: E402
 
@@ -140,7 +141,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--family", action="append", choices=tuple(synthetic.FAMILIES))
     parser.add_argument("--resume", action="store_true", help="go on with the results in FOLDER")
     given = parser.parse_args(arguments)
-    given.target = given.target or ["sequential", "openmp"]
+    given.target = given.target or list(SCHEDULED)
     given.family = given.family or tuple(synthetic.FAMILIES)
     return given
 

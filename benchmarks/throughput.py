@@ -22,6 +22,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from loopbook.targets import TARGETS, named
+
 PROGRAM = """\
 import numpy as np
 
@@ -85,7 +87,7 @@ def _resident(pid: int) -> int:
 
 def measure(target: str, candidates: int, strategy: str, folder: Path) -> dict[str, Any]:
     """One search."""
-    from loopbook.client.hardware import local_profile, threads_of
+    from loopbook.client.hardware import local_profile
     from loopbook.tuner.log import TrialLog
     from loopbook.tuner.search import search
     from loopbook.tuner.session import Session
@@ -94,7 +96,7 @@ def measure(target: str, candidates: int, strategy: str, folder: Path) -> dict[s
 
     path = folder / "product.py"
     path.write_text(PROGRAM)
-    hardware = local_profile(threads_of(target))
+    hardware = local_profile(named(target).threads)
     log = TrialLog(folder / f"{target}.jsonl", {})
     subject = PythonSubject(load_workload(path))
     with Session(subject, PRESET, target, threads=hardware.threads) as session:
@@ -143,7 +145,7 @@ def show(row: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Count candidates a minute, time and memory.")
-    parser.add_argument("--target", action="append", choices=["sequential", "openmp"])
+    parser.add_argument("--target", action="append", choices=TARGETS)
     parser.add_argument("--candidates", type=int, default=200)
     parser.add_argument("--strategy", default="")
     parser.add_argument("--json", action="store_true")
@@ -154,7 +156,7 @@ def main() -> None:
 
     activate()
     with tempfile.TemporaryDirectory() as folder:
-        for target in options.target or ["sequential", "openmp"]:
+        for target in options.target or TARGETS:
             row = measure(target, options.candidates, options.strategy or DEFAULT, Path(folder))
             if options.json:
                 print(json.dumps(row), flush=True)

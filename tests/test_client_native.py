@@ -15,7 +15,7 @@ from docc.python import native as docc_native
 
 import loopbook
 from loopbook.client import native as native_module
-from loopbook.errors import BookError, CompilerError, SdfgError
+from loopbook.errors import BookError, CompilerError, InputError
 from loopbook.sdfg import program as docc_program
 
 
@@ -119,7 +119,7 @@ def test_where_docc_crashes_while_preparing_its_own_compile_is_tried(monkeypatch
 
 
 def test_mistakes_are_named_at_once():
-    with pytest.raises(SdfgError, match="no target 'cuda'"):
+    with pytest.raises(InputError, match="no target 'cuda'"):
         loopbook.native(product, target="cuda")
     with pytest.raises(BookError, match="no book at"):
         loopbook.native(product, book="/nowhere/book.db")(*matrices())

@@ -17,7 +17,7 @@ from client_kit import (
 
 from loopbook.client.optimize import optimize
 from loopbook.client.plan import make_plan
-from loopbook.errors import SdfgError
+from loopbook.errors import InputError, SdfgError
 from loopbook.recipes.book import Book
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import compiler, program
@@ -95,7 +95,7 @@ def test_the_user_s_book_is_the_default(tmp_path, monkeypatch):
 
 
 def test_bad_input_is_one_clear_line(books):
-    with pytest.raises(SdfgError, match="no target 'gpu'"):
+    with pytest.raises(InputError, match="no target 'gpu'"):
         optimize(program.parse(text_of(product)), target="gpu", shelf=books)
     with pytest.raises(SdfgError, match="a str is no SDFG"):
         optimize("{}", shelf=books)

@@ -11,6 +11,7 @@ import pytest
 import loopbook
 from loopbook.client import hardware
 from loopbook.errors import CompilerError
+from loopbook.targets import named
 
 
 def test_import_is_light():
@@ -86,7 +87,7 @@ def test_another_instruction_set_is_another_machine(fresh, monkeypatch):
 
 def test_threads_follow_the_target_and_openmp(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
-    assert hardware.threads_of("openmp") == 3
-    assert hardware.threads_of("sequential") == 1
+    assert named("openmp").threads == 3
+    assert named("sequential").threads == 1
     monkeypatch.delenv("OMP_NUM_THREADS")
-    assert hardware.threads_of("openmp") >= 1
+    assert named("openmp").threads >= 1

@@ -9,9 +9,8 @@ import pytest
 from client_kit import SIMPLE, nests_of, product, product_permuted, record, shelf, text_of
 from packed_kit import MICRO, packed
 
-from loopbook.client.hardware import MARCH_ISA
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.recipes.hardware import VECTOR_BITS, HardwareProfile
+from loopbook.recipes.hardware import ISAS, HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg.run import Binding
 
@@ -24,7 +23,7 @@ PACKED = "serial L2\n" + packed(6, 32, 64) + MICRO
 @pytest.mark.parametrize("kernel", [product, product_permuted])
 def test_a_recipe_for_wide_vectors_is_served_for_narrow_ones(kernel, march, tmp_path, monkeypatch):
     monkeypatch.setenv("LOOPBOOK_MARCH", march)
-    lanes = VECTOR_BITS[MARCH_ISA[march]] // 64
+    lanes = next(isa for isa in ISAS.values() if isa.march == march).vector_bits // 64
     books = shelf(tmp_path, record(product, PACKED, hardware=WIDE))
     plan = make_plan(text_of(kernel), "sequential", books)
     served = plan.recipes[0]

@@ -168,7 +168,7 @@ def test_this_machine_is_read():
     profile = hardware_module.read(threads=2)
     assert profile.threads == 2
     assert profile.cores >= 1
-    assert profile.vector_bits == hardware_module.VECTOR_BITS[profile.isa]
+    assert profile.vector_bits == hardware_module.ISAS[profile.isa].vector_bits
     assert profile == hardware_module.read(threads=2)
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.recipes.hardware import VECTOR_BITS, HardwareProfile
+from loopbook.recipes.hardware import ISAS, HardwareProfile
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.rescale import REGISTERS, SUMS, rescaled
+from loopbook.recipes.rescale import SUMS, rescaled
 
 AVX512 = HardwareProfile(
     isa="avx512", vector_bits=512, l1d_bytes=32 << 10, l2_bytes=1 << 20, l3_bytes=32 << 20
@@ -31,7 +31,7 @@ unroll L0*
 
 PROFILES = st.builds(
     lambda isa, l2, threads: replace(
-        AVX512, isa=isa, vector_bits=VECTOR_BITS[isa], l2_bytes=l2 << 17, threads=threads
+        AVX512, isa=isa, vector_bits=ISAS[isa].vector_bits, l2_bytes=l2 << 17, threads=threads
     ),
     st.sampled_from(["avx512", "avx2", "sse2", "neon"]),
     st.sampled_from([0, 1, 2, 4, 8, 16]),
@@ -63,7 +63,7 @@ def test_register_tiles_fit_and_are_whole_vectors(there, here, rows, vectors, de
     lanes = here.vector_bits // 64
     new_rows, columns, summands = sizes(done)
     assert columns % lanes == 0
-    assert new_rows * columns // lanes <= SUMS * REGISTERS.get(here.isa, 16)
+    assert new_rows * columns // lanes <= SUMS * ISAS[here.isa].registers
     assert summands & (summands - 1) == 0
 
 

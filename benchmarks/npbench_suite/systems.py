@@ -84,7 +84,9 @@ def ready(
 
 def wrapped(system: str, function: Callable[..., Any], threads: int) -> Ready:
     """A Python function in the hands of a system that takes such."""
-    target = "openmp" if threads > 1 else "sequential"
+    from loopbook.targets import for_threads
+
+    target = for_threads(threads).name
     if system == DOCC:
         from docc.python import native as docc_native
 

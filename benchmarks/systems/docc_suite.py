@@ -11,12 +11,13 @@ from loopbook.client.plan import build_plan, make_plan
 from loopbook.client.shelf import open_shelf
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
+from loopbook.targets import for_threads
 from loopbook.workloads.workload import Workload
 
 
 def target(threads: int) -> str:
     """docc's CPU target for so many threads."""
-    return "openmp" if threads > 1 else "sequential"
+    return for_threads(threads).name
 
 
 class Docc:

@@ -15,6 +15,7 @@ import typer
 from loopbook.cli import options
 from loopbook.errors import CorpusError
 from loopbook.printable import printable, show
+from loopbook.targets import here, named
 
 if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
@@ -130,16 +131,15 @@ def measure_preparing(
     """Measure what preparing each synthetic program of the corpus gains by itself. Stop it any
     time; the same command goes on."""
     from loopbook.cli.bars import bars
-    from loopbook.client.hardware import local_profile, threads_of
-    from loopbook.recipes.record import TARGETS
+    from loopbook.client.hardware import local_profile
     from loopbook.tuner import preparing
     from loopbook.tuner.corpus import CORPUS, load, samples
 
     folder = corpus or CORPUS
     added = 0
     with bars(hidden=json, remaining=True) as shown:
-        for name in target or TARGETS:
-            threads = threads_of(name)
+        for name in target or here():
+            threads = named(name).threads
             machine = local_profile(threads, measured=False)
             wanted = preparing.places(samples(load(folder, target=name)), name)
             path = folder / preparing.PATH.name

@@ -17,6 +17,7 @@ from loopbook.cli import options
 from loopbook.cli.bars import bars
 from loopbook.errors import InputError
 from loopbook.printable import show
+from loopbook.targets import DEFAULT, here, runnable
 
 if TYPE_CHECKING:
     from loopbook.learn.train import Progress
@@ -174,14 +175,14 @@ def evaluate(
     from loopbook.workloads import polybench
 
     chosen = method or (["ours"] if quick else ["ours", "nearest", "raw", "untrained", "random"])
-    targets = target or (["sequential"] if quick else list(options.TARGETS))
+    targets = target or ([DEFAULT] if quick else list(here()))
     rules = leave_out or (["kernel"] if quick else ["kernel", "polybench"])
     for rule in rules:
         if rule not in HOLDOUTS:
             raise InputError(f"there is nothing to leave out called {rule!r}")
     settings = Settings(
         kernels=tuple(kernels or polybench.names()),
-        targets=tuple(options.check_target(one) for one in targets),
+        targets=tuple(runnable(one).name for one in targets),
         holdouts=tuple(rules),
         preset=preset,
         until=QUICK_SECONDS if quick else 0.0,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from loopbook import targets
 from loopbook.cli import options
 from loopbook.cli.query import Query, asking
 from loopbook.cli.source import load_workload, usual_preset
@@ -240,7 +241,7 @@ def bench(
         list[str], typer.Argument(help="FILE.py[:FUNC]…, PolyBench names, or 'polybench' for all")
     ],
     preset: options.Preset = "",
-    target: options.Target = "sequential",
+    target: options.Target = targets.DEFAULT,
     size: options.Size = None,
     book: options.BookPath = None,
     exclude: options.Exclude = None,
@@ -261,7 +262,7 @@ def bench(
     from loopbook.client.shelf import open_shelf
     from loopbook.workloads import polybench
 
-    target = options.check_target(target)
+    targets.runnable(target)
     sizes = options.read_sizes(size)
     names = [n for f in files for n in (polybench.names() if f == "polybench" else [f])]
     workloads = [load_workload(name) for name in names]

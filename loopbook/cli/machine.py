@@ -8,6 +8,7 @@ import typer
 
 from loopbook.cli import options
 from loopbook.printable import show
+from loopbook.targets import UNSCHEDULED, choice
 
 
 def hardware(
@@ -36,7 +37,7 @@ def hardware(
 def workloads(
     names: Annotated[list[str] | None, typer.Argument(help="kernels; default all")] = None,
     target: Annotated[
-        list[str] | None, typer.Option(help="none, sequential or openmp; repeatable; default all")
+        list[str] | None, typer.Option(help=f"{UNSCHEDULED}, {choice()}; repeatable; default all")
     ] = None,
     json: options.Json = False,
 ) -> int:

@@ -10,11 +10,12 @@ import typer
 
 from loopbook.errors import InputError
 from loopbook.printable import show
+from loopbook.targets import choice
 
 File = Annotated[
     str, typer.Argument(help="FILE.py[:FUNC] (a workload), FILE.json (an SDFG), or a kernel's name")
 ]
-Target = Annotated[str, typer.Option(help="sequential or openmp")]
+Target = Annotated[str, typer.Option(help=choice())]
 Preset = Annotated[str, typer.Option(help="which of the workload's sizes; default a medium one")]
 Size = Annotated[list[str] | None, typer.Option(help="NAME=NUMBER: replaces a size; repeatable")]
 BookPath = Annotated[
@@ -22,15 +23,6 @@ BookPath = Annotated[
 ]
 Exclude = Annotated[list[str] | None, typer.Option(help="ignore this kernel's records; repeatable")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-
-TARGETS = ("sequential", "openmp")
-
-
-def check_target(target: str) -> str:
-    """Raise `InputError` unless it is one of `TARGETS`."""
-    if target not in TARGETS:
-        raise InputError(f"there is no target {target!r}; take {' or '.join(TARGETS)}")
-    return target
 
 
 def read_sizes(options: list[str] | None) -> dict[str, int]:

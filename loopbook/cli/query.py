@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from loopbook import targets
 from loopbook.cli import options
 from loopbook.cli.source import SECONDS, Source, load_source
 
@@ -37,7 +38,7 @@ class Query:
     def of(
         cls,
         file: options.File,
-        target: options.Target = "sequential",
+        target: options.Target = targets.DEFAULT,
         preset: options.Preset = "",
         size: options.Size = None,
         book: options.BookPath = None,
@@ -50,7 +51,7 @@ class Query:
             InputError: if one of them names nothing that there is.
         """
         source = load_source(file, preset, options.read_sizes(size))
-        return cls(file, source, options.check_target(target), book, exclude or [], json)
+        return cls(file, source, targets.named(target).name, book, exclude or [], json)
 
     def run(self, function: Callable[..., T], *args: Any) -> T:
         """``function(query, *args)`` in a child process, whose crash or hang is an error here."""

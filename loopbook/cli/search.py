@@ -14,6 +14,7 @@ from loopbook.cli.bars import bars, say
 from loopbook.cli.source import load_source, load_workload
 from loopbook.errors import BookError, InputError, LoopbookError
 from loopbook.printable import one_line
+from loopbook.targets import choice, here, runnable
 
 if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
@@ -37,9 +38,7 @@ Strategy = Annotated[
     str, typer.Option(help="random, genetic, model or transfer; default the one that wins")
 ]
 Seed = Annotated[int, typer.Option(help="of all random choices")]
-Targets = Annotated[
-    list[str] | None, typer.Option(help="sequential or openmp; repeatable; default both")
-]
+Targets = Annotated[list[str] | None, typer.Option(help=f"{choice()}; repeatable; default all")]
 Timeout = Annotated[
     float, typer.Option(help="limit for a run of the unoptimised program, seconds", min=0.01)
 ]
@@ -210,7 +209,7 @@ def files(
 
 
 def _targets(chosen: list[str] | None) -> Sequence[str]:
-    return [options.check_target(target) for target in chosen] if chosen else options.TARGETS
+    return [runnable(target).name for target in chosen or here()]
 
 
 def _settings(
@@ -312,9 +311,9 @@ def _run(
 
 
 def _profile(target: str) -> HardwareProfile:
-    from loopbook.client.hardware import local_profile, threads_of
+    from loopbook.client.hardware import local_profile
 
-    return local_profile(threads_of(target))
+    return local_profile(runnable(target).threads)
 
 
 def _told(result: Done) -> dict[str, Any]:

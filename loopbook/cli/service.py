@@ -13,6 +13,7 @@ import typer
 from loopbook.cli import options
 from loopbook.errors import InputError
 from loopbook.printable import show
+from loopbook.targets import named
 
 if TYPE_CHECKING:
     from loopbook.server.quarantine import Quarantine
@@ -227,7 +228,7 @@ def measure(
     """Measure records on this machine, which has to be one that you trust. What waits and gains
     here is promoted with what was measured; what is wrong or breaks, or gains nothing on the kind
     of machine that it was made on, is rejected. What is served and loses waits again."""
-    from loopbook.client.hardware import local_profile, threads_of
+    from loopbook.client.hardware import local_profile
     from loopbook.server.trust import Judgement
     from loopbook.tuner.requalify import verdict_of
 
@@ -238,7 +239,7 @@ def measure(
             record = waiting or quarantine.served_record(one)
             if record is None:
                 raise InputError(f"no record {one[:40]} waits or is served")
-            here = local_profile(threads_of(record.target))
+            here = local_profile(named(record.target).threads)
             verdict = verdict_of(record, here)
             judgement = Judgement(verdict.status, here, verdict.measurement, verdict.message)
             decision = judgement.decision(record, served=waiting is None)

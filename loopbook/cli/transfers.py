@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from loopbook import targets
 from loopbook.cli import options
 from loopbook.cli.bars import bars, say
 from loopbook.errors import BookError, InputError
@@ -41,7 +42,7 @@ def measure(
     book: Annotated[
         list[Path] | None, typer.Option(help="whose recipes; repeatable; default the starter book")
     ] = None,
-    target: options.Target = "sequential",
+    target: options.Target = targets.DEFAULT,
     march: Annotated[
         list[str] | None,
         typer.Option(help="instruction set to compile for; repeatable; default three"),
@@ -66,7 +67,7 @@ def measure(
     from loopbook.tuner.transfers.measure import measure as run
     from loopbook.workloads import polybench
 
-    options.check_target(target)
+    targets.runnable(target)
     if core and not set(core) <= os.sched_getaffinity(0):
         raise InputError(f"this process may not use core {', '.join(map(str, core))}")
     activate()
@@ -133,11 +134,11 @@ def _starter() -> list[Path]:
 
 def _profiles(target: str, marches: Sequence[str]) -> dict[str, HardwareProfile]:
     """Instruction set to profile, each kind of machine once."""
-    from loopbook.client.hardware import local_profile, threads_of
+    from loopbook.client.hardware import local_profile
 
     found: dict[str, HardwareProfile] = {}
     for march in marches:
-        profile = local_profile(threads_of(target), march=march)
+        profile = local_profile(targets.named(target).threads, march=march)
         if all(profile.key != other.key for other in found.values()):
             found[march] = profile
     return found

@@ -19,7 +19,8 @@ SAME = 1e-3
 
 
 class Appraisal:
-    """Predicts how ports will do on one nest. Without a trained head (`Shelf.head`), what `Ports`
+    """Predicts how ports will do on one nest. Without a head that was trained for the
+    target (`Shelf.head`), what `Ports`
     expects is all there is, with nothing known of how sure that is.
 
     Args:
@@ -31,7 +32,8 @@ class Appraisal:
         self, shelf: Shelf, nest: Nest, target: str, trips: Trips, kinds: Collection[str]
     ) -> None:
         self._shelf = shelf
-        self._head = shelf.head
+        head = shelf.head
+        self._head = head if head is not None and target in head.forests else None
         self._rows = None
         if self._head is not None:
             self._rows = Rows(nest, shelf.hardware(target), target, trips, kinds)

@@ -11,12 +11,12 @@ from loopbook.client.bench_times import PYTHON_SECONDS, Times, given
 from loopbook.client.plan import make_plan
 from loopbook.client.shelf import Shelf
 from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
-from loopbook.errors import RunError, WorkloadError, WrongResultError
+from loopbook.errors import RunError, WrongResultError
 from loopbook.sdfg import scratch
 from loopbook.sdfg.build import Built
 from loopbook.sdfg.interleaved import Runnable, Timed, in_turn
-from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.times import Schedule
+from loopbook.targets import runnable
 from loopbook.workloads import reference
 from loopbook.workloads.call import Call
 from loopbook.workloads.reference import Reference
@@ -78,8 +78,7 @@ def bench(
     Raises:
         LoopbookError: if the workload cannot be traced, compiled or run.
     """
-    if target not in TARGETS:
-        raise WorkloadError(f"there is no target {target!r}; take {' or '.join(TARGETS)}")
+    runnable(target)
     call = Call.of(workload, workload.arguments(preset, sizes))
     schedule = Schedule(repeats=ROUNDS, seconds=seconds, at_least=2)
     if call.refusal is not None:

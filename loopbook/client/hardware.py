@@ -15,21 +15,6 @@ from loopbook.recipes import hardware
 from loopbook.recipes.folders import cache_folder
 from loopbook.recipes.hardware import HardwareProfile
 
-THREADS_VARIABLE = "OMP_NUM_THREADS"
-
-MARCH_ISA = {"x86-64-v2": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512"}
-"""What ``LOOPBOOK_MARCH`` makes of this machine."""
-
-
-def threads_of(target: str) -> int:
-    """Threads that a program built for `target` runs with: 1, or what OpenMP will use."""
-    if target == "sequential":
-        return 1
-    chosen = os.environ.get(THREADS_VARIABLE, "").split(",")[0].strip()
-    if chosen.isdigit() and int(chosen) > 0:
-        return int(chosen)
-    return hardware.usable_cores()
-
 
 def local_profile(threads: int = 1, *, measured: bool = True, march: str = "") -> HardwareProfile:
     """This machine, used with `threads` threads.
@@ -48,9 +33,9 @@ def local_profile(threads: int = 1, *, measured: bool = True, march: str = "") -
 @lru_cache(maxsize=8)
 def _profile(threads: int, measured: bool, march: str) -> HardwareProfile:
     profile = hardware.read(threads)
-    isa = MARCH_ISA.get(march)
-    if isa is not None:
-        profile = replace(profile, isa=isa, vector_bits=hardware.VECTOR_BITS[isa])
+    for name, isa in hardware.ISAS.items():
+        if march and march == isa.march:
+            profile = replace(profile, isa=name, vector_bits=isa.vector_bits)
     if not measured:
         return profile
     kept = _kept(profile, march)

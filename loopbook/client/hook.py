@@ -1,4 +1,4 @@
-"""Gives docc the targets ``loopbook`` and ``loopbook-openmp`` as soon as docc is there.
+"""Gives docc our targets, ``loopbook`` and the like (`loopbook.targets`), as soon as docc is there.
 
 ``import loopbook`` must not import docc, which takes a second. So unless docc has been imported
 already, this waits on ``sys.meta_path`` for docc's target registry and registers right after it.
@@ -20,11 +20,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from loopbook.targets import TARGETS
+
 REGISTRY = "docc.compiler.target_registry"
 PROGRAMS = "docc.python.python_program"
 
-TARGETS = {"loopbook": "sequential", "loopbook-openmp": "openmp"}
-"""docc target to the target that recipes are looked up for."""
+
+def plugins() -> dict[str, str]:
+    """docc target to the target that recipes are looked up for."""
+    return {target.plugin: target.name for target in TARGETS.values()}
 
 
 def install() -> None:
@@ -78,7 +82,7 @@ class _Loader(Loader):
 
 
 def _register(registry: ModuleType) -> None:
-    for name, target in TARGETS.items():
+    for name, target in plugins().items():
         registry.register_target_overrides(  # type: ignore[attr-defined]
             name,
             schedule_fn=_Late("schedule", target),
@@ -125,7 +129,7 @@ def _answering(program: Any) -> Any:
     """What answers the calls of a program for our targets; None for other programs, and where docc
     is to record what it does, in its own folder."""
     options = program.options
-    if options.target not in TARGETS or options.instrumentation_mode or options.capture_args:
+    if options.target not in plugins() or options.instrumentation_mode or options.capture_args:
         return None
     ours = program.__dict__.get("_loopbook")
     if ours is None:

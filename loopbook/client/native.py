@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from loopbook import targets
 from loopbook.client.decision import Plan
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.client.variants.dispatch import Dispatcher, Variant
 from loopbook.errors import CompilerError, IllegalStepError, RunError, SdfgError
-from loopbook.sdfg.program import TARGETS
 from loopbook.sdfg.traced import Traced
 
 Book = Shelf | str | Path | None
@@ -85,7 +85,7 @@ class NativeProgram(Dispatcher):
 def native(
     func: Callable[..., Any] | None = None,
     *,
-    target: str = "sequential",
+    target: str = targets.DEFAULT,
     book: Book = None,
     exclude: Collection[str] = (),
     strict: bool = False,
@@ -108,7 +108,7 @@ def native(
     second to fourth calls with arrays of some shapes are timed beside Python, on copies.
 
     Args:
-        target: "sequential" or "openmp".
+        target: a name in `loopbook.targets.TARGETS`.
         book: a `Shelf`, or the path of a book to put over the starter book; default the user's.
         exclude: kernels whose records are ignored.
         strict: raise `SdfgError` instead of running Python.
@@ -117,14 +117,13 @@ def native(
             run as Python from then on.
 
     Raises:
-        SdfgError: if there is no such target.
+        InputError: if nothing can be compiled for such a target here.
     """
     if func is None:
         return functools.partial(
             native, target=target, book=book, exclude=exclude, strict=strict, check=check
         )
-    if target not in TARGETS:
-        raise SdfgError(f"there is no target {target!r}; take {' or '.join(TARGETS)}")
+    targets.runnable(target)
     return NativeProgram(func, target, book, exclude, strict=strict, check=check)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from loopbook import targets
 from loopbook.client.decision import NestReport, Plan, left_to_docc
 from loopbook.client.plan import plan_nests
 from loopbook.client.shelf import Shelf, open_shelf
@@ -35,7 +36,7 @@ class Report:
 def optimize(
     sdfg: Any,
     *,
-    target: str = "sequential",
+    target: str = targets.DEFAULT,
     shelf: Shelf | None = None,
     exclude: Collection[str] = (),
     max_distance: float | None = None,
@@ -56,13 +57,11 @@ def optimize(
             Without them, recipes that lost at any size measured are not used.
 
     Raises:
+        InputError: if nothing can be compiled for such a target here.
         SdfgError: if docc cannot handle the SDFG.
         BookError: if a book cannot be read.
     """
-    from loopbook.sdfg import program
-
-    if target not in program.TARGETS:
-        raise SdfgError(f"there is no target {target!r}; take {' or '.join(program.TARGETS)}")
+    targets.runnable(target)
     if not hasattr(sdfg, "to_json"):
         raise SdfgError(f"a {type(sdfg).__name__} is no SDFG: give docc's StructuredSDFG")
     own = shelf is None

@@ -29,6 +29,7 @@ from loopbook.sdfg import marks, program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import iterations, trip_counts
+from loopbook.targets import TARGETS
 
 MAX_DISTANCE = 1.4
 """Nests of which the nearest neighbour is farther than this are left to docc. Vectors have length
@@ -84,7 +85,7 @@ def make_plan(
 
     Args:
         text: the program's SDFG as JSON text, as docc's frontend makes it or later.
-        target: "sequential" or "openmp".
+        target: a name in `loopbook.targets.TARGETS`.
         exclude: kernels whose records are ignored.
         max_distance: neighbours farther away are not used. By default a head decides, which knows
             what distance means; without one it is `MAX_DISTANCE`.
@@ -157,7 +158,7 @@ def plan_nests(
             times.append(planner.measured(nest, usable, trips))
     plan = Plan(target, tuple(reports), found, normalised=normalised)
     wrong = marks.misordered(normalised)
-    if target == "openmp":
+    if TARGETS[target].parallel:
         wrong |= marks.raced(normalised)
     if frames is not None:
         plan = replace(plan, prepared=True)
@@ -360,7 +361,7 @@ class _Planner:
         hottest nest may speak for that. It is measured in any case."""
         if not len(recipe):
             return self._count == 1 and hot
-        return self._target != "openmp" or any(step.op != "parallel" for step in recipe)
+        return not TARGETS[self._target].parallel or any(step.op != "parallel" for step in recipe)
 
     def _prospects(
         self,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from loopbook import targets
 from loopbook.client.damaged import asked, opened
 from loopbook.errors import BookError, LoopbookError, SdfgError
 from loopbook.recipes.embedding import Embedding
@@ -153,9 +154,9 @@ class Shelf:
         the target use it (not measured)."""
         if self.profile is not None:
             return self.profile
-        from loopbook.client.hardware import local_profile, threads_of
+        from loopbook.client.hardware import local_profile
 
-        return local_profile(threads_of(target), measured=False)
+        return local_profile(targets.named(target).threads, measured=False)
 
     def forget(self) -> None:
         """Drop what has been found out about nests that were looked up."""
@@ -169,7 +170,7 @@ class Shelf:
         program: Any,
         k: int = 5,
         *,
-        target: str = "sequential",
+        target: str = targets.DEFAULT,
         exclude: Collection[str] = (),
     ) -> list[Any]:
         """The `k` records nearest to a nest, or to each nest of a program, nearest first.
@@ -229,7 +230,7 @@ class Shelf:
         nest: Nest,
         embedding: Embedding,
         k: int = 5,
-        target: str = "sequential",
+        target: str = targets.DEFAULT,
         exclude: Collection[str] = (),
         steps: Collection[str] = (),
     ) -> list[Neighbour]:

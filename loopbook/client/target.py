@@ -1,4 +1,4 @@
-"""What docc calls for its targets ``loopbook`` and ``loopbook-openmp``, in this order.
+"""What docc calls for its targets ``loopbook`` and the like (`loopbook.targets`), in this order.
 
 docc lets a target expand, schedule and compile. Recipes want loops whose induction variables have
 names of their own, which cannot be changed in docc's object. So `expand` keeps the program's text,

@@ -18,11 +18,12 @@ from loopbook.moves import Surroundings
 from loopbook.predict.features import SITE, Features
 from loopbook.recipes.embedding import Embedding
 from loopbook.sdfg.nest import Nest
+from loopbook.targets import DEFAULT
 
 SEED = 0
 """Of untrained weights and of random vectors."""
 
-_PLAIN = Surroundings("sequential", lanes=8)
+_PLAIN = Surroundings(DEFAULT, lanes=8)
 """What features of a nest alone are computed for: some machine, sizes unknown."""
 
 _SPREAD = 8.0

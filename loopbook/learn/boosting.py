@@ -12,7 +12,7 @@ import numpy as np
 from loopbook.learn.examples import Table
 from loopbook.predict.head import TRUST, Head, by_target, expected
 from loopbook.predict.trees import Forest
-from loopbook.recipes.record import TARGETS
+from loopbook.targets import TARGETS
 from loopbook.tuner.strategies.ranker import lightgbm
 
 FOLDS = 5
@@ -45,10 +45,10 @@ PARAMETERS: dict[str, Any] = {
 
 ROUNDS = 150
 
-OTHERS = {"sequential": 0.0, "openmp": 0.1}
-"""Target to the weight of the other target's rows in what its forests learn from. Of OpenMP there
-is less to learn from, and most of what is good for one thread is good for each of several. Chosen
-on held-out synthetic families."""
+OTHERS = {False: 0.0, True: 0.1}
+"""Whether a target is for several threads, to the weight of other targets' rows in what its forests
+learn from. Of OpenMP there is less to learn from, and most of what is good for one thread is good
+for each of several. Chosen on held-out synthetic families."""
 
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "mean": {"objective": "huber", "alpha": 1.0},
@@ -142,7 +142,8 @@ def _weights(table: Table, target: str) -> np.ndarray:
     """A nest with many rows counts more than one with few, but not as much more."""
     _, place, counts = np.unique(table.nests, return_inverse=True, return_counts=True)
     own = by_target(table.rows)[target]
-    weights = (counts**-0.5)[place] * np.where(own | ~own.any(), 1.0, OTHERS[target])
+    others = OTHERS[TARGETS[target].parallel]
+    weights = (counts**-0.5)[place] * np.where(own | ~own.any(), 1.0, others)
     return weights * len(weights) / weights.sum()
 
 

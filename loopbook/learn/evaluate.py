@@ -23,6 +23,7 @@ from loopbook.learn.holdout import Holdout
 from loopbook.learn.methods import Method
 from loopbook.recipes.book import Book
 from loopbook.sdfg import scratch
+from loopbook.targets import here
 from loopbook.workloads import polybench
 
 
@@ -37,7 +38,7 @@ class Settings:
     """
 
     kernels: Sequence[str] = field(default_factory=polybench.names)
-    targets: Sequence[str] = ("sequential", "openmp")
+    targets: Sequence[str] = field(default_factory=here)
     holdouts: Sequence[str] = ("kernel", "polybench")
     preset: str = "MEDIUM"
     ways: Sequence[int] = (1, CHOICES)

@@ -14,6 +14,7 @@ from random import Random
 from loopbook.moves.chains import Chain
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.steps import Step
+from loopbook.targets import TARGETS
 
 TILES = (8, 16, 32, 64, 128, 256, 512)
 ROWS = (2, 3, 4, 6, 8)
@@ -26,7 +27,7 @@ class Surroundings:
     """What moves draw their parameters from: the machine, the target, and the sizes at hand.
 
     Attributes:
-        target: "sequential" or "openmp".
+        target: a name in `loopbook.targets.TARGETS`.
         lanes: doubles in one vector register.
         l1_bytes, l2_bytes, l3_bytes: data caches as one core sees them.
         threads: that the code runs with.
@@ -43,6 +44,11 @@ class Surroundings:
     threads: int = 1
     trips: Mapping[str, int] = field(default_factory=dict)
     libraries: bool = False
+
+    @property
+    def parallel(self) -> bool:
+        """Whether threads share the iterations of outermost loops."""
+        return TARGETS[self.target].parallel
 
     @classmethod
     def of(

@@ -46,7 +46,7 @@ def fitted_factors(nest: Nest, around: Surroundings) -> list[Steps]:
 
 
 def _threads(around: Surroundings) -> bool:
-    return around.target == "openmp"
+    return around.parallel
 
 
 def _alone(around: Surroundings) -> Steps:

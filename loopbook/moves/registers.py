@@ -83,7 +83,7 @@ def packed_tiles(chain: Chain, random: Random, around: Surroundings) -> Steps:
     panels = chain.inputs_along(by_name[column], by_name[row])
     if not panels:
         return register_tiles(chain, random, around)
-    threads = around.target == "openmp"
+    threads = around.parallel
     rows, vectors = random.choice(SMALL_MICRO_TILES if threads else MICRO_TILES)
     columns = vectors * around.lanes
     names = list(chain.names)

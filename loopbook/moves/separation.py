@@ -34,7 +34,7 @@ def fitted_separations(nest: Nest, around: Surroundings) -> list[Steps]:
 
 
 def _separated(nest: Nest, sizes: tuple[int, int, int], around: Surroundings) -> Steps:
-    threads = around.target == "openmp"
+    threads = around.parallel
     for outer, inner in carried(nest):
         if outer.parent >= 0 and nest.children(outer.index) == (inner,):
             top = nest.loops[outer.parent]

@@ -56,7 +56,7 @@ def staircase_tiles(chain: Chain, random: Random, around: Surroundings) -> Steps
     serial = [step("serial", loop.name) for loop in chain.loops if loop.kind == "reduce"]
     # The triangular operand, walked across its rows, wants room in the cache, too.
     summands = min(depth(around, columns, random), random.choice((128, 256, 256, 512)))
-    threads = around.target == "openmp"
+    threads = around.parallel
     return serial + tiles(found, rows, columns, summands, threads=threads)
 
 

@@ -61,6 +61,6 @@ def _recurrences(nest: Nest, loops: list[Loop]) -> list[Loop]:
 
 def _sunk(loops: list[Loop], size: int, around: Surroundings) -> Steps:
     steps = [step("sink", loop.name, size) for loop in loops]
-    if around.target == "openmp":
+    if around.parallel:
         steps += [step("parallel", f"{loop.name}.tile") for loop in loops]
     return steps

@@ -24,7 +24,7 @@ SINGLE = step("single")
 def one_thread(nest: Nest, random: Random, around: Surroundings) -> Steps:
     """One thread where docc takes several: where each of them has little to do, waiting for all is
     most of the time. Nothing for other targets."""
-    return [SINGLE] if around.target == "openmp" else []
+    return [SINGLE] if around.parallel else []
 
 
 def waves(time: Step, threads: int) -> Steps:
@@ -66,7 +66,7 @@ def shares(steps: Sequence[Step], around: Surroundings) -> list[tuple[Step, ...]
     """Ways to share a recipe among threads, most promising first; none for other targets, without
     steps, or where the recipe says itself who does what."""
     said = any(made.op in ("parallel", "single") for made in steps)
-    if around.target != "openmp" or said or not steps:
+    if not around.parallel or said or not steps:
         return []
     return [tuple(variant) for variant in threaded(steps, around.threads)]
 

@@ -57,7 +57,7 @@ def _tiled(nest: Nest, steps: int, widths: list[int], around: Surroundings) -> S
     """Time tiles of loops with good strides; with OpenMP in waves, one row of tiles for each
     thread."""
     order = _contiguous(nest, around)
-    if around.target == "openmp":
+    if around.parallel:
         times = around.trips.get("L0", UNKNOWN_TRIP)
         steps = max(2, min(steps, -(-times // max(2, around.threads))))
         return order + waves(step("time_tile", "L0", steps, *widths), around.threads)

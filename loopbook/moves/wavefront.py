@@ -32,4 +32,4 @@ def _wavefront(nest: Nest, height: int, around: Surroundings) -> Steps:
     if len(nest.loops) != 3 or nest.loops[2].depth != 2:
         return []
     alone = step("wavefront", "L0", height)
-    return waves(alone, around.threads) if around.target == "openmp" else [alone]
+    return waves(alone, around.threads) if around.parallel else [alone]

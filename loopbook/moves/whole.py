@@ -135,7 +135,7 @@ def combine(
         steps += moved
         if not _around(chain).intersection(parallel):
             parallel += _parallel_candidates(chain, moved)
-    if around.target == "openmp":
+    if around.parallel:
         steps += [step("parallel", name) for name in parallel]
     return tuple(steps)
 
@@ -156,7 +156,7 @@ def random_step(nest: Nest, random: Random, around: Surroundings) -> Step:
         step("skew", loop, other, random.choice((1, 2))),
         step("fuse", loop, other),
     ]
-    if around.target == "openmp":
+    if around.parallel:
         choices += [step("parallel", loop), step("parallel", f"{loop}.tile")]
         choices += [step("collapse", loop, 2)]
     return random.choice(choices)

@@ -169,7 +169,7 @@ class Features:
     def __call__(self, steps: Sequence[Step]) -> np.ndarray:
         """The features in the order of `NAMES`, float32, all finite."""
         drawn = outline(self._nest, steps, self._around.trips)
-        shared = drawn.shared() if self._around.target == "openmp" else set()
+        shared = drawn.shared() if self._around.parallel else set()
         rows, volumes, times = [], [], []
         for path, blocks in drawn.sites():
             references = self._referenced(tuple(blocks))

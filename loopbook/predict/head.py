@@ -24,7 +24,7 @@ from loopbook.errors import EncoderError
 from loopbook.predict import features
 from loopbook.predict.rows import COLUMNS
 from loopbook.predict.trees import Forest
-from loopbook.recipes.record import TARGETS
+from loopbook.targets import TARGETS
 
 DEFAULT_PATH = Path(__file__).resolve().parent.parent / "data" / "head.npz"
 """The head that comes with loopbook."""
@@ -87,13 +87,14 @@ class Head:
         self.columns = tuple(columns)
 
     def predict(self, rows: Sequence[np.ndarray]) -> list[Prediction]:
-        """One prediction for each row (see `loopbook.predict.rows.Rows`)."""
+        """One prediction for each row (see `loopbook.predict.rows.Rows`), for targets that it was
+        trained for (see `forests`)."""
         if not rows:
             return []
         table = np.stack(rows)
         mean, low = np.empty(len(rows)), np.empty(len(rows))
         for target, chosen in by_target(table).items():
-            if chosen.any():
+            if target in self.forests and chosen.any():
                 mean[chosen], low[chosen] = self._bounds(target, table[chosen])
         return [
             Prediction(*pair) for pair in zip((2**mean).tolist(), (2**low).tolist(), strict=True)
@@ -155,7 +156,7 @@ class Head:
             metadata = json.loads(arrays.pop("metadata").tobytes())
             columns = tuple(map(str, metadata["columns"]))
             meaning = metadata["features"]
-            shifts = {target: float(metadata["shifts"][target]) for target in TARGETS}
+            shifts = {str(t): float(shift) for t, shift in metadata["shifts"].items()}
             encoder = str(metadata["encoder"])
         except FileNotFoundError:
             raise EncoderError(
@@ -170,7 +171,7 @@ class Head:
         try:
             forests = {
                 target: {name: Forest.of(arrays, f"{target} {name}") for name in FORESTS}
-                for target in TARGETS
+                for target in shifts
             }
         except KeyError as error:
             raise _damaged(path, f"{error} is missing") from None
@@ -192,7 +193,7 @@ def expected(rows: np.ndarray) -> np.ndarray:
 def by_target(rows: np.ndarray) -> dict[str, np.ndarray]:
     """Target to which rows are for it, ``(r,)``."""
     threads = rows[:, _OPENMP] > 0
-    return {"sequential": ~threads, "openmp": threads}
+    return {name: threads == target.parallel for name, target in TARGETS.items()}
 
 
 def _damaged(path: Path, why: str) -> EncoderError:

@@ -21,6 +21,7 @@ from loopbook.predict.features import SITE, Features
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.sdfg.nest import Nest
 from loopbook.steps import STEPS, Step, expanded
+from loopbook.targets import TARGETS
 
 _MACHINE = ("openmp", "threads", "vector bits", "l1", "l2", "l3", "peak", "bandwidth")
 _DONOR = ("known", "expected", "speedup", "distance", "hardware distance", "dropped")
@@ -129,7 +130,7 @@ def _machine(hardware: HardwareProfile, target: str) -> np.ndarray:
         hardware.bandwidth_gbs,
     )
     logs = [math.log2(figure) if figure > 0 else 0.0 for figure in figures]
-    return np.array([float(target == "openmp"), *logs], np.float32)
+    return np.array([float(TARGETS[target].parallel), *logs], np.float32)
 
 
 def _log(speedup: float) -> float:

@@ -21,7 +21,7 @@ def describe(
         path: the loops around the body, outermost first.
         shared: the loops that threads share.
     """
-    if around.target != "openmp":
+    if not around.parallel:
         return
     values["parallel"] = float(any("parallel" in node.marks for node in path))
     place = _place(path, shared)

@@ -1,4 +1,8 @@
-"""What matters of a machine for the choice of a recipe, and how alike two machines are."""
+"""What matters of a machine for the choice of a recipe, and how alike two machines are.
+
+A figure more is one more field of `HardwareProfile`, marked `LATER` (`loopbook.recipes._data`);
+an instruction set or a kind of device more is one more entry of `ISAS`.
+"""
 
 from __future__ import annotations
 
@@ -8,43 +12,78 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from loopbook.errors import InputError
-from loopbook.recipes import _fields
+from loopbook.recipes._data import Count, Data, Figure, Line, Name, marks
 
-VECTOR_BITS = {"avx512": 512, "avx2": 256, "sse2": 128, "neon": 128, "generic": 64}
-"""Instruction sets that profiles distinguish, with the width of their vectors."""
 
-# How much a doubling of each figure sets two machines apart. Vector width decides tile shapes and
-# the unroll factor, hence counts most; a cache or bandwidth twice as large changes a good tile
-# little. Chosen, not learnt.
-_WEIGHTS = {
-    "vector_bits": 1.0,
-    "threads": 0.5,
-    "l1d_bytes": 0.25,
-    "l2_bytes": 0.25,
-    "l3_bytes": 0.1,
-    "peak_gflops": 0.1,
-    "bandwidth_gbs": 0.1,
+class Isa(NamedTuple):
+    """An instruction set, or a kind of device.
+
+    Attributes:
+        vector_bits: width of its widest vectors.
+        registers: that hold such vectors.
+        family: a place on the line whose distances are those between families of processors.
+        flags: what Linux lists of every processor that has it.
+        machines: architectures whose every processor has it, as `platform.machine` says.
+        march: what ``LOOPBOOK_MARCH`` calls it.
+    """
+
+    vector_bits: int
+    registers: int = 16
+    family: float = 0.0
+    flags: frozenset[str] = frozenset()
+    machines: frozenset[str] = frozenset()
+    march: str = ""
+
+
+GENERIC = "generic"
+
+ISAS = {
+    # AVX-512 as compilers use it (x86-64-v4), not its first subset alone.
+    "avx512": Isa(
+        512,
+        registers=32,
+        flags=frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"}),
+        march="x86-64-v4",
+    ),
+    "avx2": Isa(256, flags=frozenset({"avx2", "fma"}), march="x86-64-v3"),
+    "sse2": Isa(128, flags=frozenset({"sse2"}), machines=frozenset({"x86_64"}), march="x86-64-v2"),
+    "neon": Isa(
+        128,
+        registers=32,
+        family=2.0,
+        flags=frozenset({"asimd"}),
+        machines=frozenset({"aarch64", "arm64"}),
+    ),
+    GENERIC: Isa(64, family=1.0),
 }
-_OTHER_FAMILY = 2.0
+"""Instruction sets that profiles distinguish, the widest first."""
+
 _CACHES = {"l1d_bytes": "LEVEL1_DCACHE", "l2_bytes": "LEVEL2_CACHE", "l3_bytes": "LEVEL3_CACHE"}
 
 
+class Weight(NamedTuple):
+    """How far a doubling of a figure sets two machines apart."""
+
+    value: float
+
+
+# Vector width decides tile shapes and the unroll factor, hence counts most; a cache or bandwidth
+# twice as large changes a good tile little. Weights are chosen, not learnt.
 @dataclass(frozen=True)
-class HardwareProfile:
+class HardwareProfile(Data):
     """One machine, used with a given number of threads. 0 stands for unknown.
 
     Attributes:
         cpu: the model's name, for people.
-        isa: a key of :data:`VECTOR_BITS`.
+        isa: a key of :data:`ISAS`.
         vector_bits: width of the widest vectors that code is compiled for.
         cores: physical cores that this process may use.
         threads: threads that the code runs with.
@@ -56,27 +95,23 @@ class HardwareProfile:
         InputError: an unknown ISA, or a figure that is negative or not finite.
     """
 
-    cpu: str = ""
-    isa: str = "generic"
-    vector_bits: int = 64
-    cores: int = 1
-    threads: int = 1
-    l1d_bytes: int = 0
-    l2_bytes: int = 0
-    l3_bytes: int = 0
-    peak_gflops: float = 0.0
-    bandwidth_gbs: float = 0.0
+    what = "a hardware profile"
+
+    cpu: Line = ""
+    isa: Name = GENERIC
+    vector_bits: Annotated[Count, Weight(1.0)] = 64
+    cores: Count = 1
+    threads: Annotated[Count, Weight(0.5)] = 1
+    l1d_bytes: Annotated[Count, Weight(0.25)] = 0
+    l2_bytes: Annotated[Count, Weight(0.25)] = 0
+    l3_bytes: Annotated[Count, Weight(0.1)] = 0
+    peak_gflops: Annotated[Figure, Weight(0.1)] = 0.0
+    bandwidth_gbs: Annotated[Figure, Weight(0.1)] = 0.0
 
     def __post_init__(self) -> None:
-        what = "a hardware profile"
-        _fields.check_text(self.cpu, f"{what}: cpu", limit=256)
-        if self.isa not in VECTOR_BITS:
-            raise InputError(f"{what}: isa is one of {', '.join(VECTOR_BITS)}")
-        for field in fields(self)[2:8]:
-            _fields.check_integer(getattr(self, field.name), f"{what}: {field.name}")
-        for name in ("peak_gflops", "bandwidth_gbs"):
-            _fields.check_number(getattr(self, name), f"{what}: {name}")
-            object.__setattr__(self, name, float(getattr(self, name)))
+        super().__post_init__()
+        if self.isa not in ISAS:
+            raise InputError(f"{self.what}: isa is one of {', '.join(ISAS)}")
 
     @cached_property
     def key(self) -> str:
@@ -91,17 +126,18 @@ class HardwareProfile:
         return f"{self.isa}-{self.threads}t-{digest}"
 
     def vector(self) -> np.ndarray:
-        """Weighted base-2 logarithms of the figures, then the ISA's family; shape (8,), float32.
+        """Weighted base-2 logarithms of the figures, then the ISA's family; float32.
 
         The Euclidean distance of two such vectors is how far apart the machines are. Unknown
         figures are NaN.
         """
         logs = [
-            weight * math.log2(getattr(self, name)) if getattr(self, name) > 0 else math.nan
-            for name, weight in _WEIGHTS.items()
+            mark.value * math.log2(getattr(self, name)) if getattr(self, name) > 0 else math.nan
+            for name, told in marks(type(self)).items()
+            for mark in told
+            if isinstance(mark, Weight)
         ]
-        family = {"neon": 1.0, "generic": 0.5}.get(self.isa, 0.0)
-        return np.array([*logs, _OTHER_FAMILY * family], dtype=np.float32)
+        return np.array([*logs, ISAS[self.isa].family], dtype=np.float32)
 
     def distance(self, other: HardwareProfile) -> float:
         """How far apart two machines are: 0 for the same :attr:`key`, about 1 for AVX2 against
@@ -110,29 +146,6 @@ class HardwareProfile:
             return 0.0
         difference = self.vector() - other.vector()
         return float(np.sqrt(np.nansum(difference * difference)))
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object with one entry for each attribute."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, obj: object) -> HardwareProfile:
-        """Read what :meth:`to_json` wrote.
-
-        Raises:
-            InputError: it is no such object.
-        """
-        what = "a hardware profile"
-        given = _fields.mapping(obj, what)
-        values: dict[str, Any] = {}
-        for field in fields(cls):
-            read: Callable[..., Any] = {
-                "str": _fields.text,
-                "int": _fields.integer,
-                "float": _fields.number,
-            }[str(field.type)]
-            values[field.name] = read(given, field.name, what)
-        return cls(**values)
 
 
 def read(threads: int = 1) -> HardwareProfile:
@@ -146,29 +159,26 @@ def read(threads: int = 1) -> HardwareProfile:
     if not all(caches.get(name) for name in _CACHES):
         asked = _caches_of_getconf()
         caches = {name: caches.get(name) or asked.get(name, 0) for name in _CACHES}
-    return HardwareProfile(
+    profile = HardwareProfile(
         cpu=_cpu_model(cpuinfo)[:256],
         isa=isa,
-        vector_bits=VECTOR_BITS[isa],
+        vector_bits=ISAS[isa].vector_bits,
         cores=_physical_cores(cpuinfo),
         threads=max(1, threads),
-        **caches,
     )
+    return replace(profile, **caches)
 
 
 def _isa(cpuinfo: str) -> str:
     found = re.search(r"^(?:flags|Features)\s*:(.*)$", cpuinfo, re.MULTILINE)
     flags = set(found.group(1).split()) if found else set()
-    # AVX-512 as compilers use it (x86-64-v4), not its first subset alone.
-    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
-        return "avx512"
-    if {"avx2", "fma"} <= flags:
-        return "avx2"
-    if "sse2" in flags or platform.machine() == "x86_64":
-        return "sse2"
-    if "asimd" in flags or platform.machine() in ("aarch64", "arm64"):
-        return "neon"
-    return "generic"
+    machine = platform.machine()
+    had = (
+        n
+        for n, isa in ISAS.items()
+        if (isa.flags and isa.flags <= flags) or machine in isa.machines
+    )
+    return next(had, GENERIC)
 
 
 def _cpu_model(cpuinfo: str) -> str:
@@ -177,14 +187,6 @@ def _cpu_model(cpuinfo: str) -> str:
         if found:
             return " ".join(found.group(1).split())
     return platform.processor() or platform.machine()
-
-
-def usable_cores() -> int:
-    """Processors, hyper-threads counted too, that this process may run on."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except (AttributeError, OSError):
-        return os.cpu_count() or 1
 
 
 def _physical_cores(cpuinfo: str) -> int:

@@ -11,16 +11,17 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from loopbook.errors import InputError
 from loopbook.recipes import _fields
+from loopbook.recipes._data import LATER, Count, Counts, Data, Figure, Kernel, Seconds, Text
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
+from loopbook.targets import TARGETS, choice
 
-TARGETS = ("sequential", "openmp")
 JSON_VERSION = 1
 MAX_NEST = 8 * 2**20
 MAX_MEASUREMENTS = 64
@@ -30,7 +31,7 @@ LOSES = 0.98
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(Data):
     """One nest at one size, timed in turn with and without the recipe.
 
     Attributes:
@@ -44,58 +45,23 @@ class Measurement:
             nobody counted.
     """
 
-    baseline_s: float
-    tuned_s: float
-    spread: float
-    runs: int
-    sizes: dict[str, int] = field(default_factory=dict)
-    trips: dict[str, int] = field(default_factory=dict)
+    what = "a measurement"
 
-    def __post_init__(self) -> None:
-        what = "a measurement"
-        for name in ("baseline_s", "tuned_s", "spread"):
-            _fields.check_number(getattr(self, name), f"{what}: {name}")
-            object.__setattr__(self, name, float(getattr(self, name)))
-        if self.baseline_s == 0 or self.tuned_s == 0:
-            raise InputError(f"{what}: times are more than 0 seconds")
-        _fields.check_integer(self.runs, f"{what}: runs")
-        for field_name, numbers in (("sizes", self.sizes), ("trips", self.trips)):
-            for name, value in numbers.items():
-                _fields.check_text(name, f"{what}: a name in {field_name}", limit=128)
-                _fields.check_integer(value, f"{what}: {field_name}: {name[:40]!a}")
-            object.__setattr__(self, field_name, dict(numbers))
+    baseline_s: Seconds
+    tuned_s: Seconds
+    spread: Figure
+    runs: Count
+    sizes: Counts = field(default_factory=dict)
+    trips: Annotated[Counts, LATER] = field(default_factory=dict)
 
     @property
     def speedup(self) -> float:
         """How many times faster than docc's own schedule."""
         return self.baseline_s / self.tuned_s
 
-    def to_json(self) -> dict[str, Any]:
-        told = asdict(self)
-        if not self.trips:
-            del told["trips"]  # records made before there were trips keep their ids
-        return told
-
-    @classmethod
-    def from_json(cls, obj: object) -> Measurement:
-        what = "a measurement"
-        given = _fields.mapping(obj, what)
-        sizes = _fields.mapping(given.get("sizes"), f"{what}: sizes")
-        trips = _fields.mapping(given.get("trips", {}), f"{what}: trips")
-        if max(len(sizes), len(trips)) > 256:
-            raise InputError(f"{what} has at most 256 sizes and trips")
-        return cls(
-            _fields.number(given, "baseline_s", what),
-            _fields.number(given, "tuned_s", what),
-            _fields.number(given, "spread", what),
-            _fields.integer(given, "runs", what),
-            sizes,
-            trips,
-        )
-
 
 @dataclass(frozen=True)
-class Provenance:
+class Provenance(Data):
     """Where a record comes from.
 
     Attributes:
@@ -107,36 +73,16 @@ class Provenance:
         trials: candidates measured before it was chosen.
     """
 
-    kernel: str
-    source: str = ""
-    date: str = ""
-    docc: str = ""
-    compiler: str = ""
-    loopbook: str = ""
-    seed: int = 0
-    trials: int = 0
+    what = "a provenance"
 
-    def __post_init__(self) -> None:
-        what = "a provenance"
-        _fields.check_text(self.kernel, f"{what}: kernel", limit=256, empty=False)
-        for name in ("source", "date", "docc", "compiler", "loopbook"):
-            _fields.check_text(getattr(self, name), f"{what}: {name}")
-        _fields.check_integer(self.seed, f"{what}: seed")
-        _fields.check_integer(self.trials, f"{what}: trials")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, obj: object) -> Provenance:
-        what = "a provenance"
-        given = _fields.mapping(obj, what)
-        words = ("kernel", "source", "date", "docc", "compiler", "loopbook")
-        return cls(
-            **{name: _fields.text(given, name, what) for name in words},
-            seed=_fields.integer(given, "seed", what),
-            trials=_fields.integer(given, "trials", what),
-        )
+    kernel: Kernel
+    source: Text = ""
+    date: Text = ""
+    docc: Text = ""
+    compiler: Text = ""
+    loopbook: Text = ""
+    seed: Count = 0
+    trials: Count = 0
 
 
 @dataclass(frozen=True)
@@ -147,7 +93,7 @@ class Record:
         fingerprint: of the nest; the same however its variables are named.
         nest: a name for people: the kernel and the nest's position in it, such as ``gemm:1``.
         nest_json: the renamed nest as SDFG JSON text, for embedding it anew and for verification.
-        target: one of :data:`TARGETS`.
+        target: a name in `loopbook.targets.TARGETS`.
         hardware: the machine it was measured on.
         recipe: what makes it fast there; no steps means that docc's own schedule was best.
         measurements: one for each size measured.
@@ -173,7 +119,7 @@ class Record:
         _fields.check_text(self.nest, f"{what}: nest", limit=256)
         _fields.check_text(self.nest_json, f"{what}: nest_json", limit=MAX_NEST)
         if self.target not in TARGETS:
-            raise InputError(f"{what}: target is {' or '.join(TARGETS)}")
+            raise InputError(f"{what}: target is {choice()}")
         if len(self.measurements) > MAX_MEASUREMENTS:
             raise InputError(f"{what} has at most {MAX_MEASUREMENTS} measurements")
 

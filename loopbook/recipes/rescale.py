@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.hardware import ISAS, HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import (
     MAX_SIZE,
@@ -25,11 +25,8 @@ from loopbook.steps import (
     base_name,
 )
 
-REGISTERS = {"avx512": 32, "neon": 32}
-"""Vector registers, where there are more than 16."""
-
 SUMS = 0.75
-"""Share of them that hold sums; the rest is for operands."""
+"""Share of the vector registers that hold sums; the rest is for operands."""
 
 CACHED = 16
 """Tiles of fewer iterations are not for caches."""
@@ -79,7 +76,7 @@ class _Sizes:
         longest, most = 0, max(unrolled, default=0)
         if columns and unrolled:
             longest = max(1, round(max(columns) * wider / lanes))
-            longest, most = _register_tile(most, longest, REGISTERS.get(here.isa, 16))
+            longest, most = _register_tile(most, longest, ISAS[here.isa].registers)
         ratio = here.l2_bytes / there.l2_bytes if here.l2_bytes and there.l2_bytes else 1.0
         if columns:
             # A panel is as much deeper as it is narrower.

@@ -52,7 +52,7 @@ class Built:
 def build_baseline(
     text: str, target: str, folder: Path, *, timers: bool = False, vector_maths: bool = False
 ) -> Built:
-    """Compile the SDFG exactly as docc itself would, for "none", "sequential" or "openmp".
+    """Compile the SDFG exactly as docc itself would (see `loopbook.sdfg.program.baseline`).
 
     Args:
         vector_maths: but with vector versions of maths functions (`loopbook.sdfg.compiler`), and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from docc.sdfg import StructuredSDFG, TargetOptions
+from docc.sdfg import StructuredSDFG
 
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import StepPair, apply_steps
@@ -43,7 +43,7 @@ def schedule(
 def expand(sdfg: StructuredSDFG, target: str) -> None:
     """docc's expansion of library nodes for `target`, in place."""
     with quiet_stderr():
-        sdfg.expand(TargetOptions(target, program.CATEGORY))
+        sdfg.expand(program.options(target))
 
 
 def build(

@@ -18,7 +18,7 @@ from docc.sdfg import (
     TargetOptions,
 )
 
-from loopbook import private
+from loopbook import private, targets
 from loopbook.errors import RunError, SdfgError
 from loopbook.sdfg import marks
 from loopbook.sdfg.hazards import confirmed, hazards
@@ -34,9 +34,6 @@ from loopbook.sdfg.signed import sign_counters
 from loopbook.sdfg.stderr import quiet_stderr
 
 Json = dict[str, Any]
-
-TARGETS = ("sequential", "openmp")
-"""What recipes are tuned for: one thread, or OpenMP."""
 
 CATEGORY = "server"
 """docc's machine category; its CPU schedules do not depend on it."""
@@ -215,7 +212,7 @@ def _in_pieces(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
     sdfg = parse(text)
     try:
         with quiet_stderr():
-            sdfg.expand(_options("sequential"))
+            sdfg.expand(options(targets.DEFAULT))
             builder = StructuredSDFGBuilder(sdfg)
             manager = AnalysisManager(builder)
             for step in (SymbolPromotion(), SymbolPropagation()) * 2:
@@ -259,7 +256,7 @@ def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Mended | None]
     return sdfg, mended(before, json.loads(sdfg.to_json()))
 
 
-def _simplified(text: str, *, fuse: bool, target: str = "sequential") -> StructuredSDFG:
+def _simplified(text: str, *, fuse: bool, target: str = targets.DEFAULT) -> StructuredSDFG:
     """`simplify` without losing stores; raises `SdfgError` where that cannot be."""
     return without_loss(text, lambda given: simplify(parse(given), fuse=fuse, target=target))
 
@@ -282,7 +279,7 @@ def _serialise(root: dict[str, Any], wrong: set[int]) -> None:
             element["type"] = element["sub_type"] = "for"
 
 
-def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = "sequential") -> StructuredSDFG:
+def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = targets.DEFAULT) -> StructuredSDFG:
     """Expand, simplify and normalise `sdfg`, in place. Doing so again changes nothing.
 
     Args:
@@ -295,16 +292,16 @@ def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = "sequential") -
 
 
 def simplify(
-    sdfg: StructuredSDFG, *, fuse: bool = True, target: str = "sequential"
+    sdfg: StructuredSDFG, *, fuse: bool = True, target: str = targets.DEFAULT
 ) -> StructuredSDFG:
-    """Expand and simplify `sdfg`, in place: what docc does even for its target "none".
+    """Expand and simplify `sdfg`, in place: what docc does even for its target without a schedule.
 
     Raises:
         SdfgError: if docc cannot.
     """
     try:
         with quiet_stderr():
-            sdfg.expand(_options(target))
+            sdfg.expand(options(target))
             sdfg.simplify(_fusing(fuse))
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot simplify this SDFG: {_first_line(error)}") from None
@@ -354,20 +351,21 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
 
 def finish(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
     """Give every loop that no recipe has scheduled docc's own schedule for `target`, in place."""
-    options = _options(target)
-    options.already_normalized = True
+    wanted = options(target)
+    wanted.already_normalized = True
     with quiet_stderr():
-        sdfg.schedule(options, True)
+        sdfg.schedule(wanted, True)
     return sdfg
 
 
 def baseline(text: str, target: str) -> StructuredSDFG:
-    """The SDFG exactly as docc itself would compile it for `target` ("none", or one of `TARGETS`).
+    """The SDFG exactly as docc itself would compile it for `target`, which may be
+    `loopbook.targets.UNSCHEDULED`.
 
     Raises:
         SdfgError: if docc cannot handle it.
     """
-    if target == "none":
+    if target == targets.UNSCHEDULED:
         return _simplified(text, fuse=True, target=target)
     return finish(_fused(text, target), target)
 
@@ -392,7 +390,7 @@ def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = Fal
     sdfg.output_dir = str(folder)
     library = sdfg._compile(
         output_folder=str(folder),
-        target=target,
+        target=_docc(target),
         instrumentation_mode="ols" if timers else "",
         capture_args=False,
         debug_build=False,
@@ -402,8 +400,17 @@ def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = Fal
     return Path(library)
 
 
-def _options(target: str) -> TargetOptions:
-    return TargetOptions(target, CATEGORY)
+def options(target: str) -> TargetOptions:
+    """What docc wants to know of a target.
+
+    Raises:
+        InputError: nothing can be compiled for it here.
+    """
+    return TargetOptions(_docc(target), CATEGORY)
+
+
+def _docc(target: str) -> str:
+    return target if target == targets.UNSCHEDULED else targets.runnable(target).docc
 
 
 def _first_line(error: Exception) -> str:

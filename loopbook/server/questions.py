@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from loopbook.errors import InputError
+from loopbook.targets import DEFAULT, TARGETS, choice
 
-Target = Literal["sequential", "openmp"]
+
+def _known(target: str) -> str:
+    if target not in TARGETS:
+        raise ValueError(f"Input should be {choice()}")
+    return target
+
+
+Target = Annotated[
+    str, AfterValidator(_known), WithJsonSchema({"enum": sorted(TARGETS), "type": "string"})
+]
 
 
 class Nearest(BaseModel):
@@ -21,7 +39,7 @@ class Nearest(BaseModel):
         None, description="of one nest, by the encoder that /v1/info names", max_length=4096
     )
     encoder: str | None = Field(None, description="what made the vector", max_length=128)
-    target: Target = "sequential"
+    target: Target = DEFAULT
     k: int = Field(5, ge=1, le=100)
     exclude: list[str] = Field(default_factory=list, max_length=256)
     hardware: dict[str, Any] | None = Field(

@@ -23,6 +23,7 @@ from loopbook.server.failures import cause_of, headers_of, status_of, words_of
 from loopbook.server.protocol import error_answer, session_answer
 from loopbook.server.questions import described
 from loopbook.server.service import until
+from loopbook.targets import DEFAULT, choice
 
 log = logging.getLogger("loopbook.server")
 
@@ -56,7 +57,7 @@ class Asked(BaseModel):
     """What docc sends; of other members nothing is read."""
 
     sdfg: dict[str, Any] = Field(description="a whole program, or one nest of it")
-    target: str = Field("sequential", description="sequential or openmp")
+    target: str = Field(DEFAULT, description=choice())
     category: str = "server"
     sizes: dict[str, int] = Field(
         default_factory=dict, description="values of size symbols; docc sends none"

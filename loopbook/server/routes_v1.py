@@ -23,6 +23,7 @@ from loopbook.server.quarantine import KNOWN
 from loopbook.server.questions import Contribution, Measured, Nearest, Target, described, read
 from loopbook.server.service import until
 from loopbook.server.trust import KEEP, PROMOTE, REJECT, RETURN, Judgement
+from loopbook.targets import DEFAULT
 
 _STATUSES: dict[int | str, dict[str, Any]] = {
     400: {"description": "the request is malformed"},
@@ -85,7 +86,7 @@ async def nearest(request: Request, caller: MayLookUp) -> Response:
 
 @router.get("/records")
 async def exact(
-    request: Request, caller: MayLookUp, fingerprint: Fingerprint, target: Target = "sequential"
+    request: Request, caller: MayLookUp, fingerprint: Fingerprint, target: Target = DEFAULT
 ) -> Response:
     """The records of one very nest."""
     question = json.dumps({"fingerprint": fingerprint, "target": target}).encode()

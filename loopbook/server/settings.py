@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from loopbook.recipes.hardware import HardwareProfile, usable_cores
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.targets import usable_cores
 
 
 @dataclass(frozen=True)

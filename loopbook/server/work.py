@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from loopbook import targets
 from loopbook.client.decision import Plan
 from loopbook.client.plan import WORTH_USING, plan_nests
 from loopbook.client.shelf import Neighbour, open_shelf
@@ -181,10 +182,10 @@ class Work:
     def _asked(self, request: dict[str, Any]) -> tuple[str | None, Admitted]:
         """The target, None if it is not one of ours, and the program."""
         given = document.program_of(request, self._settings.limits)
-        target = request.get("target", "sequential")
+        target = request.get("target", targets.DEFAULT)
         if not isinstance(target, str):
             raise InputError("target is a word")
-        return (target if target in program.TARGETS else None), given
+        return (target if target in targets.here() else None), given
 
     def _plan(
         self,

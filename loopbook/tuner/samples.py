@@ -18,7 +18,7 @@ from typing import Any
 from loopbook.errors import CorpusError, InputError
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.record import TARGETS
+from loopbook.targets import TARGETS
 
 MAX_MESSAGE = 500
 """Characters kept of a failure's message; a compiler's goes on for pages."""
@@ -37,7 +37,7 @@ class Sample:
         nest: position in the prepared program.
         fingerprint: of the nest.
         steps: the recipe as text, see `loopbook.recipes.recipe.Recipe.text`.
-        target: one of `loopbook.recipes.record.TARGETS`.
+        target: a name in `loopbook.targets.TARGETS`.
         hardware: key of the machine's profile.
         profile: that `HardwareProfile` as JSON text; empty where only the key is known.
         preset, sizes: of the problem; no sizes where the log did not tell.

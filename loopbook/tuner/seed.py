@@ -18,6 +18,7 @@ from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.run import RUN_SECONDS
 from loopbook.sdfg.times import Schedule
+from loopbook.targets import DEFAULT, named
 from loopbook.tuner.search import Progress, Starts
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.tune import Settings, Tuned, tune
@@ -157,10 +158,10 @@ def _starts(
 ) -> Starts:
     """What was found for one thread, with threads in several ways; then the recipes of near
     neighbours."""
-    if job.target == "sequential":
+    if not named(job.target).parallel:
         return lambda nest: neighbours(nest, job)
     own: dict[str, list[Recipe]] = {}
-    for record in known(Job(job.subject, "sequential")):
+    for record in known(Job(job.subject, DEFAULT)):
         own.setdefault(record.fingerprint, []).extend(
             Recipe(tuple(steps)) for steps in threaded(record.recipe.steps, threads)
         )

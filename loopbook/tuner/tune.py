@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loopbook import targets
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
@@ -33,7 +34,7 @@ class Settings:
     """How to search.
 
     Attributes:
-        target: "sequential" or "openmp".
+        target: a name in `loopbook.targets.TARGETS`.
         trials: candidates to measure.
         strategy: a name in `STRATEGIES`.
         seed: of every random choice.
@@ -45,7 +46,7 @@ class Settings:
             machine is worth that runs it, and has as many threads as that likes to have.
     """
 
-    target: str = "sequential"
+    target: str = targets.DEFAULT
     trials: int = 100
     strategy: str = DEFAULT
     seed: int = 0

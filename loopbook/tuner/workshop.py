@@ -94,7 +94,7 @@ class Workshop:
 
     Args:
         text: the prepared program's SDFG.
-        target: "sequential" or "openmp".
+        target: a name in `loopbook.targets.TARGETS`.
         rig: measures; it must not have been used in this process.
         folder: for builds.
         schedule: how to measure.

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from loopbook import targets
 from loopbook.errors import CompilerError, LoopbookError, WrongResultError
 from loopbook.sdfg import scratch
 from loopbook.sdfg.compiler import activate
@@ -24,7 +25,7 @@ from loopbook.sdfg.sandbox import run_limited
 from loopbook.workloads import polybench
 from loopbook.workloads.workload import Workload
 
-TARGETS = ("none", "sequential", "openmp")
+TARGETS = (targets.UNSCHEDULED, *targets.here())
 """docc's targets that a workload is checked for."""
 
 PRESET = "SMALL"

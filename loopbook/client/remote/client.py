@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from loopbook import targets
 from loopbook.client.remote import calls
 from loopbook.client.remote.answer import MAX_ANSWER, Answer, Unpacker
 from loopbook.client.remote.calls import Call
@@ -69,7 +70,7 @@ class Client:
         query: Embedding,
         k: int = 5,
         *,
-        target: str = "sequential",
+        target: str = targets.DEFAULT,
         exclude: Collection[str] = (),
         hardware: HardwareProfile | None = None,
     ) -> list[Neighbour]:
@@ -82,7 +83,7 @@ class Client:
         told = self.ask(calls.nearest_call(query, k, target, exclude, hardware))
         return calls.neighbours_of(told, query, target, self.url)
 
-    def exact(self, fingerprint: str, target: str = "sequential") -> list[Record]:
+    def exact(self, fingerprint: str, target: str = targets.DEFAULT) -> list[Record]:
         """The records of one very nest."""
         told = self.ask(calls.exact_call(fingerprint, target))
         return calls.records_of(told, fingerprint, target, self.url)
@@ -190,7 +191,7 @@ class AsyncClient:
         query: Embedding,
         k: int = 5,
         *,
-        target: str = "sequential",
+        target: str = targets.DEFAULT,
         exclude: Collection[str] = (),
         hardware: HardwareProfile | None = None,
     ) -> list[Neighbour]:
@@ -198,7 +199,7 @@ class AsyncClient:
         told = await self.ask(calls.nearest_call(query, k, target, exclude, hardware))
         return calls.neighbours_of(told, query, target, self.url)
 
-    async def exact(self, fingerprint: str, target: str = "sequential") -> list[Record]:
+    async def exact(self, fingerprint: str, target: str = targets.DEFAULT) -> list[Record]:
         """See `Client.exact`."""
         told = await self.ask(calls.exact_call(fingerprint, target))
         return calls.records_of(told, fingerprint, target, self.url)

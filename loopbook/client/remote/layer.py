@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from loopbook import targets
 from loopbook.client.remote import calls
 from loopbook.client.remote.cache import AnswerCache
 from loopbook.client.remote.calls import Call
@@ -63,7 +64,7 @@ class RemoteBook:
         query: Embedding,
         k: int = 5,
         *,
-        target: str = "sequential",
+        target: str = targets.DEFAULT,
         hardware: HardwareProfile | None = None,
         exclude: Kernels = None,
         without: Collection[str] = (),
