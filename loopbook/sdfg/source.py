@@ -17,6 +17,12 @@ FUTURE = 0x1FF0000
 """Bits of a code object's flags that say which ``__future__`` features it was compiled with."""
 
 
+MOST_KNOWN = 256
+
+_sources: dict[tuple[str, CodeType], tuple[str, int]] = {}
+"""Texts of functions: finding one and comparing it with what runs takes longer than parsing it."""
+
+
 def definition(func: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of a function.
 
@@ -26,14 +32,39 @@ def definition(func: Callable[..., Any]) -> ast.FunctionDef:
             one: the file has changed since it was read, or a decorator has put a function of its
             own in the place of the one that it says is `__wrapped__`.
     """
+    return _parsed(_source(func)[0])
+
+
+def first_line(func: Callable[..., Any]) -> int:
+    """The line of its file that a function's `definition` begins with. Raises as that."""
+    return _source(func)[1]
+
+
+def _source(func: Callable[..., Any]) -> tuple[str, int]:
+    """A function's text and where it begins, once it is known to be what runs."""
     if not isinstance(func, FunctionType):
         raise SdfgError("only functions written with def can be compiled")
-    tree = ast.parse(textwrap.dedent(inspect.getsource(func))).body[0]
+    code = func.__code__
+    key = code.co_filename, code
+    known = _sources.get(key)
+    if known is None:
+        lines, first = inspect.getsourcelines(func)
+        text = textwrap.dedent("".join(lines))
+        found = _compiled(_parsed(text), code)
+        if found is None or not _same(found, code):
+            raise SdfgError(
+                "its source is not what runs: it has changed, or a decorator is between"
+            )
+        if len(_sources) >= MOST_KNOWN:
+            _sources.clear()
+        known = _sources[key] = text, first
+    return known
+
+
+def _parsed(text: str) -> ast.FunctionDef:
+    tree = ast.parse(text).body[0]
     if not isinstance(tree, ast.FunctionDef):
         raise SdfgError("only functions written with def can be compiled")
-    found = _compiled(tree, func.__code__)
-    if found is None or not _same(found, func.__code__):
-        raise SdfgError("its source is not what runs: it has changed, or a decorator is between")
     return tree
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds, assigned, indices
-from loopbook.sdfg.known_wrong.source import base, integer, same
+from loopbook.sdfg.known_wrong.source import base, integer, same, walk
 
 INSTEAD = "write it as loops"
 
@@ -119,7 +119,7 @@ class _Arrays:
         if known and in_place:
             written = self._root(base(target))
             for operand in operands:
-                for name in ast.walk(operand):
+                for name in walk(operand):
                     if isinstance(name, ast.Name) and self._root(name.id) == written:
                         self._refuse(node, "writes a product over its own operand")
 
@@ -202,7 +202,7 @@ class _Arrays:
             shape = value.args[0] if value.args else value
             inner = shape.elts if isinstance(shape, ast.Tuple | ast.List) else [shape]
             return any(isinstance(n, ast.BinOp) for n in inner)
-        for node in ast.walk(value):
+        for node in walk(value):
             if isinstance(node, ast.Name) and node.id in found and self.kinds.of(node).rank:
                 return True
             if isinstance(node, ast.Subscript) and self.kinds.of(node.value).rank > 0:
@@ -274,7 +274,7 @@ def is_product(node: ast.AST) -> bool:
 def products(node: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
     """The operands of all products in an expression."""
     found: list[tuple[ast.expr, ast.expr]] = []
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.MatMult):
             found.append((part.left, part.right))
         elif isinstance(part, ast.Call) and is_product(part) and len(part.args) == 2:

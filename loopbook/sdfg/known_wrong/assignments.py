@@ -32,7 +32,7 @@ def negatives(kinds: Kinds) -> None:
             kinds.source.mend(node, "write a negative number as a difference")
             node.value = expression(f"{nought} - x", value, x=value.operand)
         seen.add(node.targets[0].id)
-    ast.fix_missing_locations(kinds.source.node)
+    kinds.source.locate()
 
 
 class Together(BlockRewriter):
@@ -228,7 +228,7 @@ class Results(BlockRewriter):
                 node.value = ast.copy_location(call, value)
             elif isinstance(node.value, ast.Tuple):
                 node.value.elts = [call if part is value else part for part in node.value.elts]
-        ast.fix_missing_locations(self.source.node)
+        self.source.locate()
 
 
 def always_returns(body: list[ast.stmt]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.errors import LoopbookError
-from loopbook.sdfg.known_wrong.source import Source, expression
+from loopbook.sdfg.known_wrong.source import Source, expression, walk
 from loopbook.sdfg.names import mentioned
 from loopbook.sdfg.pieces import LARGE, pairs
 from loopbook.sdfg.sandbox import TRIES, run_limited
@@ -44,15 +44,14 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
     carried = dict(_carried(source.body))
     if not carried:
         return
-    firsts = {
-        (name, _number(node.value)) for name in carried for node, _ in _first_values(source, name)
-    }
+    given = list(_first_values(source))
+    firsts = {(name, _number(node.value)) for name, node, _ in given if name in carried}
     lost = _lost(text, frozenset(carried), frozenset(firsts))
     if not lost:
         return
     size = _size(source, args)
     for name in lost:
-        first = list(_first_values(source, name))
+        first = [(node, whole) for other, node, whole in given if other == name]
         if not first or not size:
             source.refuse(
                 carried[name],
@@ -141,8 +140,8 @@ def _size(source: Source, args: Sequence[Any]) -> str:
     return ""
 
 
-def _first_values(source: Source, name: str) -> Iterator[tuple[ast.Assign, bool]]:
-    """Where a variable is given a number that docc knows, and whether that is a whole one."""
+def _first_values(source: Source) -> Iterator[tuple[str, ast.Assign, bool]]:
+    """Where variables are given numbers that docc knows, and whether those are whole ones."""
     for node in source.walk():
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target, value = node.targets[0], node.value
@@ -151,8 +150,8 @@ def _first_values(source: Source, name: str) -> Iterator[tuple[ast.Assign, bool]
             whole = isinstance(value, ast.Constant) and type(value.value) is int
             number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
             limit = isinstance(value, ast.Attribute) and value.attr in ("inf", "nan")
-            if (number or limit) and isinstance(target, ast.Name) and target.id == name:
-                yield node, whole
+            if (number or limit) and isinstance(target, ast.Name):
+                yield target.id, node, whole
 
 
 def _carried(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
@@ -168,7 +167,7 @@ def _carried(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
 
 def _stored(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     for statement in body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id, statement
 
@@ -182,7 +181,7 @@ def _read_first(statement: ast.stmt) -> tuple[set[str], set[str]]:
         case ast.AugAssign(target=ast.Name(id=name), value=value):
             return {name, *_read(value)}, {name}
         case ast.For(target=target, iter=counted, body=body):
-            own = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+            own = {n.id for n in walk(target) if isinstance(n, ast.Name)}
             return _read(counted) | (_block(body)[0] - own), set()
         case ast.While(test=test, body=body):
             return _read(test) | _block(body)[0], set()
@@ -205,7 +204,7 @@ def _block(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
 
 def _read(*nodes: ast.AST) -> set[str]:
     """Variables that are read anywhere in syntax trees."""
-    names = (n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name))
+    names = (n for node in nodes for n in walk(node) if isinstance(n, ast.Name))
     return {n.id for n in names if not isinstance(n.ctx, ast.Store)}
 
 

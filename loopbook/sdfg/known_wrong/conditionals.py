@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, Kind, Kinds
-from loopbook.sdfg.known_wrong.source import BlockRewriter
+from loopbook.sdfg.known_wrong.source import BlockRewriter, walk
 
 _SAFE = Kind(FLOAT, 0, 64)
 
@@ -103,7 +103,7 @@ class _Taken(ast.NodeTransformer):
         self.outer, self.before = outer, before
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        nested = any(isinstance(n, ast.IfExp) for n in ast.walk(node) if n is not node)
+        nested = any(isinstance(n, ast.IfExp) for n in walk(node) if n is not node)
         if self.outer.right(node) and not nested:
             return node
         outer = self.outer

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from loopbook.sdfg.known_wrong.kinds import FLOAT, INT, Kinds, assigned
-from loopbook.sdfg.known_wrong.source import base, expression, same
+from loopbook.sdfg.known_wrong.source import base, expression, same, walk
 
 LEAST = -(2**53)
 """No count is less."""
@@ -22,7 +22,7 @@ def run(kinds: Kinds) -> None:
     reads ``v`` there.
     """
     _block(kinds, kinds.source.body)
-    ast.fix_missing_locations(kinds.source.node)
+    kinds.source.locate()
 
 
 def _block(kinds: Kinds, body: list[ast.stmt]) -> None:
@@ -50,7 +50,7 @@ def _changes(copied: ast.Subscript, target: ast.expr, later: Sequence[ast.stmt])
     """Whether what follows changes an element after it was copied into `target`, as far as docc
     may get that wrong."""
     if isinstance(target, ast.Name):
-        inner = [node for part in later for node in ast.walk(part)]
+        inner = [node for part in later for node in walk(part)]
         nested = [node for node in inner if node not in later]
         if any(isinstance(n, ast.AugAssign) and same(n.target, target) for n in inner) or any(
             isinstance(n, ast.Assign) and same(n.targets[0], target) for n in nested
@@ -90,7 +90,7 @@ def counts(kinds: Kinds) -> None:
             )
         kinds.source.mend(statement, "copy a whole number at once")
         statement.value = expression("x | 0", value, x=value)
-    ast.fix_missing_locations(kinds.source.node)
+    kinds.source.locate()
 
 
 def held(kinds: Kinds) -> None:
@@ -116,7 +116,7 @@ def held(kinds: Kinds) -> None:
         if counts.found and not counts.elements:
             kinds.source.mend(statement, "compute with a copy of a count")
             statement.value = value
-    ast.fix_missing_locations(kinds.source.node)
+    kinds.source.locate()
 
 
 class _Counts(ast.NodeTransformer):

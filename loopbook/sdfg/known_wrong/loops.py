@@ -8,7 +8,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from loopbook.sdfg.known_wrong.kinds import Kinds, assigned
-from loopbook.sdfg.known_wrong.source import BlockRewriter, base, expression, integer, mentioned
+from loopbook.sdfg.known_wrong.source import (
+    BlockRewriter,
+    base,
+    expression,
+    integer,
+    mentioned,
+    walk,
+)
 
 
 class Loops(BlockRewriter):
@@ -132,7 +139,7 @@ class Loops(BlockRewriter):
 
     def _open(self, bound: ast.expr, seen: frozenset[str]) -> bool:
         """Whether a bound needs something that docc has no number for."""
-        for node in ast.walk(bound):
+        for node in walk(bound):
             if isinstance(node, ast.Subscript):
                 shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
                 if not shape or (base(node), integer(node.slice)) not in self.ones:
@@ -188,7 +195,7 @@ def leaves(body: Iterable[ast.stmt]) -> bool:
 
 def returns(body: Iterable[ast.stmt]) -> bool:
     """Whether there is a ``return`` anywhere inside."""
-    return any(isinstance(n, ast.Return) for part in body for n in ast.walk(part))
+    return any(isinstance(n, ast.Return) for part in body for n in walk(part))
 
 
 def read_after(body: list[ast.stmt]) -> set[int]:
@@ -209,13 +216,19 @@ def _flow(body: list[ast.stmt], live: Live, found: set[int]) -> Live:
             name = _target(part)
             inner = _without(live, name)
             for _ in range(2):
+                before = inner
                 inner = _merged(inner, _flow(part.body, _without(inner, name), found))
+                if inner == before:  # looking again would take twice as long for each loop around
+                    break
             live = _merged(live, inner)
             live[name] = live.get(name, frozenset()) | {id(part)}
         elif isinstance(part, ast.While):
             for _ in range(2):
+                before = live
                 _read(part.test, live, found)
                 live = _merged(live, _flow(part.body, dict(live), found))
+                if live == before:
+                    break
         elif isinstance(part, ast.If):
             _read(part.test, live, found)
             live = _merged(

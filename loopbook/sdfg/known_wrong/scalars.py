@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.sdfg.known_wrong.source import Source
+from loopbook.sdfg.known_wrong.source import Source, walk
 
 
 def check(source: Source, given: Mapping[str, Any]) -> None:
@@ -37,7 +37,7 @@ def _computed_with(source: Source) -> set[str]:
     for node in source.walk():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id == "range":
-                counting.update(inner for part in node.args for inner in ast.walk(part))
+                counting.update(inner for part in node.args for inner in walk(part))
         elif isinstance(node, ast.Subscript):
-            counting.update(ast.walk(node.slice))
+            counting.update(walk(node.slice))
     return {n.id for n in source.walk() if isinstance(n, ast.Name) and n not in counting}
