@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -26,6 +27,10 @@ from loopbook.sdfg.sandbox import run_limited
 def test_a_result_comes_back():
     assert run_limited(lambda a, b: a + b, 2, 3) == 5
     assert run_limited(lambda: None) is None
+
+
+def test_the_child_looks_for_no_garbage_in_what_the_parent_has():
+    assert run_limited(gc.get_freeze_count) > 0 == gc.get_freeze_count()
 
 
 def test_big_results_come_back_whole():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import pickle
 import resource
@@ -168,6 +169,7 @@ def confine(stderr: int, memory: int, parent: int) -> None:
     _die_with_parent()
     if os.getppid() != parent:  # it had ended before
         os._exit(70)
+    gc.freeze()  # what the parent has lives on: to look through it for garbage would copy it
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
