@@ -112,7 +112,7 @@ def test_where_docc_crashes_while_preparing_its_own_compile_is_tried(monkeypatch
         faulthandler.disable()  # pytest's would print the child's stack
         os.abort()
 
-    monkeypatch.setattr(docc_program, "prepare_nests", crash)
+    monkeypatch.setattr(docc_program, "prepare_document", crash)
     program = loopbook.native(product)
     check_product(program)
     assert not program.plan.active

@@ -8,6 +8,7 @@ import json
 import os
 import time
 
+import numpy as np
 import pytest
 from client_kit import (
     SIMPLE,
@@ -30,6 +31,7 @@ from loopbook.client.decision import Plan
 from loopbook.client.evidence import strided
 from loopbook.client.fit import Fit
 from loopbook.client.plan import build_plan, make_plan
+from loopbook.client.planner import Planner
 from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.embed.weights import Weights
 from loopbook.errors import BookError, KernelError, SdfgError
@@ -37,7 +39,7 @@ from loopbook.recipes import HardwareProfile
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import read
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg import program
+from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline
 
 
@@ -45,6 +47,21 @@ from loopbook.sdfg.build import build_baseline
 def good(tmp_path_factory) -> Shelf:
     """One good record of the product."""
     return shelf(tmp_path_factory.mktemp("good"), record(product, blocked()))
+
+
+def chained(A, B, C, D):
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            for k in range(A.shape[1]):
+                B[i, j] += A[i, k] * A[k, j]
+    for row in range(C.shape[0]):
+        for col in range(C.shape[1]):
+            for mid in range(A.shape[1]):
+                C[row, col] += A[row, mid] * B[mid, col]
+    for m in range(D.shape[0]):
+        for n in range(D.shape[1]):
+            for o in range(A.shape[1]):
+                D[m, n] += A[m, o] * C[o, n]
 
 
 def plan(kernel, books: Shelf, **options) -> Plan:
@@ -264,7 +281,7 @@ def test_a_crash_of_docc_is_an_error_value(good, monkeypatch):
         faulthandler.disable()  # pytest's would print the child's stack
         os.abort()
 
-    monkeypatch.setattr(program, "prepare_nests", crash)
+    monkeypatch.setattr(program, "prepare_document", crash)
     with pytest.raises(KernelError, match="docc crashed"):
         make_plan(text_of(product), "sequential", good)
 
@@ -284,6 +301,24 @@ def test_legality_is_asked_of_docc_once(good, monkeypatch):
     monkeypatch.setattr("loopbook.client.fit.Trial.fit", lambda *_: pytest.fail("asked again"))
     assert plan(product_permuted, good) == first
     assert all(isinstance(fit, Fit) for fit in good.fits.values())
+
+
+def test_nests_that_are_alike_are_decided_about_once(good, monkeypatch):
+    asked = []
+    decide = Planner._decide
+
+    def counted(planner, nest, *rest):
+        asked.append(nest.position)
+        return decide(planner, nest, *rest)
+
+    monkeypatch.setattr(Planner, "_decide", counted)
+    text = frontend.trace(chained, [np.ones((30, 30)) for _ in range(4)])
+    found = make_plan(text, "sequential", good)
+    assert asked == [0, 1], "the square of A is another nest"
+    _, second, third = found.nests
+    assert (second.position, third.position) == (1, 2)
+    assert (second.loops, third.loops) == (("row", "col", "mid"), ("m", "n", "o"))
+    assert found.recipes[1].text() == found.recipes[2].text() == blocked()
 
 
 def test_promises_are_worked_out_once_for_the_same_neighbours(tmp_path, monkeypatch):

@@ -165,7 +165,7 @@ def trial(request):
     if request.param == "here":
         yield Trial(_prepared(product))
         return
-    with Trials(_prepared(product)) as trials:
+    with Trials(_prepared(product), nests_of(product)) as trials:
         yield trials
 
 

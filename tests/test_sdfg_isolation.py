@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
-from loopbook.sdfg.build import build_tuned
+from loopbook.sdfg.build import build_tuned, transform
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.isolation import Isolated
 
@@ -55,6 +57,33 @@ def test_recipes_for_several_nests_are_put_together(tmp_path):
 
 def test_what_others_read_keeps_a_nest_where_it_is():
     sdfg, nests = program.prepare_nests(trace(shared, arguments(2)))
-    alone = Isolated(sdfg)
-    assert not alone.isolate({nests[0].loops[0].element_id})
-    assert alone.whole() is sdfg
+    kept = Isolated(json.loads(sdfg.to_json()), {nests[0].loops[0].element_id})
+    assert len(program.nests(kept.sdfg)) == 2
+
+
+def test_docc_is_shown_the_nest_alone():
+    sdfg, (first, second) = program.prepare_nests(trace(two, arguments(3)))
+    alone = Isolated(json.loads(sdfg.to_json()), {loop.element_id for loop in second.loops})
+    (shown,) = program.nests(alone.sdfg)
+    assert shown.fingerprint == second.fingerprint
+    assert [nest.element_id for nest in program.nests(alone.whole())] == [
+        first.element_id,
+        second.element_id,
+    ]
+
+
+def test_of_nests_without_a_recipe_docc_is_asked_nothing(monkeypatch):
+    text = program.prepare(trace(two, arguments(3))).to_json()
+    shown = []
+
+    def parse(text):
+        shown.append([int(e["element_id"]) for e in json.loads(text)["root"]["children"]])
+        return program.parse(text)
+
+    monkeypatch.setattr("loopbook.sdfg.isolation.parse", parse)
+    sdfg, _, owners, applied = transform(text, "sequential", {1: [("tile", ("L1", 2))]})
+    (_, second) = program.nests(program.parse(text))
+    assert shown == [[second.element_id]]
+    assert applied == {0: (), 1: (("tile", ("L1", 2)),)}
+    assert sorted(owners.values()) == [0, 1]
+    assert [len(nest.loops) for nest in program.nests(sdfg)] == [2, 3]

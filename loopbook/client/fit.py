@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from loopbook.errors import IllegalStepError
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
+from loopbook.sdfg.isolation import Mentions
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.worker import Worker
 from loopbook.steps import Step
@@ -91,6 +94,7 @@ class Trial:
     def __init__(self, prepared: str, *, in_place: bool = False) -> None:
         self._text = prepared
         self._in_place = in_place
+        self._mentions = Mentions()
 
     def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
         """The legal part of `steps` for `nest`.
@@ -98,7 +102,10 @@ class Trial:
         Raises:
             IllegalStepError: docc refuses a step that is not optional.
         """
-        bench = Workbench(program.parse(self._text), nest, in_place=self._in_place)
+        if self._in_place:
+            bench = Workbench(program.parse(self._text), nest, in_place=True)
+        else:
+            bench = Workbench(self._document, nest, self._mentions)
         kept: list[Step] = []
         dropped: list[Step] = []
         for position, step in enumerate(steps):
@@ -112,16 +119,26 @@ class Trial:
                 kept.append(step)
         return Fit(Recipe(tuple(kept)), tuple(dropped))
 
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        return program.load_json(self._text)
+
 
 class Trials:
     """A `Trial` in a child process, where docc may crash or never end. Use as a context manager.
 
-    The child is there from the first recipe on, and another one after it has died.
+    The child is there from the first recipe on, and another one after it has died. It has the
+    nests from its parent, and is only told which one.
+
+    Args:
+        nests: the SDFG's.
     """
 
-    def __init__(self, prepared: str, *, in_place: bool = False) -> None:
+    def __init__(self, prepared: str, nests: Iterable[Nest], *, in_place: bool = False) -> None:
         self.in_place = in_place
-        self._worker = Worker(Trial(prepared, in_place=in_place).fit, what="docc")
+        trial = Trial(prepared, in_place=in_place)
+        known = {nest.position: nest for nest in nests}
+        self._worker = Worker(lambda place, steps: trial.fit(known[place], steps), what="docc")
 
     def __enter__(self) -> Trials:
         return self
@@ -136,5 +153,5 @@ class Trials:
             IllegalStepError: as in `Trial.fit`.
             RunError: docc crashed, or did not end within `FIT_SECONDS`.
         """
-        self._worker.send(nest, tuple(steps), seconds=FIT_SECONDS)
+        self._worker.send(nest.position, tuple(steps), seconds=FIT_SECONDS)
         return self._worker.receive()

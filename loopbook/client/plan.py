@@ -1,70 +1,26 @@
-"""What to do with each nest of a program: look up, port, fit, rank."""
+"""What to do with each nest of a program."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from loopbook.client.appraisal import Appraisal
-from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc, used
-from loopbook.client.evidence import evidence_of, pays
-from loopbook.client.fit import Fit, Refusal, Refusals, Trials
-from loopbook.client.libraries import product_call
-from loopbook.client.orders import along_memory
-from loopbook.client.ports import Evidence, Ports
-from loopbook.client.prospects import Prospects
-from loopbook.client.shelf import Neighbour, Shelf
-from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
-from loopbook.errors import IllegalStepError, RunError
-from loopbook.moves import Surroundings
-from loopbook.moves.kinds import RARE, Firsts, firsts, names
-from loopbook.recipes.embedding import Embedding
-from loopbook.recipes.recipe import Recipe
-from loopbook.recipes.record import Measurement, Record
-from loopbook.recipes.rescale import rescaled
+from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc
+from loopbook.client.fit import Trials
+from loopbook.client.planner import Planner
+from loopbook.client.shelf import Shelf
+from loopbook.client.sizes import Trips
+from loopbook.recipes.record import Measurement
 from loopbook.sdfg import marks, program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import iterations, trip_counts
 from loopbook.targets import TARGETS
 
-MAX_DISTANCE = 1.4
-"""Nests of which the nearest neighbour is farther than this are left to docc. Vectors have length
-1, so at 1.41 they have nothing in common. What a neighbour promises shrinks long before that, see
-`loopbook.client.ports`."""
-
-WORTH_TRYING = 1.2
-"""A port that promises less than this is not worth that risk either."""
-
-SURE = 1.0
-"""What a port has to reach for sure. Of the recipes that promise to gain on families that were not
-learnt from, one in ten is slower than docc's own schedule, of those for OpenMP one in eight."""
-
-WORTH_MEASURING = 0.8
-"""Where it is measured before it is used, there is no risk; but measuring takes its time."""
-
-WORTH_USING = 1.02
-"""A record of the very nest is used from this speedup on: below, it is noise."""
-
-LOOKED_AT = 24
-"""Neighbours whose recipes are thought about."""
-
-RARE_ONES = 8
-"""Farther neighbours looked at for recipes of rare kinds."""
-
-TRIED = 8
-"""Ports that docc is asked about for each choice wanted."""
-
-REMEMBERED = 512
-"""Nests of which the prospects are kept."""
-
 TRYING_SECONDS = 5.0
 """How long recipes are tried on the nests of a large program; those that come later get none."""
-
-NO_TIME = "no time left to try recipes in so large a program"
 
 TOO_LARGE = "in a program too large for docc to work on all of it"
 """Why a nest is left as it is, but perhaps for what it holds."""
@@ -88,7 +44,7 @@ def make_plan(
         target: a name in `loopbook.targets.TARGETS`.
         exclude: kernels whose records are ignored.
         max_distance: neighbours farther away are not used. By default a head decides, which knows
-            what distance means; without one it is `MAX_DISTANCE`.
+            what distance means; without one it is `loopbook.client.planner.MAX_DISTANCE`.
         choices: recipes to find for each nest; with more than one they are taken to be tried out,
             and riskier ones are among them.
         sizes: values of the program's size symbols, as far as they are known: each nest gets what
@@ -135,22 +91,25 @@ def plan_nests(
     Args:
         in_place: take only recipes that can be applied without making a new SDFG.
     """
-    embeddings = shelf.encoder.encode_many(nests)
+    different = {nest.fingerprint: nest for nest in nests}
+    encoded = shelf.encoder.encode_many([*different.values()])
+    embeddings = dict(zip(different, encoded, strict=True))
     reports: list[NestReport] = []
     found: dict[int, tuple[Choice, ...]] = {}
     times: list[Measurement | None] = []
     counted = [trip_counts(nest, sizes or {}) for nest in nests]
     hottest = _hottest(nests, counted)
     frames = marks.frames(normalised)
-    with Trials(normalised, in_place=in_place) as trials:
+    with Trials(normalised, nests, in_place=in_place) as trials:
         patience = math.inf if frames is None or choices > 1 else TRYING_SECONDS
-        planner = _Planner(
+        planner = Planner(
             shelf, target, exclude, max_distance, choices, trials, expressions, patience
         )
-        for nest, embedding, trips in zip(nests, embeddings, counted, strict=True):
+        for nest, trips in zip(nests, counted, strict=True):
             if frames and nest.loops[0].element_id in frames:
                 reports.append(left_to_docc(nest, None, None, TOO_LARGE))
                 continue
+            embedding = embeddings[nest.fingerprint]
             report, usable = planner.plan(nest, embedding, trips, hot=nest is hottest)
             reports.append(report)
             if usable:
@@ -197,249 +156,3 @@ def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> 
         return build_baseline(text, plan.target, folder, timers=timers, vector_maths=True)
     text = plan.normalised or text
     return build_tuned(text, plan.target, plan.recipes, folder, timers=timers, vector_maths=True)
-
-
-class _Planner:
-    """Settings of one planning."""
-
-    def __init__(
-        self,
-        shelf: Shelf,
-        target: str,
-        exclude: Collection[str],
-        max_distance: float | None,
-        choices: int,
-        trials: Trials,
-        expressions: bool,
-        patience: float,
-    ) -> None:
-        self._shelf = shelf
-        self._patience = patience
-        self._target = target
-        self._exclude = exclude
-        if max_distance is None:
-            max_distance = MAX_DISTANCE if shelf.head is None else math.inf
-        self._max_distance = max_distance
-        self._count = choices
-        self._trials = trials
-        self._expressions = expressions
-        self._known: dict[int, list[Record]] = {}
-
-    def plan(
-        self, nest: Nest, embedding: Embedding, trips: Trips, *, hot: bool
-    ) -> tuple[NestReport, tuple[Choice, ...]]:
-        """Decide about one nest.
-
-        Args:
-            trips: how often its loops run, as far as that is known.
-            hot: whether it is the program's hottest one.
-        """
-        if self._expressions and (call := self._call(nest, trips)):
-            return used(left_to_docc(nest, None, None, ""), call), (call,)
-        records = self._records(nest, trips)
-        if records:
-            speedup = exact_speedup(records[0], trips)
-            if not pays(records[0], speedup, WORTH_USING):
-                report = left_to_docc(nest, records[0], 0.0, _no_gain(records[0], speedup))
-                return replace(report, tier="exact"), ()
-        usable = self._exact(nest, records, trips)
-        if usable:
-            return used(left_to_docc(nest, usable[0].record, 0.0, ""), usable[0]), usable
-        neighbours = self._shelf.neighbours(nest, embedding, LOOKED_AT, self._target, self._exclude)
-        if not neighbours:
-            usable, reason = (), "the book has nothing for this target"
-        else:
-            usable, reason = self._near(nest, embedding, trips, neighbours, hot)
-        if self._expressions and not usable and not records:
-            usable = along_memory(nest, self._fit)
-        first = neighbours[0] if neighbours else None
-        record, distance = (first.record, first.distance) if first else (None, None)
-        report = left_to_docc(nest, record, distance, reason)
-        return (used(report, usable[0]), usable) if usable else (report, ())
-
-    def measured(self, nest: Nest, usable: tuple[Choice, ...], trips: Trips) -> Measurement | None:
-        """Times of this very nest as planned, at about the size at hand, if the book has them."""
-        if usable:
-            record, distance = usable[0].record, usable[0].distance
-            if record is None or distance > 0 or record.fingerprint != nest.fingerprint:
-                return None
-            return measured_here(record, trips)
-        for record in self._records(nest, trips):
-            return measured_here(record, trips)
-        return None
-
-    def _call(self, nest: Nest, trips: Trips) -> Choice | None:
-        """A library call, if the nest can be one that pays."""
-        recipe = product_call(nest, self._target, trips)
-        fit = None if recipe is None else self._fit(nest, recipe)
-        return Choice("library", None, 0.0, fit.recipe, 0, 1.0) if isinstance(fit, Fit) else None
-
-    def _records(self, nest: Nest, trips: Trips) -> list[Record]:
-        """Those of this very nest."""
-        if nest.position not in self._known:
-            found = self._shelf.exact(nest, self._target, self._exclude, trips)
-            self._known[nest.position] = found
-        return self._known[nest.position]
-
-    def _exact(self, nest: Nest, records: list[Record], trips: Trips) -> tuple[Choice, ...]:
-        choices = []
-        here = self._shelf.hardware(self._target)
-        for record in records:
-            if len(choices) == self._count:
-                break
-            speedup = exact_speedup(record, trips)
-            if pays(record, speedup, WORTH_USING):
-                fit = self._fit(nest, rescaled(record.recipe, record.hardware, here))
-                if isinstance(fit, Fit):
-                    dropped = len(fit.dropped)
-                    choices.append(Choice("exact", record, 0.0, fit.recipe, dropped, speedup))
-        return _distinct(choices)
-
-    def _near(
-        self,
-        nest: Nest,
-        embedding: Embedding,
-        trips: Trips,
-        neighbours: list[Neighbour],
-        hot: bool,
-    ) -> tuple[tuple[Choice, ...], str]:
-        """Usable choices, best first; and why there are none where there are none."""
-        nearest = neighbours[0]
-        if nearest.distance > self._max_distance:
-            far = f"too far away: {nearest.distance:.2f}, over {self._max_distance:.2f}"
-            return (), far
-        evidence = [evidence_of(self._shelf, near, nest, trips) for near in neighbours]
-        hardware = self._shelf.hardware(self._target)
-        around = Surroundings.of(hardware, self._target, trips)
-        built = firsts(nest, around)
-        for near in self._rare(nest, embedding, built, evidence):
-            evidence.append(evidence_of(self._shelf, near, nest, trips))
-        if self._count == 1 and not any(one.gain for one in evidence):
-            best = near_speedup(nearest.record, evidence[0].source, nest, trips)
-            return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
-        ports = Ports(nest, embedding, evidence, hardware, around, built)
-        near = [one.near for one in evidence]
-        prospects = self._prospects(nest, ports, trips, near, names(built))
-        least = WORTH_TRYING if self._count == 1 else WORTH_MEASURING
-        choices: list[Choice] = []
-        reasons: list[str] = []
-        refusals = Refusals()
-        fits = 0
-        while len(choices) < self._count and fits < TRIED * self._count:
-            best = prospects.best([choice.recipe for choice in choices])
-            if best is None:
-                break
-            name = best.port.evidence.near.record.nest
-            if best.promise.speedup < least:
-                reasons.append(f"{best.promise.speedup:.2f}× is all that {name} promises")
-                if not choices:  # the others promise less
-                    break
-                continue
-            if best.legal:
-                if self._count == 1 and best.promise.lower < SURE:
-                    span = f"{best.promise.lower:.2f} to {best.promise.speedup:.2f}×"
-                    reasons.append(f"the recipe of {name} may make it slower: {span}")
-                elif self._changes(best.port.recipe, hot):
-                    choices.append(best.choice())
-                continue
-            if refusals.cover(best.port.recipe.steps):
-                continue
-            fits += 1
-            fit = self._fit(nest, best.port.recipe)
-            if isinstance(fit, Fit):
-                prospects.add(best, fit)
-                continue
-            if fit.reason == NO_TIME:
-                return _distinct(choices), NO_TIME
-            reasons.append(f"the recipe of {name} is illegal here: {fit.reason}")
-            refusals.add(best.port.recipe.steps, fit)
-        return _distinct(choices), reasons[0] if reasons else ""
-
-    def _changes(self, recipe: Recipe, hot: bool) -> bool:
-        """Whether a port does what docc would not. With OpenMP it gives its threads to outermost
-        loops itself. A recipe without steps gained elsewhere because its program was prepared: the
-        hottest nest may speak for that. It is measured in any case."""
-        if not len(recipe):
-            return self._count == 1 and hot
-        return not TARGETS[self._target].parallel or any(step.op != "parallel" for step in recipe)
-
-    def _prospects(
-        self,
-        nest: Nest,
-        ports: Ports,
-        trips: Trips,
-        neighbours: list[Neighbour],
-        kinds: Collection[str],
-    ) -> Prospects:
-        """The ports with their promises. They are the same for nests with one fingerprint, as long
-        as sizes and neighbours are."""
-        key = (
-            nest.fingerprint,
-            self._target,
-            self._shelf.hardware(self._target),
-            tuple(sorted(trips.items())),
-            tuple((n.record.id, n.distance, n.hardware_distance) for n in neighbours),
-        )
-        known = self._shelf.prospects
-        if key not in known:
-            if len(known) >= REMEMBERED:
-                known.clear()
-            appraise = Appraisal(self._shelf, nest, self._target, trips, kinds)
-            known[key] = Prospects(ports, appraise)
-        return known[key].copy()
-
-    def _rare(
-        self, nest: Nest, embedding: Embedding, built: Firsts, evidence: list[Evidence]
-    ) -> list[Neighbour]:
-        """Farther neighbours with recipes of the rare kinds that fit the nest, but none so far."""
-        known = {step.op for one in evidence if one.gain for step in one.near.record.recipe}
-        signs = {RARE[kind] for kind in names(built) & RARE.keys()} - known
-        if not signs:
-            return []
-        seen = {one.near.record.id for one in evidence}
-        found = self._shelf.neighbours(
-            nest, embedding, RARE_ONES, self._target, self._exclude, steps=signs
-        )
-        return [near for near in found if near.record.id not in seen]
-
-    def _fit(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
-        """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
-        key = (nest.fingerprint, recipe.text(), self._trials.in_place)
-        if key not in self._shelf.fits and self._patience <= 0:
-            return Refusal(NO_TIME)
-        if key not in self._shelf.fits:
-            self._shelf.fits[key] = self._asked(nest, recipe)
-        return self._shelf.fits[key]
-
-    def _asked(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
-        begun = time.monotonic()
-        try:
-            return self._tried(nest, recipe)
-        finally:
-            self._patience -= time.monotonic() - begun
-
-    def _tried(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
-        try:
-            fit = self._trials.fit(nest, recipe)
-        except IllegalStepError as error:
-            return Refusal(str(error), error.position)
-        except RunError as error:  # the same steps with other sizes are no better, most likely
-            return Refusal(str(error), len(recipe) - 1 if len(recipe) else None)
-        if len(recipe) and 2 * len(fit.dropped) > len(recipe):
-            return Refusal("most steps are refused")
-        ordered = {str(step.args[0]) for step in fit.dropped if step.op == "parallel"}
-        if ordered:
-            # docc would give threads to whatever loop is left.
-            return Refusal("its threads are refused", ordered=frozenset(ordered))
-        return fit
-
-
-def _no_gain(record: Record, speedup: float) -> str:
-    """Why the best record of the very nest is not used."""
-    if pays(record, record.best, WORTH_USING):
-        return f"its recipe gains at other sizes; here it is expected to reach {speedup:.2f}×"
-    return "docc's own schedule was the fastest here"
-
-
-def _distinct(choices: list[Choice]) -> tuple[Choice, ...]:
-    return tuple({choice.recipe: choice for choice in reversed(choices)}.values())[::-1]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from loopbook.client.appraisal import largest
 from loopbook.client.evidence import evidence_of
-from loopbook.client.plan import LOOKED_AT
+from loopbook.client.planner import LOOKED_AT
 from loopbook.client.ports import Ports
 from loopbook.client.shelf import Shelf
 from loopbook.embed.inference import Encoder

@@ -7,16 +7,16 @@ A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` cop
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import docc.sdfg
 from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook.errors import DependenceError, IllegalStepError, LoopbookError, RecipeError
-from loopbook.sdfg.hazards import confirmed, hazards, tiles_may_clash
+from loopbook.sdfg.hazards import tiles_may_clash, unordered
 from loopbook.sdfg.headers import independent, tests_too_early
-from loopbook.sdfg.isolation import Isolated
+from loopbook.sdfg.isolation import InPlace, Isolated, Mentions
 from loopbook.sdfg.marks import ordered
 from loopbook.sdfg.naming import LoopNames
 from loopbook.sdfg.nest import Nest
@@ -28,6 +28,7 @@ from loopbook.sdfg.transformations import stagings
 from loopbook.steps import Step, base_name, checked
 from loopbook.steps.hosts import Made, S
 
+Json = dict[str, Any]
 Args = tuple[str | int, ...]
 StepPair = tuple[str, Args]
 
@@ -64,25 +65,38 @@ class Workbench:
     """One nest while steps are applied to it.
 
     Args:
+        program: an SDFG, or the document of one. It is left as it is, unless `in_place`.
+        mentions: of the document's elements, if other nests ask for them, too.
         in_place: change this very SDFG, and refuse rewritings.
     """
 
     docc = docc.sdfg
     """Where steps find docc's transformations."""
 
-    def __init__(self, sdfg: StructuredSDFG, nest: Nest, *, in_place: bool = False) -> None:
-        self._program = Isolated(sdfg)  # docc's builder does not keep it alive
-        self._begun = in_place
+    def __init__(
+        self,
+        program: StructuredSDFG | Json,
+        nest: Nest,
+        mentions: Mentions | None = None,
+        *,
+        in_place: bool = False,
+    ) -> None:
+        ids = {loop.name: loop.element_id for loop in nest.loops}
+        if in_place and not isinstance(program, dict):
+            self._program: Isolated | InPlace = InPlace(program, set(ids.values()))
+        else:
+            document = program if isinstance(program, dict) else json.loads(program.to_json())
+            self._program = Isolated(document, set(ids.values()), mentions)
         self._in_place = in_place
-        self._builder = StructuredSDFGBuilder(sdfg)
+        self._builder = StructuredSDFGBuilder(self._program.sdfg)
         self._manager = AnalysisManager(self._builder)
         self._recorder = Recorder()
         self._position = 0
         self._data = {c.name: c.data for c in nest.containers}
         self._nest = nest
         self._base_loops = {loop.name: loop.index for loop in nest.loops}
-        serial = ordered(sdfg)
-        self._ordered = {nest.loops[i].name for i in confirmed(nest, hazards(nest))} | {
+        serial = ordered(self._program.sdfg)
+        self._ordered = {nest.loops[i].name for i in unordered(nest)} | {
             loop.name for loop in nest.loops if loop.element_id in serial
         }
         self._proven: set[str] = set()
@@ -92,18 +106,17 @@ class Workbench:
         self._called = False
         self._split: set[int] = set()
         self._checked: tuple[Step, Draft] | None = None
-        ids = {loop.name: loop.element_id for loop in nest.loops}
-        self._foreign: Set[int] = frozenset()
-        loops = self._loops()
-        self._foreign = loops.keys() - set(ids.values())
-        own = {element: loop for element, loop in loops.items() if element not in self._foreign}
-        self._names = LoopNames(ids, own)
+        self._names = LoopNames(ids, self._loops())
 
     @property
     def sdfg(self) -> StructuredSDFG:
-        """The SDFG with the nest as it is now: the one given, changed, or a new one with the same
-        element ids."""
+        """The program with the nest as it is now, with the same element ids: the SDFG given,
+        changed in place, or a new one."""
         return self._program.whole()
+
+    def document(self) -> Json:
+        """The document of `sdfg`."""
+        return self._program.document()
 
     @property
     def names(self) -> dict[str, int]:
@@ -163,10 +176,6 @@ class Workbench:
         """
         self._position = position
         step = self._well_formed(op, args)
-        if not self._begun:
-            self._begun = True
-            if self._program.isolate(set(self.names.values())):
-                self._read({})
         for part in step.expansion():
             self._checked = None
             if part.has_transformation():
@@ -270,9 +279,7 @@ class Workbench:
         draft = Draft(self._program.document(), {i: n for n, i in self.names.items()})
         loops = [self.loop(name).element_id for name in step.loops]
         sign_counters(draft.document)  # docc's own steps make loops, too
-        if unsigned(
-            draft.document, (getattr(loop, "indvar", "") for loop in self._loops().values())
-        ):
+        if unsigned(draft.document, self._names.indvars):
             raise self.refusal(f"'{step.op}' may give unsigned loops an end below zero")
         try:
             rewriting(draft, loops, step.sizes)
@@ -282,6 +289,7 @@ class Workbench:
 
     def _adopt(self, draft: Draft) -> None:
         """Go on with the SDFG that a rewriting has made."""
+        assert isinstance(self._program, Isolated), "in place there are no rewritings"
         self._rewrote = True
         self._program.adopt(draft.document)
         self._read(draft.made)
@@ -311,7 +319,8 @@ class Workbench:
         """Element id to docc's loop object of the nest's loops as they are now, in preorder."""
         self._manager.invalidate_all()
         loops = self._manager.loop_analysis().loops()
-        return {loop.element_id: loop for loop in loops if loop.element_id not in self._foreign}
+        foreign = self._program.foreign
+        return {loop.element_id: loop for loop in loops if loop.element_id not in foreign}
 
     # -- what docc allows and should not: what steps ask for before docc is asked ---------------
 

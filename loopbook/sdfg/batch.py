@@ -85,7 +85,7 @@ def write_tuned(
     Raises:
         IllegalStepError: another step does not fit.
     """
-    sdfg, owners, applied = transform(text, target, recipes, patient=patient)
+    sdfg, _, owners, applied = transform(text, target, recipes, patient=patient)
     return _written(silent, sdfg, target, folder, owners, applied, timers=True)
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import compiler, program
 from loopbook.sdfg.apply import StepPair, Workbench
-from loopbook.sdfg.decided import decided
+from loopbook.sdfg.decided import decide
+from loopbook.sdfg.isolation import Mentions
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.settle import settle
@@ -135,7 +138,18 @@ def build_once(
     return _tuned(text, target, recipes, folder, True, lenient, codes)
 
 
-Transformed = tuple[StructuredSDFG, dict[int, int], dict[int, tuple[StepPair, ...]]]
+class Transformed(NamedTuple):
+    """A program with its recipes and docc's schedule.
+
+    Attributes:
+        document: of the SDFG, too.
+        owners, applied: as `Built.owners` and `Built.recipes`.
+    """
+
+    sdfg: StructuredSDFG
+    document: dict[str, Any]
+    owners: dict[int, int]
+    applied: dict[int, tuple[StepPair, ...]]
 
 
 def transform(
@@ -154,31 +168,35 @@ def transform(
         lenient: leave out all steps that do not fit.
         patient: leave out those that only refine others (`loopbook.steps.Step.refines`).
 
-    Returns:
-        The finished SDFG, its owners and the steps that were applied (see `Built`).
-
     Raises:
         IllegalStepError: a step does not fit, and is not to be left out.
     """
     if nests is None:
-        sdfg, nests = program.prepare_nests(text)
+        document, nests = program.prepare_document(text)
     else:
-        sdfg = program.parse(text)
+        document = program.load_json(text)
+    mentions = Mentions()
     owners: dict[int, int] = {}
     applied: dict[int, tuple[StepPair, ...]] = {}
     for nest in nests:
-        bench = Workbench(sdfg, nest)
-        steps = recipes.get(nest.position, ())
-        applied[nest.position] = _apply(bench, steps, lenient, patient)
-        sdfg = bench.sdfg
-        owners |= dict.fromkeys(bench.names.values(), nest.position)
+        steps = tuple(recipes.get(nest.position, ()))
+        own = [loop.element_id for loop in nest.loops]
+        applied[nest.position] = ()
+        if steps:
+            bench = Workbench(document, nest, mentions)
+            applied[nest.position] = _apply(bench, steps, lenient, patient)
+            document, own = bench.document(), [*bench.names.values()]
+        owners |= dict.fromkeys(own, nest.position)
+    sdfg = program.parse(json.dumps(document))
     before = [owners.get(element) for element in outermost(sdfg)]
-    sdfg = settle(improve_threads(program.finish(sdfg, target)))
+    sdfg = program.finish(sdfg, target)
+    document = json.loads(sdfg.to_json())
+    changed = [change(document) for change in (improve_threads, settle)]
+    if any(changed):
+        sdfg = program.parse(json.dumps(document))
     after = outermost(sdfg)
-    if len(before) != len(after):
-        return sdfg, {}, applied
-    kept = {e: owner for e, owner in zip(after, before, strict=True) if owner is not None}
-    return sdfg, kept, applied
+    kept = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
+    return Transformed(sdfg, document, kept if len(before) == len(after) else {}, applied)
 
 
 def _apply(
@@ -210,8 +228,12 @@ def _baseline(
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     code = code_of(sdfg)
     if vector_maths:
-        sdfg = decided(sdfg)
+        sdfg = _decided(sdfg, json.loads(sdfg.to_json()))
     return Built(program.build(sdfg, folder, target, timers=timers), code, owners, {})
+
+
+def _decided(sdfg: StructuredSDFG, document: dict[str, Any]) -> StructuredSDFG:
+    return program.parse(json.dumps(document)) if decide(document) else sdfg
 
 
 def _tuned(
@@ -226,13 +248,13 @@ def _tuned(
 ) -> Built:
     _choose_maths(vector_maths)
     begun = time.perf_counter()
-    sdfg, owners, applied = transform(text, target, recipes, lenient=lenient)
+    sdfg, document, owners, applied = transform(text, target, recipes, lenient=lenient)
     code = code_of(sdfg)
     applying = time.perf_counter() - begun
     if codes is not None and (codes / code).exists():
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
     if vector_maths:
-        sdfg = decided(sdfg)
+        sdfg = _decided(sdfg, document)
     library = program.build(sdfg, folder, target, timers=timers)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))

@@ -11,24 +11,20 @@ That is done last, to what is served: all steps, and what the book knows, see do
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from docc.sdfg import StructuredSDFG
-
 from loopbook.sdfg.names import mentioned
-from loopbook.sdfg.program import parse
 from loopbook.sdfg.rewrites.document import elements
 
 Json = dict[str, Any]
 
 
-def decided(sdfg: StructuredSDFG) -> StructuredSDFG:
-    """The finished SDFG with flags that always have a value; loops keep their element ids."""
-    text = sdfg.to_json()
-    if '"if_else"' not in text:
-        return sdfg
-    document = json.loads(text)
+def decide(document: Json) -> bool:
+    """Give flags in a finished SDFG's document a value in any case; loops keep their element ids.
+
+    Returns:
+        Whether there are such flags.
+    """
     changed = False
     for element in elements(document["root"]):
         children = element.get("children")
@@ -36,7 +32,7 @@ def decided(sdfg: StructuredSDFG) -> StructuredSDFG:
             made = [part for child in children for part in _decided(child)]
             changed |= len(made) > len(children)
             element["children"] = made
-    return parse(json.dumps(document)) if changed else sdfg
+    return changed
 
 
 def _decided(element: Json) -> list[Json]:

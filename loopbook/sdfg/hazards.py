@@ -45,6 +45,14 @@ def confirmed(nest: Nest, suspects: Iterable[int]) -> frozenset[int]:
     )
 
 
+def unordered(nest: Nest) -> frozenset[int]:
+    """Indices of the loops that docc wrongly takes for parallel: the `hazards` that are
+    `confirmed`; looked for once."""
+    if "unordered" not in nest.notes:
+        nest.notes["unordered"] = confirmed(nest, hazards(nest))
+    return nest.notes["unordered"]
+
+
 def _is_independent(nest: Nest, loop: Loop) -> bool:
     indices = {name for access in nest.accesses for text in access.subset for name in _names(text)}
     for other in nest.loops:

@@ -7,49 +7,83 @@ a quarter of a second in a network of fifteen nests, a few milliseconds for one 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from docc.sdfg import StructuredSDFG
 
-from loopbook.sdfg.names import mentioned, written
+from loopbook.sdfg.names import identifiers, written
 from loopbook.sdfg.program import parse
+from loopbook.sdfg.rewrites.document import elements
 
 Json = dict[str, Any]
+
+
+class Mentions:
+    """Which names elements mention, each read once; they must not be changed meanwhile."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Json, frozenset[str]]] = {}
+
+    def of(self, element: Json) -> frozenset[str]:
+        known = self._known.get(id(element))
+        if known is None:  # the element is kept, so that no other one gets its id
+            known = self._known[id(element)] = element, frozenset(identifiers(element))
+        return known[1]
+
+
+class InPlace:
+    """A program that docc is shown as it is, to be changed itself.
+
+    Attributes:
+        sdfg: what docc is to work on.
+        foreign: element ids of what does not belong to the nest.
+    """
+
+    def __init__(self, sdfg: StructuredSDFG, own: Set[int]) -> None:
+        self.sdfg = sdfg
+        self.foreign = _ids([self.document()["root"]]) - own
+
+    def document(self) -> Json:
+        return json.loads(self.sdfg.to_json())
+
+    def whole(self) -> StructuredSDFG:
+        return self.sdfg
 
 
 class Isolated:
     """A program of which docc is shown one nest.
 
     Args:
-        sdfg: the program. It is changed itself until the nest is taken out.
+        document: the program's. It is left as it is.
+        own: element ids of the nest's loops; it is taken out of the program's outermost sequence
+            if it can be told apart from the rest.
+        mentions: of the program's elements, if others ask for them, too.
 
     Attributes:
         sdfg: what docc is to work on.
     """
 
-    def __init__(self, sdfg: StructuredSDFG) -> None:
-        self.sdfg = sdfg
-        self._around: Surroundings | None = None
+    def __init__(self, document: Json, own: Set[int], mentions: Mentions | None = None) -> None:
+        self._mentions = mentions or Mentions()
+        self._own = own
+        self._rest = [e for e in document["root"]["children"] if int(e["element_id"]) not in own]
+        others = {int(element["element_id"]) for element in self._rest}
+        self._show(taken_out(document, others, self._mentions), document)
 
-    def isolate(self, own: Set[int]) -> bool:
-        """Take out the nest with these element ids in the program's outermost sequence.
-
-        Returns:
-            Whether there is another SDFG now: not if it cannot be told apart from the rest.
-        """
-        document = json.loads(self.sdfg.to_json())
-        ids = {int(child["element_id"]) for child in document["root"]["children"]}
-        taken = taken_out(document, ids - own)
-        if taken is not None:
-            self._around, alone = taken
-            self.sdfg = parse(json.dumps(alone))
-        return taken is not None
+    @cached_property
+    def foreign(self) -> frozenset[int]:
+        """Element ids of what does not belong to the nest."""
+        return _ids(self._rest) - self._own
 
     def adopt(self, document: Json) -> None:
         """Go on with a new document of the whole program."""
-        taken = taken_out(document, self._around.ids) if self._around else None
+        others = self._around.ids if self._around else frozenset()
+        self._show(taken_out(document, others, self._mentions), document)
+
+    def _show(self, taken: tuple[Surroundings, Json] | None, document: Json) -> None:
         self._around, alone = taken or (None, document)
         self.sdfg = parse(json.dumps(alone))
 
@@ -59,8 +93,12 @@ class Isolated:
         return self._around.joined(document) if self._around else document
 
     def whole(self) -> StructuredSDFG:
-        """The whole program: what was given, as long as the nest has not been taken out."""
-        return parse(json.dumps(self.document())) if self._around else self.sdfg
+        """The whole program."""
+        return parse(json.dumps(self.document()))
+
+
+def _ids(siblings: Iterable[Json]) -> frozenset[int]:
+    return frozenset(int(e["element_id"]) for one in siblings for e in elements(one))
 
 
 @dataclass(frozen=True)
@@ -80,11 +118,14 @@ class Surroundings:
         return _with_children(document, [*self.before, *document["root"]["children"], *self.after])
 
 
-def taken_out(document: Json, others: Set[int]) -> tuple[Surroundings, Json] | None:
+def taken_out(
+    document: Json, others: Set[int], mentions: Mentions
+) -> tuple[Surroundings, Json] | None:
     """A nest without the rest of its program; element ids and containers stay as they are.
 
     Args:
         others: element ids of what does not belong to it in the program's outermost sequence.
+        mentions: of the program's elements.
 
     Returns:
         Nothing if there is no rest, or if it and the nest share more than arrays that the program
@@ -96,9 +137,9 @@ def taken_out(document: Json, others: Set[int]) -> tuple[Surroundings, Json] | N
         return None
     inside = children[own[0] : own[-1] + 1]
     around = Surroundings(tuple(children[: own[0]]), tuple(children[own[-1] + 1 :]))
-    changed = {name for element in _elements(inside) for name in written(element)}
+    changed = {name for one in inside for element in elements(one) for name in written(element)}
     local = changed - {n for n in document["arguments"] if _is_array(document, n)}
-    if mentioned([*around.before, *around.after], local):
+    if not all(local.isdisjoint(mentions.of(e)) for e in (*around.before, *around.after)):
         return None
     return around, _with_children(document, inside)
 
@@ -109,12 +150,3 @@ def _with_children(document: Json, children: list[Json]) -> Json:
 
 def _is_array(document: Json, name: str) -> bool:
     return document["containers"][name]["type"] == "pointer"
-
-
-def _elements(siblings: list[Json]) -> Iterator[Json]:
-    for element in siblings:
-        yield element
-        for case in element.get("branches", ()):
-            yield from _elements(case["root"]["children"])
-        if "root" in element:
-            yield from _elements(element["root"]["children"])

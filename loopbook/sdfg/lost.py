@@ -30,9 +30,12 @@ from loopbook.sdfg.rewrites.document import NOWHERE
 Json = dict[str, Any]
 
 
-def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> StructuredSDFG:
+def without_loss(
+    text: str, simplify: Callable[[str], StructuredSDFG]
+) -> tuple[StructuredSDFG, Json]:
     """What `simplify` makes of an SDFG's text, with statements between the loops if it fails or
-    loses stores otherwise. Those may be for nothing, and go however loops are kept apart.
+    loses stores otherwise; its document, too. Those may be for nothing, and go however loops are
+    kept apart.
 
     Raises:
         SdfgError: if all stores into an array are lost in any case, or as `simplify`.
@@ -46,20 +49,22 @@ def without_loss(text: str, simplify: Callable[[str], StructuredSDFG]) -> Struct
                 raise
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             raise error from None  # it is no SDFG
-        return simplify(json.dumps(document))
+        sdfg = simplify(json.dumps(document))
+        return sdfg, json.loads(sdfg.to_json())
     given = stores(document, running=True)
     simple = json.loads(sdfg.to_json())
     left = stores(simple)
     confused = _confused(given, simple)
     if (confused or _lost(given, left)) and separated(document):
         other = simplify(json.dumps(document))
-        more = stores(json.loads(other.to_json()))
+        separate = json.loads(other.to_json())
+        more = stores(separate)
         if confused or _lost(more, left):
-            sdfg, left = other, more
+            sdfg, simple, left = other, separate, more
     gone = sorted(name for name in given if not left[name])
     if gone:
         raise SdfgError(f"docc loses what is stored into {gone[0]}")
-    return sdfg
+    return sdfg, simple
 
 
 def _confused(before: Counter[str], document: Json) -> bool:
@@ -105,11 +110,11 @@ def _stored_by(element: Json) -> Iterator[tuple[str, ...]]:
         yield data[edge["dst"]], *edge["subset"]
 
 
-def loses(before: str, after: str) -> bool:
-    """Whether docc has fused an SDFG (given as text) so that stores are gone, which may have been
-    for nothing, or stand in a doubtful order."""
-    given, fused = stores(json.loads(before), running=True), json.loads(after)
-    return _lost(given, stores(fused)) or _confused(given, fused)
+def loses(before: Json, after: Json) -> bool:
+    """Whether docc has fused an SDFG so that stores are gone, which may have been for nothing, or
+    stand in a doubtful order."""
+    given = stores(before, running=True)
+    return _lost(given, stores(after)) or _confused(given, after)
 
 
 def stores(document: Json, *, running: bool = False) -> Counter[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from docc.sdfg import StructuredSDFG
 
@@ -25,9 +26,9 @@ FRAMES = "loopbook_frames"
 """There if docc was shown the program in pieces: the outermost loops that are too large for one."""
 
 
-def note(sdfg: StructuredSDFG, key: str, loops: Iterable[int]) -> None:
-    """Note loops under a key."""
-    sdfg.add_metadata(key, ",".join(map(str, sorted(loops))))
+def note(document: dict[str, Any], key: str, loops: Iterable[int]) -> None:
+    """Note loops under a key in an SDFG's document."""
+    document["metadata"][key] = ",".join(map(str, sorted(loops)))
 
 
 def ordered(sdfg: StructuredSDFG) -> frozenset[int]:

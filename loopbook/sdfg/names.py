@@ -109,6 +109,19 @@ def mentioned(value: Any, names: set[str]) -> set[str]:
     return set().union(*parts)
 
 
+def identifiers(value: Any) -> Iterator[str]:
+    """Names in all expressions below an element, and data; each as often as it occurs."""
+    if isinstance(value, str):
+        yield from expr.symbols(value)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in UNTOUCHED:
+                yield from identifiers(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from identifiers(inner)
+
+
 def _rename_loop(loop: Json, name: str, fresh: str) -> None:
     """Rename in place: the loops further inside are known to the caller by reference."""
     init = loop.pop("init")  # evaluated outside the loop

@@ -32,6 +32,11 @@ class LoopNames:
         by_id = {element: name for name, element in self._ids.items()}
         return {by_id[i]: i for i in self._loops if i in by_id}
 
+    @property
+    def indvars(self) -> list[str]:
+        """The loops' variables; none for one that counts nothing."""
+        return [name for name in self._indvars.values() if name]
+
     def id_of(self, name: str) -> int:
         """The element id of a loop; 0, which no loop has, for one that there is not."""
         return self._ids.get(name, 0)

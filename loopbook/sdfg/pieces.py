@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from loopbook.sdfg import expr
-from loopbook.sdfg.names import UNTOUCHED, rename, written
+from loopbook.sdfg.names import identifiers, rename, written
 
 Json = dict[str, Any]
 
@@ -238,7 +237,7 @@ class _Reading:
                 found.add(self.of(child))
         own = {k: v for k, v in element.items() if k not in ("root", "branches", "children")}
         own["conditions"] = [case.get("condition", "") for case in element.get("branches", ())]
-        found.mentions.update(_names(own))
+        found.mentions.update(identifiers(own))
         found.written.update(written(element))
         flow = element.get("dataflow")
         if flow:
@@ -264,16 +263,3 @@ def _sequences(element: Json) -> list[list[Json]]:
     if "children" in element:
         return [element["children"]]
     return [element["root"]["children"]] if "root" in element else []
-
-
-def _names(value: Any) -> Iterator[str]:
-    """Symbols in all expressions, and data."""
-    if isinstance(value, str):
-        yield from expr.symbols(value)
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if key not in UNTOUCHED:
-                yield from _names(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _names(inner)

@@ -103,14 +103,7 @@ def parse(text: str) -> StructuredSDFG:
 
 
 def prepare(text: str) -> StructuredSDFG:
-    """The SDFG in the form that nests are tuned and looked up in.
-
-    Loops get induction variables of their own, then docc expands, simplifies and normalises. Maps
-    are not fused: independent statements stay nests of their own, which are more alike between
-    programs than what fusion makes of them. What docc normalises so that it computes something else
-    (see `loopbook.sdfg.validation`) stays as it was. Loops that docc then takes for parallel, but
-    which may not be (see `loopbook.sdfg.hazards`), are made serial. Loops count in signed numbers
-    then (see `loopbook.sdfg.signed`).
+    """`prepare_document`, as docc's object.
 
     Raises:
         SdfgError: if the text is no SDFG that docc can handle.
@@ -120,78 +113,97 @@ def prepare(text: str) -> StructuredSDFG:
 
 
 def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
-    """`prepare`, and the `nests` of what comes out.
+    """`prepare_document`, as docc's object."""
+    document, found = prepare_document(text)
+    return parse(json.dumps(document)), found
 
-    The result's JSON is marked as prepared: given here again, it is only parsed.
+
+def prepare_document(text: str) -> tuple[Json, list[Nest]]:
+    """The SDFG in the form that nests are tuned and looked up in, and these nests.
+
+    Loops get induction variables of their own, then docc expands, simplifies and normalises. Maps
+    are not fused: independent statements stay nests of their own, which are more alike between
+    programs than what fusion makes of them. What docc normalises so that it computes something else
+    (see `loopbook.sdfg.validation`) stays as it was. Loops that docc then takes for parallel, but
+    which may not be (see `loopbook.sdfg.hazards`), are made serial. Loops count in signed numbers
+    then (see `loopbook.sdfg.signed`).
+
+    The result is marked as prepared: given here again, as text, it is only read.
+
+    Raises:
+        SdfgError: if the text is no SDFG that docc can handle.
     """
     document = load_json(text)
     metadata = document.get("metadata")
     if isinstance(metadata, dict) and metadata.get(marks.PREPARED) == marks.PREPARED_VERSION:
-        sdfg = _signed(parse(text))
-        return sdfg, nests(sdfg)
+        document = _signed(document)
+        return document, read_nests(document)
     try:
         separate_loops(document)
         renamed = json.dumps(document)
         large = pairs(document) >= LARGE
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
-    sdfg, undone = _in_pieces(renamed) if large else _normalised(renamed)
-    sdfg = _signed(sdfg)
-    found = nests(sdfg)
+    document, undone = _in_pieces(renamed) if large else _normalised(renamed)
+    document = _signed(document)
+    found = read_nests(document)
     suspects = [(nest, hazards(nest)) for nest in found]
     doubtful = _ids(suspects)
     if doubtful:
         wrong = _ids([(nest, confirmed(nest, indices)) for nest, indices in suspects])
-        corrected = json.loads(sdfg.to_json())
-        _serialise(corrected["root"], doubtful)
-        sdfg = parse(json.dumps(corrected))
+        _serialise(document["root"], doubtful)
+        document = _read_again(document)
         if wrong:
-            marks.note(sdfg, marks.ORDERED, wrong)
-        found = nests(sdfg)
+            marks.note(document, marks.ORDERED, wrong)
+        found = read_nests(document)
     if undone and (large or not _keeps_order(text)):
-        marks.note(sdfg, marks.MISORDERED, undone)
-    sdfg.add_metadata(marks.PREPARED, marks.PREPARED_VERSION)
-    return sdfg, found
+        marks.note(document, marks.MISORDERED, undone)
+    document["metadata"][marks.PREPARED] = marks.PREPARED_VERSION
+    return document, found
 
 
 def prepare_apart(text: str) -> tuple[str, list[Nest]]:
-    """`prepare_nests` in a child process, where docc may crash or hang; the SDFG as JSON text.
+    """`prepare_document` in a child process, where docc may crash or hang; as JSON text.
 
     Raises:
-        SdfgError: as `prepare`.
+        SdfgError: as `prepare_document`.
         RunError: docc crashed or hung.
     """
     return run_limited(_prepared, text, seconds=NORMALISING_SECONDS, what="docc", tries=TRIES)
 
 
 def _prepared(text: str) -> tuple[str, list[Nest]]:
-    sdfg, found = prepare_nests(text)
-    return sdfg.to_json(), found
+    document, found = prepare_document(text)
+    return json.dumps(document, separators=(",", ":")), found
 
 
-def _signed(sdfg: StructuredSDFG) -> StructuredSDFG:
+def _signed(document: Json) -> Json:
     """The SDFG with loops that count in signed numbers; itself if they do."""
-    document = json.loads(sdfg.to_json())
-    return parse(json.dumps(document)) if sign_counters(document) else sdfg
+    return _read_again(document) if sign_counters(document) else document
+
+
+def _read_again(document: Json) -> Json:
+    """A document that was changed, in docc's own words."""
+    return json.loads(parse(json.dumps(document)).to_json())
 
 
 def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
     return {nest.loops[index].element_id for nest, indices in loops for index in indices}
 
 
-def _normalised(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
+def _normalised(text: str) -> tuple[Json, frozenset[int]]:
     """The SDFG normalised without fusion, but for the parts that this gets wrong.
 
     Returns:
         The SDFG, and element ids of the outermost loops that are not normalised.
     """
-    sdfg, result = _reordered(text, fuse=False)
+    _, document, result = _reordered(text, fuse=False)
     if result is None:
-        return sdfg, frozenset()
-    return parse(json.dumps(result.document)), result.undone
+        return document, frozenset()
+    return _read_again(result.document), result.undone
 
 
-def _in_pieces(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
+def _in_pieces(text: str) -> tuple[Json, frozenset[int]]:
     """`_normalised` for a large program, piece by piece (see `loopbook.sdfg.pieces`)."""
     undone: set[int] = set()
     begun, end = time.monotonic(), time.process_time() + PIECES_SECONDS
@@ -201,11 +213,11 @@ def _in_pieces(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
         if late or time.process_time() > end:
             return None
         try:
-            sdfg, result = _reordered(json.dumps(piece), fuse=False)
+            _, document, result = _reordered(json.dumps(piece), fuse=False)
         except SdfgError:
             return None
         if result is None:
-            return json.loads(sdfg.to_json())
+            return document
         undone.update(result.undone)
         return result.document
 
@@ -221,14 +233,14 @@ def _in_pieces(text: str) -> tuple[StructuredSDFG, frozenset[int]]:
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot simplify this SDFG: {_first_line(error)}") from None
     cut = Cut(json.loads(sdfg.to_json()), work)
-    sdfg = parse(json.dumps(cut.document))
-    marks.note(sdfg, marks.FRAMES, cut.frames)
-    return sdfg, frozenset(undone)
+    document = _read_again(cut.document)
+    marks.note(document, marks.FRAMES, cut.frames)
+    return document, frozenset(undone)
 
 
 def normalised(text: str) -> StructuredSDFG | None:
     """The SDFG normalised without fusion; nothing if that may change what it computes."""
-    sdfg, mending = _reordered(text, fuse=False)
+    sdfg, _, mending = _reordered(text, fuse=False)
     return sdfg if mending is None else None
 
 
@@ -246,30 +258,33 @@ def _keeps_order(text: str) -> bool:
 
 
 def _keeps(text: str) -> bool:
-    return _reordered(text, fuse=True)[1] is None
+    return _reordered(text, fuse=True)[2] is None
 
 
-def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Mended | None]:
-    sdfg = _simplified(text, fuse=fuse)
-    before = json.loads(sdfg.to_json())
+def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Json, Mended | None]:
+    """The SDFG normalised, its document, and what has to be taken back of that."""
+    sdfg, before = _simplified(text, fuse=fuse)
     reorder(sdfg, fuse=fuse)
-    return sdfg, mended(before, json.loads(sdfg.to_json()))
+    after = json.loads(sdfg.to_json())
+    return sdfg, after, mended(before, after)
 
 
-def _simplified(text: str, *, fuse: bool, target: str = targets.DEFAULT) -> StructuredSDFG:
-    """`simplify` without losing stores; raises `SdfgError` where that cannot be."""
+def _simplified(
+    text: str, *, fuse: bool, target: str = targets.DEFAULT
+) -> tuple[StructuredSDFG, Json]:
+    """`simplify` without losing stores, and its document; raises `SdfgError` where that cannot
+    be."""
     return without_loss(text, lambda given: simplify(parse(given), fuse=fuse, target=target))
 
 
 def _fused(text: str, target: str) -> StructuredSDFG:
     """`normalise` without losing stores, and with fusion unless that does."""
-    sdfg = _simplified(text, fuse=True, target=target)
-    simple = sdfg.to_json()
+    sdfg, simple = _simplified(text, fuse=True, target=target)
     with contextlib.suppress(SdfgError):
         reorder(sdfg, fuse=True)
-        if not loses(simple, sdfg.to_json()):
+        if not loses(simple, json.loads(sdfg.to_json())):
             return sdfg
-    return reorder(parse(simple), fuse=False)
+    return reorder(parse(json.dumps(simple)), fuse=False)
 
 
 def _serialise(root: dict[str, Any], wrong: set[int]) -> None:
@@ -366,7 +381,7 @@ def baseline(text: str, target: str) -> StructuredSDFG:
         SdfgError: if docc cannot handle it.
     """
     if target == targets.UNSCHEDULED:
-        return _simplified(text, fuse=True, target=target)
+        return _simplified(text, fuse=True, target=target)[0]
     return finish(_fused(text, target), target)
 
 

@@ -11,24 +11,23 @@ scalars, then what stores to arrays, otherwise as the program has it.
 from __future__ import annotations
 
 import copy
-import json
 from typing import Any
 
-from docc.sdfg import StructuredSDFG
-
 from loopbook.sdfg.names import mentioned
-from loopbook.sdfg.program import parse
 from loopbook.sdfg.rewrites.document import Draft, elements
 
 Json = dict[str, Any]
 
 
-def settle(sdfg: StructuredSDFG) -> StructuredSDFG:
-    """The scheduled SDFG with its independent statements in an order of their own.
+def settle(document: Json) -> bool:
+    """Give the independent statements in a scheduled SDFG's document an order of their own.
 
-    An SDFG without such statements is given back as it is; loops keep their element ids.
+    Loops keep their element ids.
+
+    Returns:
+        Whether there are such statements.
     """
-    draft = Draft(json.loads(sdfg.to_json()), {})
+    draft = Draft(document, {})
     changed = False
     for element in elements(draft.document["root"]):
         children = element.get("children")
@@ -37,7 +36,7 @@ def settle(sdfg: StructuredSDFG) -> StructuredSDFG:
         cut = [part for child in children for part in _statements(draft, child)]
         changed |= len(cut) > len(children)
         element["children"] = cut
-    return parse(json.dumps(draft.document)) if changed else sdfg
+    return changed
 
 
 def _statements(draft: Draft, block: Json) -> list[Json]:

@@ -14,15 +14,11 @@ threads share the temporaries that another part of the program uses as well.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from docc.sdfg import StructuredSDFG
-
 from loopbook.sdfg.names import mentioned, rename
 from loopbook.sdfg.nest import DTYPES
-from loopbook.sdfg.program import parse
 from loopbook.sdfg.rewrites.document import Draft, elements
 
 Json = dict[str, Any]
@@ -38,22 +34,21 @@ take up to six times as long."""
 _PREFIX = "own_"
 
 
-def improve_threads(sdfg: StructuredSDFG) -> StructuredSDFG:
-    """The scheduled SDFG with copies of what its loops only read: of parallel ones in their bodies,
-    of others before them.
+def improve_threads(document: Json) -> bool:
+    """Copy, in a scheduled SDFG's document, what its loops only read: of parallel ones in their
+    bodies, of others before them.
 
     Scalars, and pointers to arrays, are copied where there is a loop in the body. Iterations of
-    unequal length are dealt out in ever smaller portions. An SDFG without parallel loops is given
-    back as it is; element ids stay the same.
+    unequal length are dealt out in ever smaller portions. Element ids stay the same.
+
+    Returns:
+        Whether there are parallel loops; the document is as it was if not.
     """
-    text = sdfg.to_json()
-    if _THREADS not in text:
-        return sdfg
-    draft = Draft(json.loads(text), {})
-    root = draft.document["root"]
+    draft = Draft(document, {})
+    root = document["root"]
     shared = list(_outermost_parallel(root))
     if not shared:
-        return sdfg
+        return False
     for loop in filter(_has_loop, shared):
         _balance(loop)
         _separate(draft, loop)
@@ -62,7 +57,7 @@ def improve_threads(sdfg: StructuredSDFG) -> StructuredSDFG:
     for sequence, loop in list(_outermost_serial(root)):
         place = next(n for n, child in enumerate(sequence) if child is loop)
         sequence[place:place] = _captured(draft, loop, {loop["indvar"]})
-    return parse(json.dumps(draft.document))
+    return True
 
 
 def _outermost_parallel(element: Json) -> Iterator[Json]:

@@ -16,7 +16,8 @@ import numpy as np
 
 from loopbook import targets
 from loopbook.client.decision import Plan
-from loopbook.client.plan import WORTH_USING, plan_nests
+from loopbook.client.plan import plan_nests
+from loopbook.client.planner import WORTH_USING
 from loopbook.client.shelf import Neighbour, open_shelf
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.recipes.hardware import HardwareProfile
@@ -138,8 +139,8 @@ class Work:
         key = digest(text.encode())
         found = self._programs.get(key)
         if found is None:
-            sdfg, nests = program.prepare_nests(text)
-            found = Prepared(key, sdfg.to_json(), nests)
+            document, nests = program.prepare_document(text)
+            found = Prepared(key, json.dumps(document), nests)
             self._programs.put(key, found, NEST_COST * len(found.text))
         return found
 
