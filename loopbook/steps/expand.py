@@ -21,13 +21,14 @@ class Expand(Step):
             for p: wide[q, p] = 0
             for p, s: wide[q, p] += …
             for p: a[q, p] = wide[q, p]
-        sum[…] = wide[last q, …]
+        for p: sum[p] = wide[last q, p]         # L0.last
     """
 
     name = "expand"
     textbook = "scalar expansion, array expansion"
     source = "Feautrier, Array expansion, ICS 1988"
     example = "expand L0 L1"
+    makes = ("{outer_loop}.last",)
     frees = True
     traits = {"expand": 3.0}
 
