@@ -44,6 +44,7 @@ class Code:
         arguments: names of the numbers and arrays that the function is called with.
         elements: the arrays among them, for sizes that their elements give.
         looked_into: those that are looked at before the loops, so that nothing may be stored there.
+        failed: name of what says that something which was supposed is not so; empty if nothing was.
         origin: line of the original that is being translated.
     """
 
@@ -54,9 +55,11 @@ class Code:
     arguments: frozenset[str] = frozenset()
     elements: dict[str, np.ndarray] = field(default_factory=dict)
     looked_into: set[str] = field(default_factory=set)
+    failed: str = ""
     depth: int = 0
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)
+    _agreed: dict[Int, tuple[Int, Int]] = field(default_factory=dict)
 
     def emit(self, text: str) -> None:
         self.lines.append(Line(self.depth, text, self.origin))
@@ -77,6 +80,13 @@ class Code:
     def untold(self) -> LoweringError:
         """An error about a value that nothing is known of, to be raised."""
         return UntoldError("a value of which nothing is known", self.origin)
+
+    def suppose(self, test: str) -> None:
+        """Take for granted what only the loops can tell: where it is not so, the call runs as
+        Python (see `Lowered.wrap`). The loops must be harmless then, and come to an end."""
+        self.failed = self.failed or self.fresh("failed_")
+        with self.indented(f"if not ({bare(test)}):"):
+            self.emit(f"{self.failed}[0] = 1")
 
     @contextmanager
     def indented(self, head: str) -> Iterator[None]:
@@ -168,6 +178,33 @@ class Code:
     def same(self, left: Int, right: Int) -> bool:
         """Whether two sizes are equal (for the arguments at hand, where nothing else says)."""
         return left == right or self.facts.zero(left - right) is True
+
+    def agreed(self, left: Int, right: Int) -> Int | None:
+        """The size that two sizes are supposed to be, if only the loops know them: the lesser one,
+        so that no place is outside where they differ. None for sizes that are known to."""
+        if self.same(left, right):
+            return left
+        if None not in (self.facts.known(left), self.facts.known(right)):
+            return None
+        if self.is_one(left) or self.is_one(right) or self.facts.zero(left - right) is False:
+            return None
+        key = ("agreed", left, right)
+        if key in self.memo:
+            return self.memo[key]
+        ends = [self.facts.bound(size, upper=True) for size in (left, right)]
+        end = next((e for e in ends if e is not None and self.facts.known(e) is not None), None)
+        name = self.fresh("n_")
+        self.emit(f"{name} = min({left.text}, {right.text})")
+        self.suppose(f"{left.text} == {right.text}")
+        self.facts.ranges[name] = (ZERO, end)
+        self.memo[key] = found = Int.atom(name)
+        self._agreed[found] = (left, right)
+        return found
+
+    def is_agreed(self, size: Int, agreed: Int) -> bool:
+        """Whether a size is one of those that one was `agreed` of."""
+        parts = self._agreed.get(agreed, ())
+        return any(part == size or self.is_agreed(size, part) for part in parts)
 
     def is_one(self, size: Int) -> bool:
         return self.same(size, ONE)

@@ -76,7 +76,7 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
                 None if p is None or (isinstance(p, Thing) and p.value is None) else t.number(p)
                 for p in parts
             ]
-            return Slice(*numbers)
+            return Slice(*numbers, count=_count(t, node.step))
         case ast.Attribute():
             return attribute(t, evaluate(t, node.value), node.attr)
         case ast.Call():
@@ -89,6 +89,21 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
             return _comprehension(t, node)
         case _:
             raise t.code.fail(f"{type(node).__name__} expressions: {ast.unparse(node)[:60]}")
+
+
+def _count(t: Translator, step: ast.expr | None) -> Int | None:
+    """How many numbers a step of ``n * 1j`` or ``5j`` asks for; None for other steps."""
+    match step:
+        case ast.Constant(value=complex() as number) if number.real == 0:
+            return Int.of(int(abs(number)))
+        case ast.BinOp(left=count, op=ast.Mult(), right=ast.Constant(value=complex() as number)) | (
+            ast.BinOp(left=ast.Constant(value=complex() as number), op=ast.Mult(), right=count)
+        ) if number == 1j:
+            value = evaluate(t, count)
+            return t.integer(value) if isinstance(value, Scalar) else None
+        case ast.Call(func=ast.Name(id="complex"), args=[ast.Constant(value=0), count]):
+            return t.integer(evaluate(t, count))
+    return None
 
 
 def _spread(t: Translator, node: ast.expr) -> tuple[Value, ...]:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.frontend import arith, nests, types
+from loopbook.frontend.aliases import Aliases
 from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.liveness import Liveness, loads
 from loopbook.frontend.returns import RETURNED
@@ -48,7 +49,7 @@ class Widen(Exception):
         self.home, self.kind = home, kind
 
 
-@dataclass
+@dataclass(eq=False)
 class Frame:
     """A function that is being translated.
 
@@ -57,6 +58,8 @@ class Frame:
         homes: names that live in one place, for as long as a loop or branch around goes on.
         names: its globals and what it closes over.
         rest: statements that follow in the block, for each block around the statement at hand.
+        line: of the call, which all of a function that is ours stands for; 0 for others.
+        at: the statement at hand.
     """
 
     env: dict[str, Value]
@@ -66,6 +69,12 @@ class Frame:
     homes: dict[str, Home] = field(default_factory=dict)
     rest: list[Sequence[ast.stmt]] = field(default_factory=list)
     unrolled: bool = False
+    line: int = 0
+    at: ast.stmt | None = None
+
+    def is_live(self, name: str) -> bool:
+        """Whether a name may be read after the statement at hand."""
+        return name in self.live.after.get(id(self.at), (name,))
 
 
 class Homes:
@@ -74,6 +83,7 @@ class Homes:
     def __init__(self, code: Code, frame: Frame) -> None:
         self.code = code
         self.frames = [frame]
+        self.aliases = Aliases(code)
 
     @property
     def frame(self) -> Frame:
@@ -89,15 +99,18 @@ class Homes:
 
     def _move_in(self, name: str, home: Home, value: Value) -> None:
         code = self.code
+        if isinstance(value, Tup) or home.items:
+            self._move_items_in(name, home, value)
+            return
         if isinstance(value, Array):
             value = nests.force(code, value, name)
         old = home.value
         if old is None:
-            kind = home.extra.get("kind")
             if isinstance(value, Scalar):
-                home.value = self._variable(name, value, kind or value.kind)
+                home.value = self._variable(name, value, home.kind or value.kind)
             elif isinstance(value, Array):
                 home.value = self.stored(value, name)
+                self._moved_in(name, home.value, value)
             elif name.startswith(RETURNED):
                 raise code.fail("a result that is no number or array in a branch or loop")
             return
@@ -128,10 +141,39 @@ class Homes:
             if value.view != old.view:
                 self.writes_to(old.view.buffer, but=name)
                 nests.assign(code, old, value)
+                self._moved_in(name, old, value)
         elif name.startswith(RETURNED):
             raise code.fail("results of different kinds (or none); return the same kind everywhere")
         else:
             raise code.fail(f"{name} is a number here and an array there; use two names")
+
+    def _move_items_in(self, name: str, home: Home, value: Value) -> None:
+        """The items of a tuple, all of them as they were before one has a new value."""
+        if not isinstance(value, Tup) or len(value.items) != len(home.items or value.items):
+            raise self.code.fail(f"{name} is a tuple of another length, or none, elsewhere")
+        if home.value is None:
+            home.items = tuple(home.part(n) for n in range(len(value.items)))
+        held = tuple(map(self._held, value.items))
+        for number, (inner, item) in enumerate(zip(home.items, held, strict=True)):
+            if not isinstance(item, Scalar | Array | Tup):
+                raise self.code.fail(f"{name} holds what is no number or array in a branch or loop")
+            self._move_in(f"{name}_{number}", inner, item)
+        for inner, item in zip(home.items, value.items, strict=True):
+            if isinstance(inner.value, Array):
+                self._moved_in(name, inner.value, item)
+        home.value = Tup(tuple(inner.value for inner in home.items))
+
+    def _moved_in(self, name: str, home: Array, value: Value) -> None:
+        assert home.view is not None
+        self.aliases.moved_in(name, self.frame, home.view.buffer, value)
+
+    def _held(self, value: Value) -> Value:
+        """`value` as it is now."""
+        if isinstance(value, Array):
+            value = nests.force(self.code, value)
+        if isinstance(value, Array):
+            return nests.materialise(self.code, value)
+        return self.code.let(value) if isinstance(value, Scalar) else value
 
     def _variable(self, name: str, value: Scalar, kind: tuple[np.dtype, bool]) -> Scalar:
         """A variable that holds `value` now and others later."""
@@ -147,10 +189,17 @@ class Homes:
         code.mutable.add(variable)
         return Scalar(variable, dtype, weak, Int.atom(variable) if dtype.kind in "iu" else None)
 
-    def make_home(self, name: str, kind: tuple[np.dtype, bool] | None, empty: bool) -> Home:
+    def make_home(
+        self, name: str, kinds: dict[tuple[int, ...], tuple[np.dtype, bool]], empty: bool
+    ) -> Home:
         """A place for `name` to live in, holding its present value unless `empty`."""
-        home = Home(extra={"kind": kind})
+        home, kind = Home(kinds=kinds), kinds.get(())
         value = self.frame.env.get(name)
+        if not empty and isinstance(value, Tup) and value.items:
+            self._move_in(name, home, value)
+            assert home.value is not None
+            self.frame.env[name] = home.value
+            return home
         if empty or not isinstance(value, Scalar | Array):
             return home
         code = self.code
@@ -163,7 +212,9 @@ class Homes:
             if not self._is_own(name, value) or dtype != value.dtype:
                 if value.mask is not None:
                     value = self.stored(value)
-                value = nests.materialise(code, value, name, dtype)
+                copied = nests.materialise(code, value, name, dtype)
+                self._moved_in(name, copied, value)
+                value = copied
             home.value = value
         self.frame.env[name] = home.value
         return home
@@ -202,6 +253,8 @@ class Homes:
                 old value are copied as well.
         """
         self.code.memo = {}
+        if but is None:
+            self.aliases.stores_into(buffer, self.frames)
         for frame in self.frames:
             for name, held in list(frame.env.items()):
                 if but is not None and frame is self.frame and name == but:
@@ -241,25 +294,27 @@ class Homes:
         one place."""
         code, frame = self.code, self.frame
         names = [(n, e) for n, e in names if n not in frame.homes]
-        kinds: dict[str, tuple[np.dtype, bool]] = {}
+        kinds: dict[str, dict[tuple[int, ...], tuple[np.dtype, bool]]] = {n: {} for n, _ in names}
         kept_env = dict(frame.env)
         kept = len(code.lines), len(code.temporaries), len(self.frames), len(frame.rest), code.depth
-        lines = code.lines
+        lines, aliases = code.lines, (list(self.aliases.known), len(self.aliases.stored))
         for _ in range(12):
-            homes = {n: self.make_home(n, kinds.get(n), empty) for n, empty in names}
+            homes = {n: self.make_home(n, kinds[n], empty) for n, empty in names}
             frame.homes.update(homes)
             try:
                 run()
             except Widen as widen:
-                found = next((n for n, home in homes.items() if home is widen.home), None)
+                found = next((n for n, h in homes.items() if widen.home in h.all()), None)
                 if found is None:
                     raise
-                kinds[found] = widen.kind
+                kinds[found][widen.home.path] = widen.kind
                 code.lines = lines
                 del code.lines[kept[0] :], code.temporaries[kept[1] :]
                 del self.frames[kept[2] :], frame.rest[kept[3] :]
                 code.depth = kept[4]
                 frame.env = dict(kept_env)
+                self.aliases.known = list(aliases[0])
+                del self.aliases.stored[aliases[1] :]
                 continue
             finally:
                 for n in homes:

@@ -71,9 +71,17 @@ def names_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def inline(
-    t: Translator, function: Callable[..., Any], args: list[Value], kwargs: Mapping[str, Value]
+    t: Translator,
+    function: Callable[..., Any],
+    args: list[Value],
+    kwargs: Mapping[str, Value],
+    line: int = 0,
 ) -> Value:
-    """The value of ``function(*args, **kwargs)``; its statements are written to ``t.code``."""
+    """The value of ``function(*args, **kwargs)``; its statements are written to ``t.code``.
+
+    Args:
+        line: of the original, that its statements are said to come from.
+    """
     node = parsed(function)
     signature = inspect.signature(function)
     try:
@@ -87,7 +95,7 @@ def inline(
         if name not in values:
             values[name] = wrapped(parameter.default)
     file = inspect.getsourcefile(function) or ""
-    return _run(t, node.body, values, names_of(function), file)
+    return _run(t, node.body, values, names_of(function), file, line)
 
 
 def inline_local(
@@ -118,11 +126,13 @@ def _run(
     values: dict[str, Value],
     names: Mapping[str, Any],
     file: str,
+    line: int = 0,
 ) -> Value:
     if len(t.frames) > DEEPEST:
         raise t.code.fail("a function that calls itself")
     body = single_exit(body)
     frame = Frame({}, dict(names), file, Liveness(body, frozenset((RETURNED,))))
+    frame.line = line or t.frame.line
     origin, depth = t.code.origin, len(t.frames)
     t.frames.append(frame)
     frame.rest.append(body)

@@ -16,7 +16,8 @@ After::
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from loopbook.frontend import arith
@@ -133,13 +134,24 @@ def _rolled(
 
     def run() -> None:
         before = set(t.frame.env)
-        with t.code.loop(start, stop, step, hint) as variable:
+        with t.code.loop(start, stop, step, hint) as variable, _round(t, node):
             t.store(node.target, _copied(t, node, item(variable)))
             t.body(node.body)
         _forget(t, node, before)
 
     t.with_homes(_homes(t, node), run)
     t.frame.unrolled = kept
+
+
+@contextmanager
+def _round(t: Translator, node: ast.For | ast.While) -> Iterator[None]:
+    """A loop's body: how it ends is how it begins again."""
+    aliases = t.aliases
+    start, before, lasting = len(aliases.stored), list(aliases.known), list(t.code.temporaries)
+    yield
+    head = t.frame.live.head.get(id(node), frozenset())
+    aliases.comes_round(start, lasting, head, t.frame, t.frames)
+    aliases.known = [*before, *(a for a in aliases.known if a not in before)]
 
 
 def _copied(t: Translator, node: ast.For, value: Value) -> Value:
@@ -174,7 +186,8 @@ def while_(t: Translator, node: ast.While) -> None:
                 stop = arith.unary(code, "not", condition)
                 with code.indented(f"if {bare(stop.text)}:"):
                     code.emit("break")
-            t.body(node.body)
+            with _round(t, node):
+                t.body(node.body)
         _forget(t, node, before)
 
     t.with_homes(_homes(t, node), run)

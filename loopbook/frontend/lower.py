@@ -13,7 +13,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import arith, constructs, nests, types
-from loopbook.frontend.code import Code, UntoldError
+from loopbook.frontend.code import Code, Line, UntoldError
 from loopbook.frontend.fusion import fused
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.inline import names_of, parsed
@@ -25,7 +25,7 @@ from loopbook.frontend.plain import is_plain
 from loopbook.frontend.refusals import Collector, in_order
 from loopbook.frontend.results import returned
 from loopbook.frontend.returns import RETURNED, single_exit
-from loopbook.frontend.symbols import Int
+from loopbook.frontend.symbols import ONE, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Buffer, Pair, Scalar, Thing, Unknown, Value, whole
 
@@ -211,6 +211,9 @@ def _assembled(
         if isinstance(given[p], np.ndarray | bool | int | float | complex | np.generic)
         and p not in aliases
     ]  # fmt: skip
+    if code.failed:
+        code.temporaries.append(Buffer(code.failed, types.INT, (ONE,)))
+        code.lines.insert(0, Line(0, f"{code.failed}[0] = 0", code.origin))
     buffers = code.temporaries
     names = tuple(b.name for b in buffers)
     lines = [""]
@@ -249,7 +252,9 @@ def _assembled(
         tuple(code.facts.guards), allocations, result,
         tuple(conversions.items()), definitions,
         tuple((place, f'{name}.astype(np.{WORD}, "C")') for place, name in before.items()), after,
-        defaults, frozenset(code.looked_into),
+        defaults, frozenset(code.looked_into), 0, code.failed,
+        tuple(name for name in parameters if name not in before.values()
+              and any(line.text.startswith(f"{name}[") for line in body)),
     )  # fmt: skip
     source = "import math\n\nimport numpy as np\n\n\n" + kernel_source
     source += "\n\n" + lowered._outer_source.replace("kernel(", f"{name}(", 1)

@@ -19,13 +19,23 @@ from __future__ import annotations
 import hashlib
 import linecache
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
+
+from loopbook.errors import LoweringError
+
+
+class SupposedError(LoweringError):
+    """Only the loops could tell whether something is as was supposed, and it is not."""
+
+
+def _refuse(*_: Any) -> Any:
+    raise SupposedError("the data are not as was supposed")
 
 
 class _Maths:
@@ -71,6 +81,8 @@ class Lowered:
             words and back (see `loopbook.frontend.narrow`).
         looked_into: arguments whose elements conditions or sizes depend on, not their shapes alone.
         compared: at how many sizes its numbers have been found to be the function's.
+        failed: the temporary that says whether something turned out otherwise than was supposed.
+        stored: arguments that the kernel stores into.
     """
 
     name: str
@@ -90,6 +102,8 @@ class Lowered:
     defaults: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     looked_into: frozenset[str] = frozenset()
     compared: int = 0
+    failed: str = ""
+    stored: tuple[str, ...] = ()
 
     @cached_property
     def kernel(self) -> FunctionType:
@@ -106,10 +120,18 @@ class Lowered:
             {"math": _Maths(), "np": np, "max": _maximum, "min": _minimum},
         )
 
-    def wrap(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """A function with the original's arguments and results around a (compiled) kernel."""
+    def wrap(
+        self, kernel: Callable[..., Any], original: Callable[..., Any] | None = None
+    ) -> Callable[..., Any]:
+        """A function with the original's arguments and results around a (compiled) kernel.
+
+        Args:
+            original: is called where the loops find that something is not as was supposed; without
+                it, `SupposedError` is raised then.
+        """
         name = "outer"
-        made = self._made(self._outer_source, name, {"np": np, "kernel": kernel})
+        names = {"np": np, "kernel": kernel, "original": original or _refuse}
+        made = self._made(self._outer_source, name, names)
         made.__name__, made.__defaults__ = self.name, self.defaults or None
         return made
 
@@ -160,6 +182,8 @@ class Lowered:
             if isinstance(value, np.ndarray) and id(value) not in arrays:
                 arrays[id(value)] = _like(after[name], value.dtype)
         arguments = [arrays.get(id(value), value) for value in args]
+        if self.failed and after[self.failed][0]:
+            _refuse()
         temporaries = [_like(after[name], dtype) for name, _, dtype in self.allocations]
         return arguments, self._answer(*arguments, *temporaries)
 
@@ -190,6 +214,12 @@ class Lowered:
     @property
     def _outer_source(self) -> str:
         call = f"    kernel({self._given})\n"
+        if self.failed:
+            kept = [(f"kept_{name}", name) for name in self.stored]
+            call = _assignments((own, f"{name}.copy()") for own, name in kept) + call
+            call += f"    if {self.failed}[0]:\n"
+            call += "".join(f"        {name}[...] = {own}\n" for own, name in kept)
+            call += f"        return original({', '.join(self.parameters)})\n"
         back = f"    return {self.result}\n" if self.result else ""
         call += _assignments(self.after)
         return f"def outer({', '.join(self.parameters)}):\n{self._allocate}{call}{back}"
@@ -208,7 +238,7 @@ def _like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return values.view(dtype) if dtype.kind == "c" else values.astype(dtype, copy=False)
 
 
-def _assignments(pairs: Sequence[tuple[str, str]]) -> str:
+def _assignments(pairs: Iterable[tuple[str, str]]) -> str:
     return "".join(f"    {target} = {text}\n" for target, text in pairs)
 
 

@@ -71,7 +71,7 @@ def _over(mask: Array, base: Array, axis: int) -> Array:
 
 
 @contextmanager
-def _each(code: Code, array: Array, mask: Array, axis: int) -> Iterator[tuple[Index, Int]]:
+def each(code: Code, array: Array, mask: Array, axis: int) -> Iterator[tuple[Index, Int]]:
     """Loops over the elements that a mask lets through; gives their indices, and how many times
     it was true before."""
     count = code.fresh("n_")
@@ -94,7 +94,7 @@ def _behind_each_other(t: Homes, array: Array, mask: Array, axis: int) -> Array:
         most = most * size
     front, back = array.shape[:axis], array.shape[axis + mask.rank :]
     buffer = code.temporary((*front, most, *back), array.dtype)
-    with _each(code, array, mask, axis) as (own, count):
+    with each(code, array, mask, axis) as (own, count):
         target = (*own[:axis], count, *own[axis + mask.rank :])
         for line in nests.put(buffer, target, array.element(own), array.dtype):
             code.emit(line)
@@ -142,7 +142,7 @@ def _in_order(t: Translator, base: Array, mask: Array, axis: int, value: Array, 
         value = t.stored(value)
     if buffer in mask.buffers:
         mask = t.stored(mask)
-    with _each(code, base, mask, axis) as (own, count):
+    with each(code, base, mask, axis) as (own, count):
         element = value.element((*own[:axis], count, *own[axis + mask.rank :]))
         for line in nests.stores(base, own, element):
             code.emit(line)

@@ -23,6 +23,7 @@ import numpy as np
 from loopbook.errors import LoweringError
 from loopbook.frontend import types
 from loopbook.frontend.code import Code, Line, bare, is_empty, reads
+from loopbook.frontend.fitting import agreeing
 from loopbook.frontend.kept import kept
 from loopbook.frontend.narrow import is_narrow, wrapped
 from loopbook.frontend.overlap import Access, clash
@@ -55,6 +56,8 @@ def assign(code: Code, target: Array, value: Array | Scalar, mask: Array | None 
     if target.view.buffer.copied:
         raise code.fail("storing through reshape or ravel of what is not contiguous")
     if isinstance(value, Array):
+        target, value, mask = agreeing(code, target, value, mask)
+        assert target.view is not None
         value = fit(code, value, target.shape)
         if value.sums:
             if (
@@ -149,6 +152,8 @@ def fit(code: Code, value: Array, shape: Index) -> Array:
             dims.append((ZERO, ((goal, ONE),)))
         elif code.is_one(value.shape[axis]):
             dims.append((ZERO, ()))
+        elif code.is_agreed(value.shape[axis], shape[goal]):
+            dims.append((ZERO, ((goal, ONE),)))
         else:
             raise code.fail(
                 f"shapes that do not fit: {value.shape[axis].text} and {shape[goal].text}"
@@ -173,7 +178,10 @@ def broadcast(code: Code, shapes: Sequence[Index]) -> Index:
             if code.is_one(found):
                 found = size
             elif not code.is_one(size):
-                raise code.fail(f"shapes that do not fit: {found.text} and {size.text}")
+                agreed = code.agreed(found, size)
+                if agreed is None:
+                    raise code.fail(f"shapes that do not fit: {found.text} and {size.text}")
+                found = agreed
         result.append(found)
     return tuple(result)
 

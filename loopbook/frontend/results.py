@@ -53,7 +53,8 @@ def _text(t: Translator, value: Value) -> str:
 def _number(t: Translator, value: Scalar) -> str:
     code = t.code
     if value.value is not None and value.weak:
-        return repr(value.value)
+        text = repr(value.value)
+        return text if value.dtype.kind != "f" or np.isfinite(value.value) else f'float("{text}")'
     if value.whole is not None and value.weak and code.facts.known(value.whole) is not None:
         return bare(value.whole.text)
     dtype = value.dtype

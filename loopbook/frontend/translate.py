@@ -45,7 +45,8 @@ class Translator(Homes):
     def body(self, statements: Sequence[ast.stmt]) -> None:
         for place, statement in enumerate(statements):
             self.frame.rest.append(statements[place + 1 :])
-            self.code.origin = statement.lineno
+            self.code.origin = self.frame.line or statement.lineno
+            self.frame.at = statement
             try:
                 self.statement(statement)
             finally:
@@ -100,6 +101,8 @@ class Translator(Homes):
         several = len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List)
         if several:
             value = self.fixed(value)
+            if isinstance(value, Tup):
+                value = self._beside(value, stores(node.targets))
         for target in node.targets:
             self.store(target, value)
 
@@ -156,6 +159,23 @@ class Translator(Homes):
         if isinstance(value, Array) and value.view is None:
             return self.stored(value)
         return value
+
+    def _beside(self, value: Tup, names: frozenset[str]) -> Tup:
+        """The items, those copied that lie where one of `names` lives: ``a, b = b, a``."""
+        homes = [h.value for n, home in self.frame.homes.items() if n in names for h in home.all()]
+        buffers = {b for place in homes if isinstance(place, Array) for b in place.buffers}
+
+        def kept(item: Value) -> Value:
+            if isinstance(item, Tup):
+                return Tup(tuple(map(kept, item.items)))
+            if isinstance(item, Array) and item.buffers & buffers:
+                copy = nests.materialise(self.code, item)
+                if item.view is not None and copy.view is not None:
+                    self.aliases.copied(copy.view.buffer, item)
+                return copy
+            return item
+
+        return Tup((value.items[0], *map(kept, value.items[1:]))) if value.items else value
 
     def settled(self, name: str, value: Value) -> Value:
         """What a name shall stand for when it is assigned `value`."""
@@ -239,14 +259,16 @@ class Translator(Homes):
         names = [(n, n in both or n not in self.frame.env) for n in sorted(assigned & live)]
 
         def run() -> None:
-            frame = self.frame
-            before = dict(frame.env)
+            frame, aliases = self.frame, self.aliases
+            before, known = dict(frame.env), list(aliases.known)
             with self.code.indented(f"if {bare(condition.text)}:"):
                 self.body(node.body)
             frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
+            then, aliases.known = aliases.known, known
             if node.orelse:
                 with self.code.indented("else:"):
                     self.body(node.orelse)
+            aliases.known = [*then, *(a for a in aliases.known if a not in then)]
             frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
 
         self.with_homes(names, run)

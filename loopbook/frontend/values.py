@@ -204,11 +204,16 @@ class Bound:
 
 @dataclass(frozen=True)
 class Slice:
-    """``start:stop:step`` in an index; each a `Scalar` or None."""
+    """``start:stop:step`` in an index; each a `Scalar` or None.
+
+    Attributes:
+        count: for a step of ``n * 1j``, as grids take it: how many numbers there are.
+    """
 
     start: Scalar | None
     stop: Scalar | None
     step: Scalar | None
+    count: Int | None = None
 
 
 @dataclass(frozen=True)
@@ -219,12 +224,33 @@ class Unknown:
 Value = Scalar | Array | Tup | Thing | Bound | Slice | Unknown
 
 
-@dataclass
+@dataclass(eq=False)
 class Home:
-    """Where a name that loops or branches assign lives: a variable or a buffer."""
+    """Where a name that loops or branches assign lives: a variable or a buffer.
 
-    value: Scalar | Array | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    Attributes:
+        kinds: types that it and its items have to have, by path.
+        path: the numbers of the item that it is for, in tuples in tuples.
+        items: where each item of a tuple lives; empty for what is none.
+    """
+
+    value: Scalar | Array | Tup | None = None
+    kinds: dict[tuple[int, ...], tuple[np.dtype, bool]] = field(default_factory=dict)
+    path: tuple[int, ...] = ()
+    items: tuple[Home, ...] = ()
+
+    @property
+    def kind(self) -> tuple[np.dtype, bool] | None:
+        """The type that it has to have, where what is assigned later needs it."""
+        return self.kinds.get(self.path)
+
+    def part(self, number: int) -> Home:
+        """Where an item is to live."""
+        return Home(kinds=self.kinds, path=(*self.path, number))
+
+    def all(self) -> list[Home]:
+        """Itself, and those of its items, in order."""
+        return [self, *(home for item in self.items for home in item.all())]
 
 
 def locate(dim: Dim, own: Index) -> Int:

@@ -124,7 +124,8 @@ class Call:
         assert self.lowered is not None
         reading = traced.read(understood(self.kernel, self.arguments), self.arguments)
         are_arrays = [isinstance(value, np.ndarray) for value in self.arguments]
-        return self.lowered.wrap(Caller(reading, library, are_arrays))
+        caller = Caller(reading, library, are_arrays)
+        return self.lowered.wrap(caller, self.workload.kernel)
 
     def results(self, values: list[Any]) -> list[np.ndarray]:
         """What must be right after a run with these values of `arguments`: the workload's results,

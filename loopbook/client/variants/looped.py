@@ -21,19 +21,26 @@ class Looped:
     """What `loopbook.frontend.lower` made of a function, compiled.
 
     Attributes:
+        func: what they were made of.
         lowered: the loops, and the function around them.
         verified: whether its numbers have been compared with Python's.
     """
 
     def __init__(
-        self, lowered: Lowered, build: Build, case: Case, folder: Path | None = None
+        self,
+        func: Callable[..., Any],
+        lowered: Lowered,
+        build: Build,
+        case: Case,
+        folder: Path | None = None,
     ) -> None:
+        self.func = func
         self.lowered = lowered
         self.verified = False
         self._names, self._kind = case.names, kind(case)
         self._same = [(one, place) for place, one in enumerate(case.first) if one != place]
         self._cases = Cases(lowered.kernel, build, merges=False)
-        self._outer = lowered.wrap(self._cases)
+        self._outer = lowered.wrap(self._cases, func)
         self._compile(case, folder)
 
     @property
@@ -104,7 +111,7 @@ class Looped:
 
     def rebuilt(self, case: Case, build: Build) -> Looped:
         """The same loops from another compiler."""
-        return Looped(self.lowered, build, case)
+        return Looped(self.func, self.lowered, build, case)
 
     @property
     def _last(self) -> Any:

@@ -77,7 +77,7 @@ class Translations:
             args = [case.args[place] for place in case.first]
             lowered = translated(self._func, args, loops_too=not case.fits_docc)
             if lowered is not None:
-                self.last = Looped(lowered, self._build, case, folder)
+                self.last = Looped(self._func, lowered, self._build, case, folder)
                 known.insert(0, self.last)
                 return self.last
             self._settled[place] = None

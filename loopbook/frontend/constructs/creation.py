@@ -213,7 +213,12 @@ class _Mgrid(Grid):
             if not isinstance(item, Slice) or item.stop is None:
                 raise t.code.fail("mgrid of what is no range")
             ends = [item.start or arith.constant(0), item.stop]
+            if item.count is not None:
+                ranges.append(linspace(t, *ends, arith.whole(item.count)))
+                continue
             ranges.append(arange(t, *ends, *([item.step] if item.step else [])))
+        if any(line.dtype.kind == "f" for line in ranges):
+            ranges = [t.array(cast(t, line, FLOAT)) for line in ranges]
         return grids(t, ranges, self.sparse)
 
 

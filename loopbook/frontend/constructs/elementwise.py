@@ -259,11 +259,10 @@ ufunc(np.fmax, cost=3)(lambda code, x, y: _known(">")(code, x, y))
 ufunc(np.fmin, cost=3)(lambda code, x, y: _known("<")(code, x, y))
 
 
-@lowers(np.where)
-def where(t: Translator, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
-    """One of two values; the condition alone (indices) has no loops."""
+def where(t: Translator, condition: Value, x: Value | None, y: Value | None) -> Value:
+    """One of two values."""
     if x is None or y is None:
-        raise t.code.fail("np.where with one argument; use a mask")
+        raise t.code.fail("np.where with two arguments")
     return lift(t, lambda c, a, b: arith.select(t.code, c, a, b), condition, x, y, cost=2)
 
 

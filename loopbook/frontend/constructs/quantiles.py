@@ -1,0 +1,222 @@
+"""What sorting tells: median, percentile, quantile, unique.
+
+Before::
+
+    m = np.median(x)
+
+After, with `a` the numbers of x in order::
+
+    middle_0 = a[n // 2]
+    if (n - 1) // 2 < n // 2: middle_0 = (a[(n - 1) // 2] + middle_0) / 2.0
+    if n_0 < n: middle_0 = a[n - 1]             # there is what is no number
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from loopbook.frontend import arith, nests
+from loopbook.frontend.code import bare
+from loopbook.frontend.constructs.reductions import flag, keep
+from loopbook.frontend.constructs.sorting import Line, each_line, operand
+from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import FLOAT, INT
+from loopbook.frontend.values import Array, Scalar, Tup, Value, held, whole
+
+
+def _kind_of(t: Translator, array: Array) -> np.dtype:
+    return array.dtype if array.dtype.kind == "f" else FLOAT
+
+
+def _reduced(
+    t: Translator,
+    array: Array,
+    axis: int,
+    find: Callable[[Line], Scalar],
+    keepdims: bool,
+) -> Value:
+    """A number for each line, or what is none where the line has such."""
+    code = t.code
+    dtype = _kind_of(t, array)
+    shape = tuple(size for n, size in enumerate(array.shape) if n != axis)
+    buffer = code.temporary(shape or (ONE,), dtype)
+
+    def use(line: Line, own: list[Int]) -> None:
+        target = tuple(i for n, i in enumerate(own) if n != axis) or (ZERO,)
+        for text in nests.put(buffer, target, find(line), dtype):
+            code.emit(text)
+        if array.dtype.kind == "f":
+            with code.indented(f"if {line.known.text} < {line.size.text}:"):
+                nothing = held(line.numbers, (line.size - 1,), dtype)
+                for text in nests.put(buffer, target, nothing, dtype):
+                    code.emit(text)
+
+    each_line(t, array, axis, False, use)
+    if not shape:
+        return keep(t, code.let(held(buffer, (ZERO,), dtype)), 1, (0,), keepdims)
+    return keep(t, whole(buffer, shape), array.rank, (axis,), keepdims)
+
+
+def _half(t: Translator, size: Int) -> Int:
+    code = t.code
+    found = arith.binary(code, "//", arith.whole(size), arith.constant(2))
+    return t.integer(found)
+
+
+@lowers(np.median)
+def median(
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    out: Value | None = None,
+    overwrite_input: Value | None = None,
+    keepdims: Value | None = None,
+) -> Value:
+    """The number in the middle, or halfway between two."""
+    code, rank = t.code, t.array(a).rank
+    array, place = operand(t, a, axis, True)
+    if flag(t, keepdims) and array.rank != rank:
+        raise code.fail("median with keepdims of all axes; reshape it")
+    if out is not None:
+        raise code.fail("median with out=; assign it")
+
+    def find(line: Line) -> Scalar:
+        dtype = _kind_of(t, array)
+        low, high = _half(t, line.size - 1), _half(t, line.size)
+        middle = code.fresh("middle_")
+        code.emit(f"{middle} = {bare(arith.convert(code, line.at(high), dtype).text)}")
+        with code.indented(f"if {low.text} < {high.text}:"):
+            below = arith.convert(code, line.at(low), dtype)
+            code.emit(f"{middle} = ({below.text} + {middle}) / 2.0")
+        return Scalar(middle, dtype)
+
+    return _reduced(t, array, place, find, flag(t, keepdims))
+
+
+def _quantile(hundred: float) -> Callable[..., Value]:
+    def lowering(
+        t: Translator,
+        a: Value,
+        q: Value,
+        axis: Value | None = None,
+        *,
+        method: Value | None = None,
+        keepdims: Value | None = None,
+    ) -> Value:
+        code = t.code
+        array, place = operand(t, a, axis, True)
+        if array.dtype == np.float32 or (method is not None and t.python(method) != "linear"):
+            raise code.fail("a percentile of float32 numbers, or by another method")
+        if flag(t, keepdims):
+            raise code.fail("a percentile with keepdims; use np.expand_dims")
+        wanted = q.items if isinstance(q, Tup) else (q,)
+        if any(isinstance(one, Array) for one in wanted):
+            raise code.fail("percentiles that are no numbers; write them as a tuple")
+        parts = [_share(t, t.number(one), hundred) for one in wanted]
+        # All of one line's before the next one is sorted.
+        found = [
+            _reduced(t, array, place, lambda line, p=part: _between(t, line, p), False)
+            for part in parts
+        ]
+        return FUNCTIONS[np.stack](t, Tup(tuple(found))) if isinstance(q, Tup) else found[0]
+
+    return lowering
+
+
+def _share(t: Translator, q: Scalar, hundred: float) -> Scalar:
+    if q.dtype.kind not in "iuf" or (q.value is not None and not 0 <= q.value <= hundred):
+        raise t.code.fail("a percentile that is none")
+    q = arith.convert(t.code, q, FLOAT)
+    if hundred == 1.0:
+        return t.code.let(q)
+    return t.code.let(arith.binary(t.code, "/", q, arith.constant(hundred)))
+
+
+def _between(t: Translator, line: Line, part: Scalar) -> Scalar:
+    """The number at a share of the way through a line, straight between its neighbours."""
+    code, last = t.code, line.size - 1
+    at, low, high = (code.fresh(name) for name in ("at_", "low_", "high_"))
+    rest, found = code.fresh("rest_"), code.fresh("y_")
+    code.emit(f"{at} = {part.text} * {last.operand}")
+    code.emit(f"{low} = min(int({at}), {last.text})")
+    code.emit(f"{high} = min({low} + 1, {last.text})")
+    code.emit(f"{rest} = {at} - {low}")
+    one, other = (
+        code.let(arith.convert(code, line.at(Int.atom(place)), FLOAT), "x") for place in (low, high)
+    )
+    gap = f"({other.text} - {one.text})"
+    code.emit(f"{found} = {one.text} + {gap} * {rest}")
+    with code.indented(f"if {rest} >= 0.5:"):
+        code.emit(f"{found} = {other.text} - {gap} * (1.0 - {rest})")
+    return Scalar(found, FLOAT)
+
+
+lowers(np.percentile)(_quantile(100.0))
+lowers(np.quantile)(_quantile(1.0))
+
+
+# -- each number once ----------------------------------------------------------------------------
+
+
+@lowers(np.unique)
+def unique(
+    t: Translator,
+    ar: Value,
+    return_index: Value | None = None,
+    return_inverse: Value | None = None,
+    return_counts: Value | None = None,
+    axis: Value | None = None,
+) -> Value:
+    """The numbers that there are, in order, and how often each of them."""
+    code = t.code
+    if axis is not None:
+        raise code.fail("unique along an axis")
+    rank = t.array(ar).rank
+    array, _ = operand(t, ar, None, True)
+    first, back, counted = (flag(t, f) for f in (return_index, return_inverse, return_counts))
+    if back and rank != 1:
+        raise code.fail("unique with the way back, of what is no line")
+    size = array.shape[0]
+    found = code.temporary((size,), array.dtype)
+    extras = [code.temporary((size,), INT) if wanted else None for wanted in (first, back, counted)]
+    number = code.fresh("n_")
+
+    def use(line: Line, own: list[Int]) -> None:
+        code.emit(f"{number} = 0")
+        with code.loop(ZERO, line.size) as i:
+            new = code.fresh("new_")
+            code.emit(f"{new} = 1")
+            with code.indented(f"if {i.text} > 0:"):
+                here, before = line.at(i).text, line.at(i - 1).text
+                tests = [f"{here} == {before}"]
+                if array.dtype.kind == "f":  # what is no number counts as one and the same
+                    tests.append(f"{i.text} > {line.known.text}")
+                for test in tests:
+                    with code.indented(f"if {test}:"):
+                        code.emit(f"{new} = 0")
+            with code.indented(f"if {new} == 1:"):
+                for text in nests.put(found, (Int.atom(number),), line.at(i), array.dtype):
+                    code.emit(text)
+                if first and line.places is not None and extras[0] is not None:
+                    code.emit(f"{extras[0].name}[{number}] = {line.places.name}[{i.text}]")
+                if extras[2] is not None:
+                    code.emit(f"{extras[2].name}[{number}] = 0")
+                code.emit(f"{number} = {number} + 1")
+            if extras[1] is not None and line.places is not None:
+                code.emit(f"{extras[1].name}[{line.places.name}[{i.text}]] = {number} - 1")
+            if extras[2] is not None:
+                name = f"{extras[2].name}[{number} - 1]"
+                code.emit(f"{name} = {name} + 1")
+
+    each_line(t, array, 0, first or back, use)
+    count = Int.atom(number)
+    code.facts.ranges[number] = (ZERO, size)
+    results: list[Value] = [whole(found, (count,))]
+    for buffer, length in zip(extras, (count, size, count), strict=True):
+        if buffer is not None:
+            results.append(whole(buffer, (length,)))
+    return Tup(tuple(results)) if len(results) > 1 else results[0]

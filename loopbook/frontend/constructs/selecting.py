@@ -1,0 +1,205 @@
+"""Elements that are picked out: nonzero, where, argwhere, take, extract, select; stores by mask.
+
+Before::
+
+    i, j = np.nonzero(A > 0)
+
+After::
+
+    n_0 = 0
+    for i0 in range(n):
+        for i1 in range(m):
+            if A[i0, i1] > 0:
+                i[n_0] = i0; j[n_0] = i1
+                n_0 = n_0 + 1
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopbook.frontend import arith, nests, types
+from loopbook.frontend.constructs.elementwise import cast, where
+from loopbook.frontend.indexing import FULL, load_at, store_at
+from loopbook.frontend.masks import each
+from loopbook.frontend.operators import lift
+from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.slices import position
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import INT
+from loopbook.frontend.values import Array, Index, Scalar, Thing, Tup, Value, subscript, whole
+
+
+def _true_places(t: Translator, a: Value, together: bool) -> tuple[Array, ...]:
+    """The places where an array is not nought, a line for each axis, or one array with a row for
+    each place."""
+    code, array = t.code, t.array(a)
+    if not array.rank:
+        raise code.fail("places in what is no array")
+    mask = t.array(lift(t, arith.truth, array))
+    most = ONE
+    for size in mask.shape:
+        most = most * size
+    if together:
+        table = code.temporary((most, Int.of(mask.rank)), INT)
+    else:
+        lines = [code.temporary((most,), INT) for _ in mask.shape]
+    with each(code, mask, mask, 0) as (own, count):
+        for axis, index in enumerate(own):
+            place = (
+                subscript(table, (count, Int.of(axis)))
+                if together
+                else subscript(lines[axis], (count,))
+            )
+            code.emit(f"{place} = {index.text}")
+    code.facts.ranges[count.text] = (ZERO, most)
+    if together:
+        return (whole(table, (count, Int.of(mask.rank))),)
+    return tuple(whole(line, (count,)) for line in lines)
+
+
+@lowers(np.nonzero, method="nonzero")
+def nonzero(t: Translator, a: Value) -> Value:
+    """The places of all that is not nought, a line of indices for each axis."""
+    return Tup(_true_places(t, a, False))
+
+
+@lowers(np.flatnonzero)
+def flatnonzero(t: Translator, a: Value) -> Value:
+    """The same in the array laid out in a row."""
+    return _true_places(t, FUNCTIONS[np.ravel](t, t.array(a)), False)[0]
+
+
+@lowers(np.argwhere)
+def argwhere(t: Translator, a: Value) -> Value:
+    """The same, a row of indices for each place."""
+    return _true_places(t, a, True)[0]
+
+
+@lowers(np.where)
+def where_or_places(
+    t: Translator, condition: Value, x: Value | None = None, y: Value | None = None
+) -> Value:
+    """One of two values, or the places where the condition alone is true."""
+    return nonzero(t, condition) if x is None and y is None else where(t, condition, x, y)
+
+
+@lowers(np.extract)
+def extract(t: Translator, condition: Value, arr: Value) -> Value:
+    """The elements where a condition is true, in a row."""
+    flat = FUNCTIONS[np.ravel]
+    mask = lift(t, arith.truth, flat(t, t.array(condition)))
+    return load_at(t, flat(t, t.array(arr)), [mask])
+
+
+@lowers(np.compress, method="compress")
+def compress(t: Translator, condition: Value, a: Value, axis: Value | None = None) -> Value:
+    """The parts along an axis where a condition is true."""
+    if axis is None:
+        return extract(t, condition, a)
+    array = t.array(a)
+    place = t.python(axis) % array.rank
+    mask = lift(t, arith.truth, t.array(condition))
+    return load_at(t, array, [mask if n == place else FULL for n in range(array.rank)])
+
+
+@lowers(np.take, method="take")
+def take(t: Translator, a: Value, indices: Value, axis: Value | None = None) -> Value:
+    """``a[indices]`` along an axis."""
+    array = t.array(a)
+    if axis is None or (isinstance(axis, Thing) and axis.value is None):
+        return load_at(t, FUNCTIONS[np.ravel](t, array), [indices])
+    place = t.python(axis) % array.rank
+    return load_at(t, array, [indices if n == place else FULL for n in range(array.rank)])
+
+
+@lowers(np.take_along_axis)
+def take_along_axis(t: Translator, arr: Value, indices: Value, axis: Value | None = None) -> Value:
+    """Each line's elements at places of its own."""
+    code, array, places = t.code, t.array(arr), t.array(indices)
+    place = (-1 if axis is None else t.python(axis)) % array.rank
+    array = array if array.view is not None else t.stored(array)
+    if places.rank != array.rank or not all(
+        code.same(x, y)
+        for n, (x, y) in enumerate(zip(array.shape, places.shape, strict=True))
+        if n != place
+    ):
+        raise code.fail("take_along_axis of shapes that do not fit")
+
+    def at(own: Index) -> Scalar:
+        here = position(t, places.element(own), array.shape[place])
+        return array.element(tuple(here if n == place else i for n, i in enumerate(own)))
+
+    buffers = array.buffers | places.buffers
+    return Array(places.shape, array.dtype, at, buffers=buffers, cost=places.cost + 2)
+
+
+@lowers(np.select)
+def select(
+    t: Translator, condlist: Value, choicelist: Value, default: Value | None = None
+) -> Value:
+    """For each element the first choice whose condition is true."""
+    if not isinstance(condlist, Tup) or not isinstance(choicelist, Tup):
+        raise t.code.fail("select with what are no lists")
+    result: Value = arith.constant(0) if default is None else default
+    for condition, choice in reversed([*zip(condlist.items, choicelist.items, strict=True)]):
+        result = where(t, condition, choice, result)
+    return result
+
+
+@lowers(np.piecewise)
+def piecewise(t: Translator, x: Value, condlist: Value, funclist: Value) -> Value:
+    """What one of several functions gives, by conditions; of several true ones the last counts."""
+    from loopbook.frontend.calls import call
+
+    if not isinstance(condlist, Tup) or not isinstance(funclist, Tup):
+        raise t.code.fail("piecewise with what are no lists")
+    array = t.array(x)
+    array = array if array.view is not None else t.stored(array)
+    values = [
+        call(t, f, [array], {}, "piecewise") if isinstance(f, Thing) else f for f in funclist.items
+    ]
+    others = values[len(condlist.items) :]
+    result: Value = others[0] if others else arith.constant(array.dtype.type(0))
+    for condition, value in zip(condlist.items, values, strict=False):
+        result = where(t, condition, cast(t, value, array.dtype), result)
+    return cast(t, result, array.dtype)
+
+
+@lowers(np.array_equal)
+def array_equal(t: Translator, a1: Value, a2: Value) -> Value:
+    """Whether two arrays have the same shape and elements; a Python truth value."""
+    code, left, right = t.code, t.array(a1), t.array(a2)
+    if left.rank != right.rank:
+        return arith.constant(False)
+    for one, other in zip(left.shape, right.shape, strict=True):
+        if code.agreed(one, other) is None:
+            return arith.constant(False)
+    same = lift(t, lambda x, y: arith.compare(code, "==", x, y), left, right)
+    found = t.number(FUNCTIONS[np.all](t, same))
+    return Scalar(found.text, types.BOOL, True)
+
+
+@lowers(np.copyto)
+def copyto(t: Translator, dst: Value, src: Value, *, where: Value | None = None) -> Value:
+    """``dst[...] = src``, where a mask is true."""
+    if not isinstance(dst, Array) or dst.view is None:
+        raise t.code.fail("copyto what is no array in memory")
+    store_at(t, dst, [FULL] * dst.rank if where is None else [t.array(where)], src)
+    return Thing(None)
+
+
+@lowers(np.putmask)
+def putmask(t: Translator, a: Value, mask: Value, values: Value) -> Value:
+    """``a[mask] = values`` for a number, or values of the same shape."""
+    code = t.code
+    if not isinstance(a, Array) or a.view is None:
+        raise code.fail("putmask into what is no array in memory")
+    if isinstance(values, Array) and not (
+        values.rank == a.rank and all(map(code.same, values.shape, a.shape))
+    ):
+        raise code.fail("putmask with values of another shape")
+    t.writes_to(a.view.buffer)
+    nests.assign(code, a, values if isinstance(values, Array) else t.number(values), t.array(mask))
+    return Thing(None)

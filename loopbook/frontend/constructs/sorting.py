@@ -1,0 +1,278 @@
+"""Numbers in order: sort, argsort.
+
+Before::
+
+    y = np.sort(x)
+
+After: what is no number goes behind the others, which are merged, run by run, into a second line::
+
+    width_0 = 1
+    for k0 in range(size_0):                    # (n - 1).bit_length()
+        end_0 = 0
+        for i0 in range(n_0):
+            if i0 == end_0:                     # the next two runs
+                ...
+            if take_0: b[i0] = a[left_0]; left_0 = left_0 + 1
+            else: b[i0] = a[right_0]; right_0 = right_0 + 1
+        for i0 in range(n_0): a[i0] = b[i0]
+        width_0 = width_0 * 2
+
+Equal numbers stay in their order, as NumPy's stable sort has them. Its usual sort leaves their
+order open: where places are asked for, equal numbers are supposed not to be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+
+from loopbook.frontend import nests
+from loopbook.frontend.code import Code, bare
+from loopbook.frontend.constructs.elementwise import isnan
+from loopbook.frontend.constructs.reductions import flag
+from loopbook.frontend.indexing import FULL, store_at
+from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.types import INT
+from loopbook.frontend.values import Array, Buffer, Scalar, Thing, Value, held, whole
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of numbers in order.
+
+    Attributes:
+        numbers: where they are.
+        places: where each was before; None if nobody asked.
+        size: how many there are.
+        known: how many are numbers: they are the first ones.
+    """
+
+    numbers: Buffer
+    places: Buffer | None
+    size: Int
+    known: Int
+
+    def at(self, place: Int) -> Scalar:
+        return held(self.numbers, (place,), self.numbers.dtype)
+
+
+@dataclass(frozen=True)
+class _Room:
+    """Memory to sort a line in: two lines of numbers, and two of places."""
+
+    numbers: tuple[Buffer, Buffer]
+    places: tuple[Buffer, Buffer] | None
+
+    @classmethod
+    def of(cls, code: Code, size: Int, dtype: np.dtype, places: bool) -> _Room:
+        def two(kind: np.dtype) -> tuple[Buffer, Buffer]:
+            return code.temporary((size,), kind), code.temporary((size,), kind)
+
+        return cls(two(dtype), two(INT) if places else None)
+
+
+def _ordered(t: Translator, element: Callable[[Int], Scalar], size: Int, room: _Room) -> Line:
+    """Sort a line into `room`."""
+    code = t.code
+    numbers, places = room.numbers[0], room.places[0] if room.places else None
+    known = size
+    if numbers.dtype.kind == "f":
+        known = _numbers_first(code, element, size, numbers, places)
+    else:
+        with code.loop(ZERO, size) as i:
+            _put(code, numbers, places, i, element(i), i)
+    _merge(code, room, size, known)
+    return Line(numbers, places, size, known)
+
+
+def _put(
+    code: Code, numbers: Buffer, places: Buffer | None, at: Int, value: Scalar, place: Int
+) -> None:
+    for line in nests.put(numbers, (at,), value, numbers.dtype):
+        code.emit(line)
+    if places is not None:
+        code.emit(f"{places.name}[{at.text}] = {place.text}")
+
+
+def _numbers_first(
+    code: Code,
+    element: Callable[[Int], Scalar],
+    size: Int,
+    numbers: Buffer,
+    places: Buffer | None,
+) -> Int:
+    """The numbers of a line, and behind them what is none; gives how many numbers there are."""
+    count, rest = code.fresh("n_"), code.fresh("n_")
+    code.emit(f"{count} = 0")
+    with code.loop(ZERO, size) as i:
+        value = code.let(element(i), "x")
+        with code.indented(f"if not {isnan(code, value).text}:"):
+            _put(code, numbers, places, Int.atom(count), value, i)
+            code.emit(f"{count} = {count} + 1")
+    with code.indented(f"if {count} < {size.text}:"):
+        code.emit(f"{rest} = {count}")
+        with code.loop(ZERO, size) as i:
+            value = code.let(element(i), "x")
+            with code.indented(f"if {bare(isnan(code, value).text)}:"):
+                _put(code, numbers, places, Int.atom(rest), value, i)
+                code.emit(f"{rest} = {rest} + 1")
+    code.facts.ranges[count] = (ZERO, size)
+    return Int.atom(count)
+
+
+def _merge(code: Code, room: _Room, size: Int, known: Int) -> None:
+    names = ("width_", "left_", "middle_", "right_", "end_", "take_")
+    width, left, middle, right, end, take = (code.fresh(name) for name in names)
+    lines = [room.numbers, *([room.places] if room.places else [])]
+    first = room.numbers[0].name
+    with ExitStack() as stack:
+        code.emit(f"{width} = 1")
+        for name in (left, middle, right):
+            code.emit(f"{name} = 0")
+        if code.facts.known(size) is not None:
+            text = f"max({size.text} - 1, 0).bit_length()"
+            levels = code.facts.derive(text, [size], lambda n: max(n - 1, 0).bit_length())
+            stack.enter_context(code.loop(ZERO, levels, hint="k"))
+        else:
+            stack.enter_context(code.indented(f"while {width} < {known.text}:"))
+        code.emit(f"{end} = 0")
+        with code.loop(ZERO, known) as i:
+            with code.indented(f"if {i.text} == {end}:"):
+                code.emit(f"{left} = {i.text}")
+                code.emit(f"{middle} = min({i.text} + {width}, {known.text})")
+                code.emit(f"{right} = {middle}")
+                code.emit(f"{end} = min({middle} + {width}, {known.text})")
+            code.emit(f"{take} = 0")
+            with code.indented(f"if {left} < {middle}:"):
+                code.emit(f"{take} = 1")
+                less = f"{first}[{right}] < {first}[{left}]"
+                with code.indented(f"if {right} < {end}:"), code.indented(f"if {less}:"):
+                    code.emit(f"{take} = 0")
+            for test, source in ((f"{take} == 1", left), (None, right)):
+                with code.indented(f"if {test}:" if test else "else:"):
+                    for one, other in lines:
+                        code.emit(f"{other.name}[{i.text}] = {one.name}[{source}]")
+                    code.emit(f"{source} = {source} + 1")
+        for one, other in lines:
+            with code.loop(ZERO, known) as i:
+                code.emit(f"{one.name}[{i.text}] = {other.name}[{i.text}]")
+        code.emit(f"{width} = {width} * 2")
+
+
+def _suppose_different(code: Code, line: Line) -> None:
+    """Nothing twice in a line that is in order."""
+    code.suppose(f"{line.known.text} >= {(line.size - 1).text}")
+    with code.loop(ONE, line.known) as i:
+        one, other = line.at(i - 1).text, line.at(i).text
+        code.suppose(f"{one} != {other}")
+
+
+# -- lines of an array ---------------------------------------------------------------------------
+
+
+def operand(t: Translator, a: Value, axis: Value | None, flat: bool) -> tuple[Array, int]:
+    """An array in memory, and its axis to sort along; all in a row if `axis` is None, or `flat`
+    and not given."""
+    array = t.array(a)
+    if array.dtype.kind not in "iuf" or not array.rank:
+        raise t.code.fail(f"sorting {array.dtype}, or what is no array")
+    none = (axis is None and flat) or (isinstance(axis, Thing) and axis.value is None)
+    if none and array.rank != 1:
+        array = t.array(FUNCTIONS[np.ravel](t, array))
+    if array.view is None:
+        array = t.stored(array)
+    return array, 0 if none else -1 % array.rank if axis is None else t.python(axis) % array.rank
+
+
+def each_line(
+    t: Translator, array: Array, axis: int, places: bool, use: Callable[[Line, list[Int]], None]
+) -> None:
+    """Sort the lines along an axis, one after the other; `use` writes what is done with each, given
+    the other indices (the one along the axis is nought)."""
+    code = t.code
+    if any(map(code.is_empty, array.shape)):
+        raise code.fail("sorting nothing")
+    room = _Room.of(code, array.shape[axis], array.dtype, places)
+    own = [ZERO] * array.rank
+    with ExitStack() as stack:
+        for n, size in enumerate(array.shape):
+            if n != axis:
+                own[n] = stack.enter_context(code.loop(ZERO, size))
+
+        def element(i: Int) -> Scalar:
+            return array.element(tuple(i if n == axis else own[n] for n in range(array.rank)))
+
+        use(_ordered(t, element, array.shape[axis], room), own)
+
+
+def _is_stable(t: Translator, kind: Value | None, stable: Value | None) -> bool:
+    chosen = None if kind is None else t.python(kind)
+    return chosen in ("stable", "mergesort") or flag(t, stable)
+
+
+@lowers(np.sort)
+def sort(
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    kind: Value | None = None,
+    order: Value | None = None,
+    *,
+    stable: Value | None = None,
+) -> Value:
+    """A copy, in order along an axis."""
+    array, place = operand(t, a, axis, False)
+    result = whole(t.code.temporary(array.shape, array.dtype), array.shape)
+
+    def use(line: Line, own: list[Int]) -> None:
+        with t.code.loop(ZERO, line.size) as i:
+            target = tuple(i if n == place else own[n] for n in range(array.rank))
+            for text in nests.stores(result, target, line.at(i)):
+                t.code.emit(text)
+
+    each_line(t, array, place, False, use)
+    return result
+
+
+@lowers(method="sort")
+def sort_in_place(
+    t: Translator, a: Value, axis: Value | None = None, kind: Value | None = None
+) -> Value:
+    """``x.sort()``."""
+    if not isinstance(a, Array) or a.view is None:
+        raise t.code.fail("sorting what is no array in memory in place")
+    store_at(t, a, [FULL] * a.rank, sort(t, a, axis))
+    return Thing(None)
+
+
+@lowers(np.argsort, method="argsort")
+def argsort(
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    kind: Value | None = None,
+    order: Value | None = None,
+    *,
+    stable: Value | None = None,
+) -> Value:
+    """The places of the numbers in order."""
+    array, place = operand(t, a, axis, False)
+    fixed = _is_stable(t, kind, stable)
+    result = whole(t.code.temporary(array.shape, INT), array.shape)
+
+    def use(line: Line, own: list[Int]) -> None:
+        if not fixed:
+            _suppose_different(t.code, line)
+        assert line.places is not None
+        with t.code.loop(ZERO, line.size) as i:
+            target = tuple(i if n == place else own[n] for n in range(array.rank))
+            for text in nests.stores(result, target, held(line.places, (i,), INT)):
+                t.code.emit(text)
+
+    each_line(t, array, place, True, use)
+    return result
