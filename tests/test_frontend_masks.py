@@ -46,8 +46,12 @@ def test_all_rows_and_none():
 def test_different_masks_are_told_apart():
     mask = np.array([True, False, False, True, True, False])
     check(function("return (x[m] * x[m]).sum(), x[m].sum() - x[~m].sum()", "x, m"), data(6), mask)
-    with pytest.raises(LoweringError, match="do not fit"):
-        lower(function("return x[m] + x[~m]", "x, m"), [data(6), mask])
+    for chosen, calls in ((mask, 0), (~mask, 0), (mask & (np.arange(6) > 0), 1)):
+        func, called = function("return x[m] + x[~m]", "x, m"), []
+        lowered = lower(func, [data(6), chosen])
+        assert lowered is not None
+        lowered.wrap(lowered.plain_kernel, lambda *args: called.append(args))(data(6), chosen)
+        assert len(called) == calls
 
 
 def test_masks_beside_other_indices_that_have_no_loops():

@@ -26,6 +26,9 @@ SIZES = ((2, 3, 5, 7, 8), (3, 4, 5, 6, 7), (4, 5, 6, 8, 9))
 NEAR = 4
 """Sizes that differ by no more belong together, as with a halo."""
 
+APART = 3
+"""Sizes so many times as large stay more than twice as large: fits to data are exact else."""
+
 LARGEST = 12
 """No size is made larger to keep what it has to do with another one."""
 
@@ -115,6 +118,8 @@ def _shrunk(found: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
     last = before = 0
     for place, size in enumerate(found):
         usual = sizes[place] if place < len(sizes) else last + 1
+        if before and size >= APART * before:  # so that there are more rows than columns still
+            usual = max(usual, 2 * last + 1)
         options = [last + size - before] if made and size - before <= NEAR else []
         options += [2 * small for other, small in made.items() if size == 2 * other]
         fitting = [one for one in options if last < one <= LARGEST]

@@ -44,6 +44,8 @@ class Code:
         arguments: names of the numbers and arrays that the function is called with.
         elements: the arrays among them, for sizes that their elements give.
         looked_into: those that are looked at before the loops, so that nothing may be stored there.
+        trips: how many times each of the loops around the place at hand runs; None where only the
+            loops know.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         origin: line of the original that is being translated.
     """
@@ -55,6 +57,7 @@ class Code:
     arguments: frozenset[str] = frozenset()
     elements: dict[str, np.ndarray] = field(default_factory=dict)
     looked_into: set[str] = field(default_factory=set)
+    trips: list[Int | None] = field(default_factory=list)
     failed: str = ""
     depth: int = 0
     origin: int = 0
@@ -167,8 +170,13 @@ class Code:
         name = self.fresh(hint)
         low, high = (start, stop - 1) if step > 0 else (stop + 1, start)
         self.facts.ranges[name] = (low, high)
-        with self.indented(f"for {name} in {self.range(start, stop, step)}:"):
-            yield Int.atom(name)
+        kept = len(self.trips)
+        self.trips.append(stop - start if step == 1 else None)
+        try:
+            with self.indented(f"for {name} in {self.range(start, stop, step)}:"):
+                yield Int.atom(name)
+        finally:
+            del self.trips[kept:]
 
     def range(self, start: Int, stop: Int, step: int = 1) -> str:
         """What a loop runs over."""
@@ -200,6 +208,41 @@ class Code:
         self.memo[key] = found = Int.atom(name)
         self._agreed[found] = (left, right)
         return found
+
+    def bounded(self, size: Int, axes: int = 1) -> Int:
+        """A size of a new array. Where nothing says how large it may be, there is room for some
+        more elements than arguments have, and it is supposed to be no larger.
+
+        Args:
+            axes: how many of the array's sizes are unknown.
+        """
+        bound = self.facts.bound(size, upper=True)
+        if bound is not None and self.facts.known(bound) is not None:
+            return size
+        key = ("bounded", size, axes)
+        if key not in self.memo:
+            room = self.room(axes)
+            name = self.fresh("n_")
+            self.emit(f"{name} = min({size.text}, {room.text})")
+            self.suppose(f"{size.text} <= {room.text}")
+            self.facts.ranges[name] = (ZERO, room)
+            self._agreed[Int.atom(name)] = (size, size)
+            self.memo[key] = Int.atom(name)
+        return self.memo[key]
+
+    def room(self, axes: int) -> Int:
+        """A size that new arrays are supposed not to exceed."""
+        arrays = {name: value.size for name, value in self.elements.items()}
+        if arrays:
+            text = f"max({', '.join(f'{name}.size' for name in arrays)}, 0)"
+            most = max(arrays.values())
+        else:
+            names = [n for n in sorted(self.arguments) if n in self.facts.values]
+            text = f"min(max({', '.join([*names, '0', '0'])}), 1 << 18) * 4"
+            most = min(max([0, *(self.facts.values[n] for n in names)]), 1 << 18) * 4
+        if axes > 1:
+            text, most = f"int({text} ** {1 / axes})", int(most ** (1 / axes))
+        return self.facts.derive(f"{text} + 1024", [], lambda: most + 1024)
 
     def is_agreed(self, size: Int, agreed: Int) -> bool:
         """Whether a size is one of those that one was `agreed` of."""

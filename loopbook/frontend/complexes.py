@@ -57,11 +57,12 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar, dtype: np.dtype, we
 
 
 def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
-    """Whether two numbers are (not) equal."""
-    if op not in ("==", "!="):
-        raise code.fail("comparing complex numbers by size; compare their absolute values")
+    """Whether two numbers are (not) equal, or which is greater: by their real parts, and where
+    those are equal by the other ones, as NumPy has it."""
     dtype = types.promote(left.kind, right.kind)[0]
     (a, b), (c, d) = _both(code, left, dtype), _both(code, right, dtype)
+    if op not in ("==", "!="):
+        return Scalar(f"({a} {op[0]} {c} or ({a} == {c} and {b} {op} {d}))", BOOL)
     link = "and" if op == "==" else "or"
     return Scalar(f"({a} {op} {c} {link} {b} {op} {d})", BOOL)
 

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from loopbook.frontend import arith, types
 from loopbook.frontend.calls import called
+from loopbook.frontend.code import UnrollError
 from loopbook.frontend.hints import METHODS as METHOD_HINTS
 from loopbook.frontend.indexing import items_of, load_at
+from loopbook.frontend.lists import comprehension
 from loopbook.frontend.operators import SYMBOLS, lift, negated, operate
 from loopbook.frontend.registry import ATTRIBUTES, METHODS
 from loopbook.frontend.symbols import Int
@@ -27,6 +30,7 @@ from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import (
     Array,
     Bound,
+    Listing,
     Scalar,
     Slice,
     Thing,
@@ -163,6 +167,8 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
         if name == "outer" and isinstance(owner.value, np.ufunc):
             return Bound("ufunc.outer", owner.value)
         return wrapped(found)
+    if name == "append" and isinstance(owner, Listing | Tup):
+        return Bound(name, owner)
     if name in ATTRIBUTES:
         return ATTRIBUTES[name](t, owner)
     if name in METHODS:
@@ -230,10 +236,15 @@ def _conditional(t: Translator, node: ast.IfExp) -> Value:
     condition = arith.truth(t.number(evaluate(t, node.test)))
     if condition.value is not None:
         return evaluate(t, node.body if condition.value else node.orelse)
+    made = len(code.temporaries)
     with code.captured() as first:
-        left = t.number(evaluate(t, node.body))
+        one = evaluate(t, node.body)
     with code.captured() as second:
-        right = t.number(evaluate(t, node.orelse))
+        other = evaluate(t, node.orelse)
+    if any(isinstance(side, Array) and side.rank for side in (one, other)):
+        del code.temporaries[made:]
+        return _one_of(t, node, condition)
+    left, right = t.number(one), t.number(other)
     if not first and not second:
         return arith.select(code, condition, left, right)
     dtype, weak = types.promote(left.kind, right.kind)
@@ -245,19 +256,83 @@ def _conditional(t: Translator, node: ast.IfExp) -> Value:
     return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
 
 
-def _comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Tup:
-    generator = node.generators[0]
-    source = evaluate(t, generator.iter)
+def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:
+    """One of two arrays, in memory of its own."""
+    code = t.code
+    t.settle_all()
+    condition = code.let(condition) if "[" in condition.text else condition
+    name = code.fresh("chosen_")
+    t.frame.made.add(name)
+
+    def run() -> None:
+        with code.indented(f"if {condition.text}:"):
+            t.bind(name, evaluate(t, node.body))
+        with code.indented("else:"):
+            t.bind(name, evaluate(t, node.orelse))
+
+    t.with_homes([(name, True)], run)
+    return t.frame.env.pop(name)
+
+
+MOST_ITEMS = 16
+"""Most items of a comprehension over numbers that are known that is written out."""
+
+
+def _comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    """The items one by one where they are few, else in loops."""
+    code = t.code
+    kept = code.lines, len(code.lines), len(code.temporaries), dict(t.frame.env), code.depth
+    try:
+        return Tup(tuple(_items(t, node, node.generators, MOST_ITEMS)))
+    except _ManyItems:
+        del kept[0][kept[1] :], code.temporaries[kept[2] :]
+        t.frame.env = dict(kept[3])
+    try:
+        return comprehension(t, node)
+    except UnrollError:  # something in it needs the numbers
+        code.lines, code.depth, code.memo = kept[0], kept[4], {}
+        del code.lines[kept[1] :], code.temporaries[kept[2] :]
+        t.frame.env = dict(kept[3])
+    try:
+        return Tup(tuple(_items(t, node, node.generators, 2 * MOST_ITEMS)))
+    except _ManyItems:
+        raise code.fail("a comprehension over what is not known; use a loop") from None
+
+
+class _ManyItems(Exception):
+    """Too many items to be written out, or nobody knows how many."""
+
+
+def _items(
+    t: Translator,
+    node: ast.ListComp | ast.GeneratorExp,
+    generators: Sequence[ast.comprehension],
+    most: int,
+) -> Iterator[Value]:
+    if not generators:
+        yield evaluate(t, node.elt)
+        return
+    first, *others = generators
+    for item in _known(t, evaluate(t, first.iter), most):
+        t.store(first.target, item)
+        tests = [arith.truth(t.number(evaluate(t, test))) for test in first.ifs]
+        if any(test.value is None for test in tests):
+            raise _ManyItems
+        if all(test.value for test in tests):
+            yield from _items(t, node, others, most)
+
+
+def _known(t: Translator, source: Value, most: int) -> Sequence[Value]:
+    """The items that a comprehension goes through, if they are few."""
     from loopbook.frontend.loops import Range
 
+    if isinstance(source, Tup):
+        return source.items
     if isinstance(source, Thing) and isinstance(source.value, Range):
         ends = source.value
-        count = t.python(arith.whole(ends.stop - ends.start))
-        source = Tup(tuple(arith.whole(ends.start + i) for i in range(0, count, ends.step)))
-    if len(node.generators) > 1 or generator.ifs or not isinstance(source, Tup):
-        raise t.code.fail("a comprehension over what is not known; use a loop")
-    items = []
-    for item in source.items:
-        t.store(generator.target, item)
-        items.append(evaluate(t, node.elt))
-    return Tup(tuple(items))
+        span = (ends.stop - ends.start).constant
+        if span is None and most > MOST_ITEMS:
+            span = t.python(arith.whole(ends.stop - ends.start))
+        if span is not None and len(range(0, span, ends.step)) <= most:
+            return [arith.whole(ends.start + i) for i in range(0, span, ends.step)]
+    raise _ManyItems

@@ -2,9 +2,9 @@
 
 Before::
 
-    m = np.median(x)
+    m = np.lexsort((y, x))
 
-After: ``np.median() has no loops yet; sort before the call, and pass what is sorted``.
+After: ``np.lexsort() has no loops yet; use np.sort or np.argsort``.
 """
 
 from __future__ import annotations
@@ -16,18 +16,14 @@ import numpy as np
 USUAL = "write it out or use other functions"
 BEFORE = "call it before, and pass what it gives"
 
-_SORTED = (np.sort, np.argsort, np.median, np.percentile, np.quantile, np.partition,
-           np.argpartition, np.lexsort, np.unique, np.nanmedian, np.nanpercentile,
-           sorted)  # fmt: skip
-_PLACES = (np.nonzero, np.flatnonzero, np.argwhere)
-_PARTS = (np.split, np.array_split, np.hsplit, np.vsplit, np.delete, np.resize)
+_SORTED = (np.partition, np.argpartition, np.lexsort, np.nanmedian, np.nanpercentile, sorted)
+_PARTS = (np.resize,)
 _CALLS = (np.apply_along_axis, np.apply_over_axes, np.vectorize, np.fromiter, map, filter)
-_CHOICES = (np.choose, np.piecewise, np.extract, np.place, np.putmask)
-_SETS = (np.isin, np.intersect1d, np.setdiff1d, np.union1d)
+_CHOICES = (np.choose, np.place)
+_SETS = (np.intersect1d, np.setdiff1d, np.union1d)
 
 _HINTS = (
-    (_SORTED, "sort before the call, and pass what is sorted"),
-    (_PLACES, "use the mask itself, as in x[mask] or np.where(mask, a, b)"),
+    (_SORTED, "use np.sort or np.argsort"),
     (_PARTS, "use slices, as in x[:n] and x[n:]"),
     (_CALLS, "call the function in a loop, and store what it gives in an array"),
     (_CHOICES, "use np.where, or x[mask] = value"),
@@ -49,9 +45,6 @@ _MODULES = (
 METHODS = {
     "append": "make an array with np.zeros before the loop, and store into it",
     "extend": "make an array with np.zeros before the loop, and store into it",
-    "sort": "sort before the call, and pass what is sorted",
-    "argsort": "sort before the call, and pass what is sorted",
-    "nonzero": "use the mask itself, as in x[mask]",
     "tolist": "keep it an array",
     "items": "use arrays that whole numbers index",
     "keys": "use arrays that whole numbers index",

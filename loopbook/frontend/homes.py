@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, nests, types
+from loopbook.frontend import arith, loose, nests, types
 from loopbook.frontend.aliases import Aliases
 from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.liveness import Liveness, loads
@@ -42,11 +42,17 @@ from loopbook.frontend.values import (
 
 
 class Widen(Exception):
-    """A home turned out too narrow for what is assigned later: begin again with a wider one."""
+    """A home turned out too narrow for what is assigned later: begin again with a wider one, or
+    with one whose sizes may change along some axes."""
 
-    def __init__(self, home: Home, kind: tuple[np.dtype, bool]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        kind: tuple[np.dtype, bool] | None,
+        loose: frozenset[int] = frozenset(),
+    ) -> None:
         super().__init__()
-        self.home, self.kind = home, kind
+        self.home, self.kind, self.loose = home, kind, loose
 
 
 @dataclass(eq=False)
@@ -60,6 +66,7 @@ class Frame:
         rest: statements that follow in the block, for each block around the statement at hand.
         line: of the call, which all of a function that is ours stands for; 0 for others.
         at: the statement at hand.
+        made: names that are ours, of which nobody knows how long they live.
     """
 
     env: dict[str, Value]
@@ -71,10 +78,11 @@ class Frame:
     unrolled: bool = False
     line: int = 0
     at: ast.stmt | None = None
+    made: set[str] = field(default_factory=set)
 
     def is_live(self, name: str) -> bool:
         """Whether a name may be read after the statement at hand."""
-        return name in self.live.after.get(id(self.at), (name,))
+        return name in self.made or name in self.live.after.get(id(self.at), (name,))
 
 
 class Homes:
@@ -108,6 +116,9 @@ class Homes:
         if old is None:
             if isinstance(value, Scalar):
                 home.value = self._variable(name, value, home.kind or value.kind)
+            elif isinstance(value, Array) and home.loose:
+                home.value = loose.place(self, name, home, value)
+                self._moved_in(name, home.value, value)
             elif isinstance(value, Array):
                 home.value = self.stored(value, name)
                 self._moved_in(name, home.value, value)
@@ -129,16 +140,21 @@ class Homes:
                 if text != target:
                     code.emit(f"{target} = {bare(text)}")
         elif isinstance(old, Array) and isinstance(value, Array):
-            if len(old.shape) != len(value.shape) or not all(
-                map(code.same, old.shape, value.shape)
-            ):
+            changing = loose.changing(code, old, value)
+            if changing is None or (changing - home.loose and home.path):
                 raise code.fail(f"{name} changes its shape in a loop or branch; use another name")
+            if changing - home.loose:
+                raise Widen(home, None, changing | home.loose)
             if old.dtype != value.dtype:
                 raise Widen(home, (types.promote(old.kind, value.kind)[0], False))
-            if value.mask is not None:
-                raise code.fail(f"{name} changes its size in a loop or branch")
+            if value.mask is not None and not home.loose:
+                raise Widen(home, None, frozenset((0,)))
             assert old.view is not None
-            if value.view != old.view:
+            if home.loose:
+                self.writes_to(old.view.buffer, but=name)
+                home.value = loose.move_in(self, home, value)
+                self._moved_in(name, home.value, value)
+            elif value.view != old.view:
                 self.writes_to(old.view.buffer, but=name)
                 nests.assign(code, old, value)
                 self._moved_in(name, old, value)
@@ -190,10 +206,14 @@ class Homes:
         return Scalar(variable, dtype, weak, Int.atom(variable) if dtype.kind in "iu" else None)
 
     def make_home(
-        self, name: str, kinds: dict[tuple[int, ...], tuple[np.dtype, bool]], empty: bool
+        self,
+        name: str,
+        kinds: dict[tuple[int, ...], tuple[np.dtype, bool]],
+        axes: frozenset[int],
+        empty: bool,
     ) -> Home:
         """A place for `name` to live in, holding its present value unless `empty`."""
-        home, kind = Home(kinds=kinds), kinds.get(())
+        home, kind = Home(kinds=kinds, loose=axes), kinds.get(())
         value = self.frame.env.get(name)
         if not empty and isinstance(value, Tup) and value.items:
             self._move_in(name, home, value)
@@ -209,6 +229,11 @@ class Homes:
             home.value = self._variable(name, value, kind or value.kind)
         else:
             dtype = kind[0] if kind else value.dtype
+            if axes:
+                home.value = loose.place(self, name, home, value)
+                self._moved_in(name, home.value, value)
+                self.frame.env[name] = home.value
+                return home
             if not self._is_own(name, value) or dtype != value.dtype:
                 if value.mask is not None:
                     value = self.stored(value)
@@ -294,24 +319,33 @@ class Homes:
         one place."""
         code, frame = self.code, self.frame
         names = [(n, e) for n, e in names if n not in frame.homes]
+        axes: dict[str, frozenset[int]] = {}
         kinds: dict[str, dict[tuple[int, ...], tuple[np.dtype, bool]]] = {n: {} for n, _ in names}
         kept_env = dict(frame.env)
         kept = len(code.lines), len(code.temporaries), len(self.frames), len(frame.rest), code.depth
+        trips = len(code.trips)
         lines, aliases = code.lines, (list(self.aliases.known), len(self.aliases.stored))
         for _ in range(12):
-            homes = {n: self.make_home(n, kinds[n], empty) for n, empty in names}
+            homes = {
+                n: self.make_home(n, kinds[n], axes.get(n, frozenset()), empty)
+                for n, empty in names
+            }
             frame.homes.update(homes)
             try:
                 run()
+                loose.refresh(self)
             except Widen as widen:
                 found = next((n for n, h in homes.items() if widen.home in h.all()), None)
                 if found is None:
                     raise
-                kinds[found][widen.home.path] = widen.kind
+                if widen.kind is not None:
+                    kinds[found][widen.home.path] = widen.kind
+                axes[found] = axes.get(found, frozenset()) | widen.loose
                 code.lines = lines
                 del code.lines[kept[0] :], code.temporaries[kept[1] :]
                 del self.frames[kept[2] :], frame.rest[kept[3] :]
                 code.depth = kept[4]
+                del code.trips[trips:]
                 frame.env = dict(kept_env)
                 self.aliases.known = list(aliases[0])
                 del self.aliases.stored[aliases[1] :]

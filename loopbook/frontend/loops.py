@@ -20,18 +20,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from loopbook.frontend import arith
+from loopbook.frontend import arith, loose
 from loopbook.frontend.code import UnrollError, bare, is_empty
 from loopbook.frontend.liveness import rebinds, stores
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
-from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value
+from loopbook.frontend.values import Array, Listing, Scalar, Thing, Tup, Value
 
 
 def for_(t: Translator, node: ast.For) -> None:
     """A loop over a range, the rows of an array, or the items of a tuple (written out)."""
     iterable = t.expr(node.iter)
+    if isinstance(iterable, Listing):
+        iterable = t.array(iterable)
     if isinstance(iterable, Thing) and isinstance(iterable.value, Range):
         ends = iterable.value
         _loop(t, node, ends.start, ends.stop, ends.step, arith.whole)
@@ -147,6 +149,7 @@ def _rolled(
 def _round(t: Translator, node: ast.For | ast.While) -> Iterator[None]:
     """A loop's body: how it ends is how it begins again."""
     aliases = t.aliases
+    loose.refresh(t)
     start, before, lasting = len(aliases.stored), list(aliases.known), list(t.code.temporaries)
     yield
     head = t.frame.live.head.get(id(node), frozenset())
@@ -177,7 +180,10 @@ def while_(t: Translator, node: ast.While) -> None:
 
     def run() -> None:
         code, before = t.code, set(t.frame.env)
+        kept = len(code.trips)
+        code.trips.append(None)
         with code.captured() as lines:
+            loose.refresh(t)
             condition = arith.truth(t.number(t.expr(node.test)))
         head = "while True:" if lines else f"while {bare(condition.text)}:"
         with code.indented(head):
@@ -188,6 +194,7 @@ def while_(t: Translator, node: ast.While) -> None:
                     code.emit("break")
             with _round(t, node):
                 t.body(node.body)
+        del code.trips[kept:]
         _forget(t, node, before)
 
     t.with_homes(_homes(t, node), run)

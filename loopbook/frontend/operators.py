@@ -21,12 +21,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, nests, types
+from loopbook.frontend import arith, lists, nests, types
 from loopbook.frontend.indexing import items_of, load_at, store_at
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Pair, Scalar, Thing, Tup, Value, elementwise, scaled
+from loopbook.frontend.values import (
+    Array,
+    Listing,
+    Pair,
+    Scalar,
+    Thing,
+    Tup,
+    Value,
+    elementwise,
+    scaled,
+)
 
 SYMBOLS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -102,6 +112,9 @@ def operate(t: Translator, operator: type, left: Value, right: Value) -> Value:
     if operator is ast.MatMult:
         return FUNCTIONS[np.matmul](t, left, right)
     symbol = SYMBOLS[operator]
+    listed = isinstance(left, Listing | Tup) and isinstance(right, Listing | Tup)
+    if listed and symbol == "+" and not (isinstance(left, Tup) and isinstance(right, Tup)):
+        return lists.joined(t, left, right)
     if isinstance(left, Tup) or isinstance(right, Tup):
         return _tuples(t, symbol, left, right)
     summed = [isinstance(v, Array) and bool(v.sums) for v in (left, right)]

@@ -26,7 +26,7 @@ def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
     """``left ** right``: products for small whole exponents, as NumPy does it."""
     exponent = right.value
     if dtype.kind in "iu" and exponent is None:
-        if left.value == 2 and weak:
+        if left.value == 2 and weak and code.facts.known(right.whole or Int.atom("?")) is None:
             return arith.binary(code, "<<", arith.constant(1), right)
         known = _small(code, right)
         if known is not None and left.whole is not None and weak:

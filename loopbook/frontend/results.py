@@ -18,7 +18,7 @@ from loopbook.frontend.code import bare
 from loopbook.frontend.lowered import tuple_text
 from loopbook.frontend.symbols import ONE, ZERO
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, whole
+from loopbook.frontend.values import Array, Listing, Scalar, Thing, Tup, Value, whole
 
 
 def returned(t: Translator, value: Value) -> tuple[str, set[str]]:
@@ -38,6 +38,11 @@ def _text(t: Translator, value: Value) -> str:
         if value.value is None:
             return "None"
         raise t.code.fail(f"returning {value.value!r}")
+    if isinstance(value, Listing):
+        text = _array(t, t.array(value))
+        if value.mixed:
+            raise t.code.fail("returning a list of numbers of Python's and of NumPy's")
+        return f"{text}.tolist()" if value.kind[1] else f"list({text})"
     if isinstance(value, Array):
         if value.mask is not None:
             value = t.stored(value)

@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, nests
-from loopbook.frontend.code import bare
+from loopbook.frontend import arith, lists, loose, nests
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.demands import demand, only_raises
-from loopbook.frontend.homes import Homes
+from loopbook.frontend.homes import Frame, Homes
 from loopbook.frontend.liveness import rebinds, stores, uses_next
 from loopbook.frontend.returns import RETURNED
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.values import (
     Array,
+    Listing,
     Scalar,
     Thing,
     Tup,
@@ -32,9 +33,20 @@ from loopbook.frontend.values import (
     Value,
 )
 
+LISTS = (ast.List, ast.Call)
+"""Expressions that may make a list."""
+
 
 class Translator(Homes):
-    """Translates statements into `code`, in the frame of the function at hand."""
+    """Translates statements into `code`, in the frame of the function at hand.
+
+    Attributes:
+        sure: by the variable that counts a list's items, whether they are known to be appended.
+    """
+
+    def __init__(self, code: Code, frame: Frame) -> None:
+        super().__init__(code, frame)
+        self.sure: dict[str, bool] = {}
 
     def expr(self, node: ast.expr) -> Value:
         """The value of an expression."""
@@ -98,6 +110,18 @@ class Translator(Homes):
 
     def _assign(self, node: ast.Assign) -> None:
         value = self.expr(node.value)
+        match node.targets:
+            case [ast.Name(id=name)]:
+                value = self._list(name, node.value, value)
+            case [ast.Tuple(elts=names)] if isinstance(node.value, ast.Tuple) and isinstance(
+                value, Tup
+            ):
+                value = Tup(
+                    tuple(
+                        self._list(to.id, made, item) if isinstance(to, ast.Name) else item
+                        for to, made, item in zip(names, node.value.elts, value.items, strict=True)
+                    )
+                )
         several = len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List)
         if several:
             value = self.fixed(value)
@@ -105,6 +129,15 @@ class Translator(Homes):
                 value = self._beside(value, stores(node.targets))
         for target in node.targets:
             self.store(target, value)
+
+    def _list(self, name: str, node: ast.expr, value: Value) -> Value:
+        """What a name is assigned: a list that grows, if it is appended to in loops or branches."""
+        rest = self.frame.rest[-1] if self.frame.rest else ()
+        if not (isinstance(value, Tup) and isinstance(node, LISTS) and lists.grows(name, rest)):
+            return value
+        made = lists.begun(self, name, value.items)
+        self.sure[made.count] = lists.is_sure(name, rest)
+        return made
 
     def store(self, target: ast.expr, value: Value) -> None:
         """Assign to a name, a tuple of targets or elements."""
@@ -264,12 +297,17 @@ class Translator(Homes):
             with self.code.indented(f"if {bare(condition.text)}:"):
                 self.body(node.body)
             frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
+            changing = any(home.sizes for home in frame.homes.values())
             then, aliases.known = aliases.known, known
             if node.orelse:
                 with self.code.indented("else:"):
+                    if changing:
+                        loose.refresh(self)
                     self.body(node.orelse)
             aliases.known = [*then, *(a for a in aliases.known if a not in then)]
             frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
+            if changing:
+                loose.refresh(self)
 
         self.with_homes(names, run)
 
@@ -321,6 +359,8 @@ class Translator(Homes):
             from loopbook.frontend.constructs.joining import from_nested
 
             return from_nested(self, value)
+        if isinstance(value, Listing):
+            return lists.as_array(self, value)
         if isinstance(value, Array):
             value = nests.force(self.code, value)
         if isinstance(value, Thing):

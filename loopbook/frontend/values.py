@@ -221,7 +221,36 @@ class Unknown:
     """What nothing is known of: an argument without a type, or what could not be translated."""
 
 
-Value = Scalar | Array | Tup | Thing | Bound | Slice | Unknown
+@dataclass(eq=False)
+class Listing:
+    """A list that loops or branches append to.
+
+    Attributes:
+        name: what it is called.
+        count: the variable that counts its items.
+        depth: how many loops are around where it was made.
+        buffer: where the items are; None before there is one.
+        shape: of each item.
+        dtype: of the items, and whether they are Python's numbers.
+        sites: by statement, how many items each ``append`` adds; None where only the loops know.
+        rooms: the most that each of them adds, or is supposed to.
+        mixed: whether there are Python's numbers and NumPy's among the items.
+        size: the name of how many items there is room for.
+    """
+
+    name: str
+    count: str
+    depth: int
+    buffer: Buffer | None = None
+    shape: Index = ()
+    kind: tuple[np.dtype, bool] = (np.dtype(float), False)
+    sites: dict[int, Int | None] = field(default_factory=dict)
+    rooms: dict[int, Int] = field(default_factory=dict)
+    mixed: bool = False
+    size: str = ""
+
+
+Value = Scalar | Array | Tup | Thing | Bound | Slice | Unknown | Listing
 
 
 @dataclass(eq=False)
@@ -232,12 +261,17 @@ class Home:
         kinds: types that it and its items have to have, by path.
         path: the numbers of the item that it is for, in tuples in tuples.
         items: where each item of a tuple lives; empty for what is none.
+        loose: axes of an array along which its size changes, and `sizes`, the variables that have
+            those sizes, and `buffer`, where it lives then.
     """
 
     value: Scalar | Array | Tup | None = None
     kinds: dict[tuple[int, ...], tuple[np.dtype, bool]] = field(default_factory=dict)
     path: tuple[int, ...] = ()
     items: tuple[Home, ...] = ()
+    loose: frozenset[int] = frozenset()
+    sizes: dict[int, str] = field(default_factory=dict)
+    buffer: Buffer | None = None
 
     @property
     def kind(self) -> tuple[np.dtype, bool] | None:

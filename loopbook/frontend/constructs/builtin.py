@@ -6,24 +6,40 @@ from functools import reduce
 
 import numpy as np
 
-from loopbook.frontend import arith
+from loopbook.frontend import arith, lists
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import load_at
 from loopbook.frontend.loops import Range, Rows, rows_of
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value
+from loopbook.frontend.types import INT
+from loopbook.frontend.values import Array, Listing, Scalar, Thing, Tup, Value
 
 
 @lowers(range)
 def range_(t: Translator, *ends: Value) -> Value:
     numbers = [t.integer(end) for end in ends]
+    if len(numbers) > 2 and t.code.facts.known(numbers[2]) is None:
+        return Thing(_stepped(t, *numbers))
     step = t.python(arith.whole(numbers[2])) if len(numbers) > 2 else 1
     if step == 0:
         raise t.code.fail("range with a step of nought")
     start, stop = (ZERO, numbers[0]) if len(numbers) == 1 else numbers[:2]
     return Thing(Range(start, stop, step))
+
+
+def _stepped(t: Translator, start: Int, stop: Int, step: Int) -> Rows:
+    """Numbers with a step that only the loops know; it is supposed to be above nought."""
+    code = t.code
+    if code.facts.nonnegative(step - 1) is not True:
+        code.suppose(f"{step.text} >= 1")
+        name = code.fresh("step_")
+        code.emit(f"{name} = max({step.text}, 1)")
+        step = Int.atom(name)
+    count = code.fresh("n_")
+    code.emit(f"{count} = max({(stop - start + step - 1).text}, 0) // {step.operand}")
+    return Rows(Int.atom(count), lambda i: arith.whole(start + i * step))
 
 
 @lowers(len)
@@ -32,11 +48,16 @@ def len_(t: Translator, value: Value) -> Value:
         return arith.constant(len(value.items))
     if isinstance(value, Array) and value.mask is None and value.rank:
         return arith.whole(value.shape[0])
+    if isinstance(value, Listing) and value.buffer is None:
+        return t.code.let(Scalar(value.count, INT, True))
     return arith.whole(t.array(value).shape[0])
 
 
 def _extreme(symbol: str, function, numpy_function):
     def lowering(t: Translator, *values: Value) -> Value:
+        if len(values) == 1 and isinstance(values[0], Listing):
+            found = t.number(numpy_function(t, t.array(values[0])))
+            return Scalar(found.text, found.dtype, values[0].kind[1], found.whole)
         if len(values) == 1 and isinstance(values[0], Array):
             return numpy_function(t, values[0])
         items = values[0].items if len(values) == 1 and isinstance(values[0], Tup) else values
@@ -74,6 +95,13 @@ def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
 
     from loopbook.frontend.operators import operate
 
+    if isinstance(values, Listing):
+        total = FUNCTIONS[np.sum](t, t.array(values), arith.constant(0))
+        total = total if start is None else operate(t, ast.Add, start, total)
+        if values.shape:
+            return total
+        number = t.number(total)
+        return Scalar(number.text, number.dtype, values.kind[1], number.whole)
     if isinstance(values, Array) and values.rank == 1:
         return FUNCTIONS[np.sum](t, values)
     items = _items(t, values)
@@ -102,9 +130,38 @@ def _rows(t: Translator, values: Value) -> Rows | None:
     if isinstance(values, Thing) and isinstance(values.value, Range) and values.value.step == 1:
         ends = values.value
         return Rows(ends.stop - ends.start, lambda i: arith.whole(ends.start + i))
+    if isinstance(values, Listing):
+        return rows_of(t, t.array(values))
     if isinstance(values, Array) and values.rank and values.shape[0].constant is None:
         return rows_of(t, values)
     return None
+
+
+def rows_in(t: Translator, values: Value) -> Rows:
+    """What a comprehension goes through in a loop."""
+    if isinstance(values, Thing) and isinstance(values.value, Range) and values.value.step > 1:
+        ends, step = values.value, values.value.step
+        span = arith.whole(ends.stop - ends.start + (step - 1))
+        count = t.integer(arith.binary(t.code, "//", span, arith.constant(step)))
+        return Rows(count, lambda i: arith.whole(ends.start + i * step))
+    rows = rows_of(t, values) if isinstance(values, Array) and values.rank else _rows(t, values)
+    if rows is None:
+        raise t.code.fail("a comprehension over what is not known; use a loop")
+    return rows
+
+
+@lowers(method="append")
+def append(t: Translator, owner: Value, item: Value) -> Value:
+    """``items.append(item)``."""
+    if isinstance(owner, Listing):
+        lists.append(t, owner, item, id(t.frame.at), t.sure.get(owner.count, False))
+        return Thing(None)
+    frame = t.frame
+    for name, held in frame.env.items():
+        if held is owner and isinstance(owner, Tup) and len(frame.rest) == 1:
+            frame.env[name] = t.settled(name, Tup((*owner.items, t.fixed(item))))
+            return Thing(None)
+    raise t.code.fail("append to what is no list that this function makes")
 
 
 @lowers(enumerate)
@@ -170,6 +227,11 @@ def isinstance_(t: Translator, value: Value, kind: Value) -> Value:
 @lowers(print)
 def print_(t: Translator, *values: Value) -> Value:
     raise t.code.fail("print(); take it out of what is compiled")
+
+
+@lowers(ord)
+def ord_(t: Translator, c: Value) -> Value:
+    return arith.constant(ord(t.python(c)))
 
 
 @lowers(divmod)

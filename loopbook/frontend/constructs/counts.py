@@ -14,9 +14,12 @@ After, where i is an argument that nothing is stored into::
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import numpy as np
 
 from loopbook.frontend import arith, nests
+from loopbook.frontend.code import bare
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -35,6 +38,8 @@ def bincount(
     least = ZERO if minlength is None else t.integer(minlength)
     if code.facts.nonnegative(least) is not True:
         raise code.fail("bincount with a minlength that may be negative")
+    if array.view is None:
+        array = t.stored(array)
     count = _length(t, array, least)
     given = None
     if weights is not None and not (isinstance(weights, Thing) and weights.value is None):
@@ -52,14 +57,37 @@ def bincount(
     nests.assign(code, result, arith.constant(kind.type(0)))
     if none:
         return result
-    with code.loop(ZERO, array.shape[0]) as i:
+    known = argument_of(array) is not None
+    with ExitStack() as stack:
+        i = stack.enter_context(code.loop(ZERO, array.shape[0]))
         place = t.integer(arith.convert(code, code.let(array.element((i,))), INT))
+        if not known:  # nothing is stored outside, whatever was supposed
+            stack.enter_context(code.indented(f"if {place.text} >= 0:"))
+            stack.enter_context(code.indented(f"if {place.text} < {count.text}:"))
         weight = arith.constant(1) if given is None else given.element((i,))
         so_far = held(result.view.buffer, (place,), kind)
         found = arith.binary(code, "+", so_far, arith.convert(code, weight, kind))
         for line in nests.put(result.view.buffer, (place,), found, kind):
             code.emit(line)
     return result
+
+
+def _found(t: Translator, array: Array, least: Int) -> Int:
+    """The length for numbers that are computed: `least`, which they are supposed to be below, or
+    one more than the loops find the greatest to be."""
+    code = t.code
+    top, low = code.fresh("top_"), code.fresh("low_")
+    code.emit(f"{top} = 0")
+    code.emit(f"{low} = 0")
+    with code.loop(ZERO, array.shape[0]) as i:
+        number = arith.convert(code, code.let(array.element((i,))), INT).text
+        code.emit(f"{top} = max({top}, {bare(number)} + 1)")
+        code.emit(f"{low} = min({low}, {bare(number)})")
+    code.suppose(f"{low} == 0")
+    if not code.is_empty(least):
+        code.suppose(f"{top} <= {least.text}")
+        return least
+    return code.bounded(Int.atom(top))
 
 
 def _length(t: Translator, array: Array, least: Int) -> Int:
@@ -75,10 +103,7 @@ def _length(t: Translator, array: Array, least: Int) -> Int:
             return least
     argument = argument_of(array)
     if argument is None:
-        raise code.fail(
-            "bincount of what is computed, whose length only the data tell; "
-            "use np.add.at on np.zeros of the length that you want"
-        )
+        return _found(t, array, least)
     name, values = argument.name, code.elements[argument.name]
     if array.dtype.kind == "i":
         code.facts.guards[f"({name}.size == 0 or {name}.min() >= 0)"] = None

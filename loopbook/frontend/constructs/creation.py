@@ -30,6 +30,8 @@ from loopbook.frontend.values import Array, Index, Scalar, Slice, Thing, Tup, Va
 def shape_of(t: Translator, shape: Value) -> Index:
     """The sizes that a ``shape`` argument gives."""
     sizes = tuple(t.integer(s) for s in (shape.items if isinstance(shape, Tup) else (shape,)))
+    unknown = sum(t.code.facts.known(size) is None for size in sizes)
+    sizes = tuple(t.code.bounded(size, unknown) for size in sizes)
     return tuple(Int.of(1) if t.code.is_one(s) else s for s in sizes)
 
 
@@ -169,6 +171,7 @@ def arange(t: Translator, *ends: Value, dtype: Value | None = None) -> Value:
         elif abs(one) != 1:
             rounded = arith.whole(span + (abs(one) - 1))
             count = t.integer(arith.binary(t.code, "//", rounded, arith.constant(abs(one))))
+    count = t.code.bounded(count)
     return stepped(t, start, step, count, dtype_of(t, dtype, kind))
 
 
@@ -182,7 +185,7 @@ def linspace(
     dtype: Value | None = None,
 ) -> Value:
     code = t.code
-    count = Int.of(50) if num is None else t.integer(num)
+    count = Int.of(50) if num is None else code.bounded(t.integer(num))
     closed = endpoint is None or bool(t.python(endpoint))
     first, last = (code.let(t.number(cast(t, v, FLOAT))) for v in (start, stop))
     parts = count - 1 if closed else count

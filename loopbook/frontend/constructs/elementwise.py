@@ -172,14 +172,14 @@ ufunc(np.reciprocal)(lambda code, x: arith.binary(code, "/", arith.constant(1.0)
 ufunc(np.maximum, cost=2)(lambda code, x, y: arith.extreme(code, ">", x, y))
 ufunc(np.minimum, cost=2)(lambda code, x, y: arith.extreme(code, "<", x, y))
 ufunc(np.arctan2, math.atan2, cost=8)(lambda code, x, y: arith.function2(code, "atan2", x, y))
-ufunc(np.hypot, cost=8)(lambda code, x, y: arith.function2(code, "hypot", x, y))
-ufunc(np.copysign)(lambda code, x, y: arith.function2(code, "copysign", x, y))
+ufunc(np.hypot, math.hypot, cost=8)(lambda code, x, y: arith.function2(code, "hypot", x, y))
+ufunc(np.copysign, math.copysign)(lambda code, x, y: arith.function2(code, "copysign", x, y))
 ufunc(np.fmod, math.fmod, cost=8)(lambda code, x, y: arith.function2(code, "fmod", x, y))
 ufunc(math.pow, cost=8)(lambda code, x, y: arith.function2(code, "pow", x, y))
-ufunc(np.degrees, np.rad2deg)(
+ufunc(np.degrees, np.rad2deg, math.degrees)(
     lambda code, x: arith.binary(code, "*", x, arith.constant(180.0 / np.pi))
 )
-ufunc(np.radians, np.deg2rad)(
+ufunc(np.radians, np.deg2rad, math.radians)(
     lambda code, x: arith.binary(code, "*", x, arith.constant(np.pi / 180.0))
 )
 

@@ -27,6 +27,7 @@ from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import (
     Array,
     Index,
+    Listing,
     Scalar,
     Slice,
     Thing,
@@ -55,6 +56,10 @@ def part(array: Array, axis: int, start: Int, count: Int) -> Array:
 @lowers(np.concatenate)
 def concatenate(t: Translator, arrays: Value, axis: Value | None = None) -> Value:
     code = t.code
+    if isinstance(arrays, Listing) and arrays.shape and axis is None:
+        rows = t.array(arrays)
+        sizes = [arith.whole(rows.shape[0] * rows.shape[1]), *map(arith.whole, rows.shape[2:])]
+        return FUNCTIONS[np.reshape](t, rows, Tup(tuple(sizes)))
     if not isinstance(arrays, Tup):
         raise code.fail("concatenate of what is no tuple")
     given = [t.array(a) for a in arrays.items]
@@ -83,6 +88,10 @@ def concatenate(t: Translator, arrays: Value, axis: Value | None = None) -> Valu
 @lowers(np.stack)
 def stack(t: Translator, arrays: Value, axis: Value | None = None) -> Array:
     code = t.code
+    if isinstance(arrays, Array | Listing):  # what it goes through is along its first axis
+        rows = t.array(arrays)
+        order = t.python(axis) % rows.rank if axis is not None else 0
+        return FUNCTIONS[np.moveaxis](t, rows, arith.constant(0), arith.constant(order))
     if not isinstance(arrays, Tup):
         raise code.fail("stack of what is no tuple")
     given = [t.array(a) for a in arrays.items]
@@ -126,6 +135,8 @@ def hstack(t: Translator, tup: Value) -> Value:
 
 @lowers(np.vstack)
 def vstack(t: Translator, tup: Value) -> Value:
+    if isinstance(tup, Listing):
+        return t.array(tup) if len(tup.shape) == 1 else concatenate(t, tup)
     given = [_raised(t, t.array(a), 2, False) for a in tup.items]  # type: ignore[union-attr]
     return concatenate(t, Tup(tuple(given)), arith.constant(0))
 
@@ -213,7 +224,34 @@ def repeat(t: Translator, a: Value, repeats: Value, axis: Value | None = None) -
     if axis is None and array.rank != 1:
         array = t.array(FUNCTIONS[np.ravel](t, array))
     place = 0 if axis is None else t.python(axis) % array.rank
+    counts = t.array(repeats) if isinstance(repeats, Array | Tup) else None
+    if counts is not None and counts.rank and array.rank == 1:
+        return _repeated_each(t, array, counts)
     return _repeated(t, array, place, t.integer(repeats), inner=True)
+
+
+def _repeated_each(t: Translator, line: Array, counts: Array) -> Array:
+    """Each number as many times as another line says; how many that are, only the loops know."""
+    code = t.code
+    if not code.same(line.shape[0], counts.shape[0]):
+        raise code.fail("repeat with more or fewer counts than elements")
+    room = code.room(1)
+    buffer = code.temporary((room,), line.dtype)
+    line = line if line.view is not None else t.stored(line)
+    number, total = code.fresh("n_"), code.fresh("n_")
+    for name in (number, total):
+        code.emit(f"{name} = 0")
+    with code.loop(ZERO, line.shape[0]) as i:
+        times = t.integer(code.let(counts.element((i,))))
+        with code.loop(ZERO, times, hint="k"), code.indented(f"if {number} < {room.text}:"):
+            for text in nests.put(buffer, (Int.atom(number),), line.element((i,)), line.dtype):
+                code.emit(text)
+            code.emit(f"{number} = {number} + 1")
+        code.emit(f"{total} = {total} + {times.text}")
+        code.suppose(f"{times.text} >= 0")
+    code.suppose(f"{total} == {number}")
+    code.facts.ranges[number] = (ZERO, room)
+    return whole(buffer, (Int.atom(number),))
 
 
 @lowers(np.tile)

@@ -42,10 +42,12 @@ def contract(t: Translator, operands: list[Array], letters: list[str], result: s
         for letter, size in zip(axes, operand.shape, strict=True):
             if letter not in sizes or code.is_one(sizes[letter]):
                 sizes[letter] = size
-            elif not code.same(sizes[letter], size) and not code.is_one(size):
-                raise code.fail(
-                    f"a product of shapes that do not fit: {sizes[letter].text} and {size.text}"
-                )
+            elif not code.is_one(size):
+                agreed = code.agreed(sizes[letter], size)
+                if agreed is None:
+                    texts = sizes[letter].text, size.text
+                    raise code.fail(f"a product of shapes that do not fit: {' and '.join(texts)}")
+                sizes[letter] = agreed
         fitted.append(operand)
     inner = [letter for letter in sizes if letter not in result]
     dtype, _ = types.promote(*(o.kind for o in fitted))

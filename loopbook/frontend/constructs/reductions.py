@@ -141,7 +141,7 @@ def count_of(t: Translator, array: Array, axes: tuple[int, ...]) -> Scalar:
     return arith.whole(count)
 
 
-@lowers(np.mean, np.average, method="mean")
+@lowers(np.mean, method="mean")
 def mean(
     t: Translator,
     a: Value,

@@ -17,6 +17,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from loopbook.frontend import arith, nests
+from loopbook.frontend.code import UnrollError
 from loopbook.frontend.constructs.creation import shape_of
 from loopbook.frontend.indexing import FULL, load_at
 from loopbook.frontend.registry import FUNCTIONS, attribute, lowers
@@ -237,6 +238,8 @@ def reshape(t: Translator, a: Value, *shape: Value, newshape: Value | None = Non
     if None in sizes:
         sizes[sizes.index(None)] = _rest(t, array, [s for s in sizes if s is not None])
     goal = tuple(ONE if t.code.is_one(s) else s for s in sizes if s is not None)
+    if len(goal) == array.rank and all(map(t.code.same, goal, array.shape)):
+        return array
     return _split(t, _merge(t, array, goal), goal)
 
 
@@ -276,7 +279,7 @@ def _groups(t: Translator, old: Index, new: Index) -> list[tuple[list[int], list
                 break
             x, y = t.code.facts.known(a), t.code.facts.known(b)
             if x is None or y is None:
-                raise t.code.fail("reshape with sizes that loops change")
+                raise UnrollError("reshape with sizes that loops change", t.code.origin)
             if i < len(old) and (not left or x < y or j >= len(new)):
                 left.append(i)
                 a = a * old[i]

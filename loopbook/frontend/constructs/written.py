@@ -151,6 +151,71 @@ def nanstd(a, axis=None, ddof=0):
     return np.sqrt(nanvar(a, axis, ddof))
 
 
+@written(np.average)
+def average(a, axis=None, weights=None):
+    if weights is None:
+        return np.mean(a, axis=axis)
+    if axis is None or a.ndim == 1:
+        return np.sum(a * weights) / np.sum(weights)
+    if weights.ndim == a.ndim:
+        return np.sum(a * weights, axis=axis) / np.sum(weights, axis=axis)
+    if axis == 0:
+        return np.sum(a.T * weights, axis=-1).T / np.sum(weights)
+    return np.sum(a * weights, axis=axis) / np.sum(weights)
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+
+@written(math.erf)
+def erf(x):
+    """W. J. Cody's rational approximations."""
+    y = abs(x)
+    if y <= 0.46875:
+        z = x * x
+        top = 1.85777706184603153e-1 * z + 3.16112374387056560e0
+        top = ((top * z + 1.13864154151050156e2) * z + 3.77485237685302021e2) * z
+        low = (z + 2.36012909523441209e1) * z + 2.44024637934444173e2
+        low = (low * z + 1.28261652607737228e3) * z + 2.84423683343917062e3
+        return x * (top + 3.20937758913846947e3) / low
+    rest = _erfc_part(y)
+    if x < 0.0:
+        return rest - 1.0
+    return 1.0 - rest
+
+
+@written(math.erfc)
+def erfc(x):
+    if abs(x) <= 0.46875:
+        return 1.0 - erf(x)
+    rest = _erfc_part(abs(x))
+    if x < 0.0:
+        return 2.0 - rest
+    return rest
+
+
+def _erfc_part(y):
+    """What is missing to 1 for y > 0.46875."""
+    if y <= 4.0:
+        top = 2.15311535474403846e-8 * y + 5.64188496988670089e-1
+        top = ((top * y + 8.88314979438837594e0) * y + 6.61191906371416295e1) * y
+        top = ((top + 2.98635138197400131e2) * y + 8.81952221241769090e2) * y
+        top = ((top + 1.71204761263407058e3) * y + 2.05107837782607147e3) * y
+        low = ((y + 1.57449261107098347e1) * y + 1.17693950891312499e2) * y
+        low = ((low + 5.37181101862009858e2) * y + 1.62138957456669019e3) * y
+        low = ((low + 3.29079923573345963e3) * y + 4.36261909014324716e3) * y
+        low = (low + 3.43936767414372164e3) * y + 1.23033935480374942e3
+        return math.exp(-y * y) * (top + 1.23033935479799725e3) / low
+    z = 1.0 / (y * y)
+    top = 1.63153871373020978e-2 * z + 3.05326634961232344e-1
+    top = ((top * z + 3.60344899949804439e-1) * z + 1.25781726111229246e-1) * z
+    top = (top + 1.60837851487422766e-2) * z + 6.58749161529837803e-4
+    low = ((z + 2.56852019228982242e0) * z + 1.87295284992346725e0) * z
+    low = ((low + 5.27905102951428412e-1) * z + 6.05183413124413191e-2) * z
+    low = low + 2.33520497626869185e-3
+    return math.exp(-y * y) / y * (0.56418958354775628695 - z * top / low)
+
+
 # -- matrices ------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,241 @@
+"""Lists that grow, and comprehensions: arrays with a count of how much of them there is.
+
+Before::
+
+    norms = []                                   rows = np.array([f(p) for p in P])
+    for t in range(n):
+        u = step(u)
+        norms.append(np.sum(u))
+
+After::
+
+    n_0 = 0                                      for i0 in range(P.shape[0]):
+    for t in range(n):                               ...
+        ...                                          rows[i0, :] = ...
+        norms_0[n_0] = sum_0
+        n_0 = n_0 + 1
+
+All that is appended has the same type and shape. A list is changed by `append` alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loopbook.frontend import nests
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.values import Array, Dim, Listing, Scalar, Tup, Value, view_of
+
+if TYPE_CHECKING:
+    from loopbook.frontend.translate import Translator
+
+
+def grows(name: str, rest: Sequence[ast.stmt]) -> bool:
+    """Whether a list is appended to in a loop or branch among `rest`."""
+    return any(
+        _appends(inner, name)
+        for statement in rest
+        if isinstance(statement, ast.For | ast.While | ast.If)
+        for inner in ast.walk(statement)
+    )
+
+
+def _appends(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr="append")):
+            return own == name
+    return False
+
+
+def begun(t: Translator, name: str, items: Sequence[Value]) -> Listing:
+    """A list with its first items."""
+    code = t.code
+    made = Listing(name, code.fresh("n_"), len(code.trips))
+    code.emit(f"{made.count} = 0")
+    code.mutable.add(made.count)
+    for number, item in enumerate(items):
+        append(t, made, item, -1 - number, True)
+    return made
+
+
+def append(t: Translator, owner: Listing, item: Value, site: int, sure: bool) -> None:
+    """Add an item.
+
+    Args:
+        site: which statement does so.
+        sure: whether it does so each time that the loops around it come by.
+    """
+    code = t.code
+    value = t.number(item) if not isinstance(item, Array | Tup) else t.array(item)
+    if isinstance(value, Array):
+        value = nests.force(code, value)
+    if isinstance(value, Array) and value.mask is not None:
+        value = t.stored(value)
+    shape = value.shape if isinstance(value, Array) else ()
+    room = _room(t, owner)
+    if owner.buffer is None or not any(owner.buffer is b for b in code.temporaries):
+        owner.sites, owner.rooms, owner.shape, owner.kind = {}, {}, shape, value.kind
+        owner.buffer = code.temporary((ONE, *shape), value.dtype, owner.name)
+    if owner.kind != value.kind and owner.kind[0] == value.dtype and not shape:
+        owner.mixed, owner.kind = True, (value.dtype, False)
+    if owner.kind[0] != value.dtype or len(shape) != len(owner.shape):
+        raise code.fail(f"{owner.name} has items of different types or ranks")
+    if None in map(code.facts.known, shape) or not all(map(code.same, shape, owner.shape)):
+        raise code.fail(f"{owner.name} has items of different shapes")
+    owner.sites[site] = _trips(t, owner) if sure else None
+    guess = None if room is not None else code.room(1)
+    owner.rooms[site] = room if room is not None else guess or ZERO
+    _make_room(t, owner)
+    dims: tuple[Dim, ...] = (
+        (Int.atom(owner.count), ()),
+        *((ZERO, ((axis, ONE),)) for axis in range(len(shape))),
+    )
+    with ExitStack() as stack:
+        if guess is not None:
+            code.suppose(f"{owner.count} < {guess.text}")
+            stack.enter_context(code.indented(f"if {owner.count} < {guess.text}:"))
+        target = view_of(owner.buffer, shape, dims, owner.buffer.dtype)
+        nests.assign(code, target, value)
+        code.emit(f"{owner.count} = {owner.count} + 1")
+
+
+def _make_room(t: Translator, owner: Listing) -> None:
+    """A buffer for all that is appended, as far as that is seen."""
+    facts, total = t.code.facts, ZERO
+    for room in owner.rooms.values():
+        total = total + room
+    number = int(owner.count.rpartition("_")[2])
+    text = f"{total.text} + {number + 1}"  # no two lists' alike
+    if not owner.size:
+        owner.size = facts.fresh("size_")
+    if facts.definitions.get(text) != owner.size:
+        for known in [k for k, name in facts.definitions.items() if name == owner.size]:
+            del facts.definitions[known]
+        facts.definitions[text] = owner.size
+    facts.values[owner.size] = (facts.known(total) or 0) + number + 1
+    assert owner.buffer is not None
+    owner.buffer.shape = (Int.atom(owner.size), *owner.buffer.shape[1:])
+
+
+def _sum(owner: Listing) -> Int | None:
+    total = ZERO
+    for count in owner.sites.values():
+        if count is None:
+            return None
+        total = total + count
+    return total
+
+
+def _trips(t: Translator, owner: Listing) -> Int | None:
+    """How many times the loops around come by; None if that differs."""
+    product = ONE
+    for count in t.code.trips[owner.depth :]:
+        if count is None or t.code.facts.known(count) is None:
+            return None
+        product = product * count
+    return product
+
+
+def _room(t: Translator, owner: Listing) -> Int | None:
+    """An upper bound of the same; None if there is none."""
+    facts, product = t.code.facts, ONE
+    for count in t.code.trips[owner.depth :]:
+        bound = None if count is None else facts.bound(count, upper=True)
+        if bound is None or facts.known(bound) is None:
+            return None
+        product = product * bound
+    return product
+
+
+def as_array(t: Translator, owner: Listing) -> Array:
+    """The items that there are now, as an array."""
+    code = t.code
+    if owner.buffer is None:
+        raise code.fail(f"{owner.name}, a list that nothing was appended to")
+    total = _sum(owner) if len(code.trips) == owner.depth else None
+    if total is None:
+        name = code.fresh("n_")
+        code.emit(f"{name} = {owner.count}")
+        code.facts.ranges[name] = (ZERO, owner.buffer.shape[0])
+        total = Int.atom(name)
+    dims: tuple[Dim, ...] = tuple((ZERO, ((axis, ONE),)) for axis in range(len(owner.shape) + 1))
+    return view_of(owner.buffer, (total, *owner.shape), dims, owner.buffer.dtype)
+
+
+def joined(t: Translator, left: Listing | Tup, right: Listing | Tup) -> Listing:
+    """One list behind the other, as a new one."""
+    from loopbook.frontend.loops import rows_of
+
+    made = begun(t, "joined", [])
+    for number, side in enumerate((left, right)):
+        if isinstance(side, Tup):
+            for place, item in enumerate(side.items):
+                append(t, made, item, -1 - 2 * place - number, True)
+            continue
+        rows = rows_of(t, as_array(t, side))
+        with t.code.loop(ZERO, rows.count) as i:
+            item = rows.item(i)
+            if isinstance(item, Scalar) and side.kind[1]:
+                item = replace(item, weak=True)
+            append(t, made, item, 1 + number, True)
+    return made
+
+
+def is_sure(name: str, rest: Sequence[ast.stmt]) -> bool:
+    """Whether all that is appended to a list among `rest` is, whatever the data are: in loops over
+    ranges that nothing leaves."""
+
+    def sure(body: Sequence[ast.stmt]) -> bool:
+        for node in body:
+            if not any(_appends(inner, name) for inner in ast.walk(node)):
+                continue
+            if isinstance(node, ast.For):
+                left = (ast.Break, ast.Continue, ast.Return)
+                if any(isinstance(inner, left) for inner in ast.walk(node)) or not sure(node.body):
+                    return False
+            elif not isinstance(node, ast.Expr):
+                return False
+        return True
+
+    return sure(rest)
+
+
+def comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Listing:
+    """A list that loops fill, where there are too many items to be written out."""
+    from loopbook.frontend import arith
+    from loopbook.frontend.code import bare
+    from loopbook.frontend.constructs.builtin import rows_in
+
+    code = t.code
+    t.settle_all()
+    made = begun(t, "items", [])
+    sure = not any(generator.ifs for generator in node.generators)
+
+    def fill(generators: Sequence[ast.comprehension]) -> None:
+        if not generators:
+            append(t, made, t.expr(node.elt), id(node), sure)
+            return
+        first, *others = generators
+        rows = rows_in(t, t.expr(first.iter))
+        with code.loop(ZERO, rows.count) as i:
+            t.store(first.target, rows.item(i))
+            tests = [arith.truth(t.number(t.expr(test))) for test in first.ifs]
+            if not tests:
+                fill(others)
+                return
+            test = tests[0]
+            for other in tests[1:]:
+                test = arith.logical("&", test, other)
+            with code.indented(f"if {bare(test.text)}:"):
+                fill(others)
+
+    fill(node.generators)
+    for name in {
+        n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
+    }:
+        t.frame.env.pop(name, None)
+    return made
