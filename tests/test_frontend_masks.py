@@ -50,7 +50,7 @@ def test_different_masks_are_told_apart():
         func, called = function("return x[m] + x[~m]", "x, m"), []
         lowered = lower(func, [data(6), chosen])
         assert lowered is not None
-        lowered.wrap(lowered.plain_kernel, lambda *args: called.append(args))(data(6), chosen)
+        lowered.wrap(lowered.plain_kernel, lambda *args, c=called: c.append(args))(data(6), chosen)
         assert len(called) == calls
 
 

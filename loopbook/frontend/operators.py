@@ -112,8 +112,9 @@ def operate(t: Translator, operator: type, left: Value, right: Value) -> Value:
     if operator is ast.MatMult:
         return FUNCTIONS[np.matmul](t, left, right)
     symbol = SYMBOLS[operator]
-    listed = isinstance(left, Listing | Tup) and isinstance(right, Listing | Tup)
-    if listed and symbol == "+" and not (isinstance(left, Tup) and isinstance(right, Tup)):
+    if isinstance(left, Listing) and isinstance(right, Listing | Tup) and symbol == "+":
+        return lists.joined(t, left, right)
+    if isinstance(left, Tup) and isinstance(right, Listing) and symbol == "+":
         return lists.joined(t, left, right)
     if isinstance(left, Tup) or isinstance(right, Tup):
         return _tuples(t, symbol, left, right)
