@@ -41,7 +41,8 @@ SHAPES = [
     "n = len(x)\nb = x.copy()\nwhile n > 1:\n    h = n // 2\n    b[:h] = b[:h] + b[h : 2 * h]\n"
     "    n = h\nreturn b[0]",
     "k = int(s * 6)\nz = np.zeros((k, k))\nz[:] = 1\nreturn z + np.arange(k)",
-    "n = 2\nfor i in range(2):\n    for j in range(0, 5, n):\n        x[j] += n\n    n *= 2",
+    "y = x * 1\nn = 2\nfor i in range(2):\n    for j in range(0, 5, n):\n        y[j] += n\n"
+    "    n *= 2\nreturn y",
     "i = (np.abs(x) * 3).astype(int)\n"
     "return np.bincount(i, minlength=9), np.bincount(i), np.bincount(i, weights=x, minlength=9)",
     "return np.repeat(x, np.arange(len(x)) % 3)",

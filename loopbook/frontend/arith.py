@@ -78,6 +78,7 @@ def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
     if dtype.kind == "b":
         return Scalar(f"({value.text} != 0)", dtype)
     if dtype.kind == "f":
+        value = early(code, value)
         if value.dtype.kind == "f" and dtype.itemsize < value.dtype.itemsize:
             return Scalar(value.text, dtype)
         return Scalar(f"float({bare(value.text)})", dtype)
@@ -123,6 +124,8 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         dtype = INT
     if op == "/" and dtype.kind != "f":
         dtype = FLOAT
+    if dtype.kind == "f":
+        left, right = early(code, left), early(code, right)
     left, right = _number(left, dtype), _number(right, dtype)
     if op in "+-*" and left.whole is not None and right.whole is not None and not is_narrow(dtype):
         found = PYTHON[op](left.whole, right.whole)
@@ -154,6 +157,18 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         return _integer_division(code, "//", left, divisor, dtype, weak)
     text = f"({left.text} {op} {right.text})"
     return Scalar(wrapped(text, dtype) if op == "<<" else text, dtype, weak)
+
+
+def early(code: Code, value: Scalar) -> Scalar:
+    """A product of sizes that becomes a float, computed before the loops: docc multiplies sizes in
+    words of 32 bits there, and ``n * (n**2 - 1)`` leaves them at 1,291."""
+    whole = value.whole
+    if whole is None or all(len(atoms) < 2 for atoms, _ in whole.terms):
+        return value
+    if code.facts.known(whole) is None:
+        return value
+    found = code.facts.derive(whole.text, [whole], lambda n: n)
+    return replace(value, text=found.text, whole=found)
 
 
 def _number(value: Scalar, dtype: np.dtype) -> Scalar:
@@ -300,7 +315,7 @@ def function(code: Code, name: str, value: Scalar, dtype: np.dtype | None = None
     if dtype.itemsize < 4 or dtype.kind != "f":
         raise code.fail(f"{name} of {value.dtype}; convert it to float64 first")
     if value.dtype.kind != "f" or value.value is not None:
-        value = real_of(value)
+        value = real_of(early(code, value))
     return Scalar(f"math.{name}({bare(value.text)})", dtype, value.weak)
 
 

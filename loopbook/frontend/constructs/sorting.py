@@ -8,12 +8,11 @@ After: what is no number goes behind the others, which are merged, run by run, i
 
     width_0 = 1
     for k0 in range(size_0):                    # (n - 1).bit_length()
-        end_0 = 0
-        for i0 in range(n_0):
-            if i0 == end_0:                     # the next two runs
-                ...
-            if take_0: b[i0] = a[left_0]; left_0 = left_0 + 1
-            else: b[i0] = a[right_0]; right_0 = right_0 + 1
+        for p0 in range((n_0 + 2 * width_0 - 1) // (2 * width_0)):
+            ...                                 # where the two runs begin and end
+            for i0 in range(start_0, end_0):
+                if take_0 == 1: b[i0] = a[left_0]; left_0 = left_0 + 1
+                else: b[i0] = a[right_0]; right_0 = right_0 + 1
         for i0 in range(n_0): a[i0] = b[i0]
         width_0 = width_0 * 2
 
@@ -126,38 +125,37 @@ def _numbers_first(
 
 
 def _merge(code: Code, room: _Room, size: Int, known: Int) -> None:
-    names = ("width_", "left_", "middle_", "right_", "end_", "take_")
-    width, left, middle, right, end, take = (code.fresh(name) for name in names)
+    names = ("width_", "start_", "left_", "middle_", "right_", "end_", "take_", "pairs_")
+    width, start, left, middle, right, end, take, pairs = map(code.fresh, names)
     lines = [room.numbers, *([room.places] if room.places else [])]
     first = room.numbers[0].name
     with ExitStack() as stack:
         code.emit(f"{width} = 1")
-        for name in (left, middle, right):
-            code.emit(f"{name} = 0")
         if code.facts.known(size) is not None:
             text = f"max({size.text} - 1, 0).bit_length()"
             levels = code.facts.derive(text, [size], lambda n: max(n - 1, 0).bit_length())
             stack.enter_context(code.loop(ZERO, levels, hint="k"))
         else:
             stack.enter_context(code.indented(f"while {width} < {known.text}:"))
-        code.emit(f"{end} = 0")
-        with code.loop(ZERO, known) as i:
-            with code.indented(f"if {i.text} == {end}:"):
-                code.emit(f"{left} = {i.text}")
-                code.emit(f"{middle} = min({i.text} + {width}, {known.text})")
-                code.emit(f"{right} = {middle}")
-                code.emit(f"{end} = min({middle} + {width}, {known.text})")
-            code.emit(f"{take} = 0")
-            with code.indented(f"if {left} < {middle}:"):
-                code.emit(f"{take} = 1")
-                less = f"{first}[{right}] < {first}[{left}]"
-                with code.indented(f"if {right} < {end}:"), code.indented(f"if {less}:"):
-                    code.emit(f"{take} = 0")
-            for test, source in ((f"{take} == 1", left), (None, right)):
-                with code.indented(f"if {test}:" if test else "else:"):
-                    for one, other in lines:
-                        code.emit(f"{other.name}[{i.text}] = {one.name}[{source}]")
-                    code.emit(f"{source} = {source} + 1")
+        code.emit(f"{pairs} = ({known.text} + 2 * {width} - 1) // (2 * {width})")
+        with code.loop(ZERO, Int.atom(pairs), hint="p") as p:
+            code.emit(f"{start} = {p.text} * 2 * {width}")
+            code.emit(f"{middle} = min({start} + {width}, {known.text})")
+            code.emit(f"{end} = min({middle} + {width}, {known.text})")
+            code.emit(f"{left} = {start}")
+            code.emit(f"{right} = {middle}")
+            with code.loop(Int.atom(start), Int.atom(end)) as i:
+                code.emit(f"{take} = 0")
+                with code.indented(f"if {left} < {middle}:"):
+                    code.emit(f"{take} = 1")
+                    less = f"{first}[{right}] < {first}[{left}]"
+                    with code.indented(f"if {right} < {end}:"), code.indented(f"if {less}:"):
+                        code.emit(f"{take} = 0")
+                for test, source in ((f"if {take} == 1:", left), ("else:", right)):
+                    with code.indented(test):
+                        for one, other in lines:
+                            code.emit(f"{other.name}[{i.text}] = {one.name}[{source}]")
+                        code.emit(f"{source} = {source} + 1")
         for one, other in lines:
             with code.loop(ZERO, known) as i:
                 code.emit(f"{one.name}[{i.text}] = {other.name}[{i.text}]")
