@@ -27,7 +27,7 @@ def agreeing(
     lead = len(target.shape) - len(value.shape)
     shape = list(target.shape)
     for axis, size in enumerate(value.shape):
-        if code.is_one(size) or code.same(size, shape[lead + axis]):
+        if code.same(size, shape[lead + axis]) or code.is_one(size):
             continue
         agreed = code.agreed(shape[lead + axis], size)
         if agreed is None:
