@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import product
 from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sdfg_kit import bench_of, check_recipe, matmul, nests_of, steps, sweep
 from sdfg_kit import random as filled
 
@@ -19,7 +16,6 @@ from loopbook.moves.fission import gathers, right_looking
 from loopbook.moves.jamming import jam
 from loopbook.moves.reductions import accumulate, held
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg import affine
 from loopbook.workloads.polybench import nussinov
 
 RIGHT_LOOKING = "push L1 L2\ninterchange L3 L4\nfuse L1 L4\njoin L2 L3\n"
@@ -264,33 +260,3 @@ def test_moves_find_the_blocked_factorisation():
     assert right_looking(product_nest, Random(0), around) == []
     (chain,) = chains(product_nest)
     assert {single.op for single in jam(chain, Random(0), around)} >= {"tile", "peel", "unroll"}
-
-
-forms = st.dictionaries(st.sampled_from(["x", "y", "z", ""]), st.integers(-3, 3), max_size=4)
-
-
-@given(st.lists(forms, max_size=2), st.lists(forms, max_size=4))
-def test_a_system_called_empty_has_no_solution(equations, inequalities):
-    def value(form, point):
-        return sum(f * (point[name] if name else 1) for name, f in form.items())
-
-    solvable = any(
-        all(value(f, point) == 0 for f in equations)
-        and all(value(f, point) >= 0 for f in inequalities)
-        for numbers in product(range(-4, 5), repeat=3)
-        for point in [dict(zip("xyz", numbers, strict=True))]
-    )
-    assert not (solvable and affine.empty(equations, inequalities))
-
-
-@pytest.mark.parametrize(
-    ("equations", "inequalities", "wanted"),
-    [
-        ([{"i": 2, "j": -2, "": 1}], [], True),  # an even number is not odd
-        ([], [{"i": 1, "j": -1, "": -1}, {"j": 1, "i": -1}], True),
-        ([], [{"i": 3, "": -1}, {"i": -3, "": 2}], True),  # no whole number between 1/3 and 2/3
-        ([{"i": 1, "j": -1}], [{"i": 1}], False),
-    ],
-)
-def test_systems_are_decided_over_whole_numbers(equations, inequalities, wanted):
-    assert affine.empty(equations, inequalities) is wanted

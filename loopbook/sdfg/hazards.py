@@ -3,44 +3,42 @@
 docc 0.8 takes a loop for parallel although one iteration reads what a later one overwrites
 (``B[i] = B[i + 1]``), or although all iterations add to the same elements (``s[j] += …`` in a loop
 over ``i`` that computes something else as well). Its threads race then. `hazards` finds such loops
-with a quick test of its own, so that they are not run in parallel. That test knows no bounds: of a
-factorisation it suspects that ``A[1 + i + k, k]`` may be ``A[k, k]``. `confirmed` does; the loops
-that it leaves may be reordered.
+by a rough look at their indices, so that they are not run in parallel. That test knows no bounds,
+and nothing of indices that differ: of a factorisation it suspects that ``A[1 + i + k, k]`` may be
+``A[k, k]``. `confirmed` does; the loops that it leaves may be reordered. (In ``for i: for j:
+A[i + 1, j] += A[i, j + 1]`` the inner loop is parallel, but better a suspect too: docc lets what it
+calls a map change places with the loop around it.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from loopbook.dependence import carries_nothing, suspects
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.sdfg import expr
-from loopbook.sdfg.dependence import carries_nothing
+from loopbook.sdfg.accesstree import AccessTree
 from loopbook.sdfg.looptree import LoopNode, Statement, read_header, touches
 from loopbook.sdfg.nest import Access, Loop, Nest
 
 Json = dict[str, Any]
 
-Dimensions = Mapping[expr.Monomial, expr.Polynomial]
-"""The symbols that multiply an index (its stride) to the index: ``i*N + j`` is two dimensions."""
-
 
 def hazards(nest: Nest) -> frozenset[int]:
     """Indices of the loops that docc calls maps, but whose iterations may depend on their order."""
-    return frozenset(
-        loop.index
-        for loop in nest.loops
-        if loop.kind == "map" and (_is_left_early(nest, loop) or _may_carry(nest, loop))
+    maps = [loop for loop in nest.loops if loop.kind == "map"]
+    return frozenset(loop.index for loop in maps if _is_left_early(nest, loop)) | _suspects(
+        nest, maps
     )
 
 
-def confirmed(nest: Nest, suspects: Iterable[int]) -> frozenset[int]:
+def confirmed(nest: Nest, found: Iterable[int]) -> frozenset[int]:
     """Those of some `hazards` of which the loops' bounds do not show either that all iterations
     touch different elements."""
     return frozenset(
         index
-        for index in suspects
+        for index in found
         if _is_left_early(nest, nest.loops[index]) or not _is_independent(nest, nest.loops[index])
     )
 
@@ -122,51 +120,15 @@ def _is_left_early(nest: Nest, loop: Loop) -> bool:
     )
 
 
-def _may_carry(nest: Nest, loop: Loop) -> bool:
-    """Whether two iterations of `loop` may touch one element of an array, one of them writing."""
-    inside = {
-        access.index
-        for access in nest.accesses
-        if loop in nest.ancestry(nest.blocks[access.block].parent)
-    }
-    by_array: dict[int, list[Access]] = {}
-    for access in nest.accesses:
-        if access.index in inside and nest.containers[access.container].is_array:
-            by_array.setdefault(access.container, []).append(access)
-    free = {other.indvar for other in nest.loops} - {
-        outer.indvar for outer in nest.ancestry(loop.index)
-    }
-    for accesses in by_array.values():
-        writes = [access for access in accesses if access.write]
-        for write, other in product(writes, accesses):
-            if _may_meet(write, other, loop, free, nest):
-                return True
-    return False
-
-
-def _may_meet(a: Access, b: Access, loop: Loop, free: set[str], nest: Nest) -> bool:
-    """Whether `a` in one iteration of `loop` may touch what `b` touches in another one.
-
-    They cannot if some dimension has the same index in both, and that index is told apart by the
-    loop's variable alone. Variables of loops further inside are `free`: they take any value.
-    """
-    if len(a.subset) != len(b.subset):
-        return True
-    indvars = {other.indvar for other in nest.loops}
-    try:
-        pairs = [
-            (_dimensions(x, indvars), _dimensions(y, indvars))
-            for x, y in zip(a.subset, b.subset, strict=True)
-        ]
-    except SdfgError:
-        return True
-    for x, y in pairs:
-        for stride in x.keys() & y.keys():
-            index = x[stride]
-            used = {symbol for monomial in index for symbol in monomial}
-            if index == y[stride] and loop.indvar in used and not used & free:
-                return False
-    return True
+def _suspects(nest: Nest, loops: Sequence[Loop]) -> frozenset[int]:
+    """Those of which two iterations may touch one element of an array, one of them writing."""
+    if not loops:
+        return frozenset()
+    tree = AccessTree.of(nest, nest.loops[0], bounded=False)
+    scalars = [c.data for c in nest.containers if c.written and not c.is_array]
+    asked = {tree.nodes[loop.index]: loop.index for loop in loops}
+    found = suspects(tree.loop, list(asked), scalars)
+    return frozenset(number for node, number in asked.items() if node in found)
 
 
 def tiles_may_clash(nest: Nest, first: int, second: int) -> bool:
@@ -206,12 +168,3 @@ def _touched(nest: Nest, loop: int) -> dict[int, list[tuple[Access, tuple[str, .
             )
             found.setdefault(access.container, []).append((access, subset))
     return found
-
-
-def _dimensions(text: str, indvars: set[str]) -> Dimensions:
-    dimensions: dict[expr.Monomial, dict[expr.Monomial, int]] = {}
-    for monomial, factor in expr.polynomial(text).items():
-        stride = tuple(symbol for symbol in monomial if symbol not in indvars)
-        index = tuple(symbol for symbol in monomial if symbol in indvars)
-        dimensions.setdefault(stride, {})[index] = factor
-    return dimensions

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from loopbook.errors import IllegalStepError, SdfgError
@@ -22,6 +23,9 @@ Json = dict[str, Any]
 LEAVES = ("block", "assignment_block", "if_else")
 NODES = ("access_node", "constant_node", "tasklet")
 
+Subset = tuple[str, ...]
+"""Where in a container, one text for each dimension."""
+
 
 @dataclass(frozen=True)
 class Touch:
@@ -31,12 +35,41 @@ class Touch:
         container: what is accessed.
         subset: where, in docc's text, one for each dimension; none: a scalar.
         update: the operator if it is part of an update; see `loopbook.sdfg.updates`.
+        hidden: whether the subset says nothing, since a scalar in it has another value each time.
     """
 
     container: str
     subset: tuple[str, ...]
     write: bool
     update: str = ""
+    hidden: bool = False
+
+    @property
+    def place(self) -> Subset:
+        """The subset in normal form."""
+        return _place(self.subset)
+
+    @property
+    def indices(self) -> tuple[expr.Polynomial | None, ...]:
+        """The subset as polynomials, None for what is not known."""
+        return (None,) * len(self.subset) if self.hidden else _indices(self.subset)
+
+
+@lru_cache(maxsize=16384)
+def _place(subset: Subset) -> Subset:
+    return expr.normal_forms(subset)
+
+
+@lru_cache(maxsize=16384)
+def _indices(subset: Subset) -> tuple[expr.Polynomial | None, ...]:
+    return tuple(map(_index, subset))
+
+
+def _index(text: str) -> expr.Polynomial | None:
+    try:
+        return expr.polynomial(text)
+    except SdfgError:
+        return None
 
 
 @dataclass(eq=False)
@@ -62,6 +95,9 @@ class LoopNode:
     highs: list[Linear]
     step: int
     children: list[LoopNode | Statement]
+
+
+Tree = LoopNode | Statement
 
 
 def read_header(element: Json, variables: frozenset[str]) -> LoopNode:
@@ -124,8 +160,14 @@ def read_loop(
                 found = (
                     t for t in touches(leaf, operators) if t.subset or t.container not in private
                 )
-                child.touches += (t for t in found if t.container not in known)
+                child.touches += (_seen(t, private) for t in found if t.container not in known)
     return node
+
+
+def _seen(touch: Touch, private: frozenset[str]) -> Touch:
+    """The access as it is seen from other statements, which do not know private scalars."""
+    hidden = any(name in private for text in touch.subset for name in expr.symbols(text))
+    return replace(touch, hidden=True) if hidden else touch
 
 
 def write_loop(loop: LoopNode) -> Json:
@@ -290,7 +332,8 @@ def _flow_touches(flow: Json, operators: Mapping[int, str]) -> Iterator[Touch]:
                 yield Touch(end["data"], tuple(edge.get("subset", ())), write, operator)
 
 
-def _upper(condition: str, variable: str) -> list[str]:
+@lru_cache(maxsize=16384)
+def _upper(condition: str, variable: str) -> tuple[str, ...]:
     """What `variable` stays below, or nothing if the condition says something else."""
     bounds: list[str] = []
     for part in _parts(condition, "and"):
@@ -300,18 +343,19 @@ def _upper(condition: str, variable: str) -> list[str]:
             ):
                 bounds += _parts(ast.unparse(bound), "min")
             case _:
-                return []
-    return bounds
+                return ()
+    return tuple(bounds)
 
 
-def _parts(text: str, function: str) -> list[str]:
+@lru_cache(maxsize=16384)
+def _parts(text: str, function: str) -> tuple[str, ...]:
     """The arguments of a call to min, max or And; the text itself if it is none."""
     node = expr.parse(text)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):  # docc prints max and Max
         name = node.func.id.lower().removeprefix("__daisy_")
         if name == function:
-            return [part for arg in node.args for part in _parts(ast.unparse(arg), function)]
-    return [ast.unparse(node)]
+            return tuple(p for arg in node.args for p in _parts(ast.unparse(arg), function))
+    return (ast.unparse(node),)
 
 
 def _joined(parts: list[str], function: str) -> str:

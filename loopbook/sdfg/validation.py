@@ -4,7 +4,7 @@ docc 0.8 distributes and interchanges loops that carry dependences: those around
 right-looking LU factorisation, say, or the outermost one of Floyd and Warshall's shortest paths. It
 moves whole blocks with their element ids though, so each single run of it can be checked afterwards
 by what moved where (translation validation; Pnueli, Siegel and Singerman, TACAS 1998): statements
-of both forms are matched, and `loopbook.sdfg.dependence` decides whether the new order keeps every
+of both forms are matched, and `loopbook.dependence` decides whether the new order keeps every
 dependence of the old one.
 
 What cannot be matched or understood counts as not kept; where nothing has moved, nothing is asked.
@@ -16,15 +16,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from loopbook.dependence import check_order, domain, same_points
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.sdfg import affine, expr
 from loopbook.sdfg.affine import Linear
-from loopbook.sdfg.dependence import Tree, check_order, domain
 from loopbook.sdfg.document import Types
 from loopbook.sdfg.looptree import (
     LoopNode,
     Statement,
     Touch,
+    Tree,
     private_scalars,
     read_header,
     touches,
@@ -143,8 +144,14 @@ class _Matching:
     types: Types
 
     def header(self, element: Json, path: Path) -> LoopNode:
-        """A loop without what is in it, and without bounds that change as the program runs."""
+        """A loop without what is in it, and without bounds that change as the program runs.
+
+        Raises:
+            IllegalStepError: it is not understood, or takes steps from where that changes.
+        """
         loop = read_header(element, frozenset(outer.variable for outer in path))
+        if loop.step > 1 and any(map(self.changes, loop.lows)):
+            raise IllegalStepError(f"the loop over {loop.variable} begins elsewhere each time")
         loop.lows = [low for low in loop.lows if not self.changes(low)]
         loop.highs = [high for high in loop.highs if not self.changes(high)]
         return loop
@@ -322,7 +329,7 @@ class _New:
             if loop.step != model.step or (loop.step > 1 and lows != model.lows):
                 raise IllegalStepError("a loop takes other steps")
         rows = [affine.replaced(row, values) for row in domain(after)]
-        if not _same_points(domain(before), rows):
+        if not same_points(domain(before), rows):
             raise IllegalStepError("a statement runs for other values of its loops' variables")
         self.values[statement] = values
         return names
@@ -351,20 +358,6 @@ def _is_copy(name: str, original: str) -> bool:
     """Whether docc may have called a copy of a loop's variable so: it appends digits."""
     rest = name.removeprefix(original)
     return name == original or (rest != name and rest.isdigit())
-
-
-def _same_points(one: Sequence[Linear], two: Sequence[Linear]) -> bool:
-    """Whether two sets of inequalities say the same."""
-    forms = [{frozenset(row.items()) for row in rows} for rows in (one, two)]
-
-    def follow(rows: Sequence[Linear], known: Sequence[Linear], given: set[Any]) -> bool:
-        return all(
-            frozenset(row.items()) in given
-            or affine.empty([], [*known, affine.shifted({n: -f for n, f in row.items()}, -1)])
-            for row in rows
-        )
-
-    return follow(one, two, forms[1]) and follow(two, one, forms[0])
 
 
 def _anything(element: Json) -> Iterator[Touch]:

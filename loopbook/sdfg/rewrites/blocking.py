@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from loopbook.dependence import Tile, check_order
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine
 from loopbook.sdfg.affine import Linear
-from loopbook.sdfg.dependence import check_order
-from loopbook.sdfg.looptree import LoopNode
+from loopbook.sdfg.looptree import LoopNode, statements
 from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.interchange import turned
 from loopbook.sdfg.rewrites.region import Region, serialise
@@ -69,24 +69,16 @@ def _check(
 ) -> None:
     """Refuse unless the dependences allow to run the loops tile by tile.
 
-    Each iteration lies in just one tile: so loops over the tiles that an iteration lies in, inside
-    of all others, change nothing, and say how tiles and iterations belong together.
+    Wherever the tiles begin: that is the same for all iterations whose tiles are compared, those of
+    rows in one column of tiles.
     """
-    column, row = (
-        LoopNode(
-            tile.element,
-            tile.variable,
-            [affine.shifted({loop.variable: 1}, 1 - tile.step)],
-            [affine.shifted({loop.variable: 1}, 1)],
-            tile.step,
-            [],
-        )
+    lies_in = {
+        tile.variable: Tile({loop.variable: 1, f"{tile.variable} begin": -1}, tile.step)
         for tile, loop in zip(tiles, (inner, outer), strict=True)
-    )
-    row.children, column.children = inner.children, [row]
-    before = _holding(outer, _holding(inner, column))
-    points = _holding(outer, inner)
-    check_order([before], [_holding(tiles[0], _holding(tiles[1], points))], {}, region.around)
+    }
+    moved = {statement: lies_in for statement, _ in statements(outer)}
+    after = _holding(tiles[0], _holding(tiles[1], outer))
+    check_order([outer], [after], moved, region.around)
 
 
 def _holding(loop: LoopNode, child: LoopNode) -> LoopNode:

@@ -8,11 +8,11 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from loopbook.dependence import domain, keep_apart, read_before_written
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.sdfg import affine, expr
 from loopbook.sdfg.affine import Linear
-from loopbook.sdfg.dependence import Subset, domain, keep_apart, read_before_written
-from loopbook.sdfg.looptree import Json, LoopNode, touches, write_loop
+from loopbook.sdfg.looptree import Json, LoopNode, Subset, touches, write_loop
 from loopbook.sdfg.rewrites.document import VECTORISED, Draft, elements, rewriting
 from loopbook.sdfg.rewrites.region import Region
 from loopbook.steps.buffer import Buffer

@@ -8,10 +8,10 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loopbook.dependence import domain, holds
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine, expr
 from loopbook.sdfg.affine import Linear
-from loopbook.sdfg.dependence import domain
 from loopbook.sdfg.document import Types, assigned_symbols
 from loopbook.sdfg.looptree import LoopNode, Statement, private_scalars, statements
 from loopbook.sdfg.rewrites.demotion import renewed
@@ -133,11 +133,8 @@ def _check_within(path: Sequence[LoopNode], name: str, extent: str) -> None:
             if len(touch.subset) != 1:
                 raise IllegalStepError(f"{name} is not indexed as one block of memory")
             index = affine.linear(touch.subset[0], variables)
-            below = affine.minus({"": -1}, index)
-            if not (
-                affine.empty([], [*rows, below])
-                and affine.empty([], [*rows, affine.minus(index, {extent: 1})])
-            ):
+            room = affine.shifted(affine.minus({extent: 1}, index), -1)
+            if not (holds(rows, index) and holds(rows, room)):
                 raise IllegalStepError(f"{name} may be used beyond what each iteration sets")
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 
+from loopbook.dependence import keep_apart
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import expr
-from loopbook.sdfg.dependence import Subset, keep_apart
-from loopbook.sdfg.looptree import LoopNode, statements
+from loopbook.sdfg.looptree import LoopNode, Subset, statements
 from loopbook.sdfg.rewrites.document import Draft, Json, elements, rewriting
 from loopbook.sdfg.rewrites.region import Region
 from loopbook.steps.hoist import Hoist

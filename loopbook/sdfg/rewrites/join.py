@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from loopbook.dependence import domain, holds
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine, expr
-from loopbook.sdfg.dependence import domain
 from loopbook.sdfg.looptree import Json, LoopNode, Statement
 from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region
@@ -49,7 +49,7 @@ def join(draft: Draft, loops: Sequence[int], numbers: Sequence[int]) -> None:
 
 def _reaches(around: Sequence[LoopNode], low: affine.Linear, high: affine.Linear) -> bool:
     """Whether ``low <= high`` wherever the loops around run."""
-    return affine.empty([], [*domain(around), affine.shifted(affine.minus(low, high), -1)])
+    return holds(domain(around), affine.minus(high, low))
 
 
 def _meaning(loop: LoopNode, values: Mapping[str, str]) -> list[str]:

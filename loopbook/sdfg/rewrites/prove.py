@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loopbook.dependence import carries_nothing
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg.dependence import carries_nothing
 from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region
 from loopbook.steps.prove import Prove

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loopbook.dependence import check_order
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine
-from loopbook.sdfg.dependence import check_order
 from loopbook.sdfg.looptree import LoopNode, statements
 from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region, child_loop, put_for, serialise

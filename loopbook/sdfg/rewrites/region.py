@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from loopbook.dependence import domain, holds
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import affine, expr
 from loopbook.sdfg.affine import Linear
-from loopbook.sdfg.dependence import domain
 from loopbook.sdfg.document import Types
 from loopbook.sdfg.looptree import (
     Json,
@@ -104,8 +104,8 @@ def _decisive(bounds: list[Linear], known: list[Linear], sign: int) -> list[Line
     for number, bound in enumerate(bounds):
         others = [*kept, *bounds[number + 1 :]]
         gaps = (affine.minus(other, bound) for other in others)
-        beyond = ({name: -sign * f for name, f in gap.items()} for gap in gaps)
-        if not any(affine.empty([], [*known, affine.shifted(b, -1)]) for b in beyond):
+        beyond = ({name: sign * f for name, f in gap.items()} for gap in gaps)
+        if not any(holds(known, gap) for gap in beyond):
             kept.append(bound)
     return kept
 

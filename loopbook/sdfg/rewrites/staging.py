@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from loopbook.dependence import keep_apart
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.sdfg import expr
-from loopbook.sdfg.dependence import Subset, keep_apart
-from loopbook.sdfg.looptree import touches
+from loopbook.sdfg.looptree import Subset, touches
 from loopbook.sdfg.rewrites.document import Draft, elements
 from loopbook.sdfg.rewrites.region import Region
 

@@ -12,7 +12,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import expr
 from loopbook.sdfg.nest import Loop, Nest
 from loopbook.sdfg.rewrites import scalars
-from loopbook.sdfg.rewrites.distances import Indexing, Meeting, check_plain, distance
+from loopbook.sdfg.rewrites.distances import Conflicts, Meeting, check_plain
 from loopbook.sdfg.rewrites.document import (
     Draft,
     Json,
@@ -84,12 +84,12 @@ def check_independent(nest: Nest, loop: Loop) -> None:
     Raises:
         IllegalStepError: if they do, or may do so.
     """
-    accesses = Indexing(nest, loop).accesses
-    for first, a in accesses:
-        for second, b in accesses:
+    conflicts = Conflicts(nest, loop)
+    for first, a in conflicts.accesses:
+        for second, b in conflicts.accesses:
             if first.container != second.container or not (first.write or second.write):
                 continue
-            if distance(a, b, loop.indvar, loop.indvar) not in (0, Meeting.NEVER):
+            if conflicts.distance(a, b, loop.indvar, loop.indvar) not in (0, Meeting.NEVER):
                 raise IllegalStepError(f"iterations of {loop.name} may depend on each other")
 
 

@@ -17,7 +17,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.sdfg import expr
 from loopbook.sdfg.nest import Loop, Nest, NodeRef
 from loopbook.sdfg.rewrites import scalars
-from loopbook.sdfg.rewrites.distances import Indexing, Indices, Meeting, check_plain, distance, plus
+from loopbook.sdfg.rewrites.distances import Conflicts, Meeting, Placed, check_plain, plus
 from loopbook.sdfg.rewrites.document import (
     Draft,
     Json,
@@ -198,29 +198,31 @@ def _skews(nest: Nest, time: Loop, statements: list[Statement]) -> list[Skew]:
     """The least skew of each dimension that the dependences allow."""
     levels = len(statements[0].levels)
     constraints: list[list[Constraint]] = [[] for _ in range(levels)]
+    conflicts = Conflicts(nest, time)
     placed = [
-        (number, access, indices)
-        for access, indices in Indexing(nest, time).accesses
+        (number, access, where)
+        for access, where in conflicts.accesses
         for number, statement in enumerate(statements)
         if statement.loop in nest.ancestry(nest.blocks[access.block].parent)
     ]
     for p, source, a in placed:
         for q, sink, b in placed:
             if source.container == sink.container and (source.write or sink.write):
-                _constrain(constraints, statements, (p, a), (q, b))
+                _constrain(constraints, statements, conflicts, (p, a), (q, b))
     return [_least_skew(found, len(statements)) for found in constraints]
 
 
 def _constrain(
     constraints: list[list[Constraint]],
     statements: list[Statement],
-    source: tuple[int, Indices],
-    sink: tuple[int, Indices],
+    conflicts: Conflicts,
+    source: tuple[int, Placed],
+    sink: tuple[int, Placed],
 ) -> None:
     """Add what a dependence from `source` to `sink` demands along each dimension."""
     (p, a), (q, b) = source, sink
     apart = [
-        distance(a, b, place, other)
+        conflicts.distance(a, b, place, other)
         for place, other in zip(statements[p].places, statements[q].places, strict=True)
     ]
     if Meeting.NEVER in apart:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg.nest import Loop, Nest
 from loopbook.sdfg.rewrites import scalars
-from loopbook.sdfg.rewrites.distances import Indexing, Meeting, check_plain, distance
+from loopbook.sdfg.rewrites.distances import Conflicts, Meeting, check_plain
 from loopbook.sdfg.rewrites.document import Draft, render, replace, rewriting, smallest
 from loopbook.sdfg.rewrites.strips import rename
 from loopbook.sdfg.rewrites.timetiling import MAX_FACTOR, chain, plain_end
@@ -87,12 +87,12 @@ def _factor(nest: Nest, time: Loop, row: Loop) -> int:
     """How many rows each step must stay behind, so that rows at a time touch no common element that
     one of them writes: more than any dependence reaches back from one step to the next."""
     factor = 1
-    accesses = Indexing(nest, time).accesses
-    for first, a in accesses:
-        for second, b in accesses:
+    conflicts = Conflicts(nest, time)
+    for first, a in conflicts.accesses:
+        for second, b in conflicts.accesses:
             if first.container != second.container or not (first.write or second.write):
                 continue
-            gap = distance(a, b, row.indvar, row.indvar)
+            gap = conflicts.distance(a, b, row.indvar, row.indvar)
             if gap is Meeting.ANY:
                 raise IllegalStepError("a dependence has no constant distance")
             if isinstance(gap, int):

@@ -1,0 +1,425 @@
+"""The instances of statements: for which values of the loops' variables each runs, in which order,
+and where two of them touch the same element.
+
+An instance is a point: the values of the variables of the loops around its statement. Its place in
+time is a vector of forms that are compared like words: its number among its siblings and the value
+of the loop's variable, from the outermost loop in (Feautrier, IJPP 1992). Two instances that are
+looked at together have their variables marked, to be told apart; variables of loops around the
+whole are the same for both, and so are parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING
+
+from loopbook.dependence import subscripts
+from loopbook.dependence.engine import Column, Engine
+from loopbook.dependence.model import (
+    Access,
+    Linear,
+    Loop,
+    Monomial,
+    Statement,
+    Tree,
+    domain,
+    is_loop,
+    is_statement,
+    mentions,
+    minus,
+    plus,
+    replaced,
+    shifted,
+    statements,
+)
+
+if TYPE_CHECKING:
+    import islpy
+
+FIRST, SECOND = "'1", "'2"
+"""Marks of the variables of two instances."""
+
+MAX_PIECES = 8
+"""Pieces of one statement; where it would fall into more, loops count as if they went by ones."""
+
+Way = tuple[list[Linear], list[Linear]]
+"""Equations and inequalities of one of the ways in which an instance comes before another one."""
+
+Place = list[Linear]
+
+Key = frozenset[frozenset[tuple[str, int]]]
+"""Equations, as what dictionaries can have for keys."""
+
+
+@dataclass(eq=False)
+class Use:
+    """An access of a piece.
+
+    Attributes:
+        parts: strides to the index along each, in terms of either of two marked instances.
+    """
+
+    piece: Piece
+    access: Access
+    parts: dict[tuple[int, frozenset[Monomial], str], subscripts.Parts | None] = field(
+        default_factory=dict
+    )
+
+
+@dataclass(eq=False)
+class Piece:
+    """A statement, for some of the values of its loops' variables.
+
+    There is more than one only where a loop that takes other steps than one begins at the greatest
+    of several bounds.
+
+    Attributes:
+        number: of the statement, in program order.
+        counted: what an instance is a point of: variables of loops, or how often a loop has run.
+        free: what has some other value for each instance: scalars that are written somewhere.
+        outer: what holds for the loops around the whole (0 or more).
+        rows: what holds for the loops inside.
+        values: of variables that are no dimension themselves.
+        place: in time.
+        uses: of memory, by container.
+    """
+
+    number: int
+    counted: tuple[str, ...]
+    free: tuple[str, ...]
+    outer: Sequence[Linear]
+    rows: Sequence[Linear]
+    values: Mapping[str, Linear]
+    place: Place
+    uses: dict[str, list[Use]] = field(default_factory=dict)
+    _marked: dict[str, Place] = field(default_factory=dict)
+
+    @cached_property
+    def dims(self) -> tuple[str, ...]:
+        """All that differs between two instances."""
+        return (*self.counted, *self.free)
+
+    def at(self, mark: str) -> Place:
+        """The place in time, with a mark."""
+        if mark not in self._marked:
+            self._marked[mark] = [marked(form, self.dims, mark) for form in self.place]
+        return self._marked[mark]
+
+    def knows(self, variable: str) -> bool:
+        """Whether a variable is one of the loops around the statement."""
+        return variable in self.counted or variable in self.values
+
+    def value(self, variable: str) -> Linear:
+        """A loop's variable in terms of the dimensions."""
+        return self.values.get(variable, {variable: 1})
+
+    def use(self, access: Access) -> Use:
+        """One of its accesses, as it is used here."""
+        return next(use for use in self.uses[access.container] if use.access == access)
+
+    def columns(self, mark: str, kind: object) -> dict[str, Column]:
+        """Where the dimensions stand in a space."""
+        return {f"{name}{mark}": (kind, place) for place, name in enumerate(self.dims)}
+
+
+class Instances:
+    """All instances of the statements of some siblings.
+
+    Args:
+        trees: siblings in the order in which they run.
+        around: the loops around, outermost first.
+        changing: what is written besides what the statements write.
+        roughly: whether to look neither at the loops' bounds nor at indices in which two accesses
+            differ. All indices are taken to stay in their rows then.
+    """
+
+    def __init__(
+        self,
+        trees: Sequence[Tree],
+        around: Sequence[Loop],
+        changing: Collection[str] = (),
+        *,
+        roughly: bool = False,
+    ) -> None:
+        self._roughly = roughly
+        found = [entry for tree in trees for entry in statements(tree)]
+        written = {t.container for statement, _ in found for t in statement.touches if t.write}
+        written.update(changing)
+        inner = {loop.variable for _, path in found for loop in path}
+        self._variables = inner | written | {loop.variable for loop in around}
+        outer = [row for row in domain(around) if not (roughly or mentions(row, written))]
+        places = dict(placed(trees))
+        self.pieces: list[Piece] = []
+        for number, (statement, path) in enumerate(found):
+            foreign = (written | inner) - {loop.variable for loop in path}
+            accesses = list(dict.fromkeys(statement.touches))
+            free = tuple(dict.fromkeys(s for a in accesses for s in _symbols(a) if s in foreign))
+            for counted, rows, values in _pieces(path, foreign, roughly=roughly):
+                place: Place = [replaced(form, values) for form in places[statement]]
+                piece = Piece(number, counted, free, outer, rows, values, place)
+                for access in accesses:
+                    piece.uses.setdefault(access.container, []).append(Use(piece, access))
+                self.pieces.append(piece)
+        self._conflicts: dict[tuple[Piece, Piece], dict[Key, tuple[str, bool]]] = {}
+        self._along: dict[tuple[str, int, int], frozenset[Monomial] | None] = {}
+        self._sides: dict[tuple[Piece, str, int], islpy.BasicSet] = {}
+        self._bases: dict[tuple[Piece, Piece, int], tuple[islpy.BasicMap, dict[str, Column]]] = {}
+        self._parameters: dict[str, int] = {}
+        self.name(row for piece in self.pieces for row in (*piece.outer, *piece.rows))
+
+    # -- where ----------------------------------------------------------------------------------
+
+    def conflicts(self, one: Piece, two: Piece) -> dict[Key, tuple[str, bool]]:
+        """Where two instances touch the same element, one of them writing.
+
+        Returns:
+            Equations in terms of the marked instances, each with the container and whether updates
+            by the same operator are all that touches it.
+        """
+        if (one, two) in self._conflicts:
+            return self._conflicts[one, two]
+        found = self._conflicts[one, two] = {}
+        for container in one.uses.keys() & two.uses.keys():
+            for x, y in product(one.uses[container], two.uses[container]):
+                if (x.access.write or y.access.write) and (key := self.meeting(x, y)) is not None:
+                    update = bool(x.access.update) and x.access.update == y.access.update
+                    found[key] = container, update and found.get(key, ("", True))[1]
+        return found
+
+    def meeting(self, x: Use, y: Use) -> Key | None:
+        """Equations, in terms of two marked instances, that hold if they touch the same element.
+
+        Returns:
+            None if they never do. No equations if nothing is known.
+        """
+        equations: set[frozenset[tuple[str, int]]] = set()
+        left, right = x.access.indices, y.access.indices
+        if len(left) == len(right):
+            for dimension in range(len(left)):
+                along = self._strides(x, y, dimension)
+                first = self._apart(x, dimension, along, FIRST)
+                second = self._apart(y, dimension, along, SECOND)
+                if first is None or second is None:
+                    continue
+                for stride in along:
+                    if self._roughly and not self._alike(x, y, dimension, along, stride):
+                        continue
+                    if form := minus(first[stride], second[stride]):
+                        if form.keys() == {""}:
+                            return None
+                        equations.add(frozenset(form.items()))
+        return frozenset(equations)
+
+    def _strides(self, x: Use, y: Use, dimension: int) -> frozenset[Monomial]:
+        """The strides of all accesses to an array, if all can be taken apart along them; otherwise
+        those of two."""
+        container, rank = x.access.container, len(x.access.indices)
+        key = container, rank, dimension
+        if key not in self._along:
+            uses = [
+                use
+                for piece in self.pieces
+                for use in piece.uses.get(container, ())
+                if len(use.access.indices) == rank and use.access.indices[dimension] is not None
+            ]
+            along = subscripts.strides(
+                (use.access.indices[dimension] or {} for use in uses), self._variables
+            )
+            whole = all(self._apart(use, dimension, along, FIRST) is not None for use in uses)
+            self._along[key] = along if whole else None
+        found = self._along[key]
+        if found is None:
+            both = (use.access.indices[dimension] or {} for use in (x, y))
+            return subscripts.strides(both, self._variables)
+        return found
+
+    def _apart(
+        self, use: Use, dimension: int, along: frozenset[Monomial], mark: str
+    ) -> subscripts.Parts | None:
+        key = dimension, along, mark
+        if key not in use.parts:
+            piece, index = use.piece, use.access.indices[dimension]
+            found = None
+            if index is not None:
+                rows = None if self._roughly else [*piece.outer, *piece.rows]
+                found = subscripts.apart(index, along, self._variables, rows, piece.values)
+            for sign in ("", FIRST, SECOND):
+                use.parts[dimension, along, sign] = found and {
+                    stride: marked(form, piece.dims, sign) for stride, form in found.items()
+                }
+        return use.parts[key]
+
+    def _alike(
+        self, x: Use, y: Use, dimension: int, along: frozenset[Monomial], stride: Monomial
+    ) -> bool:
+        """Whether two accesses have the same index along a stride."""
+        left, right = (self._apart(use, dimension, along, "") for use in (x, y))
+        return left is not None and right is not None and left[stride] == right[stride]
+
+    # -- as isl's relations ---------------------------------------------------------------------
+
+    def name(self, forms: Iterable[Linear]) -> None:
+        """Take note of the parameters in forms that are used soon.
+
+        A relation has those that were known when it was made.
+        """
+        dims = {name for piece in self.pieces for name in piece.dims}
+        marked = {f"{name}{mark}" for name in dims for mark in (FIRST, SECOND)}
+        for form in forms:
+            for symbol in form:
+                if symbol and symbol not in dims and symbol not in marked:
+                    self._parameters.setdefault(symbol, len(self._parameters))
+
+    def columns(self, engine: Engine, one: Piece, two: Piece) -> dict[str, Column]:
+        """Where the symbols of two marked instances stand in a relation between them."""
+        return self._base(engine, one, two)[1]
+
+    def relation(
+        self, engine: Engine, one: Piece, two: Piece, equations: Iterable[Linear]
+    ) -> islpy.BasicMap:
+        """All pairs of instances that satisfy equations."""
+        equations = list(equations)
+        self.name(equations)
+        base, columns = self._base(engine, one, two)
+        return narrowed(engine, base, columns, equations, ())
+
+    def _base(
+        self, engine: Engine, one: Piece, two: Piece
+    ) -> tuple[islpy.BasicMap, dict[str, Column]]:
+        key = one, two, len(self._parameters)
+        if key not in self._bases:
+            sides = self._side(engine, one, FIRST), self._side(engine, two, SECOND)
+            base = engine.isl.BasicMap.from_domain_and_range(*sides)
+            columns = one.columns(FIRST, engine.source) | two.columns(SECOND, engine.sink)
+            self._bases[key] = base, self._shared(engine) | columns
+        return self._bases[key]
+
+    def _side(self, engine: Engine, piece: Piece, mark: str) -> islpy.BasicSet:
+        """The instances of a piece; as the first of two, with what holds for both."""
+        key = piece, mark, len(self._parameters)
+        if key not in self._sides:
+            space = engine.isl.Space.set_alloc(
+                engine.context, len(self._parameters), len(piece.dims)
+            )
+            rows = [*piece.outer, *piece.rows] if mark == FIRST else piece.rows
+            columns = self._shared(engine) | piece.columns("", engine.sink)
+            self._sides[key] = engine.points(space, columns, rows)
+        return self._sides[key]
+
+    def _shared(self, engine: Engine) -> dict[str, Column]:
+        return {name: (engine.parameter, place) for name, place in self._parameters.items()}
+
+
+def marked(form: Linear, dims: Collection[str], mark: str) -> dict[str, int]:
+    """The form with a mark on these variables."""
+    return {f"{name}{mark}" if name in dims else name: factor for name, factor in form.items()}
+
+
+def narrowed(
+    engine: Engine,
+    relation: islpy.BasicMap,
+    columns: Mapping[str, Column],
+    equations: Iterable[Linear],
+    inequalities: Iterable[Linear],
+) -> islpy.BasicMap:
+    """The pairs of a relation that satisfy some more."""
+    local = engine.isl.LocalSpace.from_space(relation.get_space())
+    for form in equations:
+        relation = relation.add_constraint(engine.constraint(local, columns, form, equation=True))
+    for form in inequalities:
+        relation = relation.add_constraint(engine.constraint(local, columns, form))
+    return relation
+
+
+def placed(trees: Sequence[Tree]) -> Iterator[tuple[Statement, Place]]:
+    """Each statement with its place in time."""
+
+    def visit(siblings: Sequence[Tree], sofar: Place) -> Iterator[tuple[Statement, Place]]:
+        for number, tree in enumerate(siblings):
+            here: Place = [*sofar, {"": number} if number else {}]
+            if is_loop(tree):
+                yield from visit(tree.children, [*here, {tree.variable: 1}])
+            elif is_statement(tree):
+                yield tree, here
+
+    yield from visit(trees, [])
+
+
+def earlier(one: Place, two: Place) -> list[Way]:
+    """The ways in which one place comes before another one."""
+    ways: list[Way] = []
+    equal: list[Linear] = []
+    for a, b in zip(one, two, strict=False):
+        gap = minus(b, a)
+        if set(gap) <= {""}:
+            if gap.get("", 0) > 0:
+                ways.append((list(equal), []))
+            if gap:
+                break
+            continue
+        ways.append((list(equal), [shifted(gap, -1)]))
+        equal.append(gap)
+    return ways
+
+
+_Shape = tuple[tuple[str, ...], list[Linear], dict[str, Linear]]
+
+
+def _symbols(access: Access) -> Iterator[str]:
+    for index in access.indices:
+        for monomial in index or ():
+            yield from monomial
+
+
+def _pieces(path: Sequence[Loop], changing: set[str], *, roughly: bool) -> list[_Shape]:
+    """Dimensions, rows and values of the pieces that a statement inside some loops falls into."""
+    if roughly:
+        return [(tuple(loop.variable for loop in path), [], {})]
+    pieces: list[_Shape] = [((), [], {})]
+    for loop in path:
+        lows = [low for low in loop.lows if not mentions(low, changing)]
+        highs = [high for high in loop.highs if not mentions(high, changing)]
+        strided = loop.step > 1 and 0 < len(lows) == len(loop.lows)
+        if len(pieces) * len(lows) > MAX_PIECES:
+            strided = False
+        pieces = [
+            inside
+            for piece in pieces
+            for inside in (
+                _counted(piece, loop, lows, highs) if strided else _whole(piece, loop, lows, highs)
+            )
+        ]
+    return pieces
+
+
+def _whole(
+    piece: _Shape, loop: Loop, lows: Sequence[Linear], highs: Sequence[Linear]
+) -> Iterator[_Shape]:
+    dims, rows, values = piece
+    value = {loop.variable: 1}
+    here = [minus(value, replaced(low, values)) for low in lows]
+    here += [shifted(minus(replaced(high, values), value), -1) for high in highs]
+    yield (*dims, loop.variable), [*rows, *here], values
+
+
+def _counted(
+    piece: _Shape, loop: Loop, lows: Sequence[Linear], highs: Sequence[Linear]
+) -> Iterator[_Shape]:
+    """A piece for each bound that the loop may begin at."""
+    dims, rows, values = piece
+    count = f"{loop.variable}#"
+    starts = [replaced(low, values) for low in lows]
+    for start in starts:
+        value = plus(start, {count: 1}, loop.step)
+        here: list[Linear] = [{count: 1}]
+        here += [gap for other in starts if (gap := minus(start, other))]
+        here += [shifted(minus(replaced(high, values), value), -1) for high in highs]
+        yield (*dims, count), [*rows, *here], values | {loop.variable: value}
+
+
+def pairs(instances: Instances) -> Iterator[tuple[Piece, Piece]]:
+    """Every two pieces, in both orders, and each with itself."""
+    return product(instances.pieces, instances.pieces)

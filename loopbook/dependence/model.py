@@ -1,0 +1,153 @@
+"""What the questions are asked about: loops and statements, as anything that has these attributes.
+
+Forms are linear in the variables of loops and in parameters, which are sizes, products of sizes and
+whatever else does not change while the loops run. The constant term has the key ``""``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeGuard
+
+Linear: TypeAlias = Mapping[str, int]
+"""Symbol to coefficient."""
+
+Monomial: TypeAlias = tuple[str, ...]
+"""The symbols of one term, sorted, each as often as its power; ``()`` is the constant term."""
+
+Polynomial: TypeAlias = Mapping[Monomial, int]
+
+
+class Access(Protocol):
+    """One access to memory; two that are equal do the same."""
+
+    @property
+    def container(self) -> str:
+        """What is accessed."""
+        ...
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """How the indices are written, in a normal form."""
+        ...
+
+    @property
+    def indices(self) -> Sequence[Polynomial | None]:
+        """One for each dimension, None if it may be anything; none of a scalar, or if all of the
+        container may be meant."""
+        ...
+
+    @property
+    def write(self) -> bool: ...
+
+    @property
+    def update(self) -> str:
+        """The operator if this is part of an update whose order does not matter, or nothing."""
+        ...
+
+
+class Statement(Protocol):
+    """What runs as one; told apart by identity."""
+
+    @property
+    def touches(self) -> Sequence[Access]: ...
+
+
+class Loop(Protocol):
+    """A counted loop ``for (v = max(lows); v < each of highs; v += step)``."""
+
+    @property
+    def variable(self) -> str: ...
+
+    @property
+    def lows(self) -> Sequence[Linear]: ...
+
+    @property
+    def highs(self) -> Sequence[Linear]: ...
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def children(self) -> Sequence[Loop | Statement]: ...
+
+
+Tree: TypeAlias = "Loop | Statement"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The number of the tile that a value lies in: ``floor(form / size)``."""
+
+    form: Linear
+    size: int
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def words(symbol: str) -> list[str]:
+    """The names in a symbol, which may be a product, or a call that is not looked into."""
+    return _WORD.findall(symbol)
+
+
+def mentions(form: Linear, names: Collection[str]) -> bool:
+    """Whether one of some names occurs in a form."""
+    return any(word in names for symbol in form for word in words(symbol))
+
+
+def statements(
+    tree: Tree, path: tuple[Loop, ...] = ()
+) -> Iterator[tuple[Statement, tuple[Loop, ...]]]:
+    """All statements in program order, each with the loops around it from `tree` on."""
+    if is_loop(tree):
+        for child in tree.children:
+            yield from statements(child, (*path, tree))
+    elif is_statement(tree):
+        yield tree, path
+
+
+def is_loop(tree: Tree) -> TypeGuard[Loop]:
+    return hasattr(tree, "children")
+
+
+def is_statement(tree: Tree) -> TypeGuard[Statement]:
+    return not hasattr(tree, "children")
+
+
+def domain(loops: Iterable[Loop]) -> list[Linear]:
+    """Inequalities (0 or more) for the variables of loops, outermost first."""
+    rows: list[Linear] = []
+    for loop in loops:
+        value = {loop.variable: 1}
+        rows += [minus(value, low) for low in loop.lows]
+        rows += [shifted(minus(high, value), -1) for high in loop.highs]
+    return rows
+
+
+def plus(a: Linear, b: Linear, factor: int = 1) -> dict[str, int]:
+    """``a + factor*b``."""
+    total = dict(a)
+    for name, value in b.items():
+        total[name] = total.get(name, 0) + factor * value
+    return {name: value for name, value in total.items() if value}
+
+
+def minus(a: Linear, b: Linear) -> dict[str, int]:
+    """``a - b``."""
+    return plus(a, b, -1)
+
+
+def shifted(a: Linear, constant: int) -> dict[str, int]:
+    """``a + constant``."""
+    return plus(a, {"": constant})
+
+
+def replaced(form: Linear, values: Mapping[str, Linear]) -> dict[str, int]:
+    """The form with variables replaced by other forms, all at once."""
+    total: dict[str, int] = {}
+    for name, factor in form.items():
+        total = plus(total, values.get(name, {name: 1}), factor)
+    return total

@@ -1,0 +1,256 @@
+"""Whether a new order of statements keeps all dependences of the old one.
+
+Two instances depend on each other if they touch the same element and one of them writes. An order
+is kept if no two that depend on each other change places (Feautrier, IJPP 1992; the schedules of
+the polyhedral model). The dependences of some siblings are worked out once, as isl's relations;
+each new order is then one question about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loopbook.dependence.engine import Column, Engine, question
+from loopbook.dependence.instances import (
+    FIRST,
+    SECOND,
+    Instances,
+    Key,
+    Piece,
+    Place,
+    Way,
+    earlier,
+    marked,
+    narrowed,
+    pairs,
+    placed,
+)
+from loopbook.dependence.model import (
+    Linear,
+    Loop,
+    Tile,
+    Tree,
+    is_loop,
+    is_statement,
+    minus,
+    plus,
+    replaced,
+    shifted,
+    statements,
+)
+from loopbook.errors import DependenceError
+
+if TYPE_CHECKING:
+    import islpy
+
+Values = Mapping[str, Linear | Tile]
+"""Variable of a new loop to its value in terms of the old loops' variables."""
+
+Moved = Mapping[Any, Values]
+"""For each statement, where its new loops count otherwise than its old ones."""
+
+
+def check_order(
+    before: Sequence[Tree],
+    after: Sequence[Tree],
+    moved: Moved,
+    around: Sequence[Loop],
+    *,
+    atomic: bool = True,
+) -> None:
+    """Refuse unless running `after` in place of `before` keeps every dependence.
+
+    Both must run the same instances of the same statement objects. Updates of an element by the
+    same operator may change places.
+
+    Args:
+        before, after: siblings in the order in which they run.
+        moved: what new variables stand for; those not named stand for themselves.
+        around: the loops around, outermost first.
+        atomic: whether statements run one after the other; if not, updates count as plain accesses.
+
+    Raises:
+        DependenceError: some dependence may be turned round, or the question is too large.
+    """
+    with question() as engine:
+        found = dependences(engine, before, around)
+        container = found.turned(before, after, moved, atomic=atomic)
+    if container:
+        raise DependenceError(f"{container} carries a dependence against it")
+
+
+def dependences(engine: Engine, trees: Sequence[Tree], around: Sequence[Loop]) -> Dependences:
+    """The dependences of some siblings, which are remembered."""
+    key = "dependences", tuple(map(_key, trees)), tuple(map(_header, around))
+    return engine.remember(key, lambda: Dependences(engine, trees, around))
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """Instances of which the second ones need the first ones to have run.
+
+    Attributes:
+        update: whether both are updates of an element by the same operator, in any order.
+        relation: from the first ones to the second ones.
+    """
+
+    container: str
+    first: Piece
+    second: Piece
+    update: bool
+    relation: islpy.BasicMap
+    columns: Mapping[str, Column]
+
+
+class Dependences:
+    """The dependences between the instances of some siblings, worked out when they are wanted."""
+
+    def __init__(self, engine: Engine, trees: Sequence[Tree], around: Sequence[Loop]) -> None:
+        self._engine = engine
+        self._instances = Instances(trees, around)
+        self._instances.name(form for piece in self._instances.pieces for form in piece.place)
+        self._found: dict[tuple[Piece, Piece], list[Dependence]] = {}
+
+    def between(self, one: Piece, two: Piece) -> list[Dependence]:
+        """The dependences of one piece's instances on another one's that ran before."""
+        if (one, two) not in self._found:
+            ways = earlier(one.at(FIRST), two.at(SECOND))
+            conflicts = self._instances.conflicts(one, two) if ways else {}
+            for key in conflicts:
+                self._instances.name(dict(row) for row in key)
+            self._found[one, two] = [
+                found
+                for key, (container, update) in conflicts.items()
+                for found in self._related(one, two, key, ways, container, update)
+            ]
+        return self._found[one, two]
+
+    def _related(
+        self,
+        one: Piece,
+        two: Piece,
+        key: Key,
+        ways: Sequence[Way],
+        container: str,
+        update: bool,
+    ) -> Iterator[Dependence]:
+        met = self._instances.relation(self._engine, one, two, [dict(row) for row in key])
+        if len(ways) > 1 and met.is_empty():
+            return
+        columns = self._instances.columns(self._engine, one, two)
+        for equal, less in ways:
+            relation = narrowed(self._engine, met, columns, equal, less)
+            if not relation.is_empty():
+                yield Dependence(container, one, two, update, relation, columns)
+
+    def turned(
+        self, before: Sequence[Tree], after: Sequence[Tree], moved: Moved, *, atomic: bool
+    ) -> str:
+        """The container of a dependence that another order may turn round, or nothing.
+
+        Args:
+            before: the siblings, or others that are just like them.
+            after: the same statements in their new order.
+            moved: what new variables stand for.
+
+        Raises:
+            DependenceError: the value of a new variable is not known.
+        """
+        paths = {s: path for tree in after for s, path in statements(tree)}
+        places = dict(placed(after))
+        order = [s for tree in before for s, _ in statements(tree)]
+        moves: dict[Piece, _Move] = {}
+        for piece in self._instances.pieces:
+            statement = order[piece.number]
+            values = moved.get(statement, {})
+            for loop in paths[statement]:
+                if loop.variable not in values and not piece.knows(loop.variable):
+                    raise DependenceError(f"it is not known what {loop.variable} stands for")
+            moves[piece] = _Move.of(piece, places[statement], values)
+        for one, two in pairs(self._instances):
+            ways = earlier(moves[two].at(SECOND), moves[one].at(FIRST))
+            for dependence in self.between(one, two) if ways else ():
+                if not (dependence.update and atomic) and any(
+                    self._comes(dependence, moves[one], moves[two], way) for way in ways
+                ):
+                    return dependence.container
+        return ""
+
+    def _comes(self, dependence: Dependence, first: _Move, second: _Move, way: Way) -> bool:
+        """Whether some pair of a dependence comes in a way."""
+        engine, relation, columns = self._engine, dependence.relation, dependence.columns
+        equal, less = way
+        for move, mark, kind in ((first, FIRST, engine.source), (second, SECOND, engine.sink)):
+            if move.tiles:
+                start = relation.dim(kind)
+                relation = relation.add_dims(kind, len(move.tiles))
+                new = {f"{name}{mark}": (kind, start + n) for n, name in enumerate(move.tiles)}
+                columns = {**columns, **new}
+                less = [*less, *move.rows(mark)]
+        unknown = {s for form in (*equal, *less) for s in form if s and s not in columns}
+        if unknown:
+            start = relation.dim(engine.parameter)
+            relation = relation.add_dims(engine.parameter, len(unknown))
+            columns = {
+                **columns,
+                **{s: (engine.parameter, start + n) for n, s in enumerate(sorted(unknown))},
+            }
+        return not narrowed(engine, relation, columns, equal, less).is_empty()
+
+
+@dataclass(frozen=True)
+class _Move:
+    """Where the instances of a piece go.
+
+    Attributes:
+        dims: the piece's, and the tiles'.
+        tiles: names for the numbers of the tiles that an instance lies in.
+        inside: what is 0 or more because it lies in them.
+        place: in time.
+    """
+
+    dims: tuple[str, ...]
+    tiles: tuple[str, ...]
+    inside: Sequence[Linear]
+    place: Place
+
+    @classmethod
+    def of(cls, piece: Piece, place: Place, values: Values) -> _Move:
+        tiles: list[str] = []
+        inside: list[Linear] = []
+        forms: dict[str, Linear] = {}
+        for variable, value in values.items():
+            if not isinstance(value, Tile):
+                forms[variable] = replaced(value, piece.values)
+                continue
+            name = f"{variable}/"
+            tiles.append(name)
+            forms[variable] = {name: 1}
+            offset = plus(replaced(value.form, piece.values), {name: 1}, -value.size)
+            inside += [offset, shifted(minus({}, offset), value.size - 1)]
+        known = {**piece.values, **forms}
+        dims = (*piece.dims, *tiles)
+        return cls(dims, tuple(tiles), inside, [replaced(form, known) for form in place])
+
+    def at(self, mark: str) -> Place:
+        return [marked(form, self.dims, mark) for form in self.place]
+
+    def rows(self, mark: str) -> list[Linear]:
+        return [marked(form, self.dims, mark) for form in self.inside]
+
+
+def _key(tree: Tree) -> Hashable:
+    """What two trees share that have the same dependences."""
+    if is_loop(tree):
+        return (*_header(tree), tuple(map(_key, tree.children)))
+    return tuple(tree.touches) if is_statement(tree) else ()
+
+
+def _header(loop: Loop) -> tuple[Hashable, ...]:
+    return loop.variable, _rows(loop.lows), _rows(loop.highs), loop.step
+
+
+def _rows(forms: Sequence[Linear]) -> Hashable:
+    return tuple(tuple(form.items()) for form in forms)
