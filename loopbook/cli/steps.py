@@ -10,7 +10,7 @@ import typer
 from loopbook.cli import options
 from loopbook.errors import InputError
 from loopbook.printable import show
-from loopbook.steps import STEPS, Step, parsed
+from loopbook.steps import STEPS, Step, kind_of, parsed
 
 
 def steps(
@@ -39,7 +39,7 @@ def table(kinds: list[type[Step]]) -> str:
 
 
 def _kind(name: str) -> type[Step]:
-    kind = type(Step(name, ()))
+    kind = kind_of(name)
     if kind is Step:
         raise InputError(f"there is no step {name}: see 'loopbook steps'")
     return kind

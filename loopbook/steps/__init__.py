@@ -24,7 +24,7 @@ from loopbook.steps.arguments import (
     TileSize,
     VectorSize,
 )
-from loopbook.steps.base import STEPS, Step, base_name, expanded
+from loopbook.steps.base import STEPS, Step, base_name, expanded, kind_of
 from loopbook.steps.grammar import checked, parsed
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "base_name",
     "checked",
     "expanded",
+    "kind_of",
     "parsed",
 ]
 

@@ -84,8 +84,11 @@ class Step(_Words):
     slow_with_docc: ClassVar[bool] = False
     """In deep nests docc's own test takes many times as long as ours."""
 
+    _loops: ClassVar[tuple[int, ...]] = ()
+    _containers: ClassVar[tuple[int, ...]] = ()
+
     def __new__(cls, op: str, args: tuple[str | int, ...]) -> Step:
-        kind = _SPELLINGS.get(op, Step)
+        kind = kind_of(op)
         return tuple.__new__(kind, (kind.name or op, args))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -95,6 +98,8 @@ class Step(_Words):
         cls.arguments = tuple(own for own in vars(cls).values() if isinstance(own, Argument))
         for place, argument in enumerate(cls.arguments):
             argument.place = place
+        cls._loops = tuple(a.place for a in cls.arguments if isinstance(a, Loop))
+        cls._containers = tuple(a.place for a in cls.arguments if isinstance(a, Container))
         for spelling in (cls.name, *cls.aliases):
             if _SPELLINGS.setdefault(spelling, cls) is not cls:
                 raise TypeError(f"two steps are called {spelling}")
@@ -126,12 +131,16 @@ class Step(_Words):
     @property
     def loops(self) -> list[str]:
         """The names of loops in it."""
-        return [value for argument, value in self.given() if isinstance(argument, Loop)]
+        return self._named(self._loops)
 
     @property
     def containers(self) -> list[str]:
         """The names of containers in it."""
-        return [value for argument, value in self.given() if isinstance(argument, Container)]
+        return self._named(self._containers)
+
+    def _named(self, places: tuple[int, ...]) -> list[str]:
+        args = self.args
+        return [str(args[place]) for place in places if place < len(args)]
 
     @property
     def sizes(self) -> list[int]:
@@ -170,6 +179,11 @@ class Step(_Words):
     def draw(self, drawing: Drawing) -> bool:
         """Do to a rough drawing what the step does to loops; False where that cannot be told."""
         return drawing.mark(self)
+
+
+def kind_of(op: str) -> type[Step]:
+    """The class of a step by any of its names; `Step` for a word that is none."""
+    return _SPELLINGS.get(op, Step)
 
 
 def expanded(steps: Iterable[Step]) -> Iterator[Step]:

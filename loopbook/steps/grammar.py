@@ -10,7 +10,7 @@ from typing import Any
 
 from loopbook.errors import RecipeError
 from loopbook.steps.arguments import Argument, article, shown
-from loopbook.steps.base import STEPS, Step
+from loopbook.steps.base import STEPS, Step, kind_of
 
 
 def parsed(line: str) -> Step:
@@ -20,7 +20,7 @@ def parsed(line: str) -> Step:
         RecipeError: the line is no well-formed step.
     """
     op, *words = line.split()
-    arguments = Step(op, ()).arguments
+    arguments = kind_of(op).arguments
     read = [argument.read(word) for argument, word in zip(arguments, words, strict=False)]
     return checked(op, [*read, *words[len(read) :]])
 
@@ -31,7 +31,7 @@ def checked(op: object, args: Iterable[object]) -> Step:
     Raises:
         RecipeError: unknown operation, too few or too many arguments, or one of the wrong kind.
     """
-    kind = type(Step(op, ())) if isinstance(op, str) else Step
+    kind = kind_of(op) if isinstance(op, str) else Step
     if kind is Step:
         raise RecipeError(f"unknown step {shown(op)}: use one of {', '.join(STEPS)}")
     name, given = kind.name, list(args)
