@@ -1,6 +1,16 @@
 """Which instances of statements depend on each other, and whether a new order keeps that: isl.
 
-Loops and statements are whatever has the attributes in `loopbook.dependence.model`.
+Loops and statements are whatever has the attributes in `loopbook.dependence.model`: bounds and
+indices are forms with parameters for sizes, for their products, and for whatever else does not
+change. An index that is not known may be any. What is too large a question is answered by "no".
+
+::
+
+    model       what is asked about                   sets       are there such integers?
+    pieces      statements, by loops that take steps   order      is a new order kept to?
+    subscripts  flattened arrays taken apart           places     do accesses meet?
+    instances   two of them: order, same element       distances  how far apart?
+    engine      isl itself: a context a thread, limits
 """
 
 from loopbook.dependence.distances import Distances, Meeting

@@ -11,15 +11,9 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from loopbook.dependence.engine import Column, Engine, question
-from loopbook.dependence.instances import (
-    FIRST,
-    SECOND,
-    Instances,
-    Piece,
-    marked,
-    narrowed,
-)
+from loopbook.dependence.instances import Instances, narrowed
 from loopbook.dependence.model import Access, Linear, Loop, Statement, Tree, minus, statements
+from loopbook.dependence.pieces import FIRST, SECOND, Piece, marked
 from loopbook.errors import DependenceError
 
 if TYPE_CHECKING:

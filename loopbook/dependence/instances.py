@@ -11,8 +11,6 @@ whole are the same for both, and so are parameters.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -30,99 +28,20 @@ from loopbook.dependence.model import (
     is_statement,
     mentions,
     minus,
-    plus,
     replaced,
     shifted,
     statements,
 )
+from loopbook.dependence.pieces import FIRST, SECOND, Piece, Place, Use, marked, shapes
 
 if TYPE_CHECKING:
     import islpy
 
-FIRST, SECOND = "'1", "'2"
-"""Marks of the variables of two instances."""
-
-MAX_PIECES = 8
-"""Pieces of one statement; where it would fall into more, loops count as if they went by ones."""
-
 Way = tuple[list[Linear], list[Linear]]
 """Equations and inequalities of one of the ways in which an instance comes before another one."""
 
-Place = list[Linear]
-
 Key = frozenset[frozenset[tuple[str, int]]]
 """Equations, as what dictionaries can have for keys."""
-
-
-@dataclass(eq=False)
-class Use:
-    """An access of a piece.
-
-    Attributes:
-        parts: strides to the index along each, in terms of either of two marked instances.
-    """
-
-    piece: Piece
-    access: Access
-    parts: dict[tuple[int, frozenset[Monomial], str], subscripts.Parts | None] = field(
-        default_factory=dict
-    )
-
-
-@dataclass(eq=False)
-class Piece:
-    """A statement, for some of the values of its loops' variables.
-
-    There is more than one only where a loop that takes other steps than one begins at the greatest
-    of several bounds.
-
-    Attributes:
-        number: of the statement, in program order.
-        counted: what an instance is a point of: variables of loops, or how often a loop has run.
-        free: what has some other value for each instance: scalars that are written somewhere.
-        outer: what holds for the loops around the whole (0 or more).
-        rows: what holds for the loops inside.
-        values: of variables that are no dimension themselves.
-        place: in time.
-        uses: of memory, by container.
-    """
-
-    number: int
-    counted: tuple[str, ...]
-    free: tuple[str, ...]
-    outer: Sequence[Linear]
-    rows: Sequence[Linear]
-    values: Mapping[str, Linear]
-    place: Place
-    uses: dict[str, list[Use]] = field(default_factory=dict)
-    _marked: dict[str, Place] = field(default_factory=dict)
-
-    @cached_property
-    def dims(self) -> tuple[str, ...]:
-        """All that differs between two instances."""
-        return (*self.counted, *self.free)
-
-    def at(self, mark: str) -> Place:
-        """The place in time, with a mark."""
-        if mark not in self._marked:
-            self._marked[mark] = [marked(form, self.dims, mark) for form in self.place]
-        return self._marked[mark]
-
-    def knows(self, variable: str) -> bool:
-        """Whether a variable is one of the loops around the statement."""
-        return variable in self.counted or variable in self.values
-
-    def value(self, variable: str) -> Linear:
-        """A loop's variable in terms of the dimensions."""
-        return self.values.get(variable, {variable: 1})
-
-    def use(self, access: Access) -> Use:
-        """One of its accesses, as it is used here."""
-        return next(use for use in self.uses[access.container] if use.access == access)
-
-    def columns(self, mark: str, kind: object) -> dict[str, Column]:
-        """Where the dimensions stand in a space."""
-        return {f"{name}{mark}": (kind, place) for place, name in enumerate(self.dims)}
 
 
 class Instances:
@@ -157,7 +76,7 @@ class Instances:
             foreign = (written | inner) - {loop.variable for loop in path}
             accesses = list(dict.fromkeys(statement.touches))
             free = tuple(dict.fromkeys(s for a in accesses for s in _symbols(a) if s in foreign))
-            for counted, rows, values in _pieces(path, foreign, roughly=roughly):
+            for counted, rows, values in shapes(path, foreign, roughly=roughly):
                 place: Place = [replaced(form, values) for form in places[statement]]
                 piece = Piece(number, counted, free, outer, rows, values, place)
                 for access in accesses:
@@ -313,11 +232,6 @@ class Instances:
         return {name: (engine.parameter, place) for name, place in self._parameters.items()}
 
 
-def marked(form: Linear, dims: Collection[str], mark: str) -> dict[str, int]:
-    """The form with a mark on these variables."""
-    return {f"{name}{mark}" if name in dims else name: factor for name, factor in form.items()}
-
-
 def narrowed(
     engine: Engine,
     relation: islpy.BasicMap,
@@ -365,59 +279,10 @@ def earlier(one: Place, two: Place) -> list[Way]:
     return ways
 
 
-_Shape = tuple[tuple[str, ...], list[Linear], dict[str, Linear]]
-
-
 def _symbols(access: Access) -> Iterator[str]:
     for index in access.indices:
         for monomial in index or ():
             yield from monomial
-
-
-def _pieces(path: Sequence[Loop], changing: set[str], *, roughly: bool) -> list[_Shape]:
-    """Dimensions, rows and values of the pieces that a statement inside some loops falls into."""
-    if roughly:
-        return [(tuple(loop.variable for loop in path), [], {})]
-    pieces: list[_Shape] = [((), [], {})]
-    for loop in path:
-        lows = [low for low in loop.lows if not mentions(low, changing)]
-        highs = [high for high in loop.highs if not mentions(high, changing)]
-        strided = loop.step > 1 and 0 < len(lows) == len(loop.lows)
-        if len(pieces) * len(lows) > MAX_PIECES:
-            strided = False
-        pieces = [
-            inside
-            for piece in pieces
-            for inside in (
-                _counted(piece, loop, lows, highs) if strided else _whole(piece, loop, lows, highs)
-            )
-        ]
-    return pieces
-
-
-def _whole(
-    piece: _Shape, loop: Loop, lows: Sequence[Linear], highs: Sequence[Linear]
-) -> Iterator[_Shape]:
-    dims, rows, values = piece
-    value = {loop.variable: 1}
-    here = [minus(value, replaced(low, values)) for low in lows]
-    here += [shifted(minus(replaced(high, values), value), -1) for high in highs]
-    yield (*dims, loop.variable), [*rows, *here], values
-
-
-def _counted(
-    piece: _Shape, loop: Loop, lows: Sequence[Linear], highs: Sequence[Linear]
-) -> Iterator[_Shape]:
-    """A piece for each bound that the loop may begin at."""
-    dims, rows, values = piece
-    count = f"{loop.variable}#"
-    starts = [replaced(low, values) for low in lows]
-    for start in starts:
-        value = plus(start, {count: 1}, loop.step)
-        here: list[Linear] = [{count: 1}]
-        here += [gap for other in starts if (gap := minus(start, other))]
-        here += [shifted(minus(replaced(high, values), value), -1) for high in highs]
-        yield (*dims, count), [*rows, *here], values | {loop.variable: value}
 
 
 def pairs(instances: Instances) -> Iterator[tuple[Piece, Piece]]:

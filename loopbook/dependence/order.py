@@ -13,20 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loopbook.dependence.engine import Column, Engine, question
-from loopbook.dependence.instances import (
-    FIRST,
-    SECOND,
-    Instances,
-    Key,
-    Piece,
-    Place,
-    Way,
-    earlier,
-    marked,
-    narrowed,
-    pairs,
-    placed,
-)
+from loopbook.dependence.instances import Instances, Key, Way, earlier, narrowed, pairs, placed
 from loopbook.dependence.model import (
     Linear,
     Loop,
@@ -40,6 +27,7 @@ from loopbook.dependence.model import (
     shifted,
     statements,
 )
+from loopbook.dependence.pieces import FIRST, SECOND, Piece, Place, marked
 from loopbook.errors import DependenceError
 
 if TYPE_CHECKING:

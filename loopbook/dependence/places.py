@@ -7,20 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from loopbook.dependence.engine import Engine, question
-from loopbook.dependence.instances import (
-    FIRST,
-    SECOND,
-    Instances,
-    Key,
-    Piece,
-    Use,
-    Way,
-    earlier,
-    marked,
-    narrowed,
-    pairs,
-)
+from loopbook.dependence.instances import Instances, Key, Way, earlier, narrowed, pairs
 from loopbook.dependence.model import Access, Linear, Loop, Statement, minus, shifted, statements
+from loopbook.dependence.pieces import FIRST, SECOND, Piece, Use, marked
 from loopbook.dependence.sets import empty
 from loopbook.errors import DependenceError
 
