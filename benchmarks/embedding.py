@@ -20,15 +20,16 @@ import numpy as np
 
 def nests() -> list:
     """The nests of the starter book, each once."""
-    from loopbook.client.shelf import Shelf, starter_path
+    from loopbook.client.layered import LayeredBook
+    from loopbook.client.places import starter_path
     from loopbook.recipes.book import Book
 
     path = starter_path()
     if path is None:
         raise SystemExit("there is no starter book: unset $LOOPBOOK_STARTER")
     with Book.open(path, readonly=True) as book:
-        shelf = Shelf([book])
-        found = {record.fingerprint: shelf.source(record) for record in book.records()}
+        layered = LayeredBook([book])
+        found = {record.fingerprint: layered.source(record) for record in book.records()}
     return list(found.values())
 
 

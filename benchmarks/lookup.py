@@ -48,20 +48,20 @@ def programs() -> dict[str, str]:
 
 
 def measure(book: str | None, rounds: int) -> list[dict[str, Any]]:
+    from loopbook.client.opening import open_book
     from loopbook.client.plan import make_plan
-    from loopbook.client.shelf import open_shelf
     from loopbook.targets import DEFAULT
 
     rows = []
-    with open_shelf(book) as shelf:
+    with open_book(book) as layered:
         for name, text in programs().items():
             times: dict[str, list[float]] = {"first": [], "again": []}
-            plan = make_plan(text, DEFAULT, shelf, exclude=[name])
+            plan = make_plan(text, DEFAULT, layered, exclude=[name])
             for _ in range(rounds):
-                shelf.forget()
+                layered.forget()
                 for kind in times:
                     begun = time.perf_counter()
-                    plan = make_plan(text, DEFAULT, shelf, exclude=[name])
+                    plan = make_plan(text, DEFAULT, layered, exclude=[name])
                     times[kind].append((time.perf_counter() - begun) * 1e3 / len(plan.nests))
             served = sum(nest.tier != "none" for nest in plan.nests)
             rows.append(

@@ -23,8 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.client.shelf import Neighbour, Shelf, open_shelf
+from loopbook.client.layered import LayeredBook
+from loopbook.client.opening import open_book
 from loopbook.errors import LoopbookError
+from loopbook.recipes.layer import Neighbour
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.trips import iterations, trip_counts
@@ -71,27 +73,27 @@ def principal(kernel: Callable[..., Any], given: list[Any]) -> Nest:
     return max(nests, key=lambda nest: iterations(nest, trip_counts(nest, sizes)) or 0)
 
 
-def nearest(shelf: Shelf, nest: Nest, exclude: list[str]) -> dict[str, Neighbour]:
+def nearest(layered: LayeredBook, nest: Nest, exclude: list[str]) -> dict[str, Neighbour]:
     """Name to record of the five nearest nests, nearest first."""
-    near = shelf.neighbours(nest, shelf.encoder.encode(nest), 10 * NEAREST, exclude=exclude)
+    near = layered.neighbours(nest, layered.encoder.encode(nest), 10 * NEAREST, exclude=exclude)
     found: dict[str, Neighbour] = {}
     for one in near:
         found.setdefault(one.record.nest, one)
     return dict(list(found.items())[:NEAREST])
 
 
-def compared(kernel: str, path: Path, shelf: Shelf) -> list[dict[str, Any]]:
+def compared(kernel: str, path: Path, layered: LayeredBook) -> list[dict[str, Any]]:
     """One row for each other form."""
     rows: list[dict[str, Any]] = []
     wanted = ""
     for form, function in forms(path).items():
         nest = principal(function, arguments(path, form))
-        others = nearest(shelf, nest, [kernel])
+        others = nearest(layered, nest, [kernel])
         found = next(iter(others))
         if form == "kernel":
             wanted = found
             continue
-        itself, own = next(iter(nearest(shelf, nest, []).items()))
+        itself, own = next(iter(nearest(layered, nest, []).items()))
         rows.append(
             {
                 "kernel": kernel,
@@ -122,9 +124,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    with open_shelf(options.book, starter=not options.alone) as shelf:
+    with open_book(options.book, starter=not options.alone) as layered:
         for kernel in options.only:
-            rows += compared(kernel, files()[kernel], shelf)
+            rows += compared(kernel, files()[kernel], layered)
     if options.json:
         print(json.dumps(rows))
         return

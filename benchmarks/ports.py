@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loopbook.client.layered import LayeredBook
+from loopbook.client.opening import open_book
 from loopbook.client.plan import make_plan
-from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend, program
@@ -63,7 +64,11 @@ class Row:
 
 
 def ported(
-    workload: Workload, options: argparse.Namespace, shelf: Shelf, books: Shelf, folder: Path
+    workload: Workload,
+    options: argparse.Namespace,
+    layered: LayeredBook,
+    books: LayeredBook,
+    folder: Path,
 ) -> Row:
     """Build and time one kernel.
 
@@ -76,8 +81,8 @@ def ported(
         workload.kernel, arguments, options.target, folder, results=workload.results
     )
     _, nests = program.prepare_nests(verifier.text)
-    others = Shelf(books.books, without={nest.fingerprint for nest in nests})
-    own = make_plan(verifier.text, options.target, shelf, sizes=sizes)
+    others = LayeredBook(books.books, without={nest.fingerprint for nest in nests})
+    own = make_plan(verifier.text, options.target, layered, sizes=sizes)
 
     def plan(choices: int) -> Any:
         return make_plan(
@@ -149,11 +154,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows here")
     options = parser.parse_args()
     rows: list[Row] = []
-    with open_shelf() as shelf, open_shelf(options.book, starter=not options.alone) as books:
+    with open_book() as layered, open_book(options.book, starter=not options.alone) as books:
         for name in options.only:
             try:
                 with tempfile.TemporaryDirectory(prefix="loopbook-") as folder:
-                    row = ported(polybench.load(name), options, shelf, books, Path(folder))
+                    row = ported(polybench.load(name), options, layered, books, Path(folder))
             except LoopbookError as error:
                 print(f"{name:<16} {error}", flush=True)
                 continue

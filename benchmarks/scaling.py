@@ -12,8 +12,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from loopbook.client.opening import open_book
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.client.shelf import open_shelf
 from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.run import Binding
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=polybench.names())
     parser.add_argument("--book", type=Path)
     options = parser.parse_args()
-    with open_shelf(options.book) as shelf, tempfile.TemporaryDirectory() as folder:
+    with open_book(options.book) as layered, tempfile.TemporaryDirectory() as folder:
         for name in options.only:
             workload = polybench.load(name)
             arguments = workload.arguments(options.preset)
@@ -41,7 +41,7 @@ def main() -> None:
                 builts = [
                     build_plan(
                         text,
-                        make_plan(text, target, shelf, sizes=sizes),
+                        make_plan(text, target, layered, sizes=sizes),
                         Path(folder) / f"{name}-{target}",
                     )
                     for target in TARGETS

@@ -255,7 +255,7 @@ def filled(path: Path, records: int) -> None:
     nests are the starter's too, so that they can be ported; fingerprints and ids differ."""
     from dataclasses import replace
 
-    from loopbook.client.shelf import STARTER
+    from loopbook.client.places import STARTER
     from loopbook.recipes.book import Book
     from loopbook.recipes.embedding import Embedding
 

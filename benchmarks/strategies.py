@@ -64,7 +64,7 @@ def measure(options: argparse.Namespace, kernel: str) -> None:
         LoopbookError: if the kernel cannot be compiled or run.
     """
     from loopbook.client.hardware import local_profile
-    from loopbook.client.shelf import open_shelf
+    from loopbook.client.opening import open_book
     from loopbook.tuner.neighbours import ported_neighbours
     from loopbook.tuner.search import search, search_header
     from loopbook.tuner.session import Session
@@ -88,11 +88,11 @@ def measure(options: argparse.Namespace, kernel: str) -> None:
     if not todo:
         return
     with (
-        open_shelf(options.book) as shelf,
+        open_book(options.book) as layered,
         Session(subject, options.preset, options.target, threads=threads) as session,
     ):
         near = {
-            nest.position: ported_neighbours(shelf, nest, options.target, exclude=[kernel])
+            nest.position: ported_neighbours(layered, nest, options.target, exclude=[kernel])
             for nest in session.nests
         }
         for (seed, name), log in todo.items():

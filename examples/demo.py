@@ -48,12 +48,12 @@ def main() -> int:
     parser.add_argument("--book", help="default: the user's book over the starter book")
     options = parser.parse_args()
     right = True
-    with loopbook.open(options.book) as shelf:
+    with loopbook.open(options.book) as book:
         print("Compiling kernels that are not in the book; timing takes about two minutes.")
         for name in EXAMPLES:
             workload = load_workload(Path(__file__).with_name(f"{name}.py"))
             begun = time.monotonic()
-            told = loopbook.bench(workload, options.preset, options.target, shelf)
+            told = loopbook.bench(workload, options.preset, options.target, book)
             show(told, time.monotonic() - begun)
             right &= told["correct"]
     return 0 if right else 1

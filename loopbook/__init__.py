@@ -21,41 +21,42 @@ from loopbook.client.hook import install as _install
 if TYPE_CHECKING:
     from loopbook.client.bench import bench
     from loopbook.client.decision import Plan
+    from loopbook.client.layered import LayeredBook
     from loopbook.client.native import native
+    from loopbook.client.opening import open_book as open
     from loopbook.client.optimize import Report, optimize
     from loopbook.client.plan import build_plan, make_plan
     from loopbook.client.remote.client import AsyncClient, Client
-    from loopbook.client.shelf import Neighbour, Shelf
-    from loopbook.client.shelf import open_shelf as open
     from loopbook.errors import LoopbookError
+    from loopbook.recipes.layer import Neighbour
     from loopbook.recipes.recipe import Recipe
 
 _HOMES = {
     "AsyncClient": ("client.remote.client", "AsyncClient"),
     "Client": ("client.remote.client", "Client"),
     "LoopbookError": ("errors", "LoopbookError"),
-    "Neighbour": ("client.shelf", "Neighbour"),
+    "Neighbour": ("recipes.layer", "Neighbour"),
     "Plan": ("client.decision", "Plan"),
     "Recipe": ("recipes.recipe", "Recipe"),
     "Report": ("client.optimize", "Report"),
-    "Shelf": ("client.shelf", "Shelf"),
+    "LayeredBook": ("client.layered", "LayeredBook"),
     "bench": ("client.bench", "bench"),
     "build_plan": ("client.plan", "build_plan"),
     "make_plan": ("client.plan", "make_plan"),
     "native": ("client.native", "native"),
-    "open": ("client.shelf", "open_shelf"),
+    "open": ("client.opening", "open_book"),
     "optimize": ("client.optimize", "optimize"),
 }
 
 __all__ = [
     "AsyncClient",
     "Client",
+    "LayeredBook",
     "LoopbookError",
     "Neighbour",
     "Plan",
     "Recipe",
     "Report",
-    "Shelf",
     "bench",
     "build_plan",
     "make_plan",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from docc.sdfg import StructuredSDFG
 
-from loopbook.client.shelf import Shelf
+from loopbook.client.layered import LayeredBook
 from loopbook.embed.inference import Encoder
 from loopbook.recipes import HardwareProfile, Measurement, Provenance, Recipe, Record
 from loopbook.recipes.book import Book
@@ -177,6 +177,6 @@ def fill(path: Path, records: Iterable[Record]) -> Path:
     return path
 
 
-def shelf(folder: Path, *records: Record) -> Shelf:
-    """A shelf with one book of these records."""
-    return Shelf([Book.open(fill(folder / "book.db", records))])
+def layered(folder: Path, *records: Record) -> LayeredBook:
+    """A layered book with one book of these records."""
+    return LayeredBook([Book.open(fill(folder / "book.db", records))])

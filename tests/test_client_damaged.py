@@ -10,8 +10,8 @@ from client_kit import SIMPLE, blocked, fill, nests_of, product, record, stencil
 
 import loopbook
 from loopbook.client import damaged
+from loopbook.client.opening import open_book
 from loopbook.client.plan import make_plan
-from loopbook.client.shelf import open_shelf
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_an_own_book_that_cannot_be_read_is_told_once_and_the_starter_book_serve
                     C[i, j] += A[i, k] * B[k, j]
 
     for _ in range(2):
-        with open_shelf() as opened:
+        with open_book() as opened:
             plan = make_plan(text_of(product), "sequential", opened)
             assert plan.nests[0].tier == "exact"
             assert str(plan.recipes[0].text()) == SIMPLE
@@ -85,10 +85,10 @@ def test_a_damaged_record_is_left_out_and_counted_and_the_others_serve(books, ca
     with sqlite3.connect(own) as connection:
         connection.execute("UPDATE records SET provenance = '{}' WHERE kernel = 'product'")
     connection.close()
-    with open_shelf() as opened:
-        (best,) = opened.exact(nests_of(product)[0], "sequential")
+    with open_book() as opened:
+        (best,) = opened.records_of(nests_of(product)[0], "sequential")
         assert best.recipe.text() == SIMPLE  # the starter book's
-        (kept,) = opened.exact(nests_of(stencil)[0], "sequential")
+        (kept,) = opened.records_of(nests_of(stencil)[0], "sequential")
         assert kept.recipe.text() == "unroll L0\n"
         opened.nearest(text_of(product), 3)
     said = capfd.readouterr().err
@@ -100,7 +100,7 @@ def test_a_damaged_record_is_left_out_and_counted_and_the_others_serve(books, ca
 def test_a_damaged_starter_book_leaves_the_own_one(books, capfd):
     own, starter = books
     cut(starter)
-    with open_shelf() as opened:
+    with open_book() as opened:
         assert [book.name for book in opened.books] == [str(own)]
     assert str(starter) in capfd.readouterr().err
 
@@ -109,7 +109,7 @@ def test_a_book_that_others_can_change_is_told(books, capfd):
     own, _ = books
     own.chmod(0o666)
     for _ in range(2):
-        open_shelf().close()
+        open_book().close()
     said = capfd.readouterr().err
     assert said.count("\n") == 1
     assert "others can change the book" in said

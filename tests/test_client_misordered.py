@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from client_kit import SIMPLE, product, record, shelf
+from client_kit import SIMPLE, layered, product, record
 from sdfg_kit import random
 from test_sdfg_validation import dominant, lu, shortest
 
@@ -34,7 +34,7 @@ def right() -> list[np.ndarray]:
 
 @pytest.fixture
 def books(tmp_path):
-    return shelf(tmp_path, record(product, SIMPLE))
+    return layered(tmp_path, record(product, SIMPLE))
 
 
 def test_docc_itself_is_wrong(right, tmp_path):

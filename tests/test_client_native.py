@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from client_kit import blocked, fill, matrices, product, product_permuted, record, shelf, stencil
+from client_kit import blocked, fill, layered, matrices, product, product_permuted, record, stencil
 from docc.python import native as docc_native
 
 import loopbook
@@ -52,7 +52,7 @@ def test_the_decorator_without_arguments():
 
 
 def test_the_decorator_with_arguments(tmp_path):
-    books = shelf(tmp_path, record(product, "", 1.0, target="openmp"))
+    books = layered(tmp_path, record(product, "", 1.0, target="openmp"))
     program = loopbook.native(target="openmp", book=books, exclude=["nobody"])(product_permuted)
     check_product(program)
     assert not program.plan.active

@@ -6,11 +6,11 @@ import pytest
 from client_kit import (
     blocked,
     chain,
+    layered,
     product,
     product_permuted,
     product_transposed,
     record,
-    shelf,
     stencil,
     text_of,
 )
@@ -27,7 +27,7 @@ from loopbook.sdfg.sandbox import run_limited
 
 @pytest.fixture
 def books(tmp_path):
-    return shelf(tmp_path, record(product, blocked()))
+    return layered(tmp_path, record(product, blocked()))
 
 
 def test_a_neighbour_s_recipe_is_applied_in_place_and_right(books, tmp_path):
@@ -35,7 +35,7 @@ def test_a_neighbour_s_recipe_is_applied_in_place_and_right(books, tmp_path):
     from client_kit import matrices
 
     sdfg = program.parse(text_of(product_permuted))
-    report = optimize(sdfg, shelf=books)
+    report = optimize(sdfg, book=books)
     (nest,) = report.nests
     assert (report.target, report.optimised, nest.tier) == ("sequential", 1, "near")
     assert "#pragma" in sdfg.to_cpp()
@@ -50,33 +50,33 @@ def test_a_neighbour_s_recipe_is_applied_in_place_and_right(books, tmp_path):
 @pytest.mark.parametrize("target", ["sequential", "openmp"])
 def test_nothing_found_leaves_what_docc_itself_makes(books, target):
     sdfg = program.parse(text_of(stencil))
-    report = optimize(sdfg, target=target, shelf=books)
+    report = optimize(sdfg, target=target, book=books)
     assert report.optimised == 0
     assert sdfg.to_cpp() == program.baseline(text_of(stencil), target).to_cpp()
 
 
 def test_misses_are_noted(books):
-    report = optimize(program.parse(text_of(stencil)), shelf=books)
+    report = optimize(program.parse(text_of(stencil)), book=books)
     (book,) = books.books
     assert [miss.fingerprint for miss in book.misses()] == [report.nests[0].fingerprint]
 
 
 def test_an_sdfg_that_is_normalised_already_comes_out_the_same(books):
     sdfg, again = program.parse(text_of(product)), program.prepare(text_of(product))
-    optimize(sdfg, shelf=books)
-    optimize(again, shelf=books)
+    optimize(sdfg, book=books)
+    optimize(again, book=books)
     assert sdfg.to_cpp() == again.to_cpp()
 
 
 def test_excluded_kernels_and_distances(books):
     sdfg = program.parse(text_of(product_permuted))
-    assert optimize(sdfg, shelf=books, exclude=["product"]).optimised == 0
-    assert optimize(sdfg, shelf=books, max_distance=2.0).optimised == 1
+    assert optimize(sdfg, book=books, exclude=["product"]).optimised == 0
+    assert optimize(sdfg, book=books, max_distance=2.0).optimised == 1
     text = text_of(product_transposed)
-    (far,) = optimize(program.parse(text), shelf=books, max_distance=0.0).nests
+    (far,) = optimize(program.parse(text), book=books, max_distance=0.0).nests
     assert (far.recipe, far.neighbour) == ("", "product:0")
     assert far.reason.startswith("too far away")
-    (near,) = optimize(program.parse(text), shelf=books, max_distance=2.0).nests
+    (near,) = optimize(program.parse(text), book=books, max_distance=2.0).nests
     assert near.neighbour == "product:0"
     assert not near.reason.startswith("too far away"), "whether it is served, the head decides"
 
@@ -96,16 +96,16 @@ def test_the_user_s_book_is_the_default(tmp_path, monkeypatch):
 
 def test_bad_input_is_one_clear_line(books):
     with pytest.raises(InputError, match="no target 'gpu'"):
-        optimize(program.parse(text_of(product)), target="gpu", shelf=books)
+        optimize(program.parse(text_of(product)), target="gpu", book=books)
     with pytest.raises(SdfgError, match="a str is no SDFG"):
-        optimize("{}", shelf=books)
+        optimize("{}", book=books)
 
 
 def test_recipes_that_need_a_new_sdfg_are_not_used_in_place(tmp_path):
     steps = "serial L2"
-    books = shelf(tmp_path, record(product, steps))
+    books = layered(tmp_path, record(product, steps))
     sdfg = program.parse(text_of(product))
-    report = optimize(sdfg, shelf=books)
+    report = optimize(sdfg, book=books)
     assert report.nests[0].tier != "exact"
     assert "serial" not in report.nests[0].recipe
     plan = make_plan(text_of(product), "sequential", books)

@@ -16,13 +16,13 @@ from client_kit import (
     chain,
     encoder,
     fill,
+    layered,
     nests_of,
     product,
     product_permuted,
     product_renamed,
     product_transposed,
     record,
-    shelf,
     stencil,
     text_of,
 )
@@ -30,9 +30,10 @@ from client_kit import (
 from loopbook.client.decision import Plan
 from loopbook.client.evidence import strided
 from loopbook.client.fit import Fit
+from loopbook.client.layered import LayeredBook
+from loopbook.client.opening import open_book
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.client.planner import Planner
-from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.embed.weights import Weights
 from loopbook.errors import BookError, KernelError, SdfgError
 from loopbook.recipes import HardwareProfile
@@ -44,9 +45,9 @@ from loopbook.sdfg.build import build_baseline
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory) -> Shelf:
+def good(tmp_path_factory) -> LayeredBook:
     """One good record of the product."""
-    return shelf(tmp_path_factory.mktemp("good"), record(product, blocked()))
+    return layered(tmp_path_factory.mktemp("good"), record(product, blocked()))
 
 
 def chained(A, B, C, D):
@@ -64,7 +65,7 @@ def chained(A, B, C, D):
                 D[m, n] += A[m, o] * C[o, n]
 
 
-def plan(kernel, books: Shelf, **options) -> Plan:
+def plan(kernel, books: LayeredBook, **options) -> Plan:
     return make_plan(text_of(kernel), "sequential", books, **options)
 
 
@@ -122,28 +123,28 @@ def test_records_for_another_target_do_not_count(good):
 
 def test_an_illegal_recipe_gives_way_to_the_next(tmp_path):
     wrong = record(product, "tile L0 8\ninterchange L0 L2\n", 90.0, name="wrong")
-    books = shelf(tmp_path, wrong, record(product, SIMPLE, 5.0, name="right"))
+    books = layered(tmp_path, wrong, record(product, SIMPLE, 5.0, name="right"))
     (report,) = plan(product, books).nests
     assert (report.tier, report.neighbour, report.recipe) == ("exact", "right:0", SIMPLE)
 
 
 def test_a_recipe_that_is_illegal_as_it_is_may_be_built_anew(tmp_path):
     illegal = "tile L1 8\ninterchange L0 L2\nvectorize L1\n"
-    (report,) = plan(product_permuted, shelf(tmp_path, record(product, illegal))).nests
+    (report,) = plan(product_permuted, layered(tmp_path, record(product, illegal))).nests
     assert report.tier == "near"
     assert report.recipe
     assert Recipe.parse(report.recipe) != Recipe.parse(illegal)
 
 
 def test_an_illegal_recipe_is_not_served(tmp_path):
-    books = shelf(tmp_path, record(product, "push L0 L1\n", name="wrong"))
+    books = layered(tmp_path, record(product, "push L0 L1\n", name="wrong"))
     (report,) = plan(product, books).nests
     assert report.tier != "exact"
     assert "push" not in report.recipe
 
 
 def test_refused_refinements_are_left_out(tmp_path):
-    books = shelf(tmp_path, record(product, f"unroll L2\n{SIMPLE}"))
+    books = layered(tmp_path, record(product, f"unroll L2\n{SIMPLE}"))
     (report,) = plan(product, books).nests
     assert report.recipe == SIMPLE
     assert "1 refused" in report.reason
@@ -152,20 +153,20 @@ def test_refused_refinements_are_left_out(tmp_path):
 def test_docc_s_own_schedule_being_best_is_an_answer(tmp_path):
     """Then no neighbour is asked either."""
     best = record(product, "", 1.0, name="best")
-    books = shelf(tmp_path, best, record(product_permuted, SIMPLE, name="other"))
+    books = layered(tmp_path, best, record(product_permuted, SIMPLE, name="other"))
     found = plan(product, books)
     assert found.nests[0].tier == "exact"
     assert not found.active
 
 
 def test_an_empty_recipe_that_gains_means_the_prepared_program(tmp_path):
-    found = plan(product, shelf(tmp_path, record(product, "", 4.0)))
+    found = plan(product, layered(tmp_path, record(product, "", 4.0)))
     assert found.active
     assert len(found.recipes[0]) == 0
 
 
 def test_small_gains_are_not_ported(tmp_path):
-    books = shelf(tmp_path, record(product, SIMPLE, 1.05))
+    books = layered(tmp_path, record(product, SIMPLE, 1.05))
     assert plan(product, books).nests[0].tier == "exact"
     (report,) = plan(product_permuted, books).nests
     assert report.tier == "none"
@@ -175,7 +176,7 @@ def test_small_gains_are_not_ported(tmp_path):
 def test_another_order_is_nothing_for_a_nest_without_strided_accesses(tmp_path):
     """With the right operand transposed, docc's own schedule reads contiguously already."""
     assert strided(nests_of(product_transposed)[0]) < 0.5 * strided(nests_of(product)[0])
-    books = shelf(tmp_path, record(product, SIMPLE))
+    books = layered(tmp_path, record(product, SIMPLE))
     assert plan(product_permuted, books).nests[0].tier == "near"
     (report,) = plan(product_transposed, books).nests
     assert report.tier == "none"
@@ -183,7 +184,7 @@ def test_another_order_is_nothing_for_a_nest_without_strided_accesses(tmp_path):
 
 
 def test_choices_are_distinct_and_best_first(tmp_path):
-    books = shelf(
+    books = layered(
         tmp_path,
         record(product, SIMPLE, 5.0, name="simple"),
         record(product, blocked(), 9.0, name="blocked"),
@@ -196,7 +197,7 @@ def test_choices_are_distinct_and_best_first(tmp_path):
 def test_this_kind_of_machine_comes_before_a_higher_speedup(tmp_path):
     here = read(1)
     other = dataclasses.replace(here, l2_bytes=here.l2_bytes * 8 or 1 << 20, threads=4)
-    books = shelf(
+    books = layered(
         tmp_path,
         record(product, blocked(), 90.0, name="elsewhere", hardware=other),
         record(product, SIMPLE, 5.0, name="here"),
@@ -207,11 +208,11 @@ def test_this_kind_of_machine_comes_before_a_higher_speedup(tmp_path):
 def test_the_own_book_comes_before_the_others(tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "other").mkdir()
-    own = shelf(tmp_path / "own", record(product, SIMPLE, 5.0, name="own"))
-    other = shelf(tmp_path / "other", record(product, blocked(), 9.0, name="other"))
-    layered = Shelf([*own.books, *other.books])
-    assert plan(product, layered).nests[0].neighbour == "own:0"
-    assert plan(product, layered, exclude=["own"]).nests[0].neighbour == "other:0"
+    own = layered(tmp_path / "own", record(product, SIMPLE, 5.0, name="own"))
+    other = layered(tmp_path / "other", record(product, blocked(), 9.0, name="other"))
+    both = LayeredBook([own, other])
+    assert plan(product, both).nests[0].neighbour == "own:0"
+    assert plan(product, both, exclude=["own"]).nests[0].neighbour == "other:0"
 
 
 def test_nearest_of_a_program_and_of_a_nest(good):
@@ -231,33 +232,33 @@ def test_a_book_of_another_encoder_is_embedded_anew(tmp_path):
     other = type(weights)(
         Weights(weights._weights, weights.metadata, "gnn1-00000000")  # the same, by another name
     )
-    with Shelf([Book.open(good)], other) as books:
+    with LayeredBook([Book.open(good)], other) as books:
         (report,) = plan(product_permuted, books).nests
-        with Shelf([Book.open(good)], weights) as usual:
+        with LayeredBook([Book.open(good)], weights) as usual:
             assert report == plan(product_permuted, usual).nests[0]
 
 
 def test_misses_are_counted_where_a_book_can_be_written(tmp_path):
     path = fill(tmp_path / "book.db", [record(product, SIMPLE)])
     with Book.open(path) as book:
-        Shelf([book]).note_misses(["0" * 32], "sequential")
+        LayeredBook([book]).note_misses(["0" * 32], "sequential")
         assert [miss.fingerprint for miss in book.misses()] == ["0" * 32]
     with Book.open(path, readonly=True) as book:
-        Shelf([book]).note_misses(["1" * 32], "sequential")
+        LayeredBook([book]).note_misses(["1" * 32], "sequential")
         assert len(book.misses()) == 1
-    Shelf([]).note_misses(["1" * 32], "sequential")
+    LayeredBook([]).note_misses(["1" * 32], "sequential")
 
 
 def test_the_own_book_need_not_exist_but_a_named_one_must(tmp_path, monkeypatch):
     monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    with open_shelf(starter=False) as books:
+    with open_book(starter=False) as books:
         assert books.books == ()
         assert plan(product, books).nests[0].tier == "none"
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(BookError, match=r"no book at .*other\.db"):
-        open_shelf(tmp_path / "other.db")
+        open_book(tmp_path / "other.db")
     fill(tmp_path / "none.db", [record(product, SIMPLE)])
-    with open_shelf(starter=False) as books:
+    with open_book(starter=False) as books:
         assert plan(product, books).nests[0].tier == "exact"
 
 
@@ -267,7 +268,7 @@ def test_a_damaged_nest_in_the_book_is_one_clear_line(tmp_path):
     with Book.open(path) as book:
         book.add(bad, encoder().encode(nests_of(product)[0]))
         with pytest.raises(BookError, match="is damaged"):
-            plan(product_permuted, Shelf([book]))
+            plan(product_permuted, LayeredBook([book]))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1, 2]", '{"root": 1}', "null"])
@@ -324,7 +325,7 @@ def test_nests_that_are_alike_are_decided_about_once(good, monkeypatch):
 def test_promises_are_worked_out_once_for_the_same_neighbours(tmp_path, monkeypatch):
     path = tmp_path / "book.db"
     with Book.open(fill(path, [record(product, blocked())])) as book:
-        books = Shelf([book], encoder())
+        books = LayeredBook([book], encoder())
         first = plan(product_permuted, books)
         assert first.nests[0].neighbour == "product:0"
         monkeypatch.setattr("loopbook.client.ports.Ports.best", lambda _: pytest.fail("again"))

@@ -28,7 +28,7 @@ def test_import_is_light():
 def test_every_public_name_is_there():
     for name in loopbook.__all__:
         assert getattr(loopbook, name) is not None
-    assert loopbook.open.__name__ == "open_shelf"
+    assert loopbook.open.__name__ == "open_book"
     with pytest.raises(AttributeError):
         _ = loopbook.nothing
 

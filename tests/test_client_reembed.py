@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from client_kit import encoder, fill, nests_of, product, product_transposed, record, stencil
 
+from loopbook.client.layered import LayeredBook
 from loopbook.client.reembed import packed, reembed
-from loopbook.client.shelf import Shelf
 from loopbook.embed.inference import Encoder
 from loopbook.embed.weights import Weights
 from loopbook.errors import BookError
@@ -51,22 +51,22 @@ def test_a_book_is_embedded_anew_once(old_book: Path):
 
 
 def test_looking_up_embeds_ones_own_book_anew(old_book: Path):
-    with Shelf([Book.open(old_book)]) as shelf:
-        assert shelf.nearest(nests_of(product)[0], 1)[0].distance == 0.0
-        assert shelf.books[0].encoders() == [shelf.encoder.version]
+    with LayeredBook([Book.open(old_book)]) as layered:
+        assert layered.nearest(nests_of(product)[0], 1)[0].distance == 0.0
+        assert layered.books[0].encoders() == [layered.encoder.version]
 
 
 def test_a_book_that_cannot_be_written_is_embedded_in_memory(old_book: Path):
-    with Shelf([Book.open(old_book, readonly=True)]) as shelf:
-        assert shelf.nearest(nests_of(product)[0], 1)[0].distance == 0.0
-        assert shelf.books[0].encoders() == ["gnn1-00000000"]
+    with LayeredBook([Book.open(old_book, readonly=True)]) as layered:
+        assert layered.nearest(nests_of(product)[0], 1)[0].distance == 0.0
+        assert layered.books[0].encoders() == ["gnn1-00000000"]
 
 
 def test_another_encoder_leaves_the_book_as_it_is(tmp_path: Path):
     path = fill(tmp_path / "book.db", RECORDS)
-    with Shelf([Book.open(path)], older()) as shelf:
-        assert len(shelf.nearest(nests_of(product)[0], 3)) == 3
-        assert shelf.books[0].encoders() == [encoder().version]
+    with LayeredBook([Book.open(path)], older()) as layered:
+        assert len(layered.nearest(nests_of(product)[0], 3)) == 3
+        assert layered.books[0].encoders() == [encoder().version]
 
 
 def test_packing_embeds_anew(old_book: Path, tmp_path: Path):

@@ -17,13 +17,14 @@ from client_kit import SIMPLE, blocked, encoder, fill, nests_of, product, record
 from server_kit import Served, token
 
 import loopbook
+from loopbook.client.layered import LayeredBook
+from loopbook.client.opening import open_book
 from loopbook.client.plan import make_plan
 from loopbook.client.remote import layer
 from loopbook.client.remote.cache import AnswerCache
 from loopbook.client.remote.flows import Item, Policy
 from loopbook.client.remote.layer import RemoteBook
 from loopbook.client.remote.transfer import pull, push
-from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.errors import AccessError, InputError, OfflineError, RemoteError
 from loopbook.recipes import Book
 
@@ -77,8 +78,8 @@ def test_the_asynchronous_client_says_the_same(client, server, store):
 def test_a_server_is_as_good_as_a_book_at_hand(server, tmp_path, store):
     client = loopbook.Client(server.url, token(store))
     with (
-        Shelf([cast("Book", RemoteBook(client, AnswerCache(tmp_path)))]) as far,
-        open_shelf(store, starter=False) as near,
+        LayeredBook([cast("Book", RemoteBook(client, AnswerCache(tmp_path)))]) as far,
+        open_book(store, starter=False) as near,
     ):
         here = make_plan(text_of(product), "sequential", near)
         there = make_plan(text_of(product), "sequential", far)
@@ -118,14 +119,14 @@ def test_layers_are_own_downloaded_starter_and_server(tmp_path, monkeypatch, ser
     monkeypatch.setenv("LOOPBOOK_SERVER", server.url)
     monkeypatch.setenv("LOOPBOOK_TOKEN", token(store))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    with loopbook.open() as shelf:
-        assert [book.name for book in shelf.books] == [
+    with loopbook.open() as layered:
+        assert [book.name for book in layered.layers] == [
             *map(str, (own, downloaded, starter)),
             server.url,
         ]
-        assert shelf.nearest(text_of(product), 1)[0][0].record.nest == "product:0"
-    with loopbook.open(own) as shelf:
-        assert [book.name for book in shelf.books] == [str(own), str(starter)]
+        assert layered.nearest(text_of(product), 1)[0][0].record.nest == "product:0"
+    with loopbook.open(own) as layered:
+        assert [book.name for book in layered.layers] == [str(own), str(starter)]
 
 
 def test_a_wrong_token_and_a_missing_server_are_clear(server):

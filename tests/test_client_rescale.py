@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from client_kit import SIMPLE, nests_of, product, product_permuted, record, shelf, text_of
+from client_kit import SIMPLE, layered, nests_of, product, product_permuted, record, text_of
 from packed_kit import MICRO, packed
 
 from loopbook.client.plan import build_plan, make_plan
@@ -24,7 +24,7 @@ PACKED = "serial L2\n" + packed(6, 32, 64) + MICRO
 def test_a_recipe_for_wide_vectors_is_served_for_narrow_ones(kernel, march, tmp_path, monkeypatch):
     monkeypatch.setenv("LOOPBOOK_MARCH", march)
     lanes = next(isa for isa in ISAS.values() if isa.march == march).vector_bits // 64
-    books = shelf(tmp_path, record(product, PACKED, hardware=WIDE))
+    books = layered(tmp_path, record(product, PACKED, hardware=WIDE))
     plan = make_plan(text_of(kernel), "sequential", books)
     served = plan.recipes[0]
     vectors = {str(s.args[0]).rstrip("*") for s in served if s.op == "vectorize"}
@@ -40,7 +40,7 @@ def test_a_recipe_for_wide_vectors_is_served_for_narrow_ones(kernel, march, tmp_
 
 
 def test_the_very_machine_gets_the_recipe_as_it_is(tmp_path):
-    here = shelf(tmp_path, record(product, PACKED))
+    here = layered(tmp_path, record(product, PACKED))
     assert make_plan(text_of(product), "sequential", here).recipes[0] == Recipe.parse(PACKED)
 
 
@@ -49,5 +49,5 @@ def test_this_machine_s_record_comes_before_another_s(tmp_path):
     mine = record(product, PACKED, 2.0, name="mine")
     wide = dataclasses.replace(mine.hardware, isa="sse2", vector_bits=128)
     other = record(product, SIMPLE, 90.0, name="other", hardware=wide)
-    books = shelf(tmp_path, other, mine)
+    books = layered(tmp_path, other, mine)
     assert [near.record.kernel for near in books.nearest(nest, 2)] == ["mine", "other"]

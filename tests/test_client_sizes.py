@@ -15,11 +15,11 @@ from client_kit import (
     SIMPLE,
     blocked,
     fill,
+    layered,
     nests_of,
     product,
     product_permuted,
     record,
-    shelf,
     text_of,
 )
 from hypothesis import given
@@ -27,9 +27,9 @@ from hypothesis import strategies as st
 
 import loopbook
 from loopbook.client.decision import NestReport
+from loopbook.client.layered import LayeredBook
 from loopbook.client.optimize import optimize
 from loopbook.client.plan import lose_together, make_plan
-from loopbook.client.shelf import Shelf
 from loopbook.client.sizes import exact_speedup, near_speedup
 from loopbook.recipes import Measurement, Record
 from loopbook.sdfg import program
@@ -65,16 +65,16 @@ def symbols() -> list[str]:
     return [loop.condition.split("<")[1].strip(" )") for loop in nests_of(product)[0].loops]
 
 
-def ask(books: Shelf, sizes: Mapping[str, int] | None, kernel: Any = product) -> NestReport:
+def ask(books: LayeredBook, sizes: Mapping[str, int] | None, kernel: Any = product) -> NestReport:
     (report,) = make_plan(text_of(kernel), "sequential", books, sizes=sizes).nests
     return report
 
 
 @pytest.fixture(scope="module")
-def two_faced(tmp_path_factory) -> Shelf:
+def two_faced(tmp_path_factory) -> LayeredBook:
     """One record that gains where the product is large and loses where it is small."""
     folder = tmp_path_factory.mktemp("two")
-    return shelf(folder, tuned(SIMPLE, "two", small=0.5, large=8.0))
+    return layered(folder, tuned(SIMPLE, "two", small=0.5, large=8.0))
 
 
 def test_near_a_size_where_it_gained_the_recipe_is_served(two_faced):
@@ -96,7 +96,7 @@ def test_where_the_size_is_unknown_it_has_to_hold_everywhere(two_faced, tmp_path
     some = dict(list(at(1.0).items())[:2])
     for sizes in (None, {}, some):
         assert ask(two_faced, sizes).recipe == ""
-    robust = shelf(tmp_path, tuned(SIMPLE, "robust", small=2.0, large=8.0))
+    robust = layered(tmp_path, tuned(SIMPLE, "robust", small=2.0, large=8.0))
     report = ask(robust, None)
     assert report.recipe == SIMPLE
     assert report.predicted_speedup == pytest.approx(4.0)
@@ -106,15 +106,15 @@ def test_where_the_size_is_unknown_it_has_to_hold_everywhere(two_faced, tmp_path
 def test_records_of_before_trips_were_counted_have_to_hold_everywhere(tmp_path):
     for name in ("good", "bad"):
         (tmp_path / name).mkdir()
-    good = shelf(tmp_path / "good", tuned(SIMPLE, "old", trips=False, small=2.0, large=8.0))
-    bad = shelf(tmp_path / "bad", tuned(SIMPLE, "old", trips=False, small=0.9, large=80.0))
+    good = layered(tmp_path / "good", tuned(SIMPLE, "old", trips=False, small=2.0, large=8.0))
+    bad = layered(tmp_path / "bad", tuned(SIMPLE, "old", trips=False, small=0.9, large=80.0))
     for sizes in (None, at(1.0), at(0.04)):
         assert ask(good, sizes).recipe == SIMPLE
         assert ask(bad, sizes).recipe == ""
 
 
 def test_each_size_gets_what_was_fastest_there(tmp_path):
-    books = shelf(
+    books = layered(
         tmp_path,
         tuned(SIMPLE, "small", small=3.0, large=0.8),
         tuned(blocked(), "large", small=0.7, large=9.0),
@@ -122,15 +122,15 @@ def test_each_size_gets_what_was_fastest_there(tmp_path):
     assert ask(books, at(0.04)).neighbour == "small:0"
     assert ask(books, at(1.0)).neighbour == "large:0"
     assert ask(books, None).recipe == ""
-    both = shelf_with_docc(tmp_path / "docc")
+    both = layered_with_docc(tmp_path / "docc")
     assert ask(both, at(0.04)).recipe == ""
     assert ask(both, at(1.0)).recipe == SIMPLE
 
 
-def shelf_with_docc(folder: Path) -> Shelf:
+def layered_with_docc(folder: Path) -> LayeredBook:
     """docc's own schedule for small sizes, a recipe for large ones."""
     folder.mkdir()
-    return shelf(
+    return layered(
         folder,
         tuned("", "docc", small=1.0, large=1.0),
         tuned(SIMPLE, "large", small=0.7, large=9.0),
@@ -183,7 +183,7 @@ def test_the_order_of_measurements_changes_nothing(order, rows, columns):
 
 def test_native_goes_by_the_sizes_of_its_first_call(tmp_path, monkeypatch):
     monkeypatch.setenv("DOCC_TMP", str(tmp_path))
-    books = shelf(tmp_path, tuned(SIMPLE, "two", small=0.5, large=8.0))
+    books = layered(tmp_path, tuned(SIMPLE, "two", small=0.5, large=8.0))
     for n, recipe in ((40, ""), (420, SIMPLE)):
         left, right, out = np.ones((n, n + 1)), np.ones((n + 1, n + 2)), np.zeros((n, n + 2))
         native = loopbook.native(book=books)(product)
@@ -195,7 +195,7 @@ def test_native_goes_by_the_sizes_of_its_first_call(tmp_path, monkeypatch):
 def test_optimize_takes_sizes(two_faced):
     def recipe(sizes):
         sdfg = program.parse(text_of(product))
-        return optimize(sdfg, shelf=two_faced, sizes=sizes).nests[0].recipe
+        return optimize(sdfg, book=two_faced, sizes=sizes).nests[0].recipe
 
     assert recipe(at(1.0)) == SIMPLE
     assert recipe(at(0.04)) == recipe(None) == ""

@@ -10,12 +10,12 @@ import pytest
 from client_kit import (
     blocked,
     chain,
+    layered,
     matrices,
     product,
     product_permuted,
     product_transposed,
     record,
-    shelf,
     stencil,
     text_of,
 )
@@ -55,7 +55,7 @@ def kernel(left, right, out):
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
-    return shelf(tmp_path_factory.mktemp("good"), record(product, blocked()))
+    return layered(tmp_path_factory.mktemp("good"), record(product, blocked()))
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_a_recipe_with_wrong_numbers_is_not_kept(good, tmp_path, monkeypatch):
 
 def test_a_nest_whose_choice_fails_does_not_spoil_the_others(tmp_path, monkeypatch):
     """Two nests with recipes, the second one's always fails: the first one's is kept."""
-    books = shelf(
+    books = layered(
         tmp_path, record(chain, blocked(), position=0), record(chain, "tile L0 16\n", position=1)
     )
     args = (*matrices(260), matrices(260)[2])

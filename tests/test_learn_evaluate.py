@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from client_kit import fill, product, product_transposed, record
 
-from loopbook.client.shelf import Shelf
+from loopbook.client.layered import LayeredBook
 from loopbook.embed.inference import Encoder
 from loopbook.errors import InputError
 from loopbook.learn.contest import Contest, Served
@@ -108,11 +108,11 @@ def _nests(kernel):
 def test_a_held_out_nest_is_not_found(tmp_path: Path):
     path = fill(tmp_path / "book.db", [record(product, ""), record(product_transposed, "")])
     (nest,) = _nests(product)
-    with Shelf([Book.open(path)]) as all_of_it:
-        assert all_of_it.exact(nest, "sequential")
+    with LayeredBook([Book.open(path)]) as all_of_it:
+        assert all_of_it.records_of(nest, "sequential")
         assert nest.fingerprint in {n.record.fingerprint for n in all_of_it.nearest(nest)}
-    with Shelf([Book.open(path)], without=[nest.fingerprint]) as some:
-        assert some.exact(nest, "sequential") == []
+    with LayeredBook([Book.open(path)], without=[nest.fingerprint]) as some:
+        assert some.records_of(nest, "sequential") == []
         found = {near.record.fingerprint for near in some.nearest(nest)}
         assert found
         assert nest.fingerprint not in found
@@ -126,9 +126,9 @@ def test_a_kernel_is_served_and_timed_and_not_measured_again(tmp_path: Path):
     settings = Settings(["mvt"], ["sequential"], ["kernel"], "MINI", (1,))
     entrants = methods(["nearest"], Encoder.load(), None, None)
     log = tmp_path / "log.jsonl"
-    with Shelf([Book.open(path)]) as shelf:
-        (first,) = evaluate(shelf.books, entrants, settings, log)
-        (again,) = evaluate(shelf.books, entrants, settings, log)
+    with LayeredBook([Book.open(path)]) as layered:
+        (first,) = evaluate(layered.books, entrants, settings, log)
+        (again,) = evaluate(layered.books, entrants, settings, log)
     assert again == first
     assert len(log.read_text().splitlines()) == 1
     served = first.contest.served

@@ -10,8 +10,8 @@ import textwrap
 import numpy as np
 import pytest
 
+from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import TOO_LARGE, build_plan, plan_nests
-from loopbook.client.shelf import Shelf
 from loopbook.sdfg import marks, pieces, program
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.known_wrong import carried
@@ -67,7 +67,7 @@ def test_a_large_loop_stays_and_what_it_holds_is_worked_on(small):
 def test_numbers_are_right_and_docc_is_not_asked_about_the_whole(small, tmp_path):
     text = trace(steps, given())
     normalised, nests = program.prepare_apart(text)
-    plan = plan_nests(nests, normalised, "sequential", Shelf([]))
+    plan = plan_nests(nests, normalised, "sequential", LayeredBook([]))
     assert plan.active
     assert plan.nests[0].reason == TOO_LARGE
     library = build_plan(text, plan, tmp_path / "built").library

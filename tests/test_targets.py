@@ -13,7 +13,7 @@ import pytest
 from recipes_samples import AVX2, AVX512, record
 
 from loopbook import targets
-from loopbook.client.shelf import STARTER
+from loopbook.client.places import STARTER
 from loopbook.errors import InputError
 from loopbook.recipes import Book, HardwareProfile, Measurement, Record
 from loopbook.recipes._data import LATER, Count

@@ -189,7 +189,7 @@ def test_a_candidate_that_fails_is_measured_nest_by_nest(made, tmp_path, monkeyp
     assert [score for _, score in second.told] == [None, None]
 
 
-class Shelf:
+class LayeredBook:
     """Keeps records in memory."""
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ def test_one_program_that_fails_does_not_stop_the_others(tmp_path):
     todo = jobs(
         [subject(tmp_path, "broken", broken), subject(tmp_path, "works")], ["sequential"], "S"
     )
-    shelf = Shelf()
+    layered = LayeredBook()
 
     def run(again: bool = False) -> list[Done]:
         return list(
@@ -217,8 +217,8 @@ def test_one_program_that_fails_does_not_stop_the_others(tmp_path):
                 lambda target: read(1),
                 Settings(trials=1),
                 logs=tmp_path / "logs",
-                known=shelf.known,
-                keep=shelf.keep,
+                known=layered.known,
+                keep=layered.keep,
                 again=again,
             )
         )
@@ -227,9 +227,9 @@ def test_one_program_that_fails_does_not_stop_the_others(tmp_path):
     assert failed.tuned is None
     assert failed.error.endswith("initialize raised OSError: no disk")
     assert (done.error, done.skipped) == ("", False)
-    assert [record.kernel for record in shelf.records] == ["works"]
+    assert [record.kernel for record in layered.records] == ["works"]
     assert [done.skipped for done in run()] == [False, True]
-    assert len(shelf.records) == 1
+    assert len(layered.records) == 1
 
 
 def test_sizes_to_search_and_confirm_at(tmp_path):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cli_kit import make_shell
-from client_kit import encoder, nests_of, product, record, shelf, text_of
+from client_kit import encoder, layered, nests_of, product, record, text_of
 from untrusted_kit import ATTACKS, attacked
 
 from loopbook.client.incoming import check_record
@@ -117,7 +117,7 @@ def test_a_servers_answer_with_such_a_record_is_none(attack, mark):
 
 
 def test_a_program_given_as_text_is_looked_at(tmp_path):
-    with shelf(tmp_path, record(product, "parallel L0\n")) as opened:
+    with layered(tmp_path, record(product, "parallel L0\n")) as opened:
         assert opened.nearest(text_of(product))
         with pytest.raises(SdfgError, match="is not accepted"):
             opened.nearest(attacked(text_of(product), "name", "true"))

@@ -13,7 +13,7 @@ import pytest
 from cli_kit import ATTENTION, PRODUCT
 
 from loopbook.client.bench import bench
-from loopbook.client.shelf import Shelf
+from loopbook.client.layered import LayeredBook
 from loopbook.errors import KernelError, SdfgError
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline
@@ -139,7 +139,7 @@ def test_python_says_that_the_loops_are_right_where_docc_is_wrong(tmp_path):
 def test_bench_compares_with_python_and_with_what_docc_makes_of_arrays(tmp_path):
     def told(text: str) -> dict[str, Any]:
         one = workload(tmp_path, text)
-        return bench(one, "S", "sequential", Shelf([]), seconds=0.05, measure=False)
+        return bench(one, "S", "sequential", LayeredBook([]), seconds=0.05, measure=False)
 
     seen = told(ATTENTION)
     assert (seen["correct"], seen["lowered"], seen["baseline"]) == (True, True, "loops")
@@ -211,6 +211,6 @@ def _killed() -> None:
 @pytest.mark.apart
 def test_loops_in_python_are_timed_where_that_takes_no_time(tmp_path):
     one = workload(tmp_path, PRODUCT.replace('"M": {"N": 40}', '"M": {"N": 4000}'))
-    told = bench(one, "S", "sequential", Shelf([]), seconds=0.05, measure=False)
+    told = bench(one, "S", "sequential", LayeredBook([]), seconds=0.05, measure=False)
     assert (told["lowered"], told["baseline"]) == (False, "docc")
     assert told["python_s"] > 0

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.systems.base import Runner
+from loopbook.client.opening import open_book
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.client.shelf import open_shelf
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
 from loopbook.targets import for_threads
@@ -54,8 +54,8 @@ class Loopbook:
         text = frontend.trace(workload.kernel, arguments)
         folder = Path(tempfile.mkdtemp(prefix="loopbook-"))
         sizes = frontend.size_symbols(workload.kernel, arguments)
-        with open_shelf() as shelf:
-            plan = make_plan(text, target(threads), shelf, sizes=sizes)
+        with open_book() as layered:
+            plan = make_plan(text, target(threads), layered, sizes=sizes)
         return _runner(workload, arguments, build_plan(text, plan, folder).library)
 
 

@@ -23,7 +23,7 @@ Where = Annotated[
 
 
 def _location(book: Path | None) -> Path:
-    from loopbook.client.shelf import STARTER, own_path
+    from loopbook.client.places import STARTER, own_path
 
     if book is None:
         return own_path() if own_path().exists() else STARTER
@@ -31,7 +31,7 @@ def _location(book: Path | None) -> Path:
 
 
 def _open(book: Path | None, *, write: bool = False):
-    from loopbook.client.shelf import STARTER, own_path
+    from loopbook.client.places import STARTER, own_path
     from loopbook.recipes.book import Book
 
     path = own_path() if write and book is None else _location(book)
@@ -148,9 +148,9 @@ def pull(
     json: options.Json = False,
 ) -> None:
     """Add a server's records. Stop it any time; the same command goes on where it was."""
+    from loopbook.client.places import downloaded_path
     from loopbook.client.remote.client import Client
     from loopbook.client.remote.transfer import pull as run
-    from loopbook.client.shelf import downloaded_path
     from loopbook.recipes.book import Book
 
     path = book or downloaded_path()

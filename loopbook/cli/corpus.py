@@ -78,7 +78,7 @@ def pack(
 ) -> None:
     """Add the logs of trials that 'tune' and 'seed' leave beside a book. Trials that are in the
     corpus already are not added again."""
-    from loopbook.client.shelf import own_path
+    from loopbook.client.places import own_path
     from loopbook.tuner import corpus
 
     path = book or own_path()

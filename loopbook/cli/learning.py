@@ -161,7 +161,7 @@ def evaluate(
 
     With --out, the log of measurements is kept there, and a later call goes on from it.
     """
-    from loopbook.client.shelf import open_shelf
+    from loopbook.client.opening import open_book
     from loopbook.embed.inference import Encoder
     from loopbook.learn import report
     from loopbook.learn import transfers as corpus
@@ -193,14 +193,14 @@ def evaluate(
     def tell(done: int, total: int, line: str) -> None:
         show(f"[{done}/{total}] {line}", file=sys.stderr, flush=True)
 
-    with open_shelf(book) as shelf:
-        results = list(run(shelf.books, entrants, settings, log, tell))
+    with open_book(book) as layered:
+        results = list(run(layered.books, entrants, settings, log, tell))
         examples = corpus.load(transfers) if transfers is not None else None
         found = {}
         if examples is not None:
-            found = {one.name: judge(examples, one, shelf.books) for one in entrants}
+            found = {one.name: judge(examples, one, layered.books) for one in entrants}
         if out is not None:
-            report.write(out, results, entrants, settings, shelf.books, found)
+            report.write(out, results, entrants, settings, layered.books, found)
     told: dict[str, Any] = {"preset": preset, "targets": list(settings.targets)}
     names = {"kernel": "leave_one_out", "polybench": "leave_polybench_out"}
     for rule in rules:

@@ -48,11 +48,11 @@ def nearest(
 
 
 def _nearest(query: Query, k: int) -> list[dict[str, Any]]:
-    from loopbook.client.shelf import open_shelf
+    from loopbook.client.opening import open_book
     from loopbook.sdfg import program
 
     nests = _some(program.prepare_nests(query.source.text)[1], query.source.name)
-    with open_shelf(query.book) as shelf:
+    with open_book(query.book) as layered:
         return [
             {
                 "position": nest.position,
@@ -69,7 +69,7 @@ def _nearest(query: Query, k: int) -> list[dict[str, Any]]:
                         "hardware": near.record.hardware.cpu or near.record.hardware.isa,
                         "recipe": near.record.recipe.text(),
                     }
-                    for near in shelf.nearest(nest, k, target=query.target, exclude=query.exclude)
+                    for near in layered.nearest(nest, k, target=query.target, exclude=query.exclude)
                 ],
             }
             for nest in nests
@@ -208,15 +208,15 @@ def _optimize(query: Query) -> tuple[str, list[dict[str, Any]]]:
 
 
 def _plan(query: Query) -> Plan:
+    from loopbook.client.opening import open_book
     from loopbook.client.plan import make_plan
-    from loopbook.client.shelf import open_shelf
 
     source = query.source
-    with open_shelf(query.book) as shelf:
+    with open_book(query.book) as layered:
         plan = make_plan(
             source.text,
             query.target,
-            shelf,
+            layered,
             exclude=query.exclude,
             sizes=source.symbols,
             expressions=source.call is not None and source.call.lowered is not None,
@@ -259,7 +259,7 @@ def bench(
     Exit code 1 if some kernel's numbers are wrong or it could not be measured.
     """
     from loopbook.client.bench import bench as bench_one
-    from loopbook.client.shelf import open_shelf
+    from loopbook.client.opening import open_book
     from loopbook.workloads import polybench
 
     targets.runnable(target)
@@ -267,14 +267,14 @@ def bench(
     names = [n for f in files for n in (polybench.names() if f == "polybench" else [f])]
     workloads = [load_workload(name) for name in names]
     failed = False
-    with open_shelf(book) as shelf:
+    with open_book(book) as layered:
         for workload in workloads:
             try:
                 told = bench_one(
                     workload,
                     preset or usual_preset(workload.parameters),
                     target,
-                    shelf,
+                    layered,
                     exclude=exclude or [],
                     measure=measure,
                     seconds=seconds,

@@ -268,7 +268,8 @@ def _run(
         again: it is one program, to be tuned also if the book knows it; a failure is the end then.
         searched: takes the trials of each search, by kernel and target.
     """
-    from loopbook.client.shelf import open_shelf, own_path
+    from loopbook.client.opening import open_book
+    from loopbook.client.places import own_path
     from loopbook.embed.inference import Encoder
     from loopbook.recipes.book import Book
     from loopbook.sdfg.compiler import activate
@@ -285,7 +286,7 @@ def _run(
             raise BookError(f"book {path} is read-only: name another one with --book")
         encoder = Encoder.load()
         keeper = Keeper(opened, encoder, _profile)
-        shelf = open_shelf(path, encoder=encoder)
+        layered = open_book(path, encoder=encoder)
         done = seed(
             todo,
             _profile,
@@ -293,7 +294,7 @@ def _run(
             logs=logs,
             known=keeper.known,
             keep=keeper.keep,
-            neighbours=lambda nest, job: ported_neighbours(shelf, nest, job.target),
+            neighbours=lambda nest, job: ported_neighbours(layered, nest, job.target),
             again=again,
             progress=bars.search,
         )

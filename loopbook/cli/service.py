@@ -255,7 +255,7 @@ def measure(
 
 
 def _location(store: str | None) -> str:
-    from loopbook.client.shelf import own_path
+    from loopbook.client.places import own_path
 
     return store or str(own_path())
 

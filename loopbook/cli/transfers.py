@@ -124,7 +124,7 @@ def summary(corpus: Folder = None, json: options.Json = False) -> None:
 
 
 def _starter() -> list[Path]:
-    from loopbook.client.shelf import starter_path
+    from loopbook.client.places import starter_path
 
     path = starter_path()
     if path is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
+from loopbook.client.layered import Bodies, LayeredBook
 from loopbook.client.ports import Port
-from loopbook.client.shelf import Bodies, Shelf
 from loopbook.client.sizes import Trips
 from loopbook.predict.head import Prediction
 from loopbook.predict.rows import Donor, Rows
@@ -20,7 +20,7 @@ SAME = 1e-3
 
 class Appraisal:
     """Predicts how ports will do on one nest. Without a head that was trained for the
-    target (`Shelf.head`), what `Ports`
+    target (`LayeredBook.head`), what `Ports`
     expects is all there is, with nothing known of how sure that is.
 
     Args:
@@ -29,14 +29,14 @@ class Appraisal:
     """
 
     def __init__(
-        self, shelf: Shelf, nest: Nest, target: str, trips: Trips, kinds: Collection[str]
+        self, layered: LayeredBook, nest: Nest, target: str, trips: Trips, kinds: Collection[str]
     ) -> None:
-        self._shelf = shelf
-        head = shelf.head
+        self._layered = layered
+        head = layered.head
         self._head = head if head is not None and target in head.forests else None
         self._rows = None
         if self._head is not None:
-            self._rows = Rows(nest, shelf.hardware(target), target, trips, kinds)
+            self._rows = Rows(nest, layered.hardware(target), target, trips, kinds)
 
     def __call__(self, ports: Sequence[Port], dropped: int = 0) -> list[Prediction]:
         """One prediction for each port.
@@ -56,7 +56,7 @@ class Appraisal:
     def _donor(self, port: Port) -> Donor:
         near = port.evidence.near
         return Donor(
-            *_bodies(self._shelf, near.record),
+            *_bodies(self._layered, near.record),
             expected=math.exp(port.expected),
             speedup=near.record.speedup,
             distance=near.distance,
@@ -73,14 +73,14 @@ def _sober(told: Prediction, port: Port) -> Prediction:
     return Prediction(min(told.speedup, most), min(told.lower, most))
 
 
-def _bodies(shelf: Shelf, record: Record) -> Bodies:
+def _bodies(layered: LayeredBook, record: Record) -> Bodies:
     """The features of a record's nest with and without its recipe, at its largest size."""
-    if record.id not in shelf.donors:
-        nest = shelf.source(record)
+    if record.id not in layered.donors:
+        nest = layered.source(record)
         trips = largest(record, nest)
         rows = Rows(nest, record.hardware, record.target, trips)
-        shelf.donors[record.id] = rows.bodies(record.recipe.steps)
-    return shelf.donors[record.id]
+        layered.donors[record.id] = rows.bodies(record.recipe.steps)
+    return layered.donors[record.id]
 
 
 def largest(record: Record, nest: Nest) -> Trips:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from loopbook.client.baseline import Baseline, as_written
 from loopbook.client.bench_python import bench_python
 from loopbook.client.bench_times import PYTHON_SECONDS, Times, given
+from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import make_plan
-from loopbook.client.shelf import Shelf
 from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
 from loopbook.errors import RunError, WrongResultError
 from loopbook.sdfg import scratch
@@ -34,7 +34,7 @@ def bench(
     workload: Workload,
     preset: str,
     target: str,
-    shelf: Shelf,
+    layered: LayeredBook,
     *,
     exclude: Collection[str] = (),
     measure: bool = True,
@@ -96,13 +96,13 @@ def bench(
         plan = make_plan(
             verifier.text,
             target,
-            shelf,
+            layered,
             exclude=exclude,
             choices=TRIES if measure else 1,
             sizes=call.symbols,
             expressions=call.lowered is not None,
         )
-        shelf.note_misses(plan.missed, target)
+        layered.note_misses(plan.missed, target)
         if measure:
             verdict = verifier.choose(plan)
             plan, built = verdict.plan, verdict.built

@@ -12,6 +12,7 @@ from loopbook.printable import show
 
 if TYPE_CHECKING:
     from loopbook.recipes.book import Book
+    from loopbook.recipes.layer import Layer
 
 T = TypeVar("T")
 
@@ -34,14 +35,14 @@ def opened(paths: Iterable[Path], *, readonly: bool = False) -> Iterator[Book]:
             _complain(str(path), f"{error}; going on without it")
 
 
-def asked(book: Book, question: Callable[..., T], *words: Any) -> T | None:
+def asked(book: Layer, question: Callable[..., T], *words: Any) -> T | None:
     """What a book answers; None where it is too damaged for that. What it left out is told."""
     try:
         answer = question(*words)
     except BookError as error:
         _complain(book.name, f"{error}; going on without it")
         return None
-    left_out = getattr(book, "damage", ())
+    left_out = book.damage
     if left_out:
         count = len(left_out)
         words_ = f"{left_out[0]}; {count} such {'fault' if count == 1 else 'faults'} left out"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from loopbook.client.layered import LayeredBook
 from loopbook.client.ports import Evidence
-from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, near_speedup
+from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
 from loopbook.sdfg.nest import Nest, Stride
 
@@ -18,7 +19,7 @@ STRIDED = 0.5
 for them only if the nest strides through memory at least this much as often as its own does."""
 
 
-def evidence_of(shelf: Shelf, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
+def evidence_of(layered: LayeredBook, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
     """What a neighbour's record says about a nest.
 
     Args:
@@ -27,14 +28,14 @@ def evidence_of(shelf: Shelf, near: Neighbour, nest: Nest, trips: Trips) -> Evid
     Raises:
         BookError: if the record's nest cannot be read.
     """
-    source = shelf.source(near.record)
+    source = layered.source(near.record)
     speedup = near_speedup(near.record, source, nest, trips)
     gain = math.log(speedup) if pays(near.record, speedup, WORTH_PORTING) else 0.0
     return Evidence(
         near,
         source,
         gain,
-        shelf.kinds(near.record),
+        layered.kinds(near.record),
         strided(nest) >= STRIDED * strided(source),
     )
 

@@ -13,14 +13,15 @@ from typing import Any
 
 from loopbook import targets
 from loopbook.client.decision import Plan
+from loopbook.client.layered import LayeredBook
+from loopbook.client.opening import open_book
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.client.variants.dispatch import Dispatcher, Variant
 from loopbook.errors import CompilerError, IllegalStepError, RunError, SdfgError
 from loopbook.sdfg.traced import Traced
 
-Book = Shelf | str | Path | None
-"""A shelf, the path or URL of a book to put over the starter book, or the user's own book."""
+Book = LayeredBook | str | Path | None
+"""An open book, the path or URL of one to put over the starter book, or the user's own."""
 
 
 class NativeProgram(Dispatcher):
@@ -109,7 +110,8 @@ def native(
 
     Args:
         target: a name in `loopbook.targets.TARGETS`.
-        book: a `Shelf`, or the path of a book to put over the starter book; default the user's.
+        book: an open `LayeredBook`, or the path of one to put over the starter book; default
+            the user's.
         exclude: kernels whose records are ignored.
         strict: raise `SdfgError` instead of running Python.
         check: compare the first call of everything that is compiled with Python, on copies of its
@@ -150,17 +152,17 @@ def compile_text(
     Raises:
         LoopbookError: if the SDFG does not compile as docc's own either.
     """
-    shelf = book if isinstance(book, Shelf) else open_shelf(book)
+    books = book if isinstance(book, LayeredBook) else open_book(book)
     try:
-        plan = make_plan(text, target, shelf, exclude=exclude, sizes=sizes, expressions=expressions)
-        shelf.note_misses(plan.missed, target)
+        plan = make_plan(text, target, books, exclude=exclude, sizes=sizes, expressions=expressions)
+        books.note_misses(plan.missed, target)
     except (SdfgError, RunError):
         # docc's own compile may work where ours does not, but nobody has looked then at what it
         # moves, or shares out among threads.
         plan = Plan("none", ())
     finally:
-        if shelf is not book:
-            shelf.close()
+        if books is not book:
+            books.close()
     try:
         return plan, build_plan(text, plan, folder).library
     except (IllegalStepError, CompilerError, RunError) as error:

@@ -8,8 +8,9 @@ from typing import Any
 
 from loopbook import targets
 from loopbook.client.decision import NestReport, Plan, left_to_docc
+from loopbook.client.layered import LayeredBook
+from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
-from loopbook.client.shelf import Shelf, open_shelf
 from loopbook.errors import SdfgError
 
 
@@ -37,7 +38,7 @@ def optimize(
     sdfg: Any,
     *,
     target: str = targets.DEFAULT,
-    shelf: Shelf | None = None,
+    book: LayeredBook | None = None,
     exclude: Collection[str] = (),
     max_distance: float | None = None,
     sizes: Mapping[str, int] | None = None,
@@ -52,7 +53,7 @@ def optimize(
 
     Args:
         sdfg: docc's ``StructuredSDFG``.
-        shelf: default the user's book over the starter book.
+        book: default the user's book over the starter book.
         sizes: values of the SDFG's size symbols, such as ``{"_s0": 1000}``, to choose recipes for.
             Without them, recipes that lost at any size measured are not used.
 
@@ -64,23 +65,21 @@ def optimize(
     targets.runnable(target)
     if not hasattr(sdfg, "to_json"):
         raise SdfgError(f"a {type(sdfg).__name__} is no SDFG: give docc's StructuredSDFG")
-    own = shelf is None
-    shelf = shelf or open_shelf()
+    own = book is None
+    book = book or open_book()
     try:
-        plan = schedule(
-            sdfg, target, shelf, exclude=exclude, max_distance=max_distance, sizes=sizes
-        )
-        shelf.note_misses(plan.missed, target)
+        plan = schedule(sdfg, target, book, exclude=exclude, max_distance=max_distance, sizes=sizes)
+        book.note_misses(plan.missed, target)
     finally:
         if own:
-            shelf.close()
+            book.close()
     return Report(target, plan.nests)
 
 
 def schedule(
     sdfg: Any,
     target: str,
-    shelf: Shelf,
+    book: LayeredBook,
     *,
     exclude: Collection[str] = (),
     max_distance: float | None = None,
@@ -101,7 +100,7 @@ def schedule(
         program.nests(copy),
         copy.to_json(),
         target,
-        shelf,
+        book,
         exclude=exclude,
         max_distance=max_distance,
         sizes=sizes,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc
 from loopbook.client.fit import Trials
+from loopbook.client.layered import LayeredBook
 from loopbook.client.planner import Planner
-from loopbook.client.shelf import Shelf
 from loopbook.client.sizes import Trips
 from loopbook.recipes.record import Measurement
 from loopbook.sdfg import marks, program
@@ -29,7 +29,7 @@ TOO_LARGE = "in a program too large for docc to work on all of it"
 def make_plan(
     text: str,
     target: str,
-    shelf: Shelf,
+    layered: LayeredBook,
     *,
     exclude: Collection[str] = (),
     max_distance: float | None = None,
@@ -64,7 +64,7 @@ def make_plan(
         nests,
         normalised,
         target,
-        shelf,
+        layered,
         exclude=exclude,
         max_distance=max_distance,
         choices=choices,
@@ -77,7 +77,7 @@ def plan_nests(
     nests: list[Nest],
     normalised: str,
     target: str,
-    shelf: Shelf,
+    layered: LayeredBook,
     *,
     exclude: Collection[str] = (),
     max_distance: float | None = None,
@@ -92,7 +92,7 @@ def plan_nests(
         in_place: take only recipes that can be applied without making a new SDFG.
     """
     different = {nest.fingerprint: nest for nest in nests}
-    encoded = shelf.encoder.encode_many([*different.values()])
+    encoded = layered.encoder.encode_many([*different.values()])
     embeddings = dict(zip(different, encoded, strict=True))
     reports: list[NestReport] = []
     found: dict[int, tuple[Choice, ...]] = {}
@@ -103,7 +103,7 @@ def plan_nests(
     with Trials(normalised, nests, in_place=in_place) as trials:
         patience = math.inf if frames is None or choices > 1 else TRYING_SECONDS
         planner = Planner(
-            shelf, target, exclude, max_distance, choices, trials, expressions, patience
+            layered, target, exclude, max_distance, choices, trials, expressions, patience
         )
         for nest, trips in zip(nests, counted, strict=True):
             if frames and nest.loops[0].element_id in frames:

@@ -11,16 +11,17 @@ from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice, NestReport, left_to_docc, used
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
+from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
 from loopbook.client.orders import along_memory
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.prospects import Prospects
-from loopbook.client.shelf import Neighbour, Shelf
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import RARE, Firsts, firsts, names
 from loopbook.recipes.embedding import Embedding
+from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
@@ -80,7 +81,7 @@ class Planner:
 
     def __init__(
         self,
-        shelf: Shelf,
+        layered: LayeredBook,
         target: str,
         exclude: Collection[str],
         max_distance: float | None,
@@ -89,12 +90,12 @@ class Planner:
         expressions: bool,
         patience: float,
     ) -> None:
-        self._shelf = shelf
+        self._layered = layered
         self._patience = patience
         self._target = target
         self._exclude = exclude
         if max_distance is None:
-            max_distance = MAX_DISTANCE if shelf.head is None else math.inf
+            max_distance = MAX_DISTANCE if layered.head is None else math.inf
         self._max_distance = max_distance
         self._count = choices
         self._trials = trials
@@ -128,7 +129,9 @@ class Planner:
         usable = self._exact(nest, records, trips)
         if usable:
             return used(left_to_docc(nest, usable[0].record, 0.0, ""), usable[0]), usable
-        neighbours = self._shelf.neighbours(nest, embedding, LOOKED_AT, self._target, self._exclude)
+        neighbours = self._layered.neighbours(
+            nest, embedding, LOOKED_AT, self._target, self._exclude
+        )
         if not neighbours:
             usable, reason = (), "the book has nothing for this target"
         else:
@@ -161,12 +164,12 @@ class Planner:
         """Those of this very nest."""
         key = _alike(nest, trips)
         if key not in self._known:
-            self._known[key] = self._shelf.exact(nest, self._target, self._exclude, trips)
+            self._known[key] = self._layered.records_of(nest, self._target, self._exclude, trips)
         return self._known[key]
 
     def _exact(self, nest: Nest, records: list[Record], trips: Trips) -> tuple[Choice, ...]:
         choices = []
-        here = self._shelf.hardware(self._target)
+        here = self._layered.hardware(self._target)
         for record in records:
             if len(choices) == self._count:
                 break
@@ -191,12 +194,12 @@ class Planner:
         if nearest.distance > self._max_distance:
             far = f"too far away: {nearest.distance:.2f}, over {self._max_distance:.2f}"
             return (), far
-        evidence = [evidence_of(self._shelf, near, nest, trips) for near in neighbours]
-        hardware = self._shelf.hardware(self._target)
+        evidence = [evidence_of(self._layered, near, nest, trips) for near in neighbours]
+        hardware = self._layered.hardware(self._target)
         around = Surroundings.of(hardware, self._target, trips)
         built = firsts(nest, around)
         for near in self._rare(nest, embedding, built, evidence):
-            evidence.append(evidence_of(self._shelf, near, nest, trips))
+            evidence.append(evidence_of(self._layered, near, nest, trips))
         if self._count == 1 and not any(one.gain for one in evidence):
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
@@ -259,15 +262,15 @@ class Planner:
         key = (
             nest.fingerprint,
             self._target,
-            self._shelf.hardware(self._target),
+            self._layered.hardware(self._target),
             tuple(sorted(trips.items())),
             tuple((n.record.id, n.distance, n.hardware_distance) for n in neighbours),
         )
-        known = self._shelf.prospects
+        known = self._layered.prospects
         if key not in known:
             if len(known) >= REMEMBERED:
                 known.clear()
-            appraise = Appraisal(self._shelf, nest, self._target, trips, kinds)
+            appraise = Appraisal(self._layered, nest, self._target, trips, kinds)
             known[key] = Prospects(ports, appraise)
         return known[key].copy()
 
@@ -280,7 +283,7 @@ class Planner:
         if not signs:
             return []
         seen = {one.near.record.id for one in evidence}
-        found = self._shelf.neighbours(
+        found = self._layered.neighbours(
             nest, embedding, RARE_ONES, self._target, self._exclude, steps=signs
         )
         return [near for near in found if near.record.id not in seen]
@@ -288,11 +291,11 @@ class Planner:
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
         key = (nest.fingerprint, recipe.text(), self._trials.in_place)
-        if key not in self._shelf.fits and self._patience <= 0:
+        if key not in self._layered.fits and self._patience <= 0:
             return Refusal(NO_TIME)
-        if key not in self._shelf.fits:
-            self._shelf.fits[key] = self._asked(nest, recipe)
-        return self._shelf.fits[key]
+        if key not in self._layered.fits:
+            self._layered.fits[key] = self._asked(nest, recipe)
+        return self._layered.fits[key]
 
     def _asked(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         begun = time.monotonic()

@@ -19,11 +19,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.client.port import port
-from loopbook.client.shelf import Neighbour
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import RARE, Built, Firsts, names, with_threads
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.likeness import likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.rescale import rescaled

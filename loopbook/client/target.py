@@ -16,7 +16,7 @@ from typing import Any
 from loopbook import private
 from loopbook.client import optimize
 from loopbook.client.native import compile_text
-from loopbook.client.shelf import open_shelf
+from loopbook.client.opening import open_book
 from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.errors import FolderError
 from loopbook.sdfg import compiler, frontend, inplace, scratch
@@ -43,8 +43,8 @@ def expand(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) ->
 
 def schedule(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) -> None:
     """docc's second step: in place, as `loopbook.optimize` does it."""
-    with open_shelf() as shelf:
-        optimize.schedule(sdfg, target, shelf)
+    with open_book() as layered:
+        optimize.schedule(sdfg, target, layered)
 
 
 def build(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from loopbook.client.decision import Plan
+from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import make_plan
-from loopbook.client.shelf import Shelf
 from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
 from loopbook.learn.methods import Method
@@ -120,13 +120,13 @@ class Kernel:
         self._nests: dict[str, list[dict[str, Any]]] = {}
         self._errors: dict[str, str] = {}
 
-    def enter_tuner(self, shelf: Shelf) -> None:
+    def enter_tuner(self, layered: LayeredBook) -> None:
         """Let the records of this very kernel take part."""
-        plan = make_plan(self._text, self.target, shelf, sizes=self._sizes)
+        plan = make_plan(self._text, self.target, layered, sizes=self._sizes)
         self._enter("tuner", plan)
 
     def enter(
-        self, method: Method, shelf: Shelf, exclude: Sequence[str], ways: Sequence[int]
+        self, method: Method, layered: LayeredBook, exclude: Sequence[str], ways: Sequence[int]
     ) -> None:
         """Let a method take part.
 
@@ -138,7 +138,7 @@ class Kernel:
             plan = make_plan(
                 self._text,
                 self.target,
-                shelf,
+                layered,
                 exclude=exclude,
                 choices=way,
                 sizes=self._sizes,

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from loopbook.client.shelf import Shelf
+from loopbook.client.layered import LayeredBook
 from loopbook.errors import InputError, LoopbookError
 from loopbook.learn import holdout
 from loopbook.learn.contest import CHOICES, Contest, Kernel, Served
@@ -134,11 +134,11 @@ class _Bench:
         workload = polybench.load(name)
         kernel = Kernel(workload, target, self._settings.preset, folder, self._settings.timeout)
         fingerprints = kernel.fingerprints if left_out.nests else []
-        kernel.enter_tuner(Shelf(self._books))
+        kernel.enter_tuner(LayeredBook(self._books))
         for method in self._methods:
             self._check(method, excluded, fingerprints)
-            shelf = holdout.shelf_for(method, self._held(left_out, target), fingerprints)
-            kernel.enter(method, shelf, excluded, self._settings.ways)
+            layered = holdout.layered_for(method, self._held(left_out, target), fingerprints)
+            kernel.enter(method, layered, excluded, self._settings.ways)
         return kernel.run()
 
     def _check(self, method: Method, excluded: Sequence[str], fingerprints: Sequence[str]) -> None:
@@ -156,7 +156,7 @@ class _Bench:
         if not left_out.hardware:
             return self._books
         if target not in self._filtered:
-            profile = Shelf(()).hardware(target)
+            profile = LayeredBook(()).hardware(target)
             path = self._folder / f"other-hardware-{target}.db"
             wanted = holdout.other_hardware(profile)
             self._filtered[target] = holdout.filtered(self._books, path, wanted)

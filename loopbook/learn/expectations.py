@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from loopbook.client.appraisal import largest
 from loopbook.client.evidence import evidence_of
+from loopbook.client.layered import LayeredBook
 from loopbook.client.planner import LOOKED_AT
 from loopbook.client.ports import Ports
-from loopbook.client.shelf import Shelf
 from loopbook.embed.inference import Encoder
 from loopbook.errors import RecipeError
 from loopbook.learn.candidates import family_of
@@ -59,16 +59,16 @@ def with_expectations(
             trips = tuple(one.trips.items())
             key = (one.fingerprint, one.program, one.hardware, one.target, trips)
             groups.setdefault(key, []).append(one)
-    shelf = Shelf(books, encoder)
+    layered = LayeredBook(books, encoder)
     families = _families(books) if strangers else {}
     for number, group in enumerate(groups.values(), 1):
         first = group[0]
         own = families.get(first.family, set())
-        shelf.profile = examples.hardware[first.hardware]
-        shelf.without = frozenset({*without, first.fingerprint})
+        layered.profile = examples.hardware[first.hardware]
+        layered.without = frozenset({*without, first.fingerprint})
         asked = [one for one in group if not strangers or not _related(examples, one)]
         if asked:
-            told.examples += _expected(told, shelf, asked, {*exclude, *own, first.program})
+            told.examples += _expected(told, layered, asked, {*exclude, *own, first.program})
         progress(number, len(groups))
     return told
 
@@ -89,18 +89,18 @@ def _related(examples: Examples, one: Example) -> bool:
 
 
 def _expected(
-    told: Examples, shelf: Shelf, group: Sequence[Example], exclude: Collection[str]
+    told: Examples, layered: LayeredBook, group: Sequence[Example], exclude: Collection[str]
 ) -> Iterator[Example]:
     """The examples of one nest; what their vouchers say is added to `told`."""
     first = group[0]
     nest = told.nests[first.fingerprint]
-    embedding = shelf.encoder.encode(nest)
-    neighbours = shelf.neighbours(nest, embedding, LOOKED_AT, first.target, exclude)
+    embedding = layered.encoder.encode(nest)
+    neighbours = layered.neighbours(nest, embedding, LOOKED_AT, first.target, exclude)
     if not neighbours:
         yield from group
         return
-    evidence = [evidence_of(shelf, near, nest, first.trips) for near in neighbours]
-    hardware = shelf.hardware(first.target)
+    evidence = [evidence_of(layered, near, nest, first.trips) for near in neighbours]
+    hardware = layered.hardware(first.target)
     around = Surroundings.of(hardware, first.target, first.trips)
     ports = Ports(nest, embedding, evidence, hardware, around, firsts(nest, around))
     for one in group:
@@ -109,7 +109,7 @@ def _expected(
         except RecipeError:
             continue
         if not one.donor:
-            _add(told, shelf, voucher.near.record)
+            _add(told, layered, voucher.near.record)
         yield replace(
             one,
             expected=math.exp(expected),
@@ -117,10 +117,10 @@ def _expected(
         )
 
 
-def _add(told: Examples, shelf: Shelf, record: Record) -> None:
+def _add(told: Examples, layered: LayeredBook, record: Record) -> None:
     if record.id in told.sources:
         return
-    nest = shelf.source(record)
+    nest = layered.source(record)
     told.nests[record.fingerprint] = nest
     told.hardware[record.hardware.key] = record.hardware
     told.sources[record.id] = Source(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loopbook.client.shelf import Shelf
+from loopbook.client.layered import LayeredBook
 from loopbook.errors import InputError
 from loopbook.learn.methods import Method
 from loopbook.recipes.book import Book
@@ -80,9 +80,9 @@ def filtered(books: Sequence[Book], path: Path, wanted: Callable[[Record], bool]
     return made
 
 
-def shelf_for(method: Method, books: Sequence[Book], fingerprints: Sequence[str]) -> Shelf:
-    """A shelf that chooses by `method` and knows nothing of some nests."""
-    return Shelf(books, method.encoder, head=method.head, without=fingerprints)
+def layered_for(method: Method, books: Sequence[Book], fingerprints: Sequence[str]) -> LayeredBook:
+    """A layered book that chooses by `method` and knows nothing of some nests."""
+    return LayeredBook(books, method.encoder, head=method.head, without=fingerprints)
 
 
 def other_hardware(profile: HardwareProfile) -> Callable[[Record], bool]:

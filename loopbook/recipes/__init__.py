@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from loopbook.recipes.book import Book, Neighbour
+    from loopbook.recipes.book import Book
     from loopbook.recipes.embedding import Embedding
     from loopbook.recipes.hardware import HardwareProfile
+    from loopbook.recipes.layer import Neighbour
     from loopbook.recipes.recipe import Recipe
     from loopbook.recipes.record import Measurement, Provenance, Record
 
@@ -21,7 +22,7 @@ _HOMES = {
     "Embedding": "embedding",
     "HardwareProfile": "hardware",
     "Measurement": "record",
-    "Neighbour": "book",
+    "Neighbour": "layer",
     "Provenance": "record",
     "Recipe": "recipe",
     "Record": "record",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
 from typing import Any
@@ -20,30 +19,14 @@ from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import Check, read_lines, write_lines
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.ranking import Filters, Kernels, Ranked, rank, rank_among
+from loopbook.recipes.layer import Kernels, Neighbour
+from loopbook.recipes.ranking import Filters, Ranked, rank, rank_among
 from loopbook.recipes.record import Record
 from loopbook.recipes.store import Miss, Store
 
 _CACHED_RECORDS = 4096
 _BATCH = 256
 _HOLDING = 512
-
-
-@dataclass(frozen=True)
-class Neighbour:
-    """A record near a query.
-
-    Attributes:
-        embedding: of the record's nest, by the query's encoder; for matching loops.
-        distance: in program space, between unit vectors: 0 to 2; good to 0.001 in a book of
-            more than ten thousand nests, exact to six digits in a smaller one.
-        hardware_distance: in hardware space; 0 where no hardware was asked for.
-    """
-
-    record: Record
-    embedding: Embedding
-    distance: float
-    hardware_distance: float
 
 
 class Book:
@@ -164,7 +147,7 @@ class Book:
         """The ``k`` records nearest to a nest's vector, nearest first.
 
         They are ordered by ``distance + HARDWARE_WEIGHT * hardware_distance`` (see
-        :mod:`~loopbook.recipes.ranking`), then by speedup: of equally near nests the one tuned
+        :mod:`~loopbook.recipes.layer`), then by speedup: of equally near nests the one tuned
         on the same hardware comes first. Filters lose no record: the search goes on until ``k``
         pass them.
 

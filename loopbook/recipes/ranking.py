@@ -15,19 +15,11 @@ from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.index import VectorIndex
 from loopbook.recipes.indexes.tags import Tag
+from loopbook.recipes.layer import HARDWARE_WEIGHT, Kernels, excludes
 from loopbook.recipes.store import Entry
-
-HARDWARE_WEIGHT = 0.1
-"""How much a step in hardware space counts against one in program space.
-
-The unit vectors of nests of one kind lie within some tenths of each other; AVX2 and AVX-512 are 1
-apart. A recipe for the same kind of nest from the other machine should still come before one for
-another kind of nest from this machine. Chosen, not learnt."""
 
 _GROUPS = 8
 """Machines are searched in so many groups at most: each takes a search of its own."""
-
-Kernels = Callable[[str], bool] | Collection[str] | None
 
 
 class Ranked(NamedTuple):
@@ -61,7 +53,7 @@ class Filters:
 
     @cached_property
     def _excludes(self) -> Callable[[str], bool]:
-        return _test_of(self.exclude)
+        return excludes(self.exclude)
 
     def of_nest(
         self, entries: Iterable[Entry], distance: float, apart: Mapping[str, float]
@@ -173,12 +165,3 @@ def _distinct(ranked: list[Ranked], limit: int) -> list[Ranked]:
             break
         chosen.setdefault((one.entry.target, one.entry.recipe), one)
     return list(chosen.values())
-
-
-def _test_of(exclude: Kernels) -> Callable[[str], bool]:
-    if exclude is None:
-        return lambda kernel: False
-    if callable(exclude):
-        return exclude
-    names = frozenset([exclude] if isinstance(exclude, str) else exclude)
-    return lambda kernel: kernel in names

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from loopbook.client.shelf import starter_path
+from loopbook.client.places import starter_path
 from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.recipes.book import Book
 from loopbook.server.answers import Answers, Kept, Question, question

@@ -16,11 +16,12 @@ import numpy as np
 
 from loopbook import targets
 from loopbook.client.decision import Plan
+from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
 from loopbook.client.planner import WORTH_USING
-from loopbook.client.shelf import Neighbour, open_shelf
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg import build, program
@@ -84,8 +85,8 @@ class Work:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._shelf = open_shelf(settings.store, starter=settings.starter)
-        self._shelf.profile = settings.hardware
+        self._layered = open_book(settings.store, starter=settings.starter)
+        self._layered.profile = settings.hardware
         self._jobs: dict[str, Callable[[dict[str, Any]], Answer]] = {
             "program": self._program,
             "nest": self._single,
@@ -101,8 +102,8 @@ class Work:
 
     def do(self, job: str, body: bytes) -> Answer:
         """One job; what is wrong with the request is an answer too."""
-        if len(self._shelf.fits) > MAX_FITS:
-            self._shelf.forget()
+        if len(self._layered.fits) > MAX_FITS:
+            self._layered.forget()
         try:
             return self._jobs[job](document.read_json(body, self._settings.limits))
         except Exception as error:
@@ -199,7 +200,7 @@ class Work:
         in_place: bool = False,
     ) -> Plan:
         sizes = names.fresh(document.sizes_of(request, self._settings.assumed_size))
-        return plan_nests(nests, text, target, self._shelf, sizes=sizes, in_place=in_place)
+        return plan_nests(nests, text, target, self._layered, sizes=sizes, in_place=in_place)
 
     # -- our own API ----------------------------------------------------------------------------
 
@@ -208,7 +209,7 @@ class Work:
         asked = read(Nearest, request)
         if (asked.sdfg is None) == (asked.vector is None):
             raise InputError("give either an sdfg or a vector")
-        self._shelf.profile = (
+        self._layered.profile = (
             self._settings.hardware
             if asked.hardware is None
             else HardwareProfile.from_json(asked.hardware)
@@ -219,17 +220,17 @@ class Work:
             else:
                 told = self._near_program(asked, request)
         finally:
-            self._shelf.profile = self._settings.hardware
+            self._layered.profile = self._settings.hardware
         return Answer(json.dumps(told).encode())
 
     def _near_program(self, asked: Nearest, request: dict[str, Any]) -> dict[str, Any]:
         given = document.program_of(request, self._settings.limits)
         with given.names.in_errors():
             _, nests = program.prepare_nests(given.text)
-        embeddings = self._shelf.encoder.encode_many(nests)
+        embeddings = self._layered.encoder.encode_many(nests)
         found = []
         for nest, embedding in zip(nests, embeddings, strict=True):
-            near = self._shelf.neighbours(nest, embedding, asked.k, asked.target, asked.exclude)
+            near = self._layered.neighbours(nest, embedding, asked.k, asked.target, asked.exclude)
             found.append(
                 {
                     "position": nest.position,
@@ -238,27 +239,24 @@ class Work:
                     "neighbours": [_told(one, asked.whole) for one in near],
                 }
             )
-        return {"encoder": self._shelf.encoder.version, "nests": found}
+        return {"encoder": self._layered.encoder.version, "nests": found}
 
     def _near_vector(self, asked: Nearest, given: list[float]) -> dict[str, Any]:
-        encoder = self._shelf.encoder.version
+        encoder = self._layered.encoder.version
         if asked.encoder not in (None, encoder):
             raise InputError(f"the vector is of another encoder: this server has {encoder}")
         with np.errstate(over="ignore"):
             vector = np.asarray(given, dtype=np.float32)
         found: list[Neighbour] = []
-        for book in self._shelf.books:
-            near = book.nearest(
+        for book in self._layered.books:
+            found += book.nearest(
                 vector,
                 asked.k,
                 target=asked.target,
-                hardware=self._shelf.hardware(asked.target),
+                hardware=self._layered.hardware(asked.target),
                 exclude=set(asked.exclude),
                 encoder=encoder,
             )
-            found += [
-                Neighbour(n.record, n.distance, n.hardware_distance, n.embedding) for n in near
-            ]
         found.sort(key=lambda one: (one.rank, -one.speedup))
         near = [_told(one, asked.whole) for one in found[: asked.k]]
         return {"encoder": encoder, "neighbours": near}
@@ -266,7 +264,7 @@ class Work:
     def _exact(self, request: dict[str, Any]) -> Answer:
         """The records of one very nest."""
         fingerprint, target = str(request["fingerprint"]), str(request["target"])
-        found = {r.id: r for book in self._shelf.books for r in book.exact(fingerprint, target)}
+        found = {r.id: r for book in self._layered.books for r in book.exact(fingerprint, target)}
         told = [record.to_json() for record in list(found.values())[:MAX_EXACT]]
         return Answer(json.dumps({"records": told}).encode())
 
@@ -275,14 +273,14 @@ class Work:
         measuring; its embedding by our own encoder."""
         record = Record.from_json(read(Contribution, request).record)
         nest = checked(record, self._settings)
-        embedding = self._shelf.encoder.encode(nest)
+        embedding = self._layered.encoder.encode(nest)
         told = {"record": record.to_json(), "embedding": embedding.to_json()}
         return Answer(json.dumps(told).encode(), good=False)
 
     def _refresh(self, request: dict[str, Any]) -> Answer:
         """Catch up with the book, so that no request has to wait for that."""
-        version = self._shelf.encoder.version
-        for book in self._shelf.books:
+        version = self._layered.encoder.version
+        for book in self._layered.books:
             first = book.page(limit=1)
             vectors = book.embedding(first[0][0].fingerprint, version) if first else None
             if vectors is not None:
@@ -291,7 +289,7 @@ class Work:
 
     def _warm_up(self) -> None:
         """Load what takes long to load, so that no request has to wait for that."""
-        _ = self._shelf.head
+        _ = self._layered.head
 
 
 def checked(record: Record, settings: Settings) -> Nest:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from loopbook.client.layered import LayeredBook
 from loopbook.client.port import port
-from loopbook.client.shelf import Shelf
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg.nest import Nest
 
@@ -14,7 +14,7 @@ LOOKED_AT = 16
 
 
 def ported_neighbours(
-    shelf: Shelf, nest: Nest, target: str, *, exclude: Collection[str] = (), k: int = 6
+    layered: LayeredBook, nest: Nest, target: str, *, exclude: Collection[str] = (), k: int = 6
 ) -> list[Recipe]:
     """The recipes of at most `k` near neighbours in the words of `nest`, nearest first.
 
@@ -24,13 +24,13 @@ def ported_neighbours(
     Raises:
         BookError: if a book cannot be read.
     """
-    embedding = shelf.encoder.encode(nest)
+    embedding = layered.encoder.encode(nest)
     recipes: list[Recipe] = []
-    for near in shelf.neighbours(nest, embedding, LOOKED_AT, target, exclude):
+    for near in layered.neighbours(nest, embedding, LOOKED_AT, target, exclude):
         recipe = near.record.recipe
         if not len(recipe):
             continue
-        ported = port(recipe, shelf.source(near.record), near.embedding, nest, embedding)
+        ported = port(recipe, layered.source(near.record), near.embedding, nest, embedding)
         if ported is not None and ported not in recipes:
             recipes.append(ported)
     return recipes[:k]

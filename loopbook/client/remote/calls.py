@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import httpx
 
 from loopbook.client.incoming import check_record
+from loopbook.client.places import SERVER_VARIABLE
 from loopbook.client.remote.answer import ACCEPTED, Answer, words_of
-from loopbook.client.shelf import SERVER_VARIABLE
 from loopbook.errors import AccessError, InputError, OfflineError, RemoteError
 from loopbook.printable import one_line
 from loopbook.recipes import _fields
-from loopbook.recipes.book import Neighbour
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
 
 TOKENS = (("LOOPBOOK_TOKEN", SERVER_VARIABLE), ("DOCC_ACCESS_TOKEN", "RPC_SERVER"))

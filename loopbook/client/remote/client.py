@@ -16,9 +16,9 @@ from loopbook.client.remote.answer import MAX_ANSWER, Answer, Unpacker
 from loopbook.client.remote.calls import Call
 from loopbook.client.remote.flows import TROUBLE, Came, Export, Item, Policy, Step, asking
 from loopbook.client.remote.transport import Transport, ending, trusted
-from loopbook.recipes.book import Neighbour
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
 
 

@@ -1,4 +1,4 @@
-"""A server's book as a layer of a shelf, behind all books that lie at hand."""
+"""A server's book as a layer, behind all books that lie at hand."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from loopbook.client.remote.client import Client
 from loopbook.client.remote.flows import Policy
 from loopbook.errors import RemoteError
 from loopbook.printable import show
-from loopbook.recipes.book import Neighbour
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.ranking import Kernels
+from loopbook.recipes.layer import Kernels, Neighbour
 from loopbook.recipes.record import Record
 
 FRESH_S = 3600.0
@@ -34,7 +33,7 @@ _told: set[str] = set()
 
 
 class RemoteBook:
-    """What a shelf needs of a book, asked of a server.
+    """What a look-up needs of a book (`loopbook.recipes.layer.Layer`), asked of a server.
 
     Answers are cached on disk. A server that cannot be reached is complained about once in a
     process; from then on the cache answers, however old; what it does not have is not found.
@@ -44,6 +43,7 @@ class RemoteBook:
     """
 
     readonly = True
+    damage: tuple[str, ...] = ()
 
     def __init__(self, client: Client | None = None, cache: AnswerCache | None = None) -> None:
         self._client = client or Client(policy=QUICK)

@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 
-from loopbook.client.shelf import Shelf
+from loopbook.client.layered import LayeredBook
 from loopbook.embed.inference import Encoder
 from loopbook.recipes.book import Book
 from loopbook.recipes.embedding import Embedding
@@ -62,9 +62,9 @@ class Donors:
         found: list[Donor] = []
         for path in books:
             with Book.open(path, readonly=True) as book:
-                shelf = Shelf([book], encoder)
+                layered = LayeredBook([book], encoder)
                 records = [r for r in book.records(target=target) if len(r.recipe)]
-                nests = [shelf.source(record) for record in records]
+                nests = [layered.source(record) for record in records]
                 embeddings = encoder.encode_many(nests)
                 found += map(Donor, records, nests, embeddings)
         return cls(found)

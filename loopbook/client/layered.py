@@ -1,0 +1,391 @@
+"""Books in layers, to look nests up in as if they were one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+
+from loopbook import targets
+from loopbook.client import packaged
+from loopbook.client.damaged import asked
+from loopbook.errors import BookError, LoopbookError, SdfgError
+from loopbook.recipes.embedding import Embedding
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.layer import Kernels, Layer, Neighbour, excludes
+from loopbook.recipes.record import Record
+from loopbook.sdfg.untrusted import admit
+
+if TYPE_CHECKING:
+    from loopbook.client.sizes import Trips
+    from loopbook.embed.inference import Encoder
+    from loopbook.predict.head import Head
+    from loopbook.recipes.book import Book
+    from loopbook.sdfg.nest import Nest
+
+Bodies = tuple[np.ndarray, np.ndarray]
+"""Features of a nest before and after its recipe, see `loopbook.predict.rows.Donor`."""
+
+PER_NEST = 2
+"""Records of one nest, with different recipes, among the neighbours."""
+
+
+class LayeredBook:
+    """Layers of books, the encoder that makes nests comparable, and this machine's profile.
+
+    It is a layer itself (`loopbook.recipes.layer.Layer`), and finds besides what it is asked about
+    programs.
+
+    Args:
+        layers: what is looked up in, the user's own book first.
+        encoder: default the one that comes with loopbook.
+        head: what predicts speedups; default the one that comes with loopbook where the encoder is
+            its own, else none.
+        without: fingerprints of nests whose records are left out, as if nobody had tuned them.
+
+    Attributes:
+        profile: the machine that recipes are for; None for this one.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        encoder: Encoder | None = None,
+        *,
+        head: Head | None = None,
+        without: Collection[str] = (),
+    ) -> None:
+        self.layers = tuple(layers)
+        self._encoder = encoder
+        self._head = head
+        self.without = frozenset(without)
+        self.profile: HardwareProfile | None = None
+        self.donors: dict[str, Bodies] = {}
+        self._nests: dict[str, Nest] = {}
+        self._anew: dict[str, dict[str, Embedding]] = {}
+        self.fits: dict[tuple[str, str, bool], Any] = {}
+        self.prospects: dict[tuple[Any, ...], Any] = {}
+        self._kinds: dict[str, frozenset[str]] = {}
+
+    def __enter__(self) -> LayeredBook:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the layers."""
+        for layer in self.layers:
+            layer.close()
+
+    @property
+    def books(self) -> tuple[Book, ...]:
+        """The layers that lie at hand, whose every record can be read."""
+        from loopbook.recipes.book import Book
+
+        found: list[Book] = []
+        for layer in self.layers:
+            if isinstance(layer, LayeredBook):
+                found += layer.books
+            elif isinstance(layer, Book):
+                found.append(layer)
+        return tuple(found)
+
+    @property
+    def name(self) -> str:
+        """The layers' names, for people."""
+        return " over ".join(layer.name for layer in self.layers)
+
+    @property
+    def readonly(self) -> bool:
+        """Whether the first layer, which is written to, takes nothing."""
+        return not self.layers or self.layers[0].readonly
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What was left out of the layers' answers."""
+        return tuple(line for layer in self.layers for line in layer.damage)
+
+    @property
+    def encoder(self) -> Encoder:
+        return self._encoder or packaged.encoder()
+
+    @property
+    def head(self) -> Head | None:
+        """What predicts speedups of recipes ported from neighbours; None where none was trained
+        with this book's encoder."""
+        if self._head is not None or self._encoder is not None:
+            return self._head
+        head = packaged.head()
+        return head if head is not None and head.encoder == self.encoder.version else None
+
+    def hardware(self, target: str) -> HardwareProfile:
+        """The machine that recipes for `target` are for: `profile`, else this one as programs for
+        the target use it (not measured)."""
+        if self.profile is not None:
+            return self.profile
+        from loopbook.client.hardware import local_profile
+
+        return local_profile(targets.named(target).threads, measured=False)
+
+    def forget(self) -> None:
+        """Drop what has been found out about nests that were looked up."""
+        self.fits.clear()
+        self.prospects.clear()
+
+    # -- look-up --------------------------------------------------------------------------------
+
+    @overload
+    def nearest(
+        self,
+        query: Embedding | Nest,
+        k: int = 5,
+        *,
+        target: str = targets.DEFAULT,
+        hardware: HardwareProfile | None = None,
+        exclude: Kernels = None,
+        without: Collection[str] = (),
+        steps: Collection[str] = (),
+        per_nest: int = PER_NEST,
+    ) -> list[Neighbour]: ...
+
+    @overload
+    def nearest(
+        self, query: Any, k: int = 5, *, target: str = targets.DEFAULT, exclude: Kernels = None
+    ) -> list[Any]: ...
+
+    def nearest(
+        self,
+        query: Any,
+        k: int = 5,
+        *,
+        target: str = targets.DEFAULT,
+        hardware: HardwareProfile | None = None,
+        exclude: Kernels = None,
+        without: Collection[str] = (),
+        steps: Collection[str] = (),
+        per_nest: int = PER_NEST,
+    ) -> list[Any]:
+        """The `k` records nearest to a nest, or to each nest of a program, nearest first (see
+        `Neighbour.rank`).
+
+        Args:
+            query: an SDFG as docc's object or JSON text, a `Nest`, or the embedding of one.
+            hardware: the machine that recipes are for; default what `hardware` says.
+            exclude: kernels whose records are left out.
+            without: fingerprints of nests that are left out, besides our own.
+            steps: only records with recipes that hold one of these steps.
+            per_nest: at most so many records of one nest.
+
+        Returns:
+            A list of `Neighbour` for a nest; a list of such lists, one for each nest, for an SDFG.
+
+        Raises:
+            SdfgError: if it is no usable SDFG.
+            BookError: if a book cannot be read.
+        """
+        from loopbook.sdfg.nest import Nest
+
+        wanted = _Wanted(
+            target,
+            hardware or self.hardware(target),
+            exclude,
+            self.without.union(without),
+            steps,
+            per_nest,
+        )
+        if isinstance(query, Embedding):
+            return self._merged(query, "", k, wanted)
+        if isinstance(query, Nest):
+            return self._merged(self.encoder.encode(query), query.fingerprint, k, wanted)
+        from loopbook.sdfg import program as programs
+
+        _, nests = programs.prepare_nests(as_text(query))
+        embeddings = self.encoder.encode_many(nests)
+        return [
+            self._merged(embedding, nest.fingerprint, k, wanted)
+            for nest, embedding in zip(nests, embeddings, strict=True)
+        ]
+
+    def neighbours(
+        self,
+        nest: Nest,
+        embedding: Embedding,
+        k: int = 5,
+        target: str = targets.DEFAULT,
+        exclude: Kernels = None,
+        steps: Collection[str] = (),
+    ) -> list[Neighbour]:
+        """`nearest` for a nest that is embedded already."""
+        hardware = self.hardware(target)
+        wanted = _Wanted(target, hardware, exclude, self.without, steps, PER_NEST)
+        return self._merged(embedding, nest.fingerprint, k, wanted)
+
+    def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
+        """All records of a nest for a target, the fastest first."""
+        if fingerprint in self.without:
+            return []
+        found = {
+            record.id: record
+            for layer in self.layers
+            for record in asked(layer, layer.exact, fingerprint, target, hardware_key) or ()
+        }
+        return sorted(found.values(), key=lambda record: -record.speedup)
+
+    def records_of(
+        self,
+        nest: Nest,
+        target: str,
+        exclude: Kernels = None,
+        trips: Trips = MappingProxyType({}),
+    ) -> list[Record]:
+        """Records of this very nest: those from this kind of machine first, own before others,
+        then the fastest at the size at hand.
+
+        Args:
+            trips: of the nest at that size, as far as they are known.
+        """
+        from loopbook.client.sizes import exact_speedup
+
+        if nest.fingerprint in self.without:
+            return []
+        hardware, left_out = self.hardware(target), excludes(exclude)
+        ranked: list[tuple[float, int, float, Record]] = []
+        for place, layer in enumerate(self.layers):
+            for record in asked(layer, layer.exact, nest.fingerprint, target) or ():
+                if not left_out(record.kernel):
+                    away = hardware.distance(record.hardware)
+                    ranked.append((away, place, -exact_speedup(record, trips), record))
+        return [row[-1] for row in sorted(ranked, key=lambda row: row[:3])]
+
+    def _merged(
+        self, embedding: Embedding, fingerprint: str, k: int, wanted: _Wanted
+    ) -> list[Neighbour]:
+        """The nearest of all layers.
+
+        Args:
+            fingerprint: of the nest that is asked about; empty where that is not known.
+        """
+        found: dict[str, Neighbour] = {}
+        for layer in self.layers:
+            near = asked(layer, self._near, layer, embedding, k, wanted)
+            for record, vectors in near or ():
+                same = record.fingerprint == fingerprint
+                apart = float(np.linalg.norm(vectors.nest - embedding.nest))
+                away = wanted.hardware.distance(record.hardware)
+                found[record.id] = Neighbour(record, vectors, 0.0 if same else apart, away)
+        return sorted(found.values(), key=lambda near: (near.rank, -near.speedup))[:k]
+
+    def _near(
+        self, layer: Layer, embedding: Embedding, k: int, wanted: _Wanted
+    ) -> list[tuple[Record, Embedding]]:
+        """The nearest records of one layer, and all those of nests that another encoder
+        embedded."""
+        anew = self._embedded_anew(layer)
+        found = layer.nearest(
+            embedding,
+            k,
+            target=wanted.target,
+            hardware=wanted.hardware,
+            exclude=wanted.exclude,
+            without=wanted.without,
+            steps=wanted.steps,
+            per_nest=wanted.per_nest,
+        )
+        pairs = [(near.record, near.embedding) for near in found]
+        left_out = excludes(wanted.exclude)
+        for fingerprint, vectors in anew.items():
+            if fingerprint in wanted.without:
+                continue
+            records = [
+                record
+                for record in layer.exact(fingerprint, wanted.target)
+                if not left_out(record.kernel)
+                and (not wanted.steps or any(step.op in wanted.steps for step in record.recipe))
+            ]
+            pairs += [(record, vectors) for record in records[: wanted.per_nest]]
+        return pairs
+
+    def _embedded_anew(self, layer: Layer) -> dict[str, Embedding]:
+        """Fingerprint to embedding of the nests that our encoder has not embedded, because the
+        layer was made with another version of it."""
+        from loopbook.client.reembed import nest_of, reembed
+        from loopbook.recipes.book import Book
+
+        if layer.name not in self._anew:
+            # A book of one's own follows the encoder in use; others' vectors are made in memory.
+            if self._encoder is None and isinstance(layer, Book) and not layer.readonly:
+                with suppress(BookError):  # it cannot be written: in memory, then
+                    reembed(layer, self.encoder)
+            missing = list(layer.without_embedding(self.encoder.version))
+            nests = [nest_of(text, f"book {layer.name}") for _, text in missing]
+            embeddings = self.encoder.encode_many(nests)
+            pairs = zip(missing, embeddings, strict=True)
+            self._anew[layer.name] = {fingerprint: vectors for (fingerprint, _), vectors in pairs}
+        return self._anew[layer.name]
+
+    def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:
+        """Fingerprint and JSON of each nest that an encoder has yet to embed."""
+        for layer in self.layers:
+            yield from layer.without_embedding(encoder)
+
+    def source(self, record: Record) -> Nest:
+        """The nest that a record is about.
+
+        Raises:
+            BookError: if the record's nest cannot be read.
+        """
+        from loopbook.client.reembed import nest_of
+
+        if record.id not in self._nests:
+            self._nests[record.id] = nest_of(record.nest_json, f"record {record.id}")
+        return self._nests[record.id]
+
+    def kinds(self, record: Record) -> frozenset[str]:
+        """Names of the kinds of recipes that can be built for a record's nest.
+
+        Raises:
+            BookError: if the record's nest cannot be read.
+        """
+        from loopbook.moves import Surroundings
+        from loopbook.moves.kinds import fitting
+
+        if record.fingerprint not in self._kinds:
+            around = Surroundings.of(record.hardware, record.target)
+            self._kinds[record.fingerprint] = fitting(self.source(record), around)
+        return self._kinds[record.fingerprint]
+
+    def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
+        """Count in the first layer that a nest was asked for in vain."""
+        if not self.readonly:
+            self.layers[0].note_miss(fingerprint, target, hardware_key, nest)
+
+    def note_misses(self, fingerprints: Iterable[str], target: str) -> None:
+        """Count in the own book that nothing was found for these; no book is made for that, and one
+        that cannot be written is left alone."""
+        with suppress(LoopbookError):
+            for fingerprint in fingerprints:
+                self.note_miss(fingerprint, target, self.hardware(target).key)
+
+
+class _Wanted(NamedTuple):
+    """Which records may be found; see `LayeredBook.nearest`."""
+
+    target: str
+    hardware: HardwareProfile
+    exclude: Kernels
+    without: frozenset[str]
+    steps: Collection[str]
+    per_nest: int
+
+
+def as_text(sdfg: Any) -> str:
+    """The JSON text of an SDFG: docc's object, or text, which may come from anywhere."""
+    if isinstance(sdfg, str):
+        return admit(sdfg).text
+    if hasattr(sdfg, "to_json"):
+        return str(sdfg.to_json())
+    raise SdfgError(f"a {type(sdfg).__name__} is no SDFG: give docc's object or its JSON text")
