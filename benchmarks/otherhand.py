@@ -28,8 +28,6 @@ from loopbook.client.opening import open_book
 from loopbook.errors import LoopbookError
 from loopbook.recipes.layer import Neighbour
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.trips import iterations, trip_counts
 from loopbook.workloads.workload import load_workload
 
 FOLDER = Path(__file__).with_suffix("")

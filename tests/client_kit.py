@@ -12,11 +12,11 @@ from docc.sdfg import StructuredSDFG
 
 from loopbook.client.layered import LayeredBook
 from loopbook.embed.inference import Encoder
+from loopbook.program.nest import Nest
 from loopbook.recipes import HardwareProfile, Measurement, Provenance, Recipe, Record
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import read
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.nest import Nest
 
 BLOCKED = """\
 tile L0 4
@@ -168,7 +168,7 @@ def record(
 
 def fill(path: Path, records: Iterable[Record]) -> Path:
     """A book of these records, embedded by the encoder that comes with loopbook."""
-    from loopbook.sdfg.reader import read_nests
+    from loopbook.program.nests import read_nests
 
     with Book.open(path) as book:
         for one in records:

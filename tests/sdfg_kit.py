@@ -11,10 +11,10 @@ from docc.compiler.docc_program import DoccOptions
 from docc.python.python_program import PythonProgram
 from docc.sdfg import StructuredSDFG, TargetOptions
 
+from loopbook.program.nest import Nest
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.build import build_tuned
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.run import Guarded, compare
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.timers import Timers

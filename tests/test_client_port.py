@@ -24,9 +24,9 @@ from loopbook.client.port import _reordering, _without_detours, port
 from loopbook.client.ports import AS_IT_IS, Port, Ports, recurrences
 from loopbook.errors import IllegalStepError
 from loopbook.frontend import lower
+from loopbook.program.nest import Nest
 from loopbook.recipes import Embedding, Recipe
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.nest import Nest
 from loopbook.steps import Step
 
 

@@ -18,8 +18,8 @@ from loopbook.embed.corpus import trace_kernels
 from loopbook.embed.essence import essence
 from loopbook.embed.graph import essential_graph, signature
 from loopbook.embed.variants import renamed
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.reader import read_nests
+from loopbook.program.nest import Nest
+from loopbook.program.nests import read_nests
 
 SQUARE = (13, 13)
 SAME = [

@@ -26,8 +26,8 @@ from loopbook.embed.graph import (
 from loopbook.embed.inference import Encoder
 from loopbook.embed.kernels import Kernel
 from loopbook.embed.variants import renamed
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.reader import read_nests
+from loopbook.program.nest import Nest
+from loopbook.program.nests import read_nests
 
 PRODUCT = kernel_of(
     "def kernel(A, B, C):\n"

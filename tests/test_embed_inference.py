@@ -20,8 +20,8 @@ from loopbook.embed.graph import nest_graph, side_by_side
 from loopbook.embed.inference import Encoder
 from loopbook.embed.kernels import Kernel, kernels
 from loopbook.errors import EncoderError
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.reader import read_nests
+from loopbook.program.nest import Nest
+from loopbook.program.nests import read_nests
 
 
 def product(order: str = "ijk", b: str = "k, j", names: str = "ABC") -> Kernel:
@@ -142,7 +142,7 @@ def test_encoding_does_not_import_torch(tmp_path: Path) -> None:
     program = (
         "import json, sys\n"
         "from loopbook.embed.inference import Encoder\n"
-        "from loopbook.sdfg.reader import read_nests\n"
+        "from loopbook.program.nests import read_nests\n"
         f"nests = read_nests(json.load(open({str(path)!r})))\n"
         "assert Encoder.load().encode_many(nests)\n"
         "assert not {'torch', 'torch_geometric', 'docc', 'faiss'} & set(sys.modules)\n"

@@ -18,8 +18,8 @@ from loopbook.embed.corpus import (
     trace_kernels,
 )
 from loopbook.embed.kernels import Kernel, kernels
-from loopbook.sdfg.nest import Bound, Nest
-from loopbook.sdfg.reader import read_nests
+from loopbook.program.nest import Bound, Nest
+from loopbook.program.nests import read_nests
 from loopbook.workloads.synthetic import FAMILIES
 
 ORDERS = ("ijk", "kji", "jki")

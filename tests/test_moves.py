@@ -20,8 +20,8 @@ from loopbook.moves import (
     with_tiles,
 )
 from loopbook.moves.chains import Chain, chains
+from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.nest import Nest
 
 TARGETS = ("sequential", "openmp")
 KERNELS = (product, product_permuted, stencil, chained)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from loopbook.moves import Surroundings
 from loopbook.moves.draws import Draws, best_draws
 from loopbook.moves.kinds import firsts, fitting, kinds, with_threads
+from loopbook.program.nest import Nest
 from loopbook.recipes.likeness import apart, likeness
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.nest import Nest
 from loopbook.steps import Step
 
 AROUND = Surroundings("sequential", 8, l2_bytes=1 << 20)

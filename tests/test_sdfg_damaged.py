@@ -12,8 +12,8 @@ import pytest
 from sdfg_kit import matmul, matmul_args, prepared, random, sweep, waves
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
+from loopbook.program.nests import read_nests
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.reader import read_nests
 from loopbook.sdfg.sandbox import run_limited
 
 DAMAGED = 1000

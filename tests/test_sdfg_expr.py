@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg import expr
+from loopbook.program import expr
 
 NAMES = ("i", "j", "_s0", "n")
 terms = st.lists(

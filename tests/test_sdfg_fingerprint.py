@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from sdfg_kit import matmul, matmul_args, nests_of, prepared, random, sweep, waves
 
+from loopbook.program.nests import read_nests
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.reader import read_nests
 from loopbook.workloads import polybench
 
 KERNELS = ("gemm", "2mm", "syrk", "jacobi-2d", "heat-3d", "deriche", "symm", "gesummv", "lu")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.program.nest import Nest
+from loopbook.program.trips import iterations, trip_counts
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.trips import iterations, trip_counts
 
 
 def sweep(A, steps):

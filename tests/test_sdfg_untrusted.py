@@ -15,8 +15,8 @@ from sdfg_kit import random as array
 from untrusted_kit import MARK, nests
 
 from loopbook.errors import SdfgError
+from loopbook.program.nests import read_nests
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.reader import read_nests
 from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.untrusted import Limits, admit, expressions
 

@@ -19,10 +19,10 @@ from client_kit import (
 )
 
 from loopbook.errors import InputError
+from loopbook.program.trips import trip_counts
 from loopbook.recipes import Book, HardwareProfile, Measurement, Record
 from loopbook.sdfg import jail
 from loopbook.sdfg.arguments import size_names
-from loopbook.sdfg.trips import trip_counts
 from loopbook.server.quarantine import Quarantine
 from loopbook.server.tables import open_tables
 from loopbook.tuner.requalify import STATUSES, Verdict, requalify, sizes_for, verdict_of

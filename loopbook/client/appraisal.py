@@ -10,9 +10,9 @@ from loopbook.client.ports import Port
 from loopbook.client.sizes import Trips
 from loopbook.predict.head import Prediction
 from loopbook.predict.rows import Donor, Rows
+from loopbook.program.nest import Nest
+from loopbook.program.trips import iterations
 from loopbook.recipes.record import Record
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.trips import iterations
 
 SAME = 1e-3
 """Vectors that are no farther apart are of the same essence."""

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
-from loopbook.sdfg.nest import Nest
 
 MISORDERED = "docc's own compile may change what it computes; compiled without"
 """Why a nest without a recipe gets docc's schedule, but not its normalisation."""

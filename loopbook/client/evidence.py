@@ -9,7 +9,6 @@ from loopbook.client.ports import Evidence
 from loopbook.client.sizes import Trips, near_speedup
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
-from loopbook.sdfg.nest import Nest, Stride
 
 WORTH_PORTING = 1.1
 """A neighbour that gained less than this is not worth the risk that its recipe does not suit."""

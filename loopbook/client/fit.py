@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from loopbook.errors import IllegalStepError
+from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.isolation import Mentions
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.worker import Worker
 from loopbook.steps import Step
 

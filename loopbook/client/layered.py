@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from loopbook.client.sizes import Trips
     from loopbook.embed.inference import Encoder
     from loopbook.predict.head import Head
+    from loopbook.program.nest import Nest
     from loopbook.recipes.book import Book
-    from loopbook.sdfg.nest import Nest
 
 Bodies = tuple[np.ndarray, np.ndarray]
 """Features of a nest before and after its recipe, see `loopbook.predict.rows.Donor`."""
@@ -187,7 +187,7 @@ class LayeredBook:
             SdfgError: if it is no usable SDFG.
             BookError: if a book cannot be read.
         """
-        from loopbook.sdfg.nest import Nest
+        from loopbook.program.nest import Nest
 
         wanted = _Wanted(
             target,

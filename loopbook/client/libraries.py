@@ -15,8 +15,8 @@ from random import Random
 from loopbook.client.sizes import Trips
 from loopbook.moves import Surroundings
 from loopbook.moves.library import library_call
+from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.nest import Nest
 
 LEAST = 8**3
 """Multiplications in a call below which nothing is known to be gained."""

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from loopbook.client.assignment import assign
+from loopbook.program.nest import Container, Loop, Nest
 from loopbook.recipes.embedding import Embedding
-from loopbook.sdfg.nest import Container, Loop, Nest
 
 Match = dict[str, str]
 """Name in the recipe's nest to name in the other nest."""

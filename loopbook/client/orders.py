@@ -15,8 +15,8 @@ from loopbook.client.fit import Fit, Refusal
 from loopbook.moves import reorder
 from loopbook.moves.base import Steps
 from loopbook.moves.chains import Chain, chains
+from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.nest import Nest
 
 GAIN = 2.0
 """So many times fewer cache lines an order has to touch to be worth an interchange."""

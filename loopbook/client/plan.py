@@ -12,11 +12,11 @@ from loopbook.client.fit import Trials
 from loopbook.client.layered import LayeredBook
 from loopbook.client.planner import Planner
 from loopbook.client.sizes import Trips
+from loopbook.program.nest import Nest
+from loopbook.program.trips import iterations, trip_counts
 from loopbook.recipes.record import Measurement
 from loopbook.sdfg import marks, program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.trips import iterations, trip_counts
 from loopbook.targets import TARGETS
 
 TRYING_SECONDS = 5.0

@@ -20,12 +20,12 @@ from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_spee
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import RARE, Firsts, firsts, names
+from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
-from loopbook.sdfg.nest import Nest
 from loopbook.targets import TARGETS
 
 MAX_DISTANCE = 1.4

@@ -13,9 +13,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from loopbook.client.match import chain, match_containers, match_loops
+from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.nest import Nest
 from loopbook.steps import Step
 
 

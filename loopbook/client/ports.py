@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from loopbook.client.port import port
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import RARE, Built, Firsts, names, with_threads
+from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.likeness import likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.rescale import rescaled
-from loopbook.sdfg.nest import Nest
 
 WIDTH = 0.35
 """Of the weights: a neighbour this much farther than the nearest (in the root of the difference of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from loopbook.embed.inference import Encoder
 from loopbook.errors import BookError, SdfgError
+from loopbook.program.nest import Nest
+from loopbook.program.nests import read_nests
 from loopbook.recipes.book import Book
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.reader import read_nests
 from loopbook.sdfg.untrusted import admit
 
 BATCH = 64

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from loopbook.program.nest import Nest
+from loopbook.program.trips import iterations
 from loopbook.recipes.record import Measurement, Record
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.trips import iterations
 
 Trips = Mapping[str, int]
-"""Loop name to how often it runs, as `loopbook.sdfg.trips.trip_counts` tells; loops of unknown
+"""Loop name to how often it runs, as `loopbook.program.trips.trip_counts` tells; loops of unknown
 bounds are left out."""
 
 

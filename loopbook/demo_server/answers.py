@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from loopbook.errors import InputError, LoopbookError
-from loopbook.sdfg.reader import read_nests
+from loopbook.program.nests import read_nests
 
 FOLDER = Path(__file__).resolve().parent / "answers"
 """The answers that come with loopbook."""

@@ -15,8 +15,8 @@ from loopbook.embed.graph import NestGraph, essential_graph, nest_graph, signatu
 from loopbook.embed.kernels import Kernel, kernels
 from loopbook.embed.variants import random_variant
 from loopbook.errors import LoopbookError, SdfgError
-from loopbook.sdfg.nest import Nest, Operation
-from loopbook.sdfg.reader import read_nests
+from loopbook.program.nest import Nest, Operation
+from loopbook.program.nests import read_nests
 
 MAX_NODES = 400
 """Larger nests are left out of training: they cost much and are few."""

@@ -18,8 +18,8 @@ import numpy as np
 from loopbook.embed.essence import essence
 from loopbook.embed.operations import OPERATIONS, operation_class
 from loopbook.embed.strides import STRIDES, stride_classes
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Access, Container, Loop, Nest, NodeRef, Operation, Stride
+from loopbook.program import expr
+from loopbook.program.nest import Access, Container, Loop, Nest, NodeRef, Operation, Stride
 
 KINDS = ("loop", "branch", "block", "operation", "access", "container")
 """The kinds of nodes."""

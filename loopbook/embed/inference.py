@@ -21,8 +21,8 @@ from loopbook.embed.graph import (
     side_by_side,
 )
 from loopbook.embed.weights import MESSAGE, ROUNDS, Weights, load
+from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
-from loopbook.sdfg.nest import Nest
 
 _BATCH_NODES = 4096
 _LOOP = KINDS.index("loop")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Access, Loop, Stride
+from loopbook.program import expr
+from loopbook.program.nest import Access, Loop, Stride
 
 STRIDES = (
     "zero",

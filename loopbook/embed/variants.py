@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from loopbook.sdfg.nest import OPCODES
+from loopbook.program.dataflow import OPCODES
 
 Json = dict[str, Any]
 

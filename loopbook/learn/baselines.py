@@ -16,8 +16,8 @@ from loopbook.embed.inference import Encoder
 from loopbook.embed.weights import Weights, shapes
 from loopbook.moves import Surroundings
 from loopbook.predict.features import SITE, Features
+from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
-from loopbook.sdfg.nest import Nest
 from loopbook.targets import DEFAULT
 
 SEED = 0

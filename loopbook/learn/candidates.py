@@ -9,10 +9,10 @@ from pathlib import Path
 
 from loopbook.errors import LoopbookError
 from loopbook.learn.examples import Example, Examples, gain_of
+from loopbook.program.nest import Nest
+from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.trips import trip_counts
 from loopbook.tuner import corpus
 from loopbook.tuner.preparing import Place, place_of
 from loopbook.tuner.samples import Sample, read_logs

@@ -12,9 +12,9 @@ from loopbook.errors import RecipeError
 from loopbook.moves import Surroundings
 from loopbook.moves.kinds import fitting
 from loopbook.predict.rows import COLUMNS, Donor, Rows
+from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.nest import Nest
 
 FAILED = -3.0
 """What stands for the logarithm of the speedup of a recipe that gave wrong numbers, crashed or

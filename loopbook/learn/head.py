@@ -15,7 +15,7 @@ from loopbook.errors import CorpusError
 from loopbook.learn import boosting
 from loopbook.learn.boosting import Calibration
 from loopbook.learn.examples import Distances, Examples, tabulate
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 
 LEAST = 50
 """Fewer examples teach nothing."""

@@ -12,7 +12,7 @@ from loopbook.embed.lessons import Lesson
 from loopbook.learn.examples import Example, Examples
 from loopbook.moves import Surroundings
 from loopbook.predict.features import SITE, Features
-from loopbook.sdfg.trips import iterations
+from loopbook.program.trips import iterations
 
 LEAST_DONORS = 3
 """With fewer, there is nothing to compare."""

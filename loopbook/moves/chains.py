@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from loopbook.sdfg.nest import Access, Loop, Nest, Stride
+from loopbook.program.nest import Access, Loop, Nest, Stride
 
 MISS_COST = {
     Stride.ZERO: 0.0,

@@ -14,7 +14,7 @@ from random import Random
 from loopbook.moves.base import Steps, Surroundings, reorder, step
 from loopbook.moves.fission import pushed_on
 from loopbook.moves.registers import MICRO_TILES
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 
 BLOCKS = ((64, 32), (64, 32), (128, 32), (128, 64), (64, 64))
 """Rows of a tile and pivots of a block. Rows spread the cost of packing a block's operand, and what

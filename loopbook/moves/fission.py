@@ -6,8 +6,8 @@ from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
 from loopbook.moves.chains import chains
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Loop, Nest
+from loopbook.program import expr
+from loopbook.program.nest import Loop, Nest
 
 BLOCKS = ((8, 4), (16, 4), (16, 8), (32, 4), (32, 8), (64, 8))
 """Rows of a block and pivots taken at a time."""

@@ -30,8 +30,8 @@ from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
 from loopbook.moves.triangular import triangle, triangular_tiles
 from loopbook.moves.wavefront import wavefront
 from loopbook.moves.whole import NestMove, combine
+from loopbook.program.nest import Nest
 from loopbook.recipes.likeness import apart, likeness
-from loopbook.sdfg.nest import Nest
 from loopbook.steps import Step
 
 Built = tuple[Step, ...]

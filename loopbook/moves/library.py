@@ -6,7 +6,7 @@ from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
 from loopbook.moves.chains import chains
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 
 
 def library_call(nest: Nest, random: Random, around: Surroundings) -> Steps:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 
 
 def pivot_cuts(nest: Nest, random: Random, around: Surroundings) -> Steps:

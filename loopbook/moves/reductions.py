@@ -6,7 +6,7 @@ from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
 from loopbook.moves.chains import Chain
-from loopbook.sdfg.nest import Loop, Nest, Stride
+from loopbook.program.nest import Loop, Nest, Stride
 
 
 def accumulate(chain: Chain, random: Random, around: Surroundings) -> Steps:

@@ -14,7 +14,7 @@ from loopbook.moves.chains import Chain
 from loopbook.moves.fission import carried
 from loopbook.moves.registers import MICRO_TILES, depth
 from loopbook.moves.staircase import related, tiles
-from loopbook.sdfg.nest import Loop, Nest
+from loopbook.program.nest import Loop, Nest
 
 
 def separate(nest: Nest, random: Random, around: Surroundings) -> Steps:

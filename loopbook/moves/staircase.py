@@ -16,7 +16,7 @@ from random import Random
 from loopbook.moves.base import Steps, Surroundings, reorder, step, with_tiles
 from loopbook.moves.chains import Chain
 from loopbook.moves.registers import MICRO_TILES, depth, packed_tiles
-from loopbook.sdfg.nest import Loop
+from loopbook.program.nest import Loop
 from loopbook.sdfg.rewrites.document import lower_bounds, upper_bounds
 
 

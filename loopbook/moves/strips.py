@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
-from loopbook.sdfg.nest import Loop, Nest
+from loopbook.program.nest import Loop, Nest
 
 LENGTHS = (2, 1, 4, 8, 32, 64)
 """Of strips, in vectors; the usual one first."""

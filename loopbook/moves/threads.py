@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 from loopbook.steps import Step, base_name
 
 ROWS = 32

@@ -8,7 +8,7 @@ from loopbook.moves.base import Steps, Surroundings, step
 from loopbook.moves.chains import chains
 from loopbook.moves.orders import stride_one
 from loopbook.moves.threads import waves
-from loopbook.sdfg.nest import Loop, Nest
+from loopbook.program.nest import Loop, Nest
 
 STEPS = (4, 8, 8, 16, 16, 32)
 WIDTHS = (4, 8, 8, 16, 16, 32, 64)

@@ -8,8 +8,8 @@ from loopbook.moves.base import Steps, Surroundings, reorder, step
 from loopbook.moves.chains import Chain
 from loopbook.moves.registers import MICRO_TILES, depth, serial
 from loopbook.moves.staircase import staircase_tiles
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Loop
+from loopbook.program import expr
+from loopbook.program.nest import Loop
 from loopbook.sdfg.rewrites.document import upper_bounds
 
 

@@ -12,7 +12,7 @@ from random import Random
 
 from loopbook.moves.base import Steps, Surroundings, step
 from loopbook.moves.threads import waves
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 
 HEIGHTS = (4, 8, 8, 16, 32)
 

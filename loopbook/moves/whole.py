@@ -25,7 +25,7 @@ from loopbook.moves.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.moves.timetiling import fitted_time_tiles, time_tiles
 from loopbook.moves.triangular import triangle, triangular_tiles
 from loopbook.moves.wavefront import fitted_wavefronts, wavefront
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 from loopbook.steps import Step
 
 MOVES: dict[Move, float] = {

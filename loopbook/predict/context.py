@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numpy as np
 
 from loopbook.moves.kinds import NAMES
-from loopbook.sdfg.nest import Bound, Nest
+from loopbook.program.nest import Bound, Nest
 
 CONTEXT = (
     "loops",

@@ -26,7 +26,7 @@ import numpy as np
 from loopbook.moves import Surroundings
 from loopbook.predict import threads
 from loopbook.predict.outline import Node, Outline, outline
-from loopbook.sdfg.nest import Nest, Stride
+from loopbook.program.nest import Nest, Stride
 from loopbook.steps import Step
 
 VERSION = 5

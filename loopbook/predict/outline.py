@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from loopbook.sdfg.nest import Bound, Loop, Nest
+from loopbook.program.nest import Bound, Loop, Nest
 from loopbook.steps import Step, expanded
 
 UNKNOWN_TRIP = 512

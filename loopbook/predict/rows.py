@@ -18,8 +18,8 @@ from loopbook.moves import Surroundings
 from loopbook.predict import features
 from loopbook.predict.context import CONTEXT, context
 from loopbook.predict.features import SITE, Features
+from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.sdfg.nest import Nest
 from loopbook.steps import STEPS, Step, expanded
 from loopbook.targets import TARGETS
 

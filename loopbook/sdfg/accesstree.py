@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loopbook.errors import IllegalStepError, SdfgError
+from loopbook.program.nest import Access, Loop, Nest
 from loopbook.sdfg.looptree import LoopNode, Statement, Touch, read_header
-from loopbook.sdfg.nest import Access, Loop, Nest
 
 
 @dataclass(frozen=True)

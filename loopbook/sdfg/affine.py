@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from loopbook.dependence.model import Linear, minus, plus, replaced, shifted
 from loopbook.errors import SdfgError
-from loopbook.sdfg import expr
+from loopbook.program import expr
 
 __all__ = [
     "Linear",

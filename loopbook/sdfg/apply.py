@@ -19,7 +19,6 @@ from loopbook.sdfg.headers import independent, tests_too_early
 from loopbook.sdfg.isolation import InPlace, Isolated, Mentions
 from loopbook.sdfg.marks import ordered
 from loopbook.sdfg.naming import LoopNames
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.rewrites import REWRITINGS, Draft
 from loopbook.sdfg.rewrites.staging import check_staging
 from loopbook.sdfg.signed import sign_counters, unsigned

@@ -11,8 +11,9 @@ from docc.compiler.compiled_sdfg import CompiledSDFG
 from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import InputError, SdfgError
-from loopbook.sdfg import expr, program
-from loopbook.sdfg.nest import Nest
+from loopbook.program import expr
+from loopbook.program.nest import Nest
+from loopbook.sdfg import program
 
 NUMPY_TYPES = {
     "bool": "?",
@@ -100,7 +101,7 @@ def bind_text(text: str, library: Path) -> PlainCall:
 
 
 def _dtype(described: Mapping[str, Any], name: str) -> np.dtype[Any]:
-    from loopbook.sdfg.nest import DTYPES
+    from loopbook.program.types import DTYPES
 
     inner: Any = described
     while isinstance(inner, Mapping) and "primitive_type" not in inner:

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook.errors import IllegalStepError
+from loopbook.program.nest import Nest
 from loopbook.sdfg import compiler, program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.decided import decide
 from loopbook.sdfg.isolation import Mentions
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.settle import settle
 from loopbook.sdfg.threads import improve_threads

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg.nest import DTYPES, OPCODES
-
-LOOP_TYPES = ("for", "map", "while")
+from loopbook.program.dataflow import OPCODES
+from loopbook.program.types import DTYPES
 
 Json = dict[str, Any]
 
@@ -43,7 +42,7 @@ class Types:
             raise SdfgError(f"the SDFG uses {data!r} but does not declare it") from None
 
     def dtype(self, data: str) -> str:
-        """Element type, one of `loopbook.sdfg.nest.DTYPES`."""
+        """Element type, one of `loopbook.program.types.DTYPES`."""
         described = self._type(data)
         while "primitive_type" not in described:
             inner = described.get("pointee_type") or described.get("element_type")
@@ -51,34 +50,6 @@ class Types:
                 return "void"
             described = inner
         return DTYPES[int(described["primitive_type"])]
-
-    def operation_dtype(
-        self,
-        node: Json,
-        inputs: list[Json],
-        outputs: list[Json],
-        nodes: Mapping[int, Json],
-    ) -> str:
-        """The type that an operation computes in: its own, or that of what it is connected to."""
-        if "primitive_type" in node:
-            return DTYPES[int(node["primitive_type"])]
-        ends = [nodes[int(e["dst"])] for e in outputs] + [nodes[int(e["src"])] for e in inputs]
-        for end in ends:
-            if "data" in end and "data_type" not in end:
-                return self.dtype(str(end["data"]))
-        return "void"
-
-
-def outermost(element: Json) -> Iterator[Json]:
-    """Outermost loops below `element`, through sequences and branches."""
-    if element.get("type") in LOOP_TYPES:
-        yield element
-    elif "branches" in element:
-        for case in element["branches"]:
-            yield from outermost(case["root"])
-    else:
-        for child in element.get("children", ()):
-            yield from outermost(child)
 
 
 def assigned_symbols(element: Json) -> Iterator[str]:
@@ -102,25 +73,8 @@ def assigned_symbols(element: Json) -> Iterator[str]:
             yield from assigned_symbols(child)
 
 
-def reductions(loop: Json) -> list[Json]:
-    """docc's list of what a reduce loop accumulates: operator and container."""
-    return list(loop.get("reductions", ()))
-
-
-def blocks(element: Json) -> Iterator[Json]:
-    """Blocks with dataflow below `element`, in program order."""
-    if element["type"] == "block":
-        yield element
-    elif "branches" in element:
-        for case in element["branches"]:
-            yield from blocks(case["root"])
-    else:
-        for child in element.get("children") or element.get("root", {}).get("children", ()):
-            yield from blocks(child)
-
-
 def opcode(node: Json) -> str:
-    """What a node of a dataflow computes; see `loopbook.sdfg.nest.Operation.op`."""
+    """What a node of a dataflow computes; see `loopbook.program.nest.Operation.op`."""
     code = node.get("code")
     if node.get("type") == "tasklet" and isinstance(code, int):
         return OPCODES[code]

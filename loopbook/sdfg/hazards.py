@@ -17,10 +17,11 @@ from typing import Any
 
 from loopbook.dependence import carries_nothing, suspects
 from loopbook.errors import IllegalStepError, SdfgError
-from loopbook.sdfg import expr
+from loopbook.program import expr
+from loopbook.program.nest import Access, Loop, Nest
+from loopbook.program.write import write_node
 from loopbook.sdfg.accesstree import AccessTree
 from loopbook.sdfg.looptree import LoopNode, Statement, read_header, touches
-from loopbook.sdfg.nest import Access, Loop, Nest
 
 Json = dict[str, Any]
 
@@ -56,10 +57,11 @@ def _is_independent(nest: Nest, loop: Loop) -> bool:
     for other in nest.loops:
         indices |= _names(other.init) | _names(other.condition)
     try:
+        body = write_node(nest.loop)
         around: list[LoopNode] = []
         for outer in nest.ancestry(loop.index)[:-1]:
-            around.append(read_header(_element(nest.body, outer), _variables(around)))
-        return carries_nothing(_tree(_element(nest.body, loop), around, indices), around)
+            around.append(read_header(_element(body, outer), _variables(around)))
+        return carries_nothing(_tree(_element(body, loop), around, indices), around)
     except (IllegalStepError, SdfgError):
         return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loopbook.sdfg import expr
+from loopbook.program import expr
 
 
 def independent(outer: Any, inner: Any) -> bool:

@@ -13,7 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 from loopbook.errors import IllegalStepError, SdfgError
-from loopbook.sdfg import affine, expr
+from loopbook.program import expr
+from loopbook.program.bounds import bounds
+from loopbook.program.expr import Expr
+from loopbook.sdfg import affine
 from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.document import Types
 from loopbook.sdfg.updates import updates
@@ -112,20 +115,16 @@ def read_header(element: Json, variables: frozenset[str]) -> LoopNode:
     if "indvar" not in element:
         raise IllegalStepError("a loop without a counter cannot be rewritten")
     variable = str(element["indvar"])
-    known = variables | {variable}
+    header = (Expr(str(element[key])) for key in ("init", "condition", "update"))
     try:
-        step = affine.minus(affine.linear(element["update"], known), {variable: 1})
-        lows: list[Linear] = [
-            affine.linear(low, variables) for low in _parts(element["init"], "max")
-        ]
-        highs: list[Linear] = [
-            affine.linear(high, variables) for high in _upper(element["condition"], variable)
-        ]
+        found = bounds(variable, *header)
+        lows: list[Linear] = [affine.from_polynomial(low, variables) for low in found.lows]
+        highs: list[Linear] = [affine.from_polynomial(high, variables) for high in found.highs]
     except SdfgError as error:
         raise IllegalStepError(str(error)) from None
-    if set(step) != {""} or step[""] < 1 or not highs:
+    if found.step is None or found.step < 1 or not highs:
         raise IllegalStepError(f"the loop over {variable} does not count up to a bound")
-    return LoopNode(element, variable, lows, highs, step[""], [])
+    return LoopNode(element, variable, lows, highs, found.step, [])
 
 
 def read_loop(
@@ -330,32 +329,6 @@ def _flow_touches(flow: Json, operators: Mapping[int, str]) -> Iterator[Touch]:
             if end["type"] == "access_node":
                 operator = operators.get(edge["element_id"], "")
                 yield Touch(end["data"], tuple(edge.get("subset", ())), write, operator)
-
-
-@lru_cache(maxsize=16384)
-def _upper(condition: str, variable: str) -> tuple[str, ...]:
-    """What `variable` stays below, or nothing if the condition says something else."""
-    bounds: list[str] = []
-    for part in _parts(condition, "and"):
-        match expr.parse(part):
-            case ast.Compare(left=ast.Name(id=name), ops=[ast.Lt()], comparators=[bound]) if (
-                name == variable
-            ):
-                bounds += _parts(ast.unparse(bound), "min")
-            case _:
-                return ()
-    return tuple(bounds)
-
-
-@lru_cache(maxsize=16384)
-def _parts(text: str, function: str) -> tuple[str, ...]:
-    """The arguments of a call to min, max or And; the text itself if it is none."""
-    node = expr.parse(text)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):  # docc prints max and Max
-        name = node.func.id.lower().removeprefix("__daisy_")
-        if name == function:
-            return tuple(p for arg in node.args for p in _parts(ast.unparse(arg), function))
-    return (ast.unparse(node),)
 
 
 def _joined(parts: list[str], function: str) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 from docc.sdfg import StructuredSDFG, TaskletCode
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg import expr
+from loopbook.program import expr
 from loopbook.sdfg.rewrites.document import NOWHERE
 
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from loopbook.sdfg import expr
+from loopbook.program import expr
 
 Json = dict[str, Any]
 

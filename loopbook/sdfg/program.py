@@ -20,14 +20,15 @@ from docc.sdfg import (
 
 from loopbook import private, targets
 from loopbook.errors import RunError, SdfgError
+from loopbook.program.nest import Nest
+from loopbook.program.nests import read_nests
+from loopbook.program.write import write_node
 from loopbook.sdfg import marks
 from loopbook.sdfg.hazards import confirmed, hazards
 from loopbook.sdfg.lost import loses, without_loss
 from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.names import separate_loops
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.pieces import LARGE, Cut, pairs
-from loopbook.sdfg.reader import read_nests
 from loopbook.sdfg.rewrites.document import elements, without_positions, words
 from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.signed import sign_counters
@@ -355,11 +356,12 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
     another nest of it. This one keeps the nest as it is: its fingerprint is the same.
     """
     document = without_positions(json.loads(sdfg.to_json()))
-    mentioned = words(nest.body)
+    body = without_positions(write_node(nest.loop))
+    mentioned = words(body)
     containers = {k: v for k, v in document["containers"].items() if k in mentioned}
     arguments = [name for name in document["arguments"] if name in containers]
     arguments += [c.data for c in nest.arrays if c.data in containers and c.data not in arguments]
-    document["root"]["children"] = [without_positions(nest.body)]
+    document["root"]["children"] = [body]
     document |= {"containers": containers, "arguments": arguments, "name": "nest"}
     return json.dumps(document, separators=(",", ":"))
 

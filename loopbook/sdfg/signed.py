@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import DTYPES
+from loopbook.program import expr
+from loopbook.program.types import DTYPES
 from loopbook.sdfg.rewrites.document import elements
 
 Json = dict[str, Any]

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from loopbook.program.types import DTYPES
 from loopbook.sdfg.names import mentioned, rename
-from loopbook.sdfg.nest import DTYPES
 from loopbook.sdfg.rewrites.document import Draft, elements
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import docc.sdfg as docc
 
-from loopbook.sdfg import expr
+from loopbook.program import expr
 from loopbook.steps.hosts import Made
 
 

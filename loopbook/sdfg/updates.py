@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from loopbook.sdfg import expr
+from loopbook.program import expr
 from loopbook.sdfg.document import Types, opcode
 
 Json = dict[str, Any]

@@ -18,7 +18,8 @@ from typing import Any
 
 from loopbook.dependence import check_order, domain, same_points
 from loopbook.errors import IllegalStepError, SdfgError
-from loopbook.sdfg import affine, expr
+from loopbook.program import expr
+from loopbook.sdfg import affine
 from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.document import Types
 from loopbook.sdfg.looptree import (

@@ -13,7 +13,7 @@ from typing import Any
 
 from loopbook.client.decision import NestReport, Plan
 from loopbook.printable import one_line
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 from loopbook.sdfg.untrusted import Names
 
 NO_MATCH = "No match found"

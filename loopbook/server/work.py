@@ -20,6 +20,7 @@ from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
 from loopbook.client.planner import WORTH_USING
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
+from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
@@ -27,7 +28,6 @@ from loopbook.recipes.record import Record
 from loopbook.sdfg import build, program
 from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.known_wrong import shown
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.untrusted import Admitted, Names
 from loopbook.server import document
 from loopbook.server.failures import DOCC, status_of, words_of

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loopbook.program.nest import Nest
+from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Provenance, Record
 from loopbook.sdfg import program
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.trips import trip_counts
 from loopbook.steps import Step
 from loopbook.tuner.finals import Heat
 from loopbook.tuner.search import versions

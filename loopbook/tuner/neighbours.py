@@ -7,7 +7,6 @@ from collections.abc import Collection
 from loopbook.client.layered import LayeredBook
 from loopbook.client.port import port
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.nest import Nest
 
 LOOKED_AT = 16
 """Records looked at; many of them hold the same recipe, or one that cannot be ported."""

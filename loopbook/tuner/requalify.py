@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from loopbook.errors import InputError, JailError, LoopbookError
+from loopbook.program.nest import Nest
+from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Measurement, Record
 from loopbook.sdfg import jail
 from loopbook.sdfg.arguments import size_names
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.program import prepare_nests
 from loopbook.sdfg.sandbox import run_limited
-from loopbook.sdfg.trips import trip_counts
 from loopbook.sdfg.untrusted import admit
 from loopbook.tuner.conclude import spread
 from loopbook.tuner.finals import heat

@@ -14,11 +14,11 @@ from random import Random
 from typing import Any
 
 from loopbook.moves import Surroundings
+from loopbook.program.nest import Nest
+from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg.compiler import find_compiler
-from loopbook.sdfg.nest import Nest
-from loopbook.sdfg.trips import trip_counts
 from loopbook.steps import Step
 from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.session import Candidate, Outcome, Session

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.moves.threads import threaded
+from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.run import RUN_SECONDS
 from loopbook.sdfg.times import Schedule
 from loopbook.targets import DEFAULT, named

@@ -21,13 +21,13 @@ from __future__ import annotations
 from loopbook.embed.essence.reading import Reader
 from loopbook.embed.essence.rewriting import chained, innermost, without_copies
 from loopbook.embed.essence.writing import Writer
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 
 
 def essence(nest: Nest) -> Nest:
     """The nest without what depends on who wrote it: smaller, and numbered anew.
 
-    It describes, and cannot be run: it has no `canonical` text and no `body`.
+    It describes, and cannot be run: it has no `canonical` text, and its `loop` is that of `nest`.
     """
     steps = without_copies(nest, Reader(nest).steps())
     steps = innermost(nest, chained(nest, steps))

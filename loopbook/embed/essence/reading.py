@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from loopbook.embed.essence.steps import Place, Step
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Access, Nest, Operation, Stride
+from loopbook.program import expr
+from loopbook.program.nest import Access, Nest, Operation, Stride
 
 
 class Reader:

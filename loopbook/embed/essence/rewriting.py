@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from loopbook.embed.essence.steps import Place, Step
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Nest
+from loopbook.program import expr
+from loopbook.program.nest import Nest
 
 _CHAINS = ("fp_add", "fp_mul", "int_add", "int_mul")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from loopbook.sdfg.nest import Stride
+from loopbook.program.nest import Stride
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from loopbook.embed.essence.steps import Place, Step, places
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import (
+from loopbook.program import expr
+from loopbook.program.nest import (
     Access,
     Block,
     Branch,
@@ -83,7 +83,7 @@ class Writer:
             flows=tuple(flows),
             symbols=self._nest.symbols,
             canonical="",
-            body={},
+            loop=self._nest.loop,
         )
 
     def _branch(self, new: int, old: int) -> Branch:

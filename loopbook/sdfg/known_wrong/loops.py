@@ -122,7 +122,7 @@ class Loops(BlockRewriter):
 
     def _constant(self, stop: ast.expr, start: ast.expr) -> int | None:
         from loopbook.errors import LoopbookError
-        from loopbook.sdfg import expr
+        from loopbook.program import expr
 
         try:
             form = expr.polynomial(f"({ast.unparse(stop)}) - ({ast.unparse(start)})")

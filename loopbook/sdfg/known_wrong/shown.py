@@ -23,7 +23,7 @@ from math import gcd
 from typing import Any
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg import expr
+from loopbook.program import expr
 
 Json = Mapping[str, Any]
 

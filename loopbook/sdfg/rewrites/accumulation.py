@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
+from loopbook.program import expr
 from loopbook.sdfg.document import opcode, subset
 from loopbook.sdfg.rewrites.document import Json
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from loopbook.dependence import domain, keep_apart, read_before_written
 from loopbook.errors import IllegalStepError, SdfgError
-from loopbook.sdfg import affine, expr
+from loopbook.program import expr
+from loopbook.sdfg import affine
 from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.looptree import Json, LoopNode, Subset, touches, write_loop
 from loopbook.sdfg.rewrites.document import VECTORISED, Draft, elements, rewriting

@@ -10,7 +10,7 @@ from typing import Any
 
 from loopbook.dependence import never_meet
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
+from loopbook.program import expr
 from loopbook.sdfg.document import Types, assigned_symbols, opcode
 from loopbook.sdfg.looptree import LoopNode, Statement, Touch, statements, touches
 from loopbook.sdfg.rewrites.document import Draft, elements, rewriting

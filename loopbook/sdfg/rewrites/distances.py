@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loopbook.dependence import Distances, Meeting
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
+from loopbook.program import expr
+from loopbook.program.nest import Access, Loop, Nest
 from loopbook.sdfg.accesstree import AccessTree
 from loopbook.sdfg.looptree import Statement, Touch
-from loopbook.sdfg.nest import Access, Loop, Nest
 
 Placed = tuple[Statement, Touch]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import DTYPES, Loop, Nest
-from loopbook.sdfg.reader import read_nests
+from loopbook.program import expr
+from loopbook.program.nest import Loop, Nest
+from loopbook.program.nests import read_nest
+from loopbook.program.read import read_containers, read_loop
+from loopbook.program.types import DTYPES
 from loopbook.steps.base import Step
 
 Json = dict[str, Any]
@@ -45,7 +45,7 @@ class Draft:
         def holds(outermost: Json) -> bool:
             return any(element["element_id"] == element_id for element in elements(outermost))
 
-        for nest in read_nests(self.document, holds):
+        for nest in nests_of(self.document, holds):
             for loop in nest.loops:
                 if loop.element_id == element_id:
                     return nest, loop
@@ -316,6 +316,24 @@ def elements(root: Json) -> Iterator[Json]:
         yield from elements(child)
 
 
+def nests_of(document: Json, wanted: Callable[[Json], bool]) -> Iterator[Nest]:
+    """The nests of some of the outermost loops, in program order."""
+    containers = read_containers(document)
+    for element in outermost(document["root"]):
+        if wanted(element):
+            yield read_nest(read_loop(element), containers)
+
+
+def outermost(element: Json) -> Iterator[Json]:
+    """The loops from `element` on that stand in no other loop."""
+    if element["type"] in ("for", "map", "while"):
+        yield element
+    for case in element.get("branches", ()):
+        yield from outermost(case["root"])
+    for child in element.get("children", ()):
+        yield from outermost(child)
+
+
 def replace(root: Json, old: Json, new: Sequence[Json]) -> None:
     """Put the elements `new` in the place of `old`, a sequence's child somewhere below `root`."""
     for element in elements(root):
@@ -329,49 +347,15 @@ def replace(root: Json, old: Json, new: Sequence[Json]) -> None:
 
 def lower_bounds(loop: Loop) -> list[expr.Polynomial]:
     """Where the loop's variable begins: at the greatest of these."""
-    return list(_beginnings(loop.init))
-
-
-@lru_cache(maxsize=4096)
-def _beginnings(init: str) -> tuple[expr.Polynomial, ...]:
-    return tuple(expr.polynomial(ast.unparse(part)) for part in _parts(expr.parse(init), "max"))
+    return list(loop.bounds.lows)
 
 
 def upper_bounds(loop: Loop) -> list[expr.Polynomial]:
     """What the loop's variable stays under: exclusive bounds that all hold.
 
-    Empty if the condition is of another form than ``i < n`` or a conjunction of such.
+    Empty if the condition is of another form.
     """
-    return list(_ends(loop.condition, loop.indvar))
-
-
-@lru_cache(maxsize=4096)
-def _ends(condition: str, indvar: str) -> tuple[expr.Polynomial, ...]:
-    found: list[expr.Polynomial] = []
-    for part in _conjuncts(expr.parse(condition)):
-        match part:
-            case ast.Compare(left=ast.Name(id=name), ops=[ast.Lt()], comparators=[right]):
-                if name == indvar:
-                    found += [expr.polynomial(ast.unparse(end)) for end in _parts(right, "min")]
-            case _:
-                return ()
-    return tuple(found)
-
-
-def _conjuncts(condition: ast.expr) -> list[ast.expr]:
-    match condition:
-        case ast.Call(func=ast.Name(id="And"), args=args):
-            return [part for arg in args for part in _conjuncts(arg)]
-        case _:
-            return [condition]
-
-
-def _parts(bound: ast.expr, function: str) -> list[ast.expr]:
-    match bound:
-        case ast.Call(func=ast.Name(id=name), args=args) if name == function:
-            return [part for arg in args for part in _parts(arg, function)]
-        case _:
-            return [bound]
+    return list(loop.bounds.highs)
 
 
 def render(polynomial: expr.Polynomial) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from loopbook.dependence import domain, holds
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import affine, expr
+from loopbook.program import expr
+from loopbook.sdfg import affine
 from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.document import Types, assigned_symbols
 from loopbook.sdfg.looptree import LoopNode, Statement, private_scalars, statements

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from loopbook.dependence import keep_apart
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
+from loopbook.program import expr
 from loopbook.sdfg.looptree import LoopNode, Subset, statements
 from loopbook.sdfg.rewrites.document import Draft, Json, elements, rewriting
 from loopbook.sdfg.rewrites.region import Region

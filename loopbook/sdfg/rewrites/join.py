@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from loopbook.dependence import domain, holds
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import affine, expr
+from loopbook.program import expr
+from loopbook.sdfg import affine
 from loopbook.sdfg.looptree import Json, LoopNode, Statement
 from loopbook.sdfg.rewrites.document import Draft, rewriting
 from loopbook.sdfg.rewrites.region import Region

@@ -15,10 +15,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
+from loopbook.program import expr
+from loopbook.program.expr import Polynomial
+from loopbook.program.nest import Loop, Nest
 from loopbook.sdfg.document import Types
-from loopbook.sdfg.expr import Polynomial
-from loopbook.sdfg.nest import Loop, Nest
 from loopbook.sdfg.rewrites.accumulation import Accumulation, Element, accumulation
 from loopbook.sdfg.rewrites.document import (
     Draft,

@@ -7,10 +7,10 @@ from itertools import product
 from typing import Any
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
+from loopbook.program import expr
+from loopbook.program.nest import Access, Loop, Nest
 from loopbook.sdfg.looptree import private_scalars
 from loopbook.sdfg.names import rename
-from loopbook.sdfg.nest import Access, Loop, Nest
 from loopbook.sdfg.rewrites.document import Draft, lower_bounds, render, rewriting, upper_bounds
 from loopbook.sdfg.rewrites.scalars import check_unused_outside, home, written_scalars
 from loopbook.steps.pad import Pad

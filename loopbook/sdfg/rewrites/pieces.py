@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loopbook.sdfg import expr
+from loopbook.program import expr
 from loopbook.sdfg.document import Types
 from loopbook.sdfg.looptree import Json, Statement, private_scalars, touches
 from loopbook.sdfg.rewrites.document import Draft

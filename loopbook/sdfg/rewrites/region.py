@@ -8,7 +8,8 @@ from typing import Any
 
 from loopbook.dependence import domain, holds
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import affine, expr
+from loopbook.program import expr
+from loopbook.sdfg import affine
 from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.document import Types
 from loopbook.sdfg.looptree import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
+from loopbook.program import expr
+from loopbook.program.nest import Access, Loop, Nest
 from loopbook.sdfg.looptree import private_scalars
-from loopbook.sdfg.nest import Access, Loop, Nest
-from loopbook.sdfg.reader import read_nests
+from loopbook.sdfg.rewrites.document import nests_of
 
 
 def written_scalars(nest: Nest, loop: Loop) -> dict[str, list[Access]]:
@@ -55,7 +55,7 @@ def check_unused_outside(document: dict[str, Any], body: dict[str, Any], names: 
         return
     ignored = [body["element_id"]]
     used = set(document["arguments"]) | set(document["externals"])
-    for nest in read_nests(document, lambda loop: bool(names & _words(loop, frozenset()))):
+    for nest in nests_of(document, lambda loop: bool(names & _words(loop, frozenset()))):
         if body["element_id"] in [loop.element_id for loop in nest.loops]:
             continue
         ignored.append(nest.element_id)

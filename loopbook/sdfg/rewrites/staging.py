@@ -6,7 +6,7 @@ from itertools import combinations
 
 from loopbook.dependence import keep_apart
 from loopbook.errors import IllegalStepError, SdfgError
-from loopbook.sdfg import expr
+from loopbook.program import expr
 from loopbook.sdfg.looptree import Subset, touches
 from loopbook.sdfg.rewrites.document import Draft, elements
 from loopbook.sdfg.rewrites.region import Region

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
+from loopbook.program import expr
 from loopbook.sdfg.document import Types, opcode
 from loopbook.sdfg.looptree import private_scalars
 from loopbook.sdfg.rewrites.document import Draft, Json, elements, rewriting

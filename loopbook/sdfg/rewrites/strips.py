@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Loop, Nest
+from loopbook.program import expr
+from loopbook.program.nest import Loop, Nest
 from loopbook.sdfg.rewrites import scalars
 from loopbook.sdfg.rewrites.distances import Conflicts, Meeting, check_plain
 from loopbook.sdfg.rewrites.document import (

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Loop, Nest, NodeRef
+from loopbook.program import expr
+from loopbook.program.nest import Loop, Nest, NodeRef
 from loopbook.sdfg.rewrites import scalars
 from loopbook.sdfg.rewrites.distances import Conflicts, Meeting, Placed, check_plain, plus
 from loopbook.sdfg.rewrites.document import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg.nest import Loop, Nest
+from loopbook.program.nest import Loop, Nest
 from loopbook.sdfg.rewrites import scalars
 from loopbook.sdfg.rewrites.distances import Conflicts, Meeting, check_plain
 from loopbook.sdfg.rewrites.document import Draft, render, replace, rewriting, smallest

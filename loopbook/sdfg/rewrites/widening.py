@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Loop, Nest
+from loopbook.program import expr
+from loopbook.program.nest import Loop, Nest
 from loopbook.sdfg.rewrites.document import Draft, render, rewriting, upper_bounds
 from loopbook.steps.widen import Widen
 

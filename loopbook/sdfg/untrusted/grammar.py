@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loopbook.sdfg.nest import DTYPES, OPCODES
+from loopbook.program.dataflow import OPCODES
+from loopbook.program.types import DTYPES
 from loopbook.sdfg.untrusted import vocabulary
 
 if TYPE_CHECKING:

@@ -91,7 +91,7 @@ _SPECIAL = re.compile(r"-?(?:INFINITY|NAN)", re.ASCII)
 _TRUTH = re.compile(r"true|false|[01]", re.ASCII)
 
 VOID, BOOL, FIRST_FLOAT, LAST_TYPE = 0, 1, 12, 18
-"""Among docc's primitive types by number, see `loopbook.sdfg.nest.DTYPES`."""
+"""Among docc's primitive types by number, see `loopbook.program.types.DTYPES`."""
 
 
 def is_identifier(text: str) -> bool:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Protocol
 
 from loopbook.moves import Surroundings
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 from loopbook.steps import Step
 
 

@@ -7,7 +7,7 @@ from random import Random
 from loopbook.moves import ROWS, TILES, random_step
 from loopbook.moves.chains import chains
 from loopbook.predict.outline import outline
-from loopbook.sdfg.nest import Nest
+from loopbook.program.nest import Nest
 from loopbook.steps import MAX_SIZE, Step, base_name
 from loopbook.tuner.strategies.base import Problem
 

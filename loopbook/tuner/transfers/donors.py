@@ -13,10 +13,10 @@ import numpy as np
 
 from loopbook.client.layered import LayeredBook
 from loopbook.embed.inference import Encoder
+from loopbook.program.nest import Nest
 from loopbook.recipes.book import Book
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.record import Record
-from loopbook.sdfg.nest import Nest
 from loopbook.workloads.synthetic import FAMILIES
 
 SHARES = {"near": 0.4, "family": 0.2, "kind": 0.2, "random": 0.2}

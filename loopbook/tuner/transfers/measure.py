@@ -15,11 +15,11 @@ from random import Random
 from loopbook.client.port import port
 from loopbook.embed.inference import Encoder
 from loopbook.errors import CorpusError, LoopbookError
+from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import program
 from loopbook.sdfg.batch import Source
-from loopbook.sdfg.nest import Nest
 from loopbook.sdfg.turns import Reading
 from loopbook.steps import Step
 from loopbook.tuner.search import WORTH_TUNING, versions

@@ -52,7 +52,7 @@ class Place:
     Attributes:
         nest: position in the prepared program.
         share: of the program's time by docc's own schedule, 0 to 1.
-        trips: loop to how often it runs, see `loopbook.sdfg.trips.trip_counts`.
+        trips: loop to how often it runs, see `loopbook.program.trips.trip_counts`.
     """
 
     nest: int

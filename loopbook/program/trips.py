@@ -7,8 +7,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Nest
+from loopbook.program import expr
+from loopbook.program.bounds import Bounds
+from loopbook.program.expr import Polynomial
+from loopbook.program.nest import Nest
 
 
 def trip_counts(nest: Nest, symbols: Mapping[str, int]) -> dict[str, int]:
@@ -22,10 +24,11 @@ def trip_counts(nest: Nest, symbols: Mapping[str, int]) -> dict[str, int]:
     values: dict[str, float] = dict(symbols)
     counts: dict[str, int] = {}
     for loop in nest.loops:
-        step = loop.step or 1
         try:
-            first = _value(expr.polynomial(loop.init), values)
-            ends = list(_ends(expr.parse(loop.condition), loop.indvar, step, values))
+            bounds = loop.bounds
+            step = bounds.step or 1
+            first = max(_value(low, values) for low in bounds.lows)
+            ends = list(_ends(bounds, loop.indvar, step, values))
             if ends:
                 last = min(ends) if step > 0 else max(ends)
                 counts[loop.name] = max(0, math.ceil((last - first) / step))
@@ -63,37 +66,17 @@ def _innermost(nest: Nest) -> list[list[tuple[str, bool]]]:
     return [[(loop.name, loop.kind != "while") for loop in nest.ancestry(n)] for n in inner]
 
 
-def _ends(
-    condition: ast.expr, indvar: str, step: int, values: Mapping[str, float]
-) -> Iterator[float]:
+def _ends(bounds: Bounds, variable: str, step: int, values: Mapping[str, float]) -> Iterator[float]:
     """Where a loop's variable has to stop short of, for each part of its condition that tells."""
-    match condition:
-        case ast.Call(func=ast.Name(id="And"), args=parts):
-            for part in parts:
-                yield from _ends(part, indvar, step, values)
-        case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() as sign], comparators=[right]):
-            yield from _end(left, right, isinstance(sign, ast.LtE), indvar, step, values)
-        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE() as sign], comparators=[right]):
-            yield from _end(right, left, isinstance(sign, ast.GtE), indvar, step, values)
+    for room in bounds.room:
+        rest = dict(room)
+        factor = rest.pop((variable,), 0)
+        if factor * step < 0:
+            gap = _value(rest, values) + 1
+            yield math.ceil(gap / -factor) if step > 0 else math.floor(-gap / factor)
 
 
-def _end(
-    less: ast.expr,
-    more: ast.expr,
-    equal: bool,
-    indvar: str,
-    step: int,
-    values: Mapping[str, float],
-) -> Iterator[float]:
-    """Solves ``less < more``, or ``less <= more`` if `equal`, for a variable that is in it once."""
-    gap = dict(expr.polynomial(f"({ast.unparse(more)}) - ({ast.unparse(less)})"))
-    factor = gap.pop((indvar,), 0)
-    if factor * step < 0:
-        rest = _value(gap, values) + equal
-        yield math.ceil(rest / -factor) if step > 0 else math.floor(-rest / factor)
-
-
-def _value(polynomial: Mapping[tuple[str, ...], int], values: Mapping[str, float]) -> float:
+def _value(polynomial: Polynomial, values: Mapping[str, float]) -> float:
     """A polynomial's value.
 
     Raises:

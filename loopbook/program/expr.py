@@ -3,6 +3,9 @@
 docc writes subsets, bounds and conditions as text (``j + i*_s0``, ``And(i < _s0, i < 4 + t)``).
 The order of the terms depends on the names of the variables, so two texts can only be compared
 after they have been brought into a normal form. All of this is text and arithmetic, without docc.
+
+Trees hold them as `Expr`: the text is kept as it came, and what it means is worked out when it is
+asked for.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from loopbook.errors import SdfgError
@@ -24,6 +28,62 @@ MAX_TERMS = 512
 MAX_POWER = 64
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """An index expression, a bound or a condition, by its text. Texts that say the same in other
+    words are different."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names in it, those of functions included."""
+        return _symbols(self.text)
+
+    @property
+    def polynomial(self) -> Polynomial:
+        """See `polynomial`.
+
+        Raises:
+            SdfgError: if it cannot be read.
+        """
+        return polynomial(self.text)
+
+    def parts(self, function: str) -> tuple[Expr, ...]:
+        """The arguments of a call to "min", "max" or "and", and of such calls among them; itself if
+        it is none.
+
+        Raises:
+            SdfgError: if it cannot be read.
+        """
+        return _parts(self.text, function)
+
+    def renamed(self, names: Mapping[str, str]) -> Expr:
+        """With other names, or expressions, in the place of names."""
+        return self if self.symbols.isdisjoint(names) else Expr(substitute(self.text, names))
+
+
+@lru_cache(maxsize=65536)
+def _symbols(text: str) -> frozenset[str]:
+    return frozenset(symbols(text))
+
+
+@lru_cache(maxsize=65536)
+def _parts(text: str, function: str) -> tuple[Expr, ...]:
+    match parse(text):
+        case ast.Call(func=ast.Name(id=name), args=args) if bare(name) == function:
+            return tuple(part for arg in args for part in _parts(ast.unparse(arg), function))
+    return (Expr(text),)
+
+
+def bare(function: str) -> str:
+    """The name of a function without docc's ways to write it: ``__daisy_min``, ``Min``, ``And``."""
+    return function.lower().removeprefix("__daisy_")
 
 
 def symbols(text: str) -> list[str]:
@@ -76,13 +136,13 @@ def _expand(node: ast.expr) -> dict[Monomial, int]:
         case ast.Name(id=name):
             return {(name,): 1}
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _scale(_expand(operand), -1)
+            return plus({}, _expand(operand), -1)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return _expand(operand)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _add(_expand(left), _expand(right))
+            return plus(_expand(left), _expand(right))
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return _add(_expand(left), _scale(_expand(right), -1))
+            return plus(_expand(left), _expand(right), -1)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             return _multiply(_expand(left), _expand(right))
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if (
@@ -104,19 +164,21 @@ def _is_multiplied_out(power: ast.BinOp) -> bool:
     return False
 
 
-def _add(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
+def plus(a: Polynomial, b: Polynomial, factor: int = 1) -> dict[Monomial, int]:
+    """``a + factor*b``."""
     total = dict(a)
-    for monomial, factor in b.items():
-        value = total.get(monomial, 0) + factor
-        if value:
-            total[monomial] = value
+    for monomial, value in b.items():
+        changed = total.get(monomial, 0) + factor * value
+        if changed:
+            total[monomial] = changed
         else:
             total.pop(monomial, None)
     return total
 
 
-def _scale(a: Polynomial, factor: int) -> dict[Monomial, int]:
-    return {monomial: factor * value for monomial, value in a.items()}
+def mentioned(a: Polynomial) -> set[str]:
+    """The names in a polynomial, those inside of opaque symbols too."""
+    return {name for monomial in a for symbol in monomial for name in symbols(symbol)}
 
 
 def _multiply(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
@@ -125,7 +187,7 @@ def _multiply(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
     total: dict[Monomial, int] = {}
     for left, x in a.items():
         for right, y in b.items():
-            total = _add(total, {tuple(sorted(left + right)): x * y})
+            total = plus(total, {tuple(sorted(left + right)): x * y})
     return total
 
 
@@ -210,7 +272,7 @@ def _expand_renamed(node: ast.expr, rename: Callable[[str], str]) -> dict[Monomi
     renamed: dict[Monomial, int] = {}
     for monomial, factor in _expanded(node).items():
         names = [rename(s) if _WORD.fullmatch(s) else normal_form(s, rename) for s in monomial]
-        renamed = _add(renamed, {tuple(sorted(names)): factor})
+        renamed = plus(renamed, {tuple(sorted(names)): factor})
     return renamed
 
 

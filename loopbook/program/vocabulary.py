@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
-from loopbook.sdfg import expr
-from loopbook.sdfg.document import Types
-from loopbook.sdfg.nest import Container
+from loopbook.program import expr
+from loopbook.program.nest import Container
+from loopbook.program.types import Type, type_of
 
 
 class Vocabulary:
@@ -14,38 +15,34 @@ class Vocabulary:
 
     Attributes:
         containers: arrays ``A0…`` and scalars ``S0…``, by what the program calls them.
+        names: those of the containers, by number.
         symbols: the program's size symbols to ``N0…``.
         scope: the variables of the loops that the reader is in to ``L0…``.
         changing: symbols that get their values inside the nest: they are scalars, not sizes.
     """
 
-    def __init__(self, types: Types) -> None:
+    def __init__(self, types: Mapping[str, Type], changing: Collection[str]) -> None:
         self._types = types
         self.containers: dict[str, Container] = {}
+        self.names: list[str] = []
         self.symbols: dict[str, str] = {}
         self.scope: dict[str, str] = {}
-        self.changing: set[str] = set()
+        self.changing = changing
 
     def container(self, data: str, write: bool = False) -> Container:
         """The container called `data`, noted as written if `write`."""
         known = self.containers.get(data)
         if known is None:
-            is_array = self._types.is_array(data)
-            letter = "A" if is_array else "S"
+            kind = type_of(data, self._types)
+            is_array = kind.is_array
             number = sum(c.is_array == is_array for c in self.containers.values())
-            known = Container(
-                len(self.containers),
-                f"{letter}{number}",
-                data,
-                self._types.dtype(data),
-                is_array,
-                write,
-            )
+            name = f"{'A' if is_array else 'S'}{number}"
+            place = len(self.containers)
+            known = Container(place, name, data, kind.element, is_array, write)
             self.containers[data] = known
+            self.names.append(name)
         elif write and not known.written:
-            known = Container(
-                known.index, known.name, known.data, known.dtype, known.is_array, True
-            )
+            known = replace(known, written=True)
             self.containers[data] = known
         return known
 

@@ -1,98 +1,29 @@
-"""A loop nest as data: loops, blocks, operations, memory accesses, and how they hang together.
+"""A loop nest numbered through: loops, blocks, operations, memory accesses, and how they hang
+together.
 
-A `Nest` is what the rest of loopbook looks at instead of docc's C++ objects. It is read from the
-SDFG's JSON by `loopbook.sdfg.reader`, names its loops ``L0``, ``L1``… in preorder and its arrays
-``A0``, ``A1``… by first access, and does not depend on how the program names its variables.
+A `Nest` is a view of one outermost loop of a program tree, made by `loopbook.program.nests`. It
+names its loops ``L0``, ``L1``… in preorder and its arrays ``A0``, ``A1``… by first access, and does
+not depend on how the program names its variables.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
-OPCODES = (
-    "assign",
-    "fp_neg",
-    "fp_add",
-    "fp_sub",
-    "fp_mul",
-    "fp_div",
-    "fp_rem",
-    "fp_fma",
-    "fp_oeq",
-    "fp_one",
-    "fp_oge",
-    "fp_ogt",
-    "fp_ole",
-    "fp_olt",
-    "fp_ord",
-    "fp_ueq",
-    "fp_une",
-    "fp_ugt",
-    "fp_uge",
-    "fp_ult",
-    "fp_ule",
-    "fp_uno",
-    "int_add",
-    "int_sub",
-    "int_mul",
-    "int_sdiv",
-    "int_srem",
-    "int_udiv",
-    "int_urem",
-    "int_and",
-    "int_or",
-    "int_xor",
-    "int_shl",
-    "int_ashr",
-    "int_lshr",
-    "int_smin",
-    "int_smax",
-    "int_scmp",
-    "int_umin",
-    "int_umax",
-    "int_ucmp",
-    "int_eq",
-    "int_ne",
-    "int_sge",
-    "int_sgt",
-    "int_sle",
-    "int_slt",
-    "int_uge",
-    "int_ugt",
-    "int_ule",
-    "int_ult",
-    "int_abs",
-)
-"""docc's tasklet codes by number (``docc.sdfg.TaskletCode``)."""
-
-DTYPES = (
-    "void",
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "int128",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint128",
-    "half",
-    "bfloat",
-    "float",
-    "double",
-    "x86_fp80",
-    "fp128",
-    "ppc_fp128",
-)
-"""docc's primitive types by number (``docc.sdfg.PrimitiveType``)."""
+from loopbook.program import tree
+from loopbook.program.bounds import Bounds, bounds
+from loopbook.program.expr import Expr
 
 NodeRef = tuple[str, int]
 """A node of the nest: its kind ("loop", "branch", "block", "operation", "access") and its index."""
+
+
+CANONICAL_VERSION = 1
+"""Raised when the canonical form changes, so that old and new fingerprints never collide."""
 
 
 class Stride(IntEnum):
@@ -148,6 +79,15 @@ class Loop:
     def name(self) -> str:
         return f"L{self.index}"
 
+    @property
+    def bounds(self) -> Bounds:
+        """What its header says.
+
+        Raises:
+            SdfgError: if that cannot be read, or it counts nothing.
+        """
+        return bounds(self.indvar, *map(Expr, (self.init, self.condition, self.update)))
+
 
 @dataclass(frozen=True, slots=True)
 class Container:
@@ -155,7 +95,7 @@ class Container:
 
     Attributes:
         data: what the program calls it.
-        dtype: element type, one of `DTYPES`.
+        dtype: element type, one of `loopbook.program.types.DTYPES`.
         is_array: False for scalars and symbols.
         written: whether the nest writes it.
     """
@@ -231,6 +171,7 @@ class Nest:
             reads that take its value inside the same block.
         symbols: free integer symbols (sizes) by canonical number: ``N0``, ``N1``…
         canonical: text that is the same for all nests that differ only by names and element ids.
+        loop: the outermost loop itself, in the program tree.
     """
 
     position: int
@@ -245,7 +186,7 @@ class Nest:
     flows: tuple[tuple[NodeRef, NodeRef], ...]
     symbols: tuple[str, ...]
     canonical: str
-    body: dict[str, Any] = field(repr=False, compare=False)
+    loop: tree.Loop | tree.While = field(repr=False, compare=False)
 
     @property
     def element_id(self) -> int:
@@ -259,10 +200,9 @@ class Nest:
 
     @cached_property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits: a hash of `canonical`."""
-        from loopbook.sdfg.fingerprint import fingerprint
-
-        return fingerprint(self.canonical)
+        """32 hexadecimal digits: 128 bits of SHA-256 of `canonical`. One for all nests that differ
+        only by names and element ids."""
+        return hashlib.sha256(f"{CANONICAL_VERSION}\n{self.canonical}".encode()).hexdigest()[:32]
 
     def children(self, loop: int) -> tuple[Loop, ...]:
         """The loops directly inside loop number `loop`."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from loopbook.sdfg import expr
-from loopbook.sdfg.nest import Bound, Stride
+from loopbook.program import expr
+from loopbook.program.nest import Bound, Stride
 
 
 def stride(
@@ -65,26 +65,3 @@ def bound(names: set[str], loops: Collection[str], changing: Collection[str]) ->
     if names.intersection(changing):
         return Bound.UNKNOWN
     return Bound.SYMBOLIC if names else Bound.CONSTANT
-
-
-def step(indvar: str, update: str) -> int | None:
-    """The constant that `update` adds to `indvar`, if that is what it does."""
-    if not update:
-        return None
-    terms = dict(expr.polynomial(update))
-    if terms.pop((indvar,), None) != 1 or set(terms) - {()}:
-        return None
-    return terms.get((), 0) or None
-
-
-def trip_count(indvar: str, init: str, condition: str, by: int | None) -> int | None:
-    """Trip count of ``for (i = init; i < bound; i += by)`` with constant bounds."""
-    start = expr.polynomial(init)
-    form = expr.normal_form(condition)
-    left, _, right = form.strip("()").partition(" < ")
-    if by is None or by < 1 or set(start) - {()} or left != indvar:
-        return None
-    try:
-        return max(0, -(-(int(right) - start.get((), 0)) // by))
-    except ValueError:
-        return None

@@ -1,0 +1,20 @@
+"""The program tree: a whole program as typed, immutable data, between docc's front end and its code
+generator.
+
+`read.read` makes a tree of docc's JSON and `write.write` makes JSON of a tree; what is read and
+written again is what it was. Everything in between works on the tree:
+
+=============  ======================================================================
+`tree`         the nodes: `Program`, `Loop`, `While`, `Branch`, `Sequence`, `Jump`…
+`dataflow`     the leaves that compute: `Statement`, `LibraryCall`, `Allocation`…
+`types`        what containers are made of
+`expr`         index expressions, bounds and conditions
+`bounds`       what a loop's header says: where it begins, ends, and its stride
+`walk`         going through a tree, and putting something else in a place of it
+`accesses`     what a node reads, writes and names
+=============  ======================================================================
+
+Nodes are frozen dataclasses: a changed program is made with `dataclasses.replace` or
+`walk.replaced`, and shares all that is not changed with the old one. Nothing here knows docc
+itself, nor anything of loopbook but its errors.
+"""

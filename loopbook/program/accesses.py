@@ -1,0 +1,81 @@
+"""What a node of the program tree reads, writes and names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet
+from loopbook.program.expr import Expr
+from loopbook.program.tree import Assignments, Case, Jump, Loop, Node, Opaque, Program
+from loopbook.program.walk import preorder
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One element of a container, or a scalar, is read or written.
+
+    Attributes:
+        subset: its index in each dimension; none for scalars and whole containers.
+        memlet: that it stands on, unless an assignment writes it.
+    """
+
+    container: str
+    subset: tuple[Expr, ...]
+    write: bool
+    memlet: Memlet | None = None
+
+
+def accesses(node: Program | Node | Case) -> Iterator[Access]:
+    """What the dataflow and the assignments below a node read and write, in the tree's order.
+
+    Not among them: what bounds, conditions, indices and right-hand sides of assignments name (see
+    `symbols`), and what `Opaque` nodes do.
+    """
+    for inner in preorder(node):
+        match inner:
+            case Block():
+                yield from _of_block(inner)
+            case Assignments():
+                for assignment in inner.assignments:
+                    yield Access(assignment.symbol, (), True)
+
+
+def _of_block(block: Block) -> Iterator[Access]:
+    for memlet in block.memlets:
+        for place, write in ((memlet.source, False), (memlet.target, True)):
+            end = block.nodes[place]
+            if isinstance(end, AccessNode):
+                yield Access(end.container, memlet.subset, write, memlet)
+
+
+def written(node: Program | Node | Case) -> frozenset[str]:
+    """The containers that are written below a node, loops' own variables not among them."""
+    return frozenset(access.container for access in accesses(node) if access.write)
+
+
+def symbols(node: Program | Node | Case) -> frozenset[str]:
+    """Every name in the expressions below a node: bounds, conditions, indices, right-hand sides.
+
+    Of `Opaque` nodes and library calls, all that may be one.
+    """
+    return frozenset().union(*map(_own_symbols, preorder(node)))
+
+
+def _own_symbols(node: Program | Node | Case) -> frozenset[str]:
+    match node:
+        case Loop():
+            return node.init.symbols | node.condition.symbols | node.update.symbols
+        case Case():
+            return node.condition.symbols
+        case Assignments():
+            return frozenset().union(*(one.expression.symbols for one in node.assignments))
+        case Block():
+            indices = [index.symbols for memlet in node.memlets for index in memlet.subset]
+            calls = [n.fields.symbols for n in node.nodes if isinstance(n, LibraryNode)]
+            return frozenset().union(*indices, *calls)
+        case Jump(value=value):
+            return frozenset({value} - {""})
+        case Opaque():
+            return node.kept.symbols
+    return frozenset()

@@ -1,0 +1,155 @@
+"""What containers are made of: numbers, pointers, arrays, tensors, structures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from loopbook.errors import SdfgError
+from loopbook.program.expr import Expr
+from loopbook.program.kept import Kept
+
+DTYPES = (
+    "void",
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "int128",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint128",
+    "half",
+    "bfloat",
+    "float",
+    "double",
+    "x86_fp80",
+    "fp128",
+    "ppc_fp128",
+)
+"""docc's primitive types by number (``docc.sdfg.PrimitiveType``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Where a container lives.
+
+    Attributes:
+        place: "CPU_Stack", "CPU_Heap" or another memory.
+        allocation, deallocation: docc's numbers for who allocates and who frees it.
+        size: in bytes, if docc allocates it.
+    """
+
+    place: str = "CPU_Stack"
+    allocation: int = 0
+    deallocation: int = 0
+    size: Expr | None = None
+
+
+STACK = Storage()
+"""Where what nobody manages lives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Type:
+    """What all types have."""
+
+    storage: Storage = STACK
+    alignment: int = 0
+    initializer: str = ""
+
+    @property
+    def is_array(self) -> bool:
+        """False for single numbers."""
+        return True
+
+    @property
+    def element(self) -> str:
+        """The type of the numbers in it, one of `DTYPES`; "void" if that is not known."""
+        return "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Type):
+    """One number; `dtype` is one of `DTYPES`."""
+
+    dtype: str
+
+    @property
+    def is_array(self) -> bool:
+        return False
+
+    @property
+    def element(self) -> str:
+        return self.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer(Type):
+    """The address of something; `to` is None if nobody knows of what."""
+
+    to: Type | None = None
+
+    @property
+    def element(self) -> str:
+        return "void" if self.to is None else self.to.element
+
+
+@dataclass(frozen=True, slots=True)
+class Array(Type):
+    """So many of the same in a row."""
+
+    of: Type
+    count: Expr
+
+    @property
+    def element(self) -> str:
+        return self.of.element
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor(Type):
+    """Numbers in a grid, with an index for each dimension; strides and offset in elements."""
+
+    of: Type
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    offset: Expr
+
+    @property
+    def element(self) -> str:
+        return self.of.element
+
+
+@dataclass(frozen=True, slots=True)
+class Structure(Type):
+    """One of the program's structures, by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownType(Type):
+    """A type that is not understood."""
+
+    kept: Kept
+
+
+_NULLS = ("__nullptr", "__daisy_nullptr")
+"""What the names of null pointers begin with, which nobody declares."""
+
+
+def type_of(name: str, declared: Mapping[str, Type]) -> Type:
+    """The type of a container.
+
+    Raises:
+        SdfgError: if it is not declared.
+    """
+    if name in declared:
+        return declared[name]
+    if name.startswith(_NULLS):
+        return Pointer()
+    raise SdfgError(f"the SDFG uses {name!r} but does not declare it")

@@ -1,0 +1,105 @@
+"""Going through a program tree, and putting something else in a place of it.
+
+A place is a `Path`: which child to take, from the node where the path starts. Trees share subtrees,
+so a node alone does not say which of its places is meant. Children are those of the sequences that
+a node holds; a branch's children are its cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from loopbook.program import tree
+from loopbook.program.tree import Branch, Case, Loop, Program, While
+
+Path = tuple[int, ...]
+Inner = tree.Node | Case
+"""What can be a child."""
+
+Outer = TypeVar("Outer", bound=Program | tree.Node | Case)
+
+
+def children(node: Program | Inner) -> tuple[Inner, ...]:
+    """The nodes directly in a node."""
+    match node:
+        case Program() | Loop() | While() | Case():
+            return node.body.children
+        case tree.Sequence():
+            return node.children
+        case Branch():
+            return node.cases
+    return ()
+
+
+def with_children(node: Outer, inner: Sequence[Inner]) -> Outer:
+    """The node with other children."""
+    match node:
+        case Program() | Loop() | While() | Case():
+            return replace(node, body=replace(node.body, children=tuple(inner)))
+        case tree.Sequence():
+            return replace(node, children=tuple(inner))
+        case Branch():
+            return replace(node, cases=tuple(inner))
+    if inner:
+        raise TypeError(f"a {type(node).__name__} holds nothing")
+    return node
+
+
+def preorder(node: Program | Inner) -> Iterator[Program | Inner]:
+    """A node and all below it, each before what is in it."""
+    yield node
+    for child in children(node):
+        yield from preorder(child)
+
+
+def places(node: Program | Inner, at: Path = ()) -> Iterator[tuple[Path, Program | Inner]]:
+    """`preorder` with the path of each node."""
+    yield at, node
+    for number, child in enumerate(children(node)):
+        yield from places(child, (*at, number))
+
+
+def with_loops(
+    node: Program | Inner, around: tuple[Loop | While, ...] = ()
+) -> Iterator[tuple[Program | Inner, tuple[Loop | While, ...]]]:
+    """`preorder` with the loops around each node, outermost first."""
+    yield node, around
+    if isinstance(node, Loop | While):
+        around = (*around, node)
+    for child in children(node):
+        yield from with_loops(child, around)
+
+
+def outermost(node: Program | Inner) -> Iterator[Loop | While]:
+    """The loops below a node, or itself, that stand in no other loop."""
+    if isinstance(node, Loop | While):
+        yield node
+    else:
+        for child in children(node):
+            yield from outermost(child)
+
+
+def at(node: Program | Inner, path: Path) -> Program | Inner:
+    """What stands in a place."""
+    for number in path:
+        node = children(node)[number]
+    return node
+
+
+def changed(node: Outer, path: Path, change: Callable[[Inner], Sequence[Inner]]) -> Outer:
+    """The tree with what `change` makes of the node in a place in its place: none, one or more.
+
+    All that does not lead there is shared with the old tree.
+    """
+    number, *rest = path
+    inner = list(children(node))
+    old = inner[number]
+    inner[number : number + 1] = [changed(old, tuple(rest), change)] if rest else change(old)
+    return with_children(node, inner)
+
+
+def replaced(node: Outer, path: Path, *new: Inner) -> Outer:
+    """The tree with other nodes in a place."""
+    return changed(node, path, lambda old: new)
