@@ -26,6 +26,8 @@ import numpy as np
 from loopbook.client.layered import LayeredBook
 from loopbook.client.opening import open_book
 from loopbook.errors import LoopbookError
+from loopbook.program.nest import Nest
+from loopbook.program.trips import iterations, trip_counts
 from loopbook.recipes.layer import Neighbour
 from loopbook.sdfg import frontend, program
 from loopbook.workloads.workload import load_workload

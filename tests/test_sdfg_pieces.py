@@ -12,10 +12,12 @@ import pytest
 
 from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import TOO_LARGE, build_plan, plan_nests
+from loopbook.program.read import read
+from loopbook.program.rename import with_own_variables
+from loopbook.program.write import write
 from loopbook.sdfg import marks, pieces, program
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.known_wrong import carried
-from loopbook.sdfg.names import separate_loops
 
 
 def steps(a, b, c, n):
@@ -79,8 +81,7 @@ def test_numbers_are_right_and_docc_is_not_asked_about_the_whole(small, tmp_path
 
 
 def test_containers_that_docc_makes_in_several_pieces_do_not_meet(small):
-    document = json.loads(trace(steps, given()))
-    separate_loops(document)
+    document = write(with_own_variables(read(json.loads(trace(steps, given())))))
     pointer = document["containers"]["a"]
 
     def work(piece):

@@ -7,6 +7,7 @@ import math
 from loopbook.client.layered import LayeredBook
 from loopbook.client.ports import Evidence
 from loopbook.client.sizes import Trips, near_speedup
+from loopbook.program.nest import Nest, Stride
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
 

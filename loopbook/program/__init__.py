@@ -4,15 +4,18 @@ generator.
 `read.read` makes a tree of docc's JSON and `write.write` makes JSON of a tree; what is read and
 written again is what it was. Everything in between works on the tree:
 
-=============  ======================================================================
+=============  =======================================================================
 `tree`         the nodes: `Program`, `Loop`, `While`, `Branch`, `Sequence`, `Jump`…
 `dataflow`     the leaves that compute: `Statement`, `LibraryCall`, `Allocation`…
 `types`        what containers are made of
 `expr`         index expressions, bounds and conditions
-`bounds`       what a loop's header says: where it begins, ends, and its stride
+`bounds`       what a loop's header says: where it begins, ends, and its step
 `walk`         going through a tree, and putting something else in a place of it
 `accesses`     what a node reads, writes and names
-=============  ======================================================================
+`rename`       other names for loop variables, containers and symbols
+`nests`        outermost loops numbered through, with canonical names (see `nest.Nest`)
+`trips`        how often loops run
+=============  =======================================================================
 
 Nodes are frozen dataclasses: a changed program is made with `dataclasses.replace` or
 `walk.replaced`, and shares all that is not changed with the old one. Nothing here knows docc

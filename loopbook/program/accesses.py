@@ -10,6 +10,8 @@ from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignments, Case, Jump, Loop, Node, Opaque, Program
 from loopbook.program.walk import preorder
 
+Part = Program | Node | Case
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -26,43 +28,44 @@ class Access:
     memlet: Memlet | None = None
 
 
-def accesses(node: Program | Node | Case) -> Iterator[Access]:
+def accesses(node: Part) -> Iterator[Access]:
     """What the dataflow and the assignments below a node read and write, in the tree's order.
 
     Not among them: what bounds, conditions, indices and right-hand sides of assignments name (see
     `symbols`), and what `Opaque` nodes do.
     """
     for inner in preorder(node):
-        match inner:
-            case Block():
-                yield from _of_block(inner)
-            case Assignments():
-                for assignment in inner.assignments:
-                    yield Access(assignment.symbol, (), True)
+        yield from own_accesses(inner)
 
 
-def _of_block(block: Block) -> Iterator[Access]:
-    for memlet in block.memlets:
-        for place, write in ((memlet.source, False), (memlet.target, True)):
-            end = block.nodes[place]
-            if isinstance(end, AccessNode):
-                yield Access(end.container, memlet.subset, write, memlet)
+def own_accesses(node: Part) -> Iterator[Access]:
+    """`accesses` of a node without those below it."""
+    if isinstance(node, Assignments):
+        for assignment in node.assignments:
+            yield Access(assignment.symbol, (), True)
+    elif isinstance(node, Block):
+        for memlet in node.memlets:
+            for place, write in ((memlet.source, False), (memlet.target, True)):
+                end = node.nodes[place]
+                if isinstance(end, AccessNode):
+                    yield Access(end.container, memlet.subset, write, memlet)
 
 
-def written(node: Program | Node | Case) -> frozenset[str]:
+def written(node: Part) -> frozenset[str]:
     """The containers that are written below a node, loops' own variables not among them."""
     return frozenset(access.container for access in accesses(node) if access.write)
 
 
-def symbols(node: Program | Node | Case) -> frozenset[str]:
+def symbols(node: Part) -> frozenset[str]:
     """Every name in the expressions below a node: bounds, conditions, indices, right-hand sides.
 
     Of `Opaque` nodes and library calls, all that may be one.
     """
-    return frozenset().union(*map(_own_symbols, preorder(node)))
+    return frozenset().union(*map(own_symbols, preorder(node)))
 
 
-def _own_symbols(node: Program | Node | Case) -> frozenset[str]:
+def own_symbols(node: Part) -> frozenset[str]:
+    """`symbols` of a node without those below it."""
     match node:
         case Loop():
             return node.init.symbols | node.condition.symbols | node.update.symbols

@@ -49,15 +49,15 @@ def bounds(variable: str, init: Expr, condition: Expr, update: Expr) -> Bounds:
     Raises:
         SdfgError: if an expression cannot be read.
     """
-    parts = [_room(expr.parse(part.text)) for part in condition.parts("and")]
+    parts = [_room(part) for part in expr.arguments(expr.parse(condition.text), "and")]
     room = [polynomial for part in parts for polynomial in part]
     highs = [_high(polynomial, variable) for polynomial in room]
     plain = all(parts) and None not in highs
     return Bounds(
-        lows=tuple(part.polynomial for part in init.parts("max")),
+        lows=tuple(map(expr.expanded, expr.arguments(expr.parse(init.text), "max"))),
         room=tuple(room),
         highs=tuple(high for high in highs if high is not None) if plain else (),
-        step=_step(variable, update),
+        step=step(variable, update),
     )
 
 
@@ -71,9 +71,9 @@ def _room(part: ast.expr) -> list[Polynomial]:
         case _:
             return []
     gaps = (
-        expr.plus(high.polynomial, low.polynomial, -1)
-        for high in Expr(ast.unparse(more)).parts("min")
-        for low in Expr(ast.unparse(less)).parts("max")
+        expr.plus(expr.expanded(high), expr.expanded(low), -1)
+        for high in expr.arguments(more, "min")
+        for low in expr.arguments(less, "max")
     )
     return [expr.plus(gap, {(): -strict}) for gap in gaps]
 
@@ -84,6 +84,11 @@ def _high(room: Polynomial, variable: str) -> Polynomial | None:
     return None if variable in expr.mentioned(rest) else rest
 
 
-def _step(variable: str, update: Expr) -> int | None:
+def step(variable: str, update: Expr) -> int | None:
+    """The constant that `update` adds to a variable, if that is what it does.
+
+    Raises:
+        SdfgError: if it cannot be read.
+    """
     rest = expr.plus(update.polynomial, {(variable,): -1})
     return rest.get((), 0) or None if set(rest) <= {()} else None

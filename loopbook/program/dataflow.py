@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from loopbook.program.element import Element
+from loopbook.program.element import NOWHERE, Element, Position
 from loopbook.program.expr import Expr
 from loopbook.program.kept import Kept
 from loopbook.program.types import Type
@@ -220,28 +220,25 @@ class Reference(Block):
 
 
 def block(
-    nodes: tuple[Node, ...], memlets: tuple[Memlet, ...], **element: object
-) -> Statement | LibraryCall | Allocation | Reference:
-    """A block of the class that its nodes make it.
-
-    Args:
-        element: see `loopbook.program.element.Element`.
-    """
+    nodes: tuple[Node, ...],
+    memlets: tuple[Memlet, ...],
+    *,
+    id: int | None = None,
+    position: Position = NOWHERE,
+) -> Block:
+    """A block of the class that its nodes make it."""
+    kind: type[Block] = Statement
     calls = [node.code for node in nodes if isinstance(node, LibraryNode)]
-    kind: type[Statement | LibraryCall | Allocation | Reference] = Statement
     if any(code in ALLOCATING for code in calls):
         kind = Allocation
     elif calls:
         kind = LibraryCall
-    elif any(_moves_pointer(nodes, memlet) for memlet in memlets):
-        kind = Reference
-    return kind(nodes, memlets, **element)  # type: ignore[arg-type]
+    else:
+        data = {place for place, node in enumerate(nodes) if isinstance(node, AccessNode)}
+        if any(memlet.source in data and memlet.target in data for memlet in memlets):
+            kind = Reference
+    return kind(nodes, memlets, id=id, position=position)
 
 
 ALLOCATING = ("Malloc", "Free")
 """Library nodes that allocate memory, or free it."""
-
-
-def _moves_pointer(nodes: tuple[Node, ...], memlet: Memlet) -> bool:
-    ends = nodes[memlet.source], nodes[memlet.target]
-    return all(isinstance(end, AccessNode) for end in ends)

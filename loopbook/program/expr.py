@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -54,15 +54,6 @@ class Expr:
         """
         return polynomial(self.text)
 
-    def parts(self, function: str) -> tuple[Expr, ...]:
-        """The arguments of a call to "min", "max" or "and", and of such calls among them; itself if
-        it is none.
-
-        Raises:
-            SdfgError: if it cannot be read.
-        """
-        return _parts(self.text, function)
-
     def renamed(self, names: Mapping[str, str]) -> Expr:
         """With other names, or expressions, in the place of names."""
         return self if self.symbols.isdisjoint(names) else Expr(substitute(self.text, names))
@@ -73,17 +64,17 @@ def _symbols(text: str) -> frozenset[str]:
     return frozenset(symbols(text))
 
 
-@lru_cache(maxsize=65536)
-def _parts(text: str, function: str) -> tuple[Expr, ...]:
-    match parse(text):
-        case ast.Call(func=ast.Name(id=name), args=args) if bare(name) == function:
-            return tuple(part for arg in args for part in _parts(ast.unparse(arg), function))
-    return (Expr(text),)
-
-
-def bare(function: str) -> str:
-    """The name of a function without docc's ways to write it: ``__daisy_min``, ``Min``, ``And``."""
-    return function.lower().removeprefix("__daisy_")
+def arguments(node: ast.expr, function: str) -> Iterator[ast.expr]:
+    """The arguments of a call to "min", "max" or "and", and of such calls among them; the node
+    itself if it is none. docc writes them as ``__daisy_min``, ``Min`` and ``And`` too."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=args) if (
+            name.lower().removeprefix("__daisy_") == function
+        ):
+            for arg in args:
+                yield from arguments(arg, function)
+        case _:
+            yield node
 
 
 def symbols(text: str) -> list[str]:
@@ -122,8 +113,8 @@ def polynomial(text: str) -> Polynomial:
 
 
 @lru_cache(maxsize=65536)
-def _expanded(node: ast.expr) -> Polynomial:
-    """`_expand`, remembered for the nodes that `parse` remembers."""
+def expanded(node: ast.expr) -> Polynomial:
+    """`polynomial` of a part of what `parse` gave."""
     return _expand(node)
 
 
@@ -268,12 +259,13 @@ def _render_polynomial(node: ast.expr, rename: Callable[[str], str]) -> str:
     return " + ".join(str(f) if not b else (b if f == 1 else f"{f}*{b}") for b, f in terms) or "0"
 
 
-def _expand_renamed(node: ast.expr, rename: Callable[[str], str]) -> dict[Monomial, int]:
+def _expand_renamed(node: ast.expr, rename: Callable[[str], str]) -> Polynomial:
     renamed: dict[Monomial, int] = {}
-    for monomial, factor in _expanded(node).items():
+    for monomial, factor in expanded(node).items():
         names = [rename(s) if _WORD.fullmatch(s) else normal_form(s, rename) for s in monomial]
-        renamed = plus(renamed, {tuple(sorted(names)): factor})
-    return renamed
+        key = tuple(sorted(names))
+        renamed[key] = renamed.get(key, 0) + factor
+    return {monomial: factor for monomial, factor in renamed.items() if factor}
 
 
 class _Renaming(dict[str, str]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from loopbook.errors import SdfgError
@@ -44,6 +43,9 @@ def read_type(raw: Any) -> Type:
     """
     raw = members.mapping(raw, "a type")
     kind = members.text(raw, "type")
+    number = raw.get("primitive_type")
+    if type(number) is int and raw == _PLAIN_JSON.get(number):
+        return _PLAIN[number]
     try:
         if kind in _MEMBERS:
             members.only(raw, _MEMBERS[kind])
@@ -55,11 +57,14 @@ def read_type(raw: Any) -> Type:
 
 def _read(kind: str, raw: Json) -> Type:
     storage = _read_storage(members.mapping(raw.get("storage_type"), "a storage type"))
-    common = (storage, members.number(raw, "alignment"), members.text(raw, "initializer"))
-    if kind == "scalar":
-        return _scalar(read_dtype(raw, "primitive_type"), *common)
-    named: Json = dict(zip(("storage", "alignment", "initializer"), common, strict=True))
+    named: Json = {
+        "storage": storage,
+        "alignment": members.number(raw, "alignment"),
+        "initializer": members.text(raw, "initializer"),
+    }
     match kind:
+        case "scalar":
+            return Scalar(read_dtype(raw, "primitive_type"), **named)
         case "pointer":
             return Pointer(
                 read_type(raw["pointee_type"]) if "pointee_type" in raw else None, **named
@@ -76,11 +81,6 @@ def _read(kind: str, raw: Json) -> Type:
                 **named,
             )
     return Structure(members.text(raw, "name"), **named)
-
-
-@lru_cache(maxsize=1024)
-def _scalar(name: str, storage: Storage, alignment: int, initializer: str) -> Scalar:
-    return Scalar(name, storage=storage, alignment=alignment, initializer=initializer)
 
 
 def _read_storage(raw: Json) -> Storage:
@@ -119,10 +119,9 @@ def write_type(given: Type) -> Json:
     match given:
         case Scalar(dtype=dtype):
             return raw | {"type": "scalar", "primitive_type": write_dtype(dtype)}
-        case Pointer(to=None):
-            return raw | {"type": "pointer"}
         case Pointer(to=to):
-            return raw | {"type": "pointer", "pointee_type": write_type(to)}
+            inner = {} if to is None else {"pointee_type": write_type(to)}
+            return raw | {"type": "pointer"} | inner
         case Array(of=of, count=count):
             inner = write_type(of)
             return raw | {"type": "array", "element_type": inner, "num_elements": count.text}
@@ -157,3 +156,8 @@ def write_dtype(name: str) -> int:
 
 def _texts(expressions: tuple[Expr, ...]) -> list[str]:
     return [one.text for one in expressions]
+
+
+_PLAIN = tuple(map(Scalar, DTYPES))
+_PLAIN_JSON = {number: write_type(plain) for number, plain in enumerate(_PLAIN)}
+"""Most types are one of these: they are told by comparing, which is faster than by reading."""

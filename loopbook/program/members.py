@@ -24,40 +24,48 @@ def mapping(value: Any, what: str) -> Json:
 
 def text(owner: Mapping[str, Any], key: str) -> str:
     """A member that is a string."""
-    return _of_type(owner, key, str)
+    value = owner.get(key)
+    if type(value) is not str:
+        raise _damaged(owner, key)
+    return value
 
 
 def number(owner: Mapping[str, Any], key: str) -> int:
     """A member that is a whole number."""
-    return _of_type(owner, key, int)
+    value = owner.get(key)
+    if type(value) is not int:
+        raise _damaged(owner, key)
+    return value
 
 
 def truth(owner: Mapping[str, Any], key: str) -> bool:
     """A member that is true or false."""
-    return _of_type(owner, key, bool)
+    value = owner.get(key)
+    if type(value) is not bool:
+        raise _damaged(owner, key)
+    return value
 
 
 def many(owner: Mapping[str, Any], key: str) -> list[Any]:
     """A member that is a list."""
-    return _of_type(owner, key, list)
-
-
-def object_(owner: Mapping[str, Any], key: str) -> Json:
-    """A member that is a JSON object."""
-    return _of_type(owner, key, dict)
+    value = owner.get(key)
+    if type(value) is not list:
+        raise _damaged(owner, key)
+    return value
 
 
 def texts(owner: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """A member that is a list of strings."""
     found = many(owner, key)
-    if any(type(one) is not str for one in found):
-        raise _damaged(owner, key)
+    for one in found:
+        if type(one) is not str:
+            raise _damaged(owner, key)
     return tuple(found)
 
 
 def expression(owner: Mapping[str, Any], key: str) -> Expr:
     """A member that is an expression."""
-    return Expr(_of_type(owner, key, str))
+    return Expr(text(owner, key))
 
 
 def expressions(owner: Mapping[str, Any], key: str) -> tuple[Expr, ...]:
@@ -66,7 +74,7 @@ def expressions(owner: Mapping[str, Any], key: str) -> tuple[Expr, ...]:
 
 
 class UnknownMemberError(SdfgError):
-    """An object has a member that is not known here, so it is not understood."""
+    """An object has a member that is not known here, so it is not understood. Readers catch it."""
 
 
 def only(owner: Json, known: frozenset[str]) -> None:
@@ -78,13 +86,6 @@ def only(owner: Json, known: frozenset[str]) -> None:
     if not owner.keys() <= known:
         name = min(owner.keys() - known)
         raise UnknownMemberError(f"the SDFG has an unknown member {name[:40]!r}")
-
-
-def _of_type(owner: Mapping[str, Any], key: str, kind: type) -> Any:
-    value = owner.get(key)
-    if type(value) is not kind:
-        raise _damaged(owner, key)
-    return value
 
 
 def _damaged(owner: Mapping[str, Any], key: str) -> SdfgError:

@@ -100,7 +100,7 @@ class _Reader:
             init=loop.init.text,
             condition=loop.condition.text,
             update=loop.update.text,
-            step=loop.bounds.step,
+            step=loop.step,
             trip=loop.bounds.trip() if bound == Bound.CONSTANT else None,
             bound=bound,
             schedule=loop.schedule.name,

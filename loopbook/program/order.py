@@ -88,12 +88,15 @@ def _colours(
     colours: dict[int, Colour] = {}
     for depth, level in depths:
         colours |= _numbered(depth, {place: describe(block.nodes[place]) for place in level})
-    texts = {memlet: index(memlet) for memlet in block.memlets}
+    texts: dict[Memlet, str] = {}
 
     def seen(memlet: Memlet, end: int) -> tuple[str, str, str, Colour]:
         return memlet.source_connector, memlet.target_connector, texts[memlet], colours[end]
 
     for sweep in range(SWEEPS):
+        if len(set(colours.values())) == len(colours):
+            break  # all are told apart, and finer colours keep their order
+        texts = texts or {memlet: index(memlet) for memlet in block.memlets}
         down = sweep % 2 == 0
         for depth, level in depths if down else reversed(depths):
             refined = {

@@ -25,6 +25,7 @@ from loopbook.program.tree import (
     Case,
     Jump,
     Loop,
+    LoopKind,
     Node,
     Opaque,
     Program,
@@ -45,6 +46,7 @@ _PROGRAM = frozenset({
 _LOOP = COMMON | {
     "sub_type", "indvar", "init", "condition", "update", "schedule_type", "reductions", "root"
 }  # fmt: skip
+_KINDS: Mapping[tuple[str, str], LoopKind] = {names: kind for kind, names in KINDS.items()}
 _SCHEDULE = frozenset({"value", "category", "properties"})
 
 
@@ -70,6 +72,8 @@ def read(document: Json) -> Program:
             structures=Kept.of(members.many(document, "structures")),
             extra=Kept.of({key: document[key] for key in document.keys() - _PROGRAM}),
         )
+    except members.UnknownMemberError as error:  # around all that could be kept as `Opaque`
+        raise SdfgError(str(error)) from None
     except RecursionError:
         raise SdfgError("the SDFG is nested too deeply") from None
 
@@ -156,8 +160,7 @@ class _Reader:
 
     def _loop(self, type_: str, raw: Json) -> Loop:
         own = self._elements.read(raw, _LOOP)
-        names = type_, members.text(raw, "sub_type")
-        kind = next((kind for kind, known in KINDS.items() if known == names), None)
+        kind = _KINDS.get((type_, members.text(raw, "sub_type")))
         if kind is None:
             raise members.UnknownMemberError("the SDFG has a loop of unknown type")
         reductions = members.many(raw, "reductions") if "reductions" in raw else None

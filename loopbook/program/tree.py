@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
-from loopbook.program.bounds import Bounds, bounds
+from loopbook.program.bounds import Bounds, bounds, step
 from loopbook.program.dataflow import Block
 from loopbook.program.element import Element
 from loopbook.program.expr import Expr
@@ -82,6 +82,11 @@ class Loop(Element):
     def bounds(self) -> Bounds:
         """What its header says."""
         return bounds(self.variable, self.init, self.condition, self.update)
+
+    @property
+    def step(self) -> int | None:
+        """That of `bounds`, by itself."""
+        return step(self.variable, self.update)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The only code that imports docc: compiler, parse, nests, fingerprint, apply, compile, run."""
+"""The only code that imports docc: compiler, parse, prepare, apply, compile, run."""
 
 from loopbook.sdfg import traces
 

@@ -14,6 +14,7 @@ import docc.sdfg
 from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook.errors import DependenceError, IllegalStepError, LoopbookError, RecipeError
+from loopbook.program.nest import Nest
 from loopbook.sdfg.hazards import tiles_may_clash, unordered
 from loopbook.sdfg.headers import independent, tests_too_early
 from loopbook.sdfg.isolation import InPlace, Isolated, Mentions

@@ -22,12 +22,13 @@ from loopbook import private, targets
 from loopbook.errors import RunError, SdfgError
 from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nests
-from loopbook.program.write import write_node
+from loopbook.program.read import read
+from loopbook.program.rename import with_own_variables
+from loopbook.program.write import write, write_node
 from loopbook.sdfg import marks
 from loopbook.sdfg.hazards import confirmed, hazards
 from loopbook.sdfg.lost import loses, without_loss
 from loopbook.sdfg.mending import Mended, mended
-from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.pieces import LARGE, Cut, pairs
 from loopbook.sdfg.rewrites.document import elements, without_positions, words
 from loopbook.sdfg.sandbox import TRIES, run_limited
@@ -140,8 +141,9 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
         document = _signed(document)
         return document, read_nests(document)
     try:
-        separate_loops(document)
-        renamed = json.dumps(document)
+        given = read(document)
+        apart = with_own_variables(given)
+        renamed = text if apart is given else json.dumps(write(apart))
         large = pairs(document) >= LARGE
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None

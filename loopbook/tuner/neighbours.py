@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from loopbook.client.layered import LayeredBook
 from loopbook.client.port import port
+from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 
 LOOKED_AT = 16

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 from sdfg_kit import random
 
+from loopbook.program import walk
+from loopbook.program.accesses import accesses, written
+from loopbook.program.read import read
+from loopbook.program.rename import renamed, with_own_variables
+from loopbook.program.tree import Loop
+from loopbook.program.write import write
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.names import separate_loops
 from loopbook.sdfg.run import Binding, compare
 
 
@@ -49,9 +55,7 @@ def loops(document: dict) -> list[dict]:
 
 def separated(kernel, args) -> tuple[str, dict]:
     text = frontend.trace(kernel, args)
-    document = program.load_json(text)
-    separate_loops(document)
-    return text, document
+    return text, write(with_own_variables(read(json.loads(text))))
 
 
 def test_no_two_loops_share_a_variable_and_all_are_declared():
@@ -95,3 +99,26 @@ def test_renamed_programs_compute_the_same(tmp_path):
 def test_separate_variables_let_docc_see_parallel_loops():
     nests = program.nests(program.prepare(frontend.trace(twice, [random(9), random(9)])))
     assert {nest.loops[0].kind for nest in nests} == {"map"}
+
+
+def test_what_is_not_understood_keeps_the_names_that_it_may_use():
+    document = json.loads(frontend.trace(twice, [random(9), random(9)]))
+    names = Counter(loop["indvar"] for loop in loops(document))
+    (shared, *_) = (name for name, count in names.items() if count > 1)
+    odd = {"type": "offload", "element_id": 10**6, "over": f"{shared} + 1"}
+    document["root"]["children"].append(odd)
+    after = write(with_own_variables(read(document)))
+    assert [loop["indvar"] for loop in loops(after)].count(shared) == names[shared]
+    assert after["root"]["children"][-1] == odd
+
+
+def test_a_renamed_subtree_shares_what_mentions_none_of_the_names():
+    program = read(json.loads(frontend.trace(twice, [random(9), random(9)])))
+    first, second = walk.outermost(program)
+    after = renamed(program.body, {"A": "C"})
+    assert "A" not in written(after)
+    assert "C" in {access.container for access in accesses(after)}
+    assert renamed(program.body, {"elsewhere": "C"}) is program.body
+    assert isinstance(second, Loop)
+    assert renamed(second, {second.variable: "q"}) is not second
+    assert renamed(first, {"B": "C"}) is first
