@@ -55,6 +55,10 @@ def test_rooms_load_nothing_heavy(module: str, banned: tuple[str, ...]):
     assert loaded_by(f"import {module}").isdisjoint(banned)
 
 
+def test_isl_is_there_before_children_are_made():
+    assert "islpy" in loaded_by("from loopbook import dependence\ndependence.load()")
+
+
 def test_the_version_is_the_packages():
     from importlib.metadata import version
 

@@ -14,6 +14,7 @@ change. An index that is not known may be any. What is too large a question is a
 """
 
 from loopbook.dependence.distances import Distances, Meeting
+from loopbook.dependence.engine import load
 from loopbook.dependence.model import Linear, Tile, domain
 from loopbook.dependence.order import Moved, check_order
 from loopbook.dependence.places import (
@@ -37,6 +38,7 @@ __all__ = [
     "empty",
     "holds",
     "keep_apart",
+    "load",
     "never_meet",
     "read_before_written",
     "same_points",

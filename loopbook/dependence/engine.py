@@ -6,6 +6,7 @@ object leaves the thread, or the process, that made it. islpy is imported with t
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 from collections import OrderedDict
@@ -99,6 +100,11 @@ class Engine:
 
 
 _threads = threading.local()
+
+
+def load() -> None:
+    """Import isl, which takes a tenth of a second: before children are forked that will ask."""
+    importlib.import_module("islpy")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 
+from loopbook import dependence
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
 from loopbook.sdfg import compiler, program
@@ -103,6 +104,7 @@ def build_tuned(
     """
     compiler.activate()
     fixed = {position: tuple(steps) for position, steps in recipes.items()}
+    dependence.load()
     return run_limited(
         _tuned,
         text,

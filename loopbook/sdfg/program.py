@@ -18,7 +18,7 @@ from docc.sdfg import (
     TargetOptions,
 )
 
-from loopbook import private, targets
+from loopbook import dependence, private, targets
 from loopbook.errors import RunError, SdfgError
 from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nests
@@ -172,6 +172,7 @@ def prepare_apart(text: str) -> tuple[str, list[Nest]]:
         SdfgError: as `prepare_document`.
         RunError: docc crashed or hung.
     """
+    dependence.load()
     return run_limited(_prepared, text, seconds=NORMALISING_SECONDS, what="docc", tries=TRIES)
 
 
@@ -252,6 +253,7 @@ def _keeps_order(text: str) -> bool:
 
     Asked in a child process: docc's fusion may crash where its distribution fails.
     """
+    dependence.load()
     try:
         return run_limited(
             _keeps, text, seconds=NORMALISING_SECONDS, what="docc's normalisation", tries=TRIES

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from loopbook import targets
+from loopbook import dependence, targets
 from loopbook.client.decision import Plan
 from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
@@ -290,6 +290,7 @@ class Work:
     def _warm_up(self) -> None:
         """Load what takes long to load, so that no request has to wait for that."""
         _ = self._layered.head
+        dependence.load()
 
 
 def checked(record: Record, settings: Settings) -> Nest:
