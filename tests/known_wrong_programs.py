@@ -373,6 +373,46 @@ def first_value_in_some_places(a, res):
 
 
 @mended(floats, zeros)
+def count_that_starts_again(a, res):
+    count = 0
+    longest = 0
+    for i in range(a.shape[0]):
+        if a[i] < 0.0:
+            count = 0
+        count = count + 1
+        if count > longest:
+            longest = count
+    res[0] = longest
+    res[1] = count
+
+
+@mended(floats, zeros)
+def value_that_one_branch_sets(a, res):
+    last = 0.5
+    found = False
+    for i in range(a.shape[0]):
+        if a[i] > 2.5:
+            last = a[i]
+            found = True
+        elif a[i] > 1.75:
+            last = 9.0
+        res[i] = last
+        last = last + 1.0
+        if found:
+            a[i] = 7.0
+
+
+@mended(floats, zeros)
+def value_that_a_short_loop_sets(a, res):
+    last = 1
+    for i in range(a.shape[0]):
+        for j in range(i - 2):
+            last = j
+        last = last + 1
+        res[i] = last
+
+
+@mended(floats, zeros)
 def negative_first_value(a, res):
     k = -1
     s = -1.5

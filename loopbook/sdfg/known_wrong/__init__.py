@@ -20,6 +20,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `arrays`: products, slices, types of array expressions;
 - `copies`: elements that are copied before they change;
 - `carried`: variables that docc takes for their first value in all iterations;
+- `resets`: variables that a branch sets before all iterations use them;
 - `scalars`: NumPy's scalars as arguments;
 - `nans`: data that is no number;
 - `shown`: what an SDFG shows whose function nobody has.
@@ -45,6 +46,7 @@ from loopbook.sdfg.known_wrong import (
     integers,
     loops,
     nans,
+    resets,
     scalars,
     spelling,
     subscripts,
@@ -158,6 +160,7 @@ def _rewrite(
     arrays.check(kinds(), scattered)
     arrays.transposed_operands(kinds(), scattered)
     loops.Loops(kinds(), ones).run()
+    resets.run(kinds())
 
 
 def _check_helpers(kinds: Kinds, depth: int) -> None:

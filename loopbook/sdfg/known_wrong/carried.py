@@ -159,7 +159,7 @@ def _carried(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     for statement in body:
         if isinstance(statement, ast.For | ast.While):
             stored = dict(_stored(statement.body))
-            for name in sorted(stored.keys() & _read_first(statement)[0]):
+            for name in sorted(stored.keys() & reads_first(statement)[0]):
                 yield name, stored[name]
         for block in ("body", "orelse"):
             yield from _carried(getattr(statement, block, []))
@@ -172,7 +172,7 @@ def _stored(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
                 yield node.id, statement
 
 
-def _read_first(statement: ast.stmt) -> tuple[set[str], set[str]]:
+def reads_first(statement: ast.stmt) -> tuple[set[str], set[str]]:
     """Variables that a statement may read before it writes them, and what it surely writes."""
     match statement:
         case ast.Assign(targets=targets, value=value):
@@ -182,21 +182,21 @@ def _read_first(statement: ast.stmt) -> tuple[set[str], set[str]]:
             return {name, *_read(value)}, {name}
         case ast.For(target=target, iter=counted, body=body):
             own = {n.id for n in walk(target) if isinstance(n, ast.Name)}
-            return _read(counted) | (_block(body)[0] - own), set()
+            return _read(counted) | (block_reads(body)[0] - own), set()
         case ast.While(test=test, body=body):
-            return _read(test) | _block(body)[0], set()
+            return _read(test) | block_reads(body)[0], set()
         case ast.If(test=test, body=body, orelse=orelse):
-            (read, written), (other, also) = _block(body), _block(orelse)
+            (read, written), (other, also) = block_reads(body), block_reads(orelse)
             return _read(test) | read | other, written & also
     return _read(statement), set()
 
 
-def _block(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
+def block_reads(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
     """`_read_first` of statements one after the other."""
     read: set[str] = set()
     written: set[str] = set()
     for statement in body:
-        more, stored = _read_first(statement)
+        more, stored = reads_first(statement)
         read |= more - written
         written |= stored
     return read, written
@@ -205,7 +205,7 @@ def _block(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
 def _read(*nodes: ast.AST) -> set[str]:
     """Variables that are read anywhere in syntax trees."""
     names = (n for node in nodes for n in walk(node) if isinstance(n, ast.Name))
-    return {n.id for n in names if not isinstance(n.ctx, ast.Store)}
+    return {n.id for n in names if not isinstance(getattr(n, "ctx", None), ast.Store)}
 
 
 def _accesses(

@@ -1,0 +1,106 @@
+"""Scalars that a loop sets in some iterations only, before it uses them in all."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from loopbook.sdfg.known_wrong.carried import block_reads, reads_first
+from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds
+from loopbook.sdfg.known_wrong.source import Source, expression, mentioned, statement, walk
+
+Loop = ast.For | ast.While
+
+
+def run(kinds: Kinds) -> None:
+    """Keep such a variable in memory.
+
+    docc takes a branch (or a loop that may not run) that sets a variable for one that always does,
+    and leaves out what the variable had before: its first value, and what the end of an iteration
+    gives it. Whether it does changes from run to run, so nothing is asked of it. What is in memory
+    it leaves alone.
+
+    Before::                              After::
+
+                                              count = np.zeros(1, dtype=np.int64)
+        count = 0                             count[0] = 0
+        for i in range(n):                    for i in range(n):
+            if a[i] < 0.0:                        if a[i] < 0.0:
+                count = 0                             count[0] = 0
+            count = count + 1                     count[0] = count[0] + 1
+            b[i] = count                          b[i] = count[0]
+
+    Raises:
+        MistranslationError: it is not known of what type the variable is.
+    """
+    source = kinds.source
+    arrays = {n.value.id for n in source.walk() if _looks_into(n)}  # type: ignore[attr-defined]
+    for name, loop in sorted(_doubtful(source.body).items()):
+        if name not in arrays:
+            _keep(source, name, loop, kinds.of(ast.Name(name, ast.Load())))
+    source.locate()
+
+
+def _keep(source: Source, name: str, loop: Loop, kind: Kind) -> None:
+    width = kind.bits or 64
+    dtype = {BOOL: "bool_", INT: f"int{width}", FLOAT: f"float{width}"}.get(kind.what)
+    if dtype is None or not kind.scalar:
+        source.refuse(
+            loop,
+            f"loses what '{name}' had where a branch may set it",
+            f"give '{name}' its value in all branches",
+        )
+    cell = source.fresh(name)
+    into = _Into(name, cell)
+    source.node.body = [into.visit(line) for line in source.body]
+    made = [statement(f"{cell} = np.zeros(1, dtype=np.{dtype})", loop)]
+    if name in source.parameters:
+        made.append(statement(f"{cell}[0] = {name}", loop))
+    source.node.body[:0] = made
+    source.mend(loop, f"docc loses what '{name}' had where a branch may set it")
+
+
+class _Into(ast.NodeTransformer):
+    """A variable becomes the element of an array."""
+
+    def __init__(self, name: str, cell: str) -> None:
+        self._name, self._cell = name, cell
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != self._name:
+            return node
+        made = expression("cell[0]", node, cell=ast.Name(self._cell, ast.Load()))
+        assert isinstance(made, ast.Subscript)
+        made.ctx = getattr(node, "ctx", made.ctx)  # what we have written ourselves may have none
+        return made
+
+
+def _doubtful(body: list[ast.stmt]) -> dict[str, Loop]:
+    """Variables that may come from the iteration before, and are first met where they may be set,
+    each with such a loop."""
+    found: dict[str, Loop] = {}
+    for loop in (n for line in body for n in walk(line) if isinstance(n, Loop)):
+        carried = block_reads(loop.body)[0]
+        met: set[str] = set()
+        for place, line in enumerate(loop.body):
+            reads, sure = reads_first(line)
+            stored = set(_stored(line))
+            if isinstance(line, ast.If):  # what one branch counts and all iterations use
+                later = {n for other in loop.body[place + 1 :] for n in mentioned(other)}
+                reads -= later - mentioned(line.test)
+            found |= dict.fromkeys((stored & carried) - reads - sure - met, loop)
+            met |= reads | sure | stored
+    return found
+
+
+def _stored(line: ast.stmt) -> Iterator[str]:
+    """Variables that a statement may set, but for counters of loops."""
+    names = [n for n in walk(line) if isinstance(n, ast.Name)]
+    loops = [n.target for n in walk(line) if isinstance(n, ast.For)]
+    counters = {n.id for target in loops for n in walk(target) if isinstance(n, ast.Name)}
+    made = (n.id for n in names if isinstance(getattr(n, "ctx", None), ast.Store))
+    return (name for name in made if name not in counters)
+
+
+def _looks_into(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.value, ast.Name)
