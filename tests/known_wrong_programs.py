@@ -373,6 +373,14 @@ def first_value_in_some_places(a, res):
 
 
 @mended(floats, zeros)
+def element_copied_before_a_loop_changes_it(a, res):
+    res[0] = a[0]
+    for i in range(a.shape[0]):
+        a[i] = a[i] + 1.5
+    res[1] = res[0] * 2.0
+
+
+@mended(floats, zeros)
 def count_that_starts_again(a, res):
     count = 0
     longest = 0

@@ -34,6 +34,10 @@ def test_a_matrix_is_read_once_for_two_products(body, expected):
     assert loops(run(body, "A, x, y", A, X, Y).kernel_source) == expected
 
 
+def test_running_sums_stay_apart():
+    assert loops(run("return np.cumsum(x), np.cumsum(2 * x), x.sum()", "x", X).kernel_source) == 3
+
+
 @pytest.mark.parametrize(
     "body",
     [

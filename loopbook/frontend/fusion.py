@@ -29,6 +29,9 @@ from loopbook.frontend.code import Code, Line
 MOST_LINES = 64
 """Of what nests are fused to: docc looks at every two of them."""
 
+_UPDATE = re.compile(r"(\w+) = (?:max\(|min\()?\1\b")
+"""A scalar goes on from what it was."""
+
 _STAYS = re.compile(r"(else|elif|break|continue|return|raise)\b")
 """What does not change places with anything."""
 
@@ -166,6 +169,8 @@ def _inside(blocks: list[Block]) -> list[Block]:
 
 def _in_step(first: Block, second: Block) -> bool:
     """Whether whatever one loop writes and the other one touches is of the same iteration."""
+    if (_runs(first) and _updates(second)) or (_updates(first) and _runs(second)):
+        return False
     assert first.header is not None
     variable = first.header[0]
     one, other = touches([first]), touches([second])
@@ -177,6 +182,23 @@ def _in_step(first: Block, second: Block) -> bool:
         if not any(all(p == variable for p in places) for places in zip(*indices, strict=False)):
             return False
     return True
+
+
+def _runs(loop: Block) -> bool:
+    """Whether a loop uses what it sums up before it has ended. Of two sums in one such loop docc
+    may forget one."""
+    lines = [block.line.text for block in loop.walk() if block.header is None]
+    updates = _updates(loop)
+    begun = {m[1] for t in lines if (m := re.match(r"(\w+) = ", t)) and not _UPDATE.match(t)}
+    return any(
+        sum(1 for text in lines if re.search(rf"\b{name}\b", text)) > updates.count(name)
+        for name in {*updates} - begun
+    )
+
+
+def _updates(loop: Block) -> list[str]:
+    """Scalars that go on from what they were, once for each line."""
+    return [m[1] for block in loop.walk() if (m := _UPDATE.match(block.line.text))]
 
 
 def _common(one: Iterable[Touch], other: Iterable[Touch]) -> set[str]:

@@ -62,9 +62,16 @@ def _changes(copied: ast.Subscript, target: ast.expr, later: Sequence[ast.stmt])
             and base(node) == base(copied)
             for node in inner
         )
+    if all(isinstance(node, ast.Constant) for node in _indices(copied)):
+        inner = (node for part in later for node in walk(part) if isinstance(node, ast.Subscript))
+        return any(isinstance(n.ctx, ast.Store) and base(n) == base(copied) for n in inner)
     changed = [part.targets[0] for part in later if isinstance(part, ast.Assign)]
     changed += [part.target for part in later if isinstance(part, ast.AugAssign)]
     return isinstance(target, ast.Subscript) and any(same(copied, place) for place in changed)
+
+
+def _indices(element: ast.Subscript) -> list[ast.expr]:
+    return element.slice.elts if isinstance(element.slice, ast.Tuple) else [element.slice]
 
 
 def counts(kinds: Kinds) -> None:
