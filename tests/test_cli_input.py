@@ -170,7 +170,7 @@ def test_damaged_sdfgs(shell):
     assert len(outcomes) == len(given)
     refused = [outcome for outcome in outcomes if outcome.startswith("SdfgError: ")]
     assert len(refused) > 40
-    assert outcomes.count("found") > 5
+    assert outcomes.count("found") > 2
     deaths = [number for number, outcome in enumerate(outcomes) if outcome == "death"]
     assert len(refused) + outcomes.count("found") + len(deaths) == len(given), set(outcomes)
     for number in [*deaths[:5], 0, 1, 50, 51]:
@@ -379,11 +379,11 @@ def test_a_full_disk(tmp_path):
     path = kit.fill(tmp_path / "own.db", records)
     many = kit.fill(
         tmp_path / "many.db",
-        [kit.record(kit.chain, kit.SIMPLE, float(n), name=f"k{n}") for n in range(2, 40)],
+        [kit.record(kit.chain, kit.SIMPLE, float(n), name=f"k{n}") for n in range(2, 140)],
     )
     export = tmp_path / "out.jsonl"
     with Book.open(many) as book:
-        assert book.export(export) == 38
+        assert book.export(export) == 138
     full = FULL.format(path.stat().st_size + 20_000)
     before = path.read_bytes()
     for words in (["import", export], ["merge", many]):

@@ -24,7 +24,7 @@ from loopbook.client import verify
 from loopbook.client.bench import bench
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.client.verify import KEEP, Verifier
-from loopbook.errors import WorkloadError, WrongResultError
+from loopbook.errors import InputError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.times import Schedule
@@ -191,7 +191,7 @@ def test_bench_without_the_kernel_s_own_records_times_docc_twice(good, tmp_path)
 def test_bench_names_an_unknown_target(good, tmp_path):
     path = tmp_path / "work.py"
     path.write_text(WORKLOAD)
-    with pytest.raises(WorkloadError, match="no target 'cuda'"):
+    with pytest.raises(InputError, match="no target 'cuda'"):
         bench(load_workload(path), "S", "cuda", good)
 
 

@@ -207,9 +207,14 @@ def quick_linker(compiler: Path) -> str | None:
 def _makes_library(compiler: Path, flags: list[str], libraries: list[str]) -> bool:
     words = [str(compiler), *flags, "-x", "c", "-", "-x", "none", "-shared", "-fPIC", *libraries]
     try:
-        made = subprocess.run(
-            [*words, "-o", os.devnull], input=b"", capture_output=True, timeout=20
-        )
+        with scratch.folder() as own:  # what it writes for itself goes, even if it is killed
+            made = subprocess.run(
+                [*words, "-o", os.devnull],
+                input=b"",
+                capture_output=True,
+                timeout=20,
+                env=os.environ | {"TMPDIR": str(own)},
+            )
     except (OSError, subprocess.SubprocessError):
         return False
     return made.returncode == 0

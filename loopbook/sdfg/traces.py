@@ -37,15 +37,17 @@ def make(compiler: Path) -> None:
         return
     partial = path.with_suffix(f".{os.getpid()}")
     command = [compiler, "-x", "c++", "-O1", "-fPIC", "-shared", "-", "-o", partial]
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        subprocess.run(
-            command,
-            input=SOURCE.encode(),
-            capture_output=True,
-            check=True,
-            timeout=60,
-            umask=0o077,
-        )
+    with contextlib.suppress(OSError, subprocess.SubprocessError, FolderError):
+        with scratch.folder() as own:  # what it writes for itself goes, even if it is killed
+            subprocess.run(
+                command,
+                input=SOURCE.encode(),
+                capture_output=True,
+                check=True,
+                timeout=60,
+                umask=0o077,
+                env=os.environ | {"TMPDIR": str(own)},
+            )
         partial.replace(path)
 
 
