@@ -34,6 +34,13 @@ def test_a_matrix_is_read_once_for_two_products(body, expected):
     assert loops(run(body, "A, x, y", A, X, Y).kernel_source) == expected
 
 
+def test_copies_stay_apart():
+    body = "B = A.copy()\nB[1:-1] = A[:-2] + A[2:]\nreturn B, A - A.mean(axis=1, keepdims=True)"
+    source = run(body, "A", A).kernel_source
+    copied = source.index("= A[i0, i1]\n")
+    assert "for " in source[copied : source.index("sum_0 = sum_0")]
+
+
 def test_running_sums_stay_apart():
     assert loops(run("return np.cumsum(x), np.cumsum(2 * x), x.sum()", "x", X).kernel_source) == 3
 

@@ -32,6 +32,10 @@ MOST_LINES = 64
 _UPDATE = re.compile(r"(\w+) = (?:max\(|min\()?\1\b")
 """A scalar goes on from what it was."""
 
+_COPY = re.compile(r"\w+\[[^\]]*\] = \w+\[[^\]]*\]$")
+"""An element is copied: docc takes such stores along into a stencil behind them, and what is in the
+same loop with them."""
+
 _STAYS = re.compile(r"(else|elif|break|continue|return|raise)\b")
 """What does not change places with anything."""
 
@@ -91,6 +95,8 @@ def _alike(first: Sequence[Block], second: Sequence[Block]) -> bool:
     do not vectorise, nor what is in the same loop."""
     one, other = first[0], second[0]
     if sum(1 for nest in (one, other) for _ in nest.walk()) > MOST_LINES:
+        return False
+    if any(_COPY.match(b.line.text) for nest in (one, other) for b in nest.walk()):
         return False
     if one.depth != other.depth or [_range(b) for b in first] != [_range(b) for b in second]:
         return False
