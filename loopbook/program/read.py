@@ -40,8 +40,7 @@ MAX_DEPTH = 100
 """Sequences inside each other; more than programs have, and fewer than Python's stack takes."""
 
 _PROGRAM = frozenset({
-    "name", "containers", "arguments", "root", "return_type", "metadata", "type",
-    "element_counter", "externals", "structures",
+    "name", "containers", "arguments", "root", "return_type", "type", "element_counter",
 })  # fmt: skip
 _LOOP = COMMON | {
     "sub_type", "indvar", "init", "condition", "update", "schedule_type", "reductions", "root"
@@ -57,7 +56,6 @@ def read(document: Json) -> Program:
         SdfgError: if the document is no SDFG, or is damaged.
     """
     document = members.mapping(document, "it")
-    metadata = members.mapping(document.get("metadata"), "its metadata")
     try:
         return Program(
             name=members.text(document, "name"),
@@ -65,11 +63,8 @@ def read(document: Json) -> Program:
             arguments=members.texts(document, "arguments"),
             body=_Reader().sequence(document.get("root")),
             returns=read_type(document.get("return_type")),
-            metadata=MappingProxyType({key: members.text(metadata, key) for key in metadata}),
             target=members.text(document, "type"),
             counter=members.number(document, "element_counter"),
-            externals=Kept.of(members.many(document, "externals")),
-            structures=Kept.of(members.many(document, "structures")),
             extra=Kept.of({key: document[key] for key in document.keys() - _PROGRAM}),
         )
     except members.UnknownMemberError as error:  # around all that could be kept as `Opaque`

@@ -153,6 +153,9 @@ Node = Sequence | Loop | While | Branch | Block | Assignments | Jump | Opaque
 
 VOID = Scalar("void")
 
+NOTHING_MORE = Kept('{"externals":[],"metadata":{},"structures":[]}')
+"""What docc writes of a program besides what is understood, where there is nothing to say."""
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -162,10 +165,8 @@ class Program:
         containers: the types of all variables, by name.
         arguments: the containers that callers hand in, in their order.
         body: what it does.
-        metadata: what front end and passes noted.
         counter: docc's number for the newest element.
-        externals, structures: docc's lists of what is declared elsewhere, and of structures.
-        extra: further members.
+        extra: further members, among them what front end and passes noted.
     """
 
     name: str
@@ -173,12 +174,9 @@ class Program:
     arguments: tuple[str, ...]
     body: Sequence
     returns: Type = VOID
-    metadata: Mapping[str, str] = field(default_factory=dict, repr=False)
     target: str = "CPU"
     counter: int = 0
-    externals: Kept = field(default=Kept("[]"), repr=False)
-    structures: Kept = field(default=Kept("[]"), repr=False)
-    extra: Kept = field(default=Kept("{}"), repr=False)
+    extra: Kept = field(default=NOTHING_MORE, repr=False)
 
     def declaring(self, **containers: Type) -> Program:
         """The program with more containers, or some of another type."""

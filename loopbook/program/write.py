@@ -47,9 +47,6 @@ def write(program: Program) -> Json:
         "containers": {name: write_type(one) for name, one in program.containers.items()},
         "arguments": list(program.arguments),
         "return_type": write_type(program.returns),
-        "metadata": dict(program.metadata),
-        "externals": program.externals.value,
-        "structures": program.structures.value,
         "root": writer.node(program.body),
     }
     return document | {"element_counter": writer.counter}
