@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,3 +49,29 @@ def test_what_a_killed_process_left_goes_with_the_next_folder(tmp_path):
         assert second != ours
     assert not left.exists()
     assert sorted(tmp_path.iterdir()) == sorted([ours, others])
+
+
+def test_what_a_killed_compiler_kept_for_itself_goes_with_the_next_folder(tmp_path, monkeypatch):
+    compiler = tmp_path / "clang++"
+    compiler.write_text(
+        "#!/bin/sh\n"
+        '[ "$1" = --version ] && echo "clang version 19.0.0" && exit\n'
+        'touch "$TMPDIR/timers-0123.o"\n'
+        "kill -KILL $PPID\n"
+    )
+    compiler.chmod(0o700)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    code = "from loopbook.sdfg.timers import timer_library\ntimer_library()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(folder), "LOOPBOOK_CXX": str(compiler)},
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with scratch.folder() as ours:
+        left = [path for path in folder.rglob("*") if path.is_file()]
+    assert left == []
+    assert not ours.exists()

@@ -30,6 +30,7 @@ from pathlib import Path
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
 from loopbook.sdfg import scratch, traces
+from loopbook.sdfg.clang import shared_library
 
 DOCC_NAME = "clang++-21"
 """The command that docc 0.8 runs."""
@@ -196,28 +197,20 @@ def _script(compiler: Compiler, march: str) -> str:
 
 def has_vector_maths(compiler: Path) -> bool:
     """Whether the compiler knows glibc's vector functions, and the library is there."""
-    return _makes_library(compiler, [MATHS_FLAGS.split()[-1]], [MATHS_LIBRARY])
+    return _makes_library(compiler, MATHS_FLAGS.split()[-1], MATHS_LIBRARY)
 
 
 def quick_linker(compiler: Path) -> str | None:
     """The first of `LINKERS` that the compiler has."""
-    return next((n for n in LINKERS if _makes_library(compiler, [f"-fuse-ld={n}"], [])), None)
+    return next((name for name in LINKERS if _makes_library(compiler, f"-fuse-ld={name}")), None)
 
 
-def _makes_library(compiler: Path, flags: list[str], libraries: list[str]) -> bool:
-    words = [str(compiler), *flags, "-x", "c", "-", "-x", "none", "-shared", "-fPIC", *libraries]
+def _makes_library(compiler: Path, *words: str) -> bool:
     try:
-        with scratch.folder() as own:  # what it writes for itself goes, even if it is killed
-            made = subprocess.run(
-                [*words, "-o", os.devnull],
-                input=b"",
-                capture_output=True,
-                timeout=20,
-                env=os.environ | {"TMPDIR": str(own)},
-            )
-    except (OSError, subprocess.SubprocessError):
+        shared_library(compiler, "", *words)
+    except CompilerError:
         return False
-    return made.returncode == 0
+    return True
 
 
 LINKERS = ("lld", "gold")

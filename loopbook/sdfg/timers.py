@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import subprocess
 from functools import lru_cache
 from pathlib import Path
 
 import docc
 
-from loopbook.errors import CompilerError
 from loopbook.sdfg import scratch
+from loopbook.sdfg.clang import shared_library
 from loopbook.sdfg.compiler import find_compiler
 
 SOURCE = r"""
@@ -96,14 +95,6 @@ def timer_library() -> Path:
     include = Path(next(iter(docc.__path__))) / "include"
     tag = hashlib.sha256(f"{SOURCE}{compiler.version}{include}".encode()).hexdigest()[:12]
     library = scratch.kept() / f"timers-{tag}.so"
-    if library.exists():
-        return library
-    with scratch.folder() as folder:
-        source, fresh = folder / "timers.cpp", folder / "timers.so"
-        source.write_text(SOURCE)
-        command = [compiler.path, "-O2", "-fPIC", "-shared", "-I", include, source, "-o", fresh]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, umask=0o077)
-        if done.returncode:
-            raise CompilerError(f"cannot compile the timers: {done.stderr.strip()[:200]}")
-        fresh.replace(library)
+    if not library.exists():
+        shared_library(compiler.path, SOURCE, f"-I{include}", to=library)
     return library

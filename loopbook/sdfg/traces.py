@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 from loopbook import private
-from loopbook.errors import FolderError
+from loopbook.errors import CompilerError, FolderError
 from loopbook.sdfg import scratch
+from loopbook.sdfg.clang import shared_library
 
 SOURCE = """\
 #include <string>
@@ -33,22 +32,9 @@ NAME = f"traces-{hashlib.sha256(SOURCE.encode()).hexdigest()[:12]}.so"
 def make(compiler: Path) -> None:
     """Compile the library unless it is there. Where that fails, all works, only more slowly."""
     path = scratch.kept() / NAME
-    if path.exists():
-        return
-    partial = path.with_suffix(f".{os.getpid()}")
-    command = [compiler, "-x", "c++", "-O1", "-fPIC", "-shared", "-", "-o", partial]
-    with contextlib.suppress(OSError, subprocess.SubprocessError, FolderError):
-        with scratch.folder() as own:  # what it writes for itself goes, even if it is killed
-            subprocess.run(
-                command,
-                input=SOURCE.encode(),
-                capture_output=True,
-                check=True,
-                timeout=60,
-                umask=0o077,
-                env=os.environ | {"TMPDIR": str(own)},
-            )
-        partial.replace(path)
+    if not path.exists():
+        with contextlib.suppress(CompilerError, FolderError):
+            shared_library(compiler, SOURCE, to=path)
 
 
 def shorten() -> None:
