@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -74,6 +75,26 @@ def products_of_whole_numbers(a, x, b, c, d):
             d[y, z] = b[y, z]
 
 
+def moments(x, steps, rate, first, second, least, m, v, g, step, last):
+    for t in range(1, steps + 1):
+        for i in range(x.shape[1] + 1):
+            m[i] = first * m[i] + (1.0 - first) * g[i]
+        for j in range(x.shape[1] + 1):
+            v[j] = second * v[j] + (1.0 - second) * g[j] * g[j]
+        for k in range(x.shape[1] + 1):
+            step[k] = (
+                rate
+                * (m[k] / (1.0 - math.pow(first, float(t))))
+                / (math.sqrt(v[k] / (1.0 - math.pow(second, float(t)))) + least)
+            )
+    last[0] = 1.0
+
+
+def gradients():
+    own = [np.zeros(5), np.zeros(5), np.linspace(1, 2, 5), np.zeros(5)]
+    return [np.zeros((6, 4)), 3, 0.1, 0.9, 0.99, 1e-8, *own, np.zeros(1)]
+
+
 def small_numbers():
     square = [np.zeros((4, 4), np.int32) for _ in range(3)]
     return [np.arange(12, dtype=np.int32).reshape(4, 3), np.arange(1, 5, dtype=np.int32), *square]
@@ -97,6 +118,7 @@ PROGRAMS = [
     (row_at_two_places, row),
     (smoothed_copy, fields),
     (products_of_whole_numbers, small_numbers),
+    (moments, gradients),
 ]
 
 

@@ -38,7 +38,8 @@ def without_loss(
     kept apart.
 
     Raises:
-        SdfgError: if all stores into an array are lost in any case, or as `simplify`.
+        SdfgError: if all stores into an array, or a variable, are lost in any case, or as
+            `simplify`.
     """
     document = json.loads(text)
     try:
@@ -62,6 +63,7 @@ def without_loss(
         if confused or _lost(more, left):
             sdfg, simple, left = other, separate, more
     gone = sorted(name for name in given if not left[name])
+    gone += sorted(_read_in_vain(simple) - _read_in_vain(document))
     if gone:
         raise SdfgError(f"docc loses what is stored into {gone[0]}")
     return sdfg, simple
@@ -75,7 +77,7 @@ def _confused(before: Counter[str], document: Json) -> bool:
         return False
     if any(count > before[name] for name, count in stores(document).items()):
         return True
-    if _reads_nothing(document):
+    if _read_in_vain(document):
         return True
     given = set(document["arguments"])
     for element in _elements(document["root"]):
@@ -86,8 +88,8 @@ def _confused(before: Counter[str], document: Json) -> bool:
     return False
 
 
-def _reads_nothing(document: Json) -> bool:
-    """Whether a block reads a variable that nothing gives a value."""
+def _read_in_vain(document: Json) -> set[str]:
+    """Variables that blocks read and that nothing gives a value."""
     own = set(document["containers"]) - set(document["arguments"])
     read: set[str] = set()
     written: set[str] = set()
@@ -99,7 +101,7 @@ def _reads_nothing(document: Json) -> bool:
             written.add(data[edge["dst"]])
         written.update(str(one["symbol"]) for one in element.get("assignments", ()))
         written.add(str(element.get("indvar", "")))
-    return bool((read & own) - written)
+    return (read & own) - written
 
 
 def _stored_by(element: Json) -> Iterator[tuple[str, ...]]:
@@ -149,10 +151,21 @@ def separated(document: Json) -> bool:
     for element in [document["root"], *_elements(document["root"])]:
         for body in _bodies(element):
             for place in range(len(body) - 1, 0, -1):
-                if "indvar" in body[place] and "indvar" in body[place - 1]:
+                if "indvar" in body[place] and _follows_loop(document, body, place):
                     body.insert(place, _copy(document, *stored))
                     found = True
     return found
+
+
+def _follows_loop(document: Json, body: list[Json], place: int) -> bool:
+    """Whether there is a loop in front of a place, or nothing but scalars between the two: docc
+    writes them, such as bounds, into what uses them, and then the loops are neighbours."""
+    for child in reversed(body[:place]):
+        if "indvar" in child:
+            return True
+        if "dataflow" not in child or any(len(into) > 1 for into in _stored_by(child)):
+            return False
+    return False
 
 
 def _stored(document: Json) -> Iterator[tuple[str, Json, int]]:
