@@ -78,6 +78,7 @@ def test_many_at_once_are_the_same(encoder: Encoder, others: list[Nest]) -> None
         np.testing.assert_allclose(alone.containers, together.containers, atol=1e-5)
 
 
+@pytest.mark.heavy
 def test_torch_gives_the_same(encoder: Encoder, others: list[Nest]) -> None:
     pytest.importorskip("torch")
     from loopbook.embed.model import NestEncoder

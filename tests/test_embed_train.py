@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pytest
-
-pytest.importorskip("torch")
+from typing import TYPE_CHECKING, Any
 
 import embed_kit
-import torch
+import numpy as np
+import pytest
 
 from loopbook.embed import weights
 from loopbook.embed.corpus import Document, collect
 from loopbook.embed.inference import Encoder
-from loopbook.embed.losses import matching_loss, nest_loss
-from loopbook.embed.train import Progress, TrainingReport, train
+
+if TYPE_CHECKING:  # what imports torch is imported where it is used: see `heavy` in conftest.py
+    import torch
+
+    from loopbook.embed.train import Progress, TrainingReport
+
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
+]
 
 
 class Stopped(Exception):
@@ -36,6 +41,8 @@ def few() -> list[Document]:
 
 
 def run(out: Path, documents: list[Document], **changes: Any) -> TrainingReport:
+    from loopbook.embed.train import train
+
     settings: dict[str, Any] = {"epochs": 3, "views": 2, "steps": 4, "batch": 12, "rate": 3e-3}
     return train(out, documents=documents, **{**settings, **changes})
 
@@ -113,10 +120,16 @@ def test_traced_kernels_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def unit(rows: list[list[float]]) -> torch.Tensor:
+    import torch
+
     return torch.nn.functional.normalize(torch.tensor(rows))
 
 
 def test_nest_loss_prefers_the_own_class_then_the_family() -> None:
+    import torch
+
+    from loopbook.embed.losses import nest_loss
+
     family, shape = torch.tensor([0, 0, 1]), torch.tensor([0, 1, 2])
     a = unit([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])
     own = nest_loss(a, a, family, shape)
@@ -127,6 +140,10 @@ def test_nest_loss_prefers_the_own_class_then_the_family() -> None:
 
 
 def test_matching_loss_counts_only_where_there_is_a_choice() -> None:
+    import torch
+
+    from loopbook.embed.losses import matching_loss
+
     a = unit([[1.0, 0], [0, 1.0], [1.0, 1.0]])
     parts, owners = torch.tensor([1, 2, 3]), torch.tensor([0, 0, 1])
     family = torch.tensor([0, 1])

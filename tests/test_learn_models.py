@@ -23,7 +23,6 @@ pytest.importorskip("lightgbm")
 
 from loopbook.learn import boosting
 from loopbook.learn.head import train_head
-from loopbook.learn.train import Progress
 
 
 def column(table, name: str) -> np.ndarray:
@@ -128,8 +127,11 @@ def test_retrieval_counts_the_best_record_among_the_first():
     assert perfect.regret[1] < worst.regret[1]
 
 
+@pytest.mark.heavy
 def test_training_tells_where_it_is_without_a_terminal(capsys, monkeypatch):
     """A line for each stage, and for a long one every now and then."""
+    from loopbook.learn.train import Progress
+
     now = [0.0]
     monkeypatch.setattr(learning.time, "monotonic", lambda: now[0])
     with learning.stages(hidden=False) as tell:

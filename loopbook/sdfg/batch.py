@@ -114,15 +114,21 @@ def _written(
     return Source(folder / f"{sdfg.name}.cpp", sdfg.name, code_of(sdfg), owners, applied)
 
 
-def symbol(place: int, name: str) -> str:
-    """What the function of a library's source number `place` is called in it."""
-    return name if place == 0 else f"{name}_c{place}"
+def symbols(names: Sequence[str]) -> list[str]:
+    """What the functions of a library's sources are called in it: as docc named them, but for
+    those whose name another one has taken."""
+    taken: set[str] = set()
+    called = []
+    for place, name in enumerate(names):
+        called.append(f"{name}_c{place}" if name in taken else name)
+        taken.add(called[-1])
+    return called
 
 
 def compile_together(
     sources: Sequence[Source], library: Path, march: str = "native", *, seconds: float = 0.0
 ) -> Path:
-    """One library with the functions of all sources; see `symbol` for their names.
+    """One library with the functions of all sources; see `symbols` for their names.
 
     Args:
         march: instruction set, in the compiler's words.
@@ -149,10 +155,12 @@ def _include(sources: Sequence[Source], together: Path) -> None:
     header = together.with_suffix(".h")
     header.write_text("\n".join(dict.fromkeys(line for one in headers for line in one)) + "\n")
     lines = [f'#include "{header}"']
-    for place, source in enumerate(sources):
-        lines += [f"#define {source.name} {symbol(place, source.name)}"] if place else []
+    called = symbols([source.name for source in sources])
+    for source, name in zip(sources, called, strict=True):
+        renamed = name != source.name
+        lines += [f"#define {source.name} {name}"] if renamed else []
         lines += [f'#include "{source.path}"']
-        lines += [f"#undef {source.name}"] if place else []
+        lines += [f"#undef {source.name}"] if renamed else []
     together.write_text("\n".join(lines) + "\n")
 
 
@@ -216,9 +224,9 @@ def load_together(first: CompiledSDFG, library: Path, names: Sequence[str]) -> l
         first.output_strides,
     )
     functions = [bound]
-    for place, name in enumerate(names[1:], start=1):
+    for name in symbols(names)[1:]:
         other = copy.copy(bound)
-        other.func = getattr(bound.lib, symbol(place, name))
+        other.func = getattr(bound.lib, name)
         other.func.argtypes, other.func.restype = bound.func.argtypes, bound.func.restype
         functions.append(other)
     return functions
