@@ -25,6 +25,7 @@ from loopbook.frontend.indexing import items_of, load_at
 from loopbook.frontend.lists import comprehension
 from loopbook.frontend.operators import SYMBOLS, lift, negated, operate
 from loopbook.frontend.registry import ATTRIBUTES, METHODS
+from loopbook.frontend.scopes import own_names
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import (
@@ -283,7 +284,7 @@ def _comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Valu
     code = t.code
     kept = code.lines, len(code.lines), len(code.temporaries), dict(t.frame.env), code.depth
     try:
-        return Tup(tuple(_items(t, node, node.generators, MOST_ITEMS)))
+        return _written_out(t, node, MOST_ITEMS)
     except _ManyItems:
         del kept[0][kept[1] :], code.temporaries[kept[2] :]
         t.frame.env = dict(kept[3])
@@ -294,9 +295,16 @@ def _comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Valu
         del code.lines[kept[1] :], code.temporaries[kept[2] :]
         t.frame.env = dict(kept[3])
     try:
-        return Tup(tuple(_items(t, node, node.generators, 2 * MOST_ITEMS)))
+        return _written_out(t, node, 2 * MOST_ITEMS)
     except _ManyItems:
         raise code.fail("a comprehension over what is not known; use a loop") from None
+
+
+def _written_out(t: Translator, node: ast.ListComp | ast.GeneratorExp, most: int) -> Tup:
+    items = Tup(tuple(_items(t, node, node.generators, most)))
+    for name in own_names(node):
+        t.frame.env.pop(name, None)
+    return items
 
 
 class _ManyItems(Exception):

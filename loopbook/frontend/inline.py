@@ -24,6 +24,7 @@ from loopbook.frontend.expressions import wrapped
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.liveness import Liveness
 from loopbook.frontend.returns import RETURNED, single_exit
+from loopbook.frontend.scopes import told_apart
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Thing, Value
 
@@ -56,7 +57,7 @@ def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
         raise LoweringError("a function that is not written with def", first)
-    return node
+    return told_apart(node)
 
 
 def names_of(function: Callable[..., Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loopbook.frontend import nests
+from loopbook.frontend.scopes import own_names
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import Array, Dim, Listing, Scalar, Tup, Value, view_of
 
@@ -234,8 +235,6 @@ def comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Listi
                 fill(others)
 
     fill(node.generators)
-    for name in {
-        n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
-    }:
+    for name in own_names(node):
         t.frame.env.pop(name, None)
     return made

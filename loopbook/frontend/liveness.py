@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
+from loopbook.frontend.scopes import own_names
+
 Names = frozenset[str]
 
 
@@ -16,20 +18,20 @@ def loads(node: ast.AST) -> Names:
     for inner in ast.walk(node):
         if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
             found.add(inner.target.id)
-    return frozenset(found)
+    return frozenset(found) - own_names(node)
 
 
-def stores(body: Iterable[ast.AST]) -> Names:
+def stores(body: Sequence[ast.AST]) -> Names:
     """Names that are assigned somewhere in `body`, not counting what is stored into by index."""
     return frozenset(
         n.id
         for statement in body
         for n in ast.walk(statement)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    )
+    ) - _own(body)
 
 
-def rebinds(body: Iterable[ast.AST]) -> Names:
+def rebinds(body: Sequence[ast.AST]) -> Names:
     """Names that are assigned as a whole: not by ``+=`` and the like, which change an array."""
     changed = {id(n.target) for s in body for n in ast.walk(s) if isinstance(n, ast.AugAssign)}
     return frozenset(
@@ -37,7 +39,11 @@ def rebinds(body: Iterable[ast.AST]) -> Names:
         for statement in body
         for n in ast.walk(statement)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in changed
-    )
+    ) - _own(body)
+
+
+def _own(body: Sequence[ast.AST]) -> Names:
+    return frozenset(name for statement in body for name in own_names(statement))
 
 
 class Liveness:
