@@ -175,13 +175,15 @@ def enumerate_(t: Translator, values: Value, start: Value | None = None) -> Valu
 
 
 @lowers(zip)
-def zip_(t: Translator, *values: Value) -> Value:
+def zip_(t: Translator, *values: Value, strict: Value | None = None) -> Value:
     """Items side by side: as many as the tuples among them have, or else in a loop."""
     several = [_rows(t, value) for value in values]
     rows = [one for one in several if one is not None]
     if len(rows) < len(values):
         listed = [_items(t, v) for v, row in zip(values, several, strict=True) if row is None]
         count = min(map(len, listed))
+        if strict is not None and t.python(strict) and count < max(map(len, listed)):
+            raise t.code.fail("zip of what is not as long")
         if not all(t.code.facts.zero(one.count - count) for one in rows):
             raise t.code.fail("zip of what is not known to be as long")
         items = iter(listed)
