@@ -215,8 +215,27 @@ def test_a_closure_that_changes():
         np.testing.assert_allclose(mine, line() + step)
 
 
-def test_an_array_from_outside_is_python_s():
+def test_an_array_from_outside_is_read_as_it_is_at_each_call():
     table = line()
+
+    @loopbook.native
+    def added(a):
+        for i in range(a.shape[0]):
+            a[i] = a[i] + table[i]
+
+    quietly(added, mine := line())
+    np.testing.assert_allclose(mine, 2 * line())
+    quietly(added, mine)
+    table[:] = 1.0
+    quietly(added, mine)
+    np.testing.assert_allclose(mine, 3 * line() + 1.0)
+    with pytest.warns(InterpretedWarning, match="an array that it reads from outside as well"):
+        added(table)
+    np.testing.assert_allclose(table, 2.0)
+
+
+def test_a_large_array_from_outside_is_python_s():
+    table = np.ones(5000)
 
     @loopbook.native
     def added(a):
@@ -225,9 +244,7 @@ def test_an_array_from_outside_is_python_s():
 
     with pytest.warns(InterpretedWarning, match="reads the array table from outside"):
         added(mine := line())
-    table += 1.0
-    added(mine)
-    np.testing.assert_allclose(mine, 3 * line() + 1.0)
+    np.testing.assert_allclose(mine, line() + 1.0)
 
 
 # -- check ----------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.narrow import held_as, is_narrow, wrapped
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.types import BOOL, FLOAT, INT
-from loopbook.frontend.values import Pair, Scalar
+from loopbook.frontend.values import Pair, Scalar, constant
 
 PYTHON = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -45,16 +44,6 @@ def chosen(
     code.emit(f"if {bare(test)}:")
     code.lines.append(Line(code.depth + 1, f"{name} = {bare(then)}", code.origin))
     return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
-
-
-def constant(value: Any) -> Scalar:
-    """A number that is known: Python's are weak, NumPy's are not."""
-    weak = not isinstance(value, np.generic)
-    dtype = np.dtype(type(value)) if weak else value.dtype
-    known = Int.of(int(value)) if dtype.kind in "iu" else None
-    if dtype.kind == "c":
-        return Pair((types.literal(value.real), types.literal(value.imag)), dtype, weak, value)
-    return Scalar(types.literal(value), dtype, weak, known, value)
 
 
 def whole(value: Int) -> Scalar:

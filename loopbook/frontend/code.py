@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.errors import LoweringError
-from loopbook.frontend import values
+from loopbook.frontend import types, values
 from loopbook.frontend.symbols import ONE, ZERO, Facts, Int
 from loopbook.frontend.values import Buffer, Index, Pair, Scalar
 
@@ -41,6 +41,7 @@ class Code:
         mutable: names of variables that are assigned more than once.
         memo: values that are in variables already, until something changes or a block ends.
         temporaries: buffers to allocate before the loops run.
+        constants: arrays from outside the function that it reads.
         arguments: names of the numbers and arrays that the function is called with.
         elements: the arrays among them, for sizes that their elements give.
         looked_into: those that are looked at before the loops, so that nothing may be stored there.
@@ -54,6 +55,7 @@ class Code:
     lines: list[Line] = field(default_factory=list)
     mutable: set[str] = field(default_factory=set)
     temporaries: list[Buffer] = field(default_factory=list)
+    constants: list[Buffer] = field(default_factory=list)
     arguments: frozenset[str] = frozenset()
     elements: dict[str, np.ndarray] = field(default_factory=dict)
     looked_into: set[str] = field(default_factory=set)
@@ -162,6 +164,19 @@ class Code:
             bounds.append(bound)
         buffer = Buffer(self.fresh(f"{hint}_"), dtype, tuple(bounds))
         self.temporaries.append(buffer)
+        return buffer
+
+    def constant(self, value: np.ndarray) -> Buffer:
+        """An array from outside the function, as it is now."""
+        known = next((b for b in self.constants if b.values is value), None)
+        if known is not None:
+            return known
+        if value.dtype not in types.SUPPORTED or not value.size:
+            raise self.fail(f"an array of type {value.dtype} and shape {value.shape} from outside")
+        shape = tuple(Int.of(size) for size in value.shape)
+        buffer = Buffer(self.fresh("constant_"), value.dtype, shape, "constant", True)
+        buffer.values = value
+        self.constants.append(buffer)
         return buffer
 
     @contextmanager

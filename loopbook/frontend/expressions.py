@@ -38,6 +38,7 @@ from loopbook.frontend.values import (
     Tup,
     Unknown,
     Value,
+    whole,
 )
 
 
@@ -46,7 +47,14 @@ def evaluate(t: Translator, node: ast.expr) -> Value:
     value = _evaluated(t, node)
     if isinstance(value, Unknown):
         raise t.code.untold()
+    if isinstance(value, Thing) and isinstance(value.value, np.ndarray):
+        return from_outside(t, value.value)
     return value
+
+
+def from_outside(t: Translator, value: np.ndarray) -> Value:
+    """An array that the function reads and neither makes nor is called with."""
+    return whole(t.code.constant(value)) if value.ndim else arith.constant(value[()])
 
 
 def _evaluated(t: Translator, node: ast.expr) -> Value:
@@ -165,6 +173,8 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
             found = getattr(owner.value, name)
         except AttributeError:
             raise t.code.fail(f"the attribute {name} of {owner.value!r}") from None
+        if isinstance(found, np.ndarray):  # nobody would see that it has changed
+            raise t.code.fail(f"the array {name} of something else; pass it as an argument")
         if name == "outer" and isinstance(owner.value, np.ufunc):
             return Bound("ufunc.outer", owner.value)
         return wrapped(found)

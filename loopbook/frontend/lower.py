@@ -238,7 +238,14 @@ def _assembled(
     words = set(re.findall(r"\w+", "\n".join(lines[1:])))
     definitions = tuple((d, text) for text, d in code.facts.definitions.items())
     numeric = [q for p in numeric for q in _kernel_names(p, given[p])]
-    kernel_parameters = (*numeric, *(d for d, _ in definitions if d in words), *names)
+    constants = tuple(
+        (b.name, _as_held(b.values))
+        for b in code.constants
+        if b.values is not None and b.name in words
+    )
+    kernel_parameters = (
+        *numeric, *(d for d, _ in definitions if d in words), *(c for c, _ in constants), *names,
+    )  # fmt: skip
     lines[0] = f"def {name}({', '.join(kernel_parameters)}):"
     kernel_source = "\n".join(lines) + "\n"
     allocations = tuple(
@@ -255,8 +262,12 @@ def _assembled(
         defaults, frozenset(code.looked_into), 0, code.failed,
         tuple(name for name in parameters if name not in before.values()
               and any(line.text.startswith(f"{name}[") for line in body)),
+        constants,
     )  # fmt: skip
-    source = "import math\n\nimport numpy as np\n\n\n" + kernel_source
+    source = "import math\n\nimport numpy as np\n\n"
+    for own, value in constants:
+        source += f"{own} = np.array({value.tolist()}, np.{value.dtype.name})\n"
+    source += "\n" + kernel_source
     source += "\n\n" + lowered._outer_source.replace("kernel(", f"{name}(", 1)
     object.__setattr__(lowered, "source", source)
     return lowered
@@ -344,6 +355,12 @@ def _words(
 def _pairs(name: str, dtype: np.dtype) -> str:
     """A contiguous complex array as floats, without a copy."""
     return f"{name}.view(np.{types.part(dtype)})"
+
+
+def _as_held(value: np.ndarray) -> np.ndarray:
+    """A copy of an array from outside, as the kernel has such."""
+    made = np.array(value, held_as(value.dtype), order="C")
+    return made.view(types.part(made.dtype)) if made.dtype.kind == "c" else made
 
 
 def _size(size: Int) -> str:

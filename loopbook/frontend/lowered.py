@@ -83,6 +83,7 @@ class Lowered:
         compared: at how many sizes its numbers have been found to be the function's.
         failed: the temporary that says whether something turned out otherwise than was supposed.
         stored: arguments that the kernel stores into.
+        constants: arrays from outside the function, as the kernel is given them.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Lowered:
     compared: int = 0
     failed: str = ""
     stored: tuple[str, ...] = ()
+    constants: tuple[tuple[str, np.ndarray], ...] = field(default=(), compare=False)
 
     @cached_property
     def kernel(self) -> FunctionType:
@@ -131,6 +133,7 @@ class Lowered:
         """
         name = "outer"
         names = {"np": np, "kernel": kernel, "original": original or _refuse}
+        names |= dict(self.constants)
         made = self._made(self._outer_source, name, names)
         made.__name__, made.__defaults__ = self.name, self.defaults or None
         return made
@@ -158,7 +161,7 @@ class Lowered:
         cleared = self._allocate.replace("np.empty(", "np.zeros(")
         text = f"def prepare({', '.join(self.parameters)}):\n{cleared}"
         text += f"    return ({self._given},)\n"
-        made = self._made(text, "prepare", {"np": np})
+        made = self._made(text, "prepare", {"np": np, **dict(self.constants)})
         made.__defaults__ = self.defaults or None
         return made
 

@@ -53,6 +53,8 @@ def assign(code: Code, target: Array, value: Array | Scalar, mask: Array | None 
         LoweringError: if shapes do not fit.
     """
     assert target.view is not None
+    if target.view.buffer.place == "constant":
+        raise code.fail("storing into an array from outside; pass it as an argument")
     if target.view.buffer.copied:
         raise code.fail("storing through reshape or ravel of what is not contiguous")
     if isinstance(value, Array):

@@ -74,7 +74,8 @@ def _number(node: ast.expr, ranks: dict[str, int], names: dict[str, Any]) -> boo
         case ast.Constant():
             return isinstance(node.value, bool | int | float)
         case ast.Name():
-            return node.id not in ranks and not callable(names.get(node.id))
+            outside = names.get(node.id)
+            return not (node.id in ranks or callable(outside) or isinstance(outside, np.ndarray))
         case ast.BinOp():
             return not isinstance(node.op, ast.MatMult) and all(
                 _number(x, ranks, names) for x in (node.left, node.right)

@@ -363,6 +363,10 @@ class Translator(Homes):
             return lists.as_array(self, value)
         if isinstance(value, Array):
             value = nests.force(self.code, value)
+        if isinstance(value, Thing) and isinstance(value.value, np.ndarray):
+            from loopbook.frontend.expressions import from_outside
+
+            value = from_outside(self, value.value)
         if isinstance(value, Thing):
             value = self.number(value)
         if isinstance(value, Scalar):

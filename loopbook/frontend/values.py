@@ -101,9 +101,10 @@ class Buffer:
 
     Attributes:
         shape: for temporaries, sizes that the arguments give.
-        place: "argument" or "temporary".
+        place: "argument", "constant" (an array from outside the function) or "temporary".
         copied: it holds a copy of what NumPy would have as a view, so nobody may store into it.
         origin: the argument whose elements, all of them, it has a copy of.
+        values: a constant's elements.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Buffer:
     place: str = "temporary"
     copied: bool = False
     origin: Buffer | None = None
+    values: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -366,9 +368,24 @@ def places(buffer: Buffer, index: Index, dtype: np.dtype) -> list[str]:
 
 
 def held(buffer: Buffer, index: Index, dtype: np.dtype) -> Scalar:
-    """An element as a number."""
+    """An element as a number; as one that is known, where a constant's place is."""
+    known = [int(i.constant) for i in index if i.constant is not None]
+    if buffer.values is not None and len(known) == len(index):
+        found = buffer.values[tuple(known[: buffer.values.ndim])]
+        parts = (found.real, found.imag) if len(known) > buffer.values.ndim else ()
+        return constant(parts[known[-1]] if parts else found)
     texts = places(buffer, index, dtype)
     return Pair(texts, dtype) if dtype.kind == "c" else Scalar(texts[0], dtype)
+
+
+def constant(value: Any) -> Scalar:
+    """A number that is known: Python's are weak, NumPy's are not."""
+    weak = not isinstance(value, np.generic)
+    dtype = np.dtype(type(value)) if weak else value.dtype
+    known = Int.of(int(value)) if dtype.kind in "iu" else None
+    if dtype.kind == "c":
+        return Pair((types.literal(value.real), types.literal(value.imag)), dtype, weak, value)
+    return Scalar(types.literal(value), dtype, weak, known, value)
 
 
 def whole(buffer: Buffer, shape: Index | None = None) -> Array:

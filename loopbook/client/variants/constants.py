@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -20,6 +20,9 @@ FIXED = (
 )  # fmt: skip
 """What is the same value for as long as it is the same object."""
 
+MOST_BYTES = 1 << 14
+"""Larger arrays are not looked through at each call to see whether they have changed."""
+
 
 class Constants:
     """What a function reads from outside, as compiled code would know it."""
@@ -33,9 +36,12 @@ class Constants:
             self._cells = func.__closure__ or ()
         self._seen: list[Any] | None = None
         self._key: Any = None
+        self._arrays: list[tuple[np.ndarray, Any]] = []
+        self._all_arrays: list[np.ndarray] = []
 
     def unchanged(self) -> bool:
-        """Whether all is as `key` last found it. Cheap where it is numbers, modules and types."""
+        """Whether all is as `key` last found it. Cheap where it is numbers, modules, types and
+        small arrays."""
         seen = self._seen
         if seen is not None:
             at = 0
@@ -49,7 +55,7 @@ class Constants:
                         break
                     at += 1
                 else:
-                    return True
+                    return all(_contents(array) == was for array, was in self._arrays)
         before = self._key
         try:
             return before is not None and self.key() == before
@@ -60,7 +66,7 @@ class Constants:
         """All values, comparable.
 
         Raises:
-            SdfgError: if one is an array, which may change without a trace.
+            SdfgError: if one is a large array, which may change without a trace.
         """
         values = [known.get(name, MISSING) for known, name in self._names]
         values += map(_content, self._cells)
@@ -70,9 +76,33 @@ class Constants:
             _frozen(name, value, self._func.__globals__, ())
             for name, value in zip(names, values, strict=True)
         )
-        fixed = all(value is MISSING or isinstance(value, FIXED) for value in values)
+        self._arrays = [(v, _contents(v)) for v in values if isinstance(v, np.ndarray)]
+        self._all_arrays = list(_arrays_in(key))
+        fixed = all(isinstance(v, (*FIXED, np.ndarray)) or v is MISSING for v in values)
         self._seen, self._key = values if fixed else None, key
         return key
+
+    def may_share(self, args: Iterable[Any]) -> bool:
+        """Whether an argument may be, or be part of, an array that it reads from outside."""
+        return any(
+            np.may_share_memory(value, array)
+            for array in self._all_arrays
+            for value in args
+            if isinstance(value, np.ndarray)
+        )
+
+
+def _arrays_in(key: Any) -> Iterator[np.ndarray]:
+    if isinstance(key, _Elements):
+        yield key.array
+    elif isinstance(key, tuple):
+        for part in key:
+            yield from _arrays_in(part)
+
+
+def _contents(array: np.ndarray) -> tuple[Any, ...]:
+    """What is in an array, to be compared."""
+    return array.shape, array.dtype.str, array.tobytes()
 
 
 def _content(cell: Any) -> Any:
@@ -109,10 +139,25 @@ class _Same:
         return id(self.value)
 
 
+class _Elements:
+    """An array, equal to another one with the same elements."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array, self.held = array, _contents(array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Elements) and other.held == self.held
+
+    def __hash__(self) -> int:
+        return hash(self.held)
+
+
 def _frozen(name: str, value: Any, scope: Mapping[str, Any], inside: tuple[Any, ...]) -> Any:
     """Hashable, and equal to another if docc would make the same code of both."""
     if isinstance(value, np.ndarray):
-        raise SdfgError(f"it reads the array {name} from outside; pass it as an argument")
+        if value.nbytes > MOST_BYTES or value.dtype.hasobject:
+            raise SdfgError(f"it reads the array {name} from outside; pass it as an argument")
+        return _Elements(value)
     if isinstance(value, (bool, int, float, np.generic)):
         return type(value), repr(value)
     if isinstance(value, (str, bytes)):
@@ -136,6 +181,8 @@ def _frozen_function(
         if value is not ours and not isinstance(value, ModuleType):
             raise SdfgError(f"{func.__name__}, which it calls, reads {name} of another module")
         parts.append((name, _frozen(name, value, scope, inside)))
+    for place, value in enumerate(func.__defaults__ or ()):
+        parts.append((place, _frozen(f"default {place}", value, scope, inside)))
     for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True):
         parts.append((name, _frozen(name, _content(cell), scope, inside)))
     return tuple(parts)

@@ -82,7 +82,7 @@ class Dispatcher:
         if kwargs:
             return self._long_way(args, kwargs, None)
         key = call_key(args)
-        if self._constants.unchanged():
+        if self._constants.unchanged() and not self._constants.may_share(args):
             answer = self._entries.run(key, args)
             if answer is not AGAIN:
                 return answer
@@ -142,6 +142,8 @@ class Dispatcher:
     def _variant(self, case: Case, folder: Path | None = None) -> Variant:
         """Raises whatever of `FAILURES` compiling this case raised, now or before."""
         constants = self._constants.key()
+        if self._constants.may_share(case.args):
+            raise SdfgError("an argument may be an array that it reads from outside as well")
         looped = self._translations.find(case, constants, folder)
         if looped is not None:
             return looped
