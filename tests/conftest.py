@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,14 @@ import postgres_kit
 import pytest
 from hypothesis import HealthCheck, settings
 
+from loopbook.errors import CompilerError
+from loopbook.sdfg import traces
+from loopbook.sdfg.compiler import find_compiler
 from loopbook.sdfg.sandbox import TRIES, run_limited
+
+with contextlib.suppress(CompilerError):  # before docc is there: see `loopbook.sdfg.traces`
+    traces.make(find_compiler().path)
+    traces.shorten()
 
 # Compiles and forks share the machine with whatever else runs: no test fails for being slow.
 settings.register_profile("loopbook", deadline=None, suppress_health_check=[HealthCheck.too_slow])

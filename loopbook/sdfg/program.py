@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -138,15 +138,14 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
     document = load_json(text)
     metadata = document.get("metadata")
     if isinstance(metadata, dict) and metadata.get(marks.PREPARED) == marks.PREPARED_VERSION:
-        document = _signed(document)
+        with _read_as_it_came():
+            document = _signed(document)
         return document, read_nests(document)
-    try:
+    with _read_as_it_came():
         given = read(document)
         apart = with_own_variables(given)
         renamed = text if apart is given else json.dumps(write(apart))
         large = pairs(document) >= LARGE
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
     document, undone = _in_pieces(renamed) if large else _normalised(renamed)
     document = _signed(document)
     found = read_nests(document)
@@ -163,6 +162,19 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
         marks.note(document, marks.MISORDERED, undone)
     document["metadata"][marks.PREPARED] = marks.PREPARED_VERSION
     return document, found
+
+
+@contextlib.contextmanager
+def _read_as_it_came() -> Iterator[None]:
+    """Around what reads a document that nobody has looked through.
+
+    Raises:
+        SdfgError: it is damaged.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
 
 
 def prepare_apart(text: str) -> tuple[str, list[Nest]]:
