@@ -121,6 +121,37 @@ def test_a_quick_linker_is_taken_where_the_compiler_has_one(monkeypatch, tmp_pat
     assert done.stdout.split() == ["my-compiler", *FLAGS.split(), *chosen, "a.o", "-shared"]
 
 
+@pytest.mark.parametrize(
+    ("words", "behind"),
+    [
+        (["-shared"], "-L/own -lc"),
+        (["-shared", "-fopenmp"], "-L/own -lomp"),
+        (["-shared", "-flto"], ""),
+        ([], ""),
+    ],
+)
+def test_a_link_of_docc_s_goes_to_the_linker_itself(monkeypatch, tmp_path, words, behind):
+    """And one with words that change what the driver would call it with does not."""
+    path = fake(tmp_path / "mine", "my-compiler", "my own version 3")
+    linker = fake(tmp_path / "mine", "my-linker", "")
+    lines = path.read_text().splitlines()
+    driver = (
+        'if [ "$1" = "-###" ]; then for out do :; done\n'
+        'case "$*" in *-fopenmp*) l=-lomp ;; *) l=-lc ;; esac\n'
+        f'echo \\"{linker}\\" \\"-z\\" -o \\"$out\\" -L/own "${{out%so}}o" $l >&2; exit; fi'
+    )
+    path.write_text("\n".join([lines[0], driver, *lines[1:]]) + "\n")
+    monkeypatch.setenv("LOOPBOOK_CXX", str(path))
+    activate()
+    given = ["-fPIC", "-O3", "-march=native", "a b.o", "-L", "/docc's", "-Wl,-rpath,/docc's", "-lm"]
+    done = subprocess.run(
+        [DOCC_NAME, *given, *words, "-o", "out.so"], capture_output=True, text=True, check=True
+    )
+    linked = f"my-linker -z a b.o -L /docc's -rpath /docc's -lm -o out.so {behind}"
+    kept = " ".join(["my-compiler", FLAGS, f"-fuse-ld={LINKERS[0]}", *given, *words, "-o out.so"])
+    assert done.stdout.strip() == (linked if behind else kept)
+
+
 def test_activate_twice_changes_path_once():
     activate()
     once = os.environ["PATH"]

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
-from loopbook.sdfg import scratch, traces
+from loopbook.sdfg import linking, scratch, traces
 from loopbook.sdfg.clang import shared_library
 
 DOCC_NAME = "clang++-21"
@@ -151,6 +151,8 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
             linker = quick_linker(compiler.path)
             if linker:
                 _write(folder / LINKER_MARK, f"{linker}\n", 0o600)
+                for name, line in linking.commands(compiler.path, linker).items():
+                    _write(folder / name, line, 0o600)
             _write(folder / OWN_MATHS_HEADER, OWN_MATHS, 0o600)
             _write(target, script, 0o700)
     except OSError as error:
@@ -187,6 +189,7 @@ def _script(compiler: Compiler, march: str) -> str:
         "fi\n"
     )
     script += _PRECOMPILE.replace("CLANG FLAGS", f"{command} {FLAGS}")
+    script += linking.SCRIPT
     script += (
         f'if [ -z "$source" ] && read -r linker 2>/dev/null <"${{0%/*}}/{LINKER_MARK}"; then\n'
         '  set -- "-fuse-ld=$linker" "$@"\n'
