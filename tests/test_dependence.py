@@ -91,6 +91,46 @@ def test_accesses_that_are_kept_apart_never_meet(nest, data):
                 assert read.isdisjoint(written)
 
 
+@settings(max_examples=40)
+@given(nests(), nests(), st.data())
+def test_what_is_covered_is_touched_by_others_too(nest, other, data):
+    def uses(tree):
+        return [(path, a) for s, path in statements(tree) for a in s.touches if a.terms]
+
+    found = uses(nest)
+    if not found:
+        return
+    one = data.draw(st.sampled_from(found))
+    rest = [use for use in (*found, *uses(other)) if use[1].container == one[1].container]
+    others = data.draw(st.lists(st.sampled_from(rest), max_size=4))
+
+    def touched(use, size):
+        path, access = use
+        bare = Statement([access])
+        tree = bare
+        for loop in reversed(path):
+            tree = Loop(loop.variable, loop.lows, loop.highs, loop.step, [tree])
+        return {access.address(i.values) for i in run([tree], {"N": size})}
+
+    if dependence.covered([one], others):
+        for size in SIZES:
+            assert touched(one, size) <= set().union(*(touched(use, size) for use in others))
+
+
+def test_the_same_elements_counted_otherwise_are_covered():
+    """``A[i*N + j]`` for all j > i, and with both loops counted from the other end."""
+    n, i, j = ("N",), ("i",), ("j",)
+    one = Access("A", (((*i, *n), 1), (j, 1)), True)
+    up = Loop("i", [{}], [{"N": 1}], 1, []), Loop("j", [{"i": 1, "": 1}], [{"N": 1}], 1, [])
+    # i -> N - 1 - i, j -> N - 1 - j
+    down = Loop("i", [{}], [{"N": 1}], 1, []), Loop("j", [{}], [{"i": 1}], 1, [])
+    other = Access("A", (((*n, *n), 1), ((*i, *n), -1), ((), -1), (j, -1)), True)
+    assert dependence.covered([(up, one)], [(down, other)])
+    assert dependence.covered([(down, other)], [(up, one)])
+    wider = down[0], Loop("j", [{}], [{"i": 1, "": 1}], 1, [])
+    assert not dependence.covered([(wider, other)], [(up, one)])
+
+
 @settings(max_examples=50)
 @given(nests(), st.data())
 def test_a_distance_is_the_same_everywhere(nest, data):

@@ -104,6 +104,28 @@ def fields():
     return [np.linspace(0, 1, 30).reshape(6, 5) ** 2, np.zeros((6, 5)), np.zeros((6, 5))]
 
 
+def sums_moved_down(a, sums, moved):
+    for i in range(a.shape[0]):
+        s = 0.0
+        for k in range(a.shape[1]):
+            s = s + a[i, k]
+        sums[i] = s
+    for j in range(a.shape[0] - 1):
+        moved[j] = sums[j + 1]
+    moved[a.shape[0] - 1] = sums[0]
+
+
+def sums_moved_up(a, sums, moved):
+    for i in range(a.shape[0]):
+        s = 0.0
+        for k in range(a.shape[1]):
+            s = s + a[i, k]
+        sums[i] = s
+    for j in range(1, a.shape[0]):
+        moved[j] = sums[j - 1]
+    moved[0] = sums[a.shape[0] - 1]
+
+
 def triangle():
     return [np.linspace(0, 1, 25).reshape(5, 5), np.linspace(1, 2, 5)]
 
@@ -136,6 +158,57 @@ def test_no_store_is_lost(function, make, tmp_path):
             np.testing.assert_allclose(one, other, err_msg=name)
 
 
+def docc_s(text, folder):
+    return build_baseline(text, "sequential", folder)
+
+
+def prepared(text, folder):
+    return build_tuned(text, "sequential", {}, folder)
+
+
+@pytest.mark.parametrize(
+    ("function", "build"), [(sums_moved_down, docc_s), (sums_moved_up, prepared)]
+)
+def test_nothing_is_stored_where_the_program_stores_nothing(function, build, tmp_path):
+    """docc lets the second loop run as often as the first one."""
+    a = np.linspace(0, 1, 20).reshape(5, 4)
+    expected, padded = [a, np.zeros(5), np.zeros(5)], np.zeros(7)
+    function(*expected)
+    args = [a, np.zeros(5), padded[1:-1]]
+    built = build(trace(function, args), tmp_path)
+    bind(function, args, built.library)(*args)
+    np.testing.assert_allclose(padded, [0, *expected[2], 0])
+
+
+def test_loops_that_cannot_be_kept_apart_are_refused(monkeypatch):
+    text = trace(sums_moved_down, [np.ones((5, 4)), np.zeros(5), np.zeros(5)])
+    monkeypatch.setattr(lost, "separated", lambda document: False)
+    with pytest.raises(SdfgError, match="touches elements of moved that the program does not"):
+        program.baseline(text, "sequential")
+
+
+def solved(a, b, c):
+    n = b.shape[0]
+    for i in range(n):
+        b[i] = 0.0
+    for j in range(n):
+        c[j] = 0.0
+    for k in range(n - 1, -1, -1):
+        s = 0.0
+        for m in range(k + 1, n):
+            s = s + a[k, m] * c[m]
+        c[k] = b[k] - s
+
+
+def test_loops_that_docc_counts_otherwise_have_not_moved():
+    """It has fused the first two, and lets the third one count up."""
+    text = trace(solved, [np.ones((5, 5)), np.ones(5), np.ones(5)])
+    fused = program.simplify(program.parse(text)).to_json()
+    assert fused.count('"indvar"') == 3
+    assert "1 + k + m" not in fused
+    assert program.baseline(text, "none").to_json().count('"indvar"') == 3
+
+
 def test_docc_still_loses_them():
     """If this fails, docc has been mended, and `loopbook.sdfg.lost` may go."""
     text = trace(turned_sums, whole())
@@ -147,7 +220,7 @@ def test_what_is_lost_in_any_case_is_refused():
     text = trace(turned_sums, whole())
     simple = program.simplify(program.parse(text))
     with pytest.raises(SdfgError, match="loses what is stored into res"):
-        lost.without_loss(text, lambda _: simple)
+        lost.without_loss(text, lambda _: simple, lambda _: json.loads(simple.to_json()))
 
 
 def test_loops_that_never_run_store_nothing():

@@ -10,10 +10,12 @@ change. An index that is not known may be any. What is too large a question is a
     pieces      statements, by loops that take steps   order      is a new order kept to?
     subscripts  flattened arrays taken apart           places     do accesses meet?
     instances   two of them: order, same element       distances  how far apart?
+    elements    is what some touch touched by others?
     engine      isl itself: a context a thread, limits
 """
 
 from loopbook.dependence.distances import Distances, Meeting
+from loopbook.dependence.elements import covered
 from loopbook.dependence.engine import load
 from loopbook.dependence.model import Linear, Tile, domain
 from loopbook.dependence.order import Moved, check_order
@@ -34,6 +36,7 @@ __all__ = [
     "Tile",
     "carries_nothing",
     "check_order",
+    "covered",
     "domain",
     "empty",
     "holds",

@@ -77,6 +77,25 @@ def apart(
     return parts
 
 
+def rows_apart(parts: Parts) -> list[Parts]:
+    """The ways to write the same index as if it were in this row, the last or the next one, along
+    each stride."""
+    order = sorted(parts, key=lambda stride: (len(stride), stride))
+    found = [parts]
+    for small, large in pairwise(order):
+        row = {"*".join(_over(large, small) or ()): 1}
+        found = [
+            {
+                **same,
+                small: plus(same[small], row, -window),
+                large: shifted(same[large], window),
+            }
+            for same in found
+            for window in WINDOWS
+        ]
+    return found
+
+
 def _hides(symbol: str, variables: Collection[str]) -> bool:
     """Whether a symbol that is no name, such as a call, has a variable in it."""
     return not symbol.isidentifier() and any(word in variables for word in words(symbol))

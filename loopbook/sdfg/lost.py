@@ -5,7 +5,8 @@ docc fuses neighbouring maps while it simplifies, and sometimes throws away the 
 part is read transposed), stores an older value last, takes stores of the first loop into the second
 one (a copy of an array that the second one reads at several places), or fails (such an array just
 after it was computed). What it has lost is seen in the arrays that were written before and no
-longer are, what it has taken along in those that are written more often. Between loops that a
+longer are, what it has taken along in those that are written more often; and loops that it lets run
+more often than before in the elements that they touch (`loopbook.sdfg.moved`). Between loops that a
 statement keeps apart it fuses nothing::
 
     for i: s[i] = …                      for i: s[i] = …
@@ -25,48 +26,75 @@ from docc.sdfg import StructuredSDFG, TaskletCode
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
+from loopbook.sdfg.moved import moved
 from loopbook.sdfg.rewrites.document import NOWHERE
 
 Json = dict[str, Any]
 
 
 def without_loss(
-    text: str, simplify: Callable[[str], StructuredSDFG]
+    text: str, simplify: Callable[[str], StructuredSDFG], promote: Callable[[str], Json]
 ) -> tuple[StructuredSDFG, Json]:
-    """What `simplify` makes of an SDFG's text, with statements between the loops if it fails or
-    loses stores otherwise; its document, too. Those may be for nothing, and go however loops are
-    kept apart.
+    """What `simplify` makes of an SDFG's text, with statements between the loops if it fails,
+    loses stores or moves them otherwise; its document, too. Those that are lost may be for nothing,
+    and go however loops are kept apart.
+
+    Args:
+        promote: gives the SDFG with indices in terms of loops' variables, and nothing fused.
 
     Raises:
-        SdfgError: if all stores into an array, or a variable, are lost in any case, or as
-            `simplify`.
+        SdfgError: if all stores into an array, or a variable, are lost in any case, or some moved,
+            or as `simplify`.
     """
     document = json.loads(text)
     try:
         sdfg = simplify(text)
     except SdfgError as error:  # of some readings at several places, say
         try:
+            given = stores(document, running=True)
             if not separated(document):
                 raise
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             raise error from None  # it is no SDFG
-        sdfg = simplify(json.dumps(document))
-        return sdfg, json.loads(sdfg.to_json())
-    given = stores(document, running=True)
-    simple = json.loads(sdfg.to_json())
+        sdfg, simple, array = _apart(document, simplify, promote)
+    else:
+        given = stores(document, running=True)
+        simple = json.loads(sdfg.to_json())
+        array = _moved(text, simple, promote)
+        confused = array is not None or _confused(given, simple)
+        if (confused or _lost(given, stores(simple))) and separated(document):
+            other = _apart(document, simplify, promote)
+            if confused or _lost(stores(other[1]), stores(simple)):
+                sdfg, simple, array = other
+    if array is not None:
+        raise SdfgError(f"docc touches elements of {array} that the program does not")
     left = stores(simple)
-    confused = _confused(given, simple)
-    if (confused or _lost(given, left)) and separated(document):
-        other = simplify(json.dumps(document))
-        separate = json.loads(other.to_json())
-        more = stores(separate)
-        if confused or _lost(more, left):
-            sdfg, simple, left = other, separate, more
     gone = sorted(name for name in given if not left[name])
     gone += sorted(_read_in_vain(simple) - _read_in_vain(document))
     if gone:
         raise SdfgError(f"docc loses what is stored into {gone[0]}")
     return sdfg, simple
+
+
+def _apart(
+    document: Json, simplify: Callable[[str], StructuredSDFG], promote: Callable[[str], Json]
+) -> tuple[StructuredSDFG, Json, str | None]:
+    """What becomes of a document with its loops kept apart, and an array with `_moved` stores."""
+    text = json.dumps(document)
+    sdfg = simplify(text)
+    simple = json.loads(sdfg.to_json())
+    return sdfg, simple, _moved(text, simple, promote)
+
+
+def _moved(text: str, simple: Json, promote: Callable[[str], Json]) -> str | None:
+    """An array of which docc touches more elements after it has fused loops, or dropped some."""
+    before = _counters(json.loads(text), running=True)
+    return None if before <= _counters(simple) else moved(promote(text), simple)
+
+
+def _counters(document: Json, *, running: bool = False) -> set[str]:
+    found = _elements(document["root"], running)
+    return {str(element["indvar"]) for element in found if "indvar" in element}
 
 
 def _confused(before: Counter[str], document: Json) -> bool:
@@ -113,10 +141,14 @@ def _stored_by(element: Json) -> Iterator[tuple[str, ...]]:
 
 
 def loses(before: Json, after: Json) -> bool:
-    """Whether docc has fused an SDFG so that stores are gone, which may have been for nothing, or
-    stand in a doubtful order."""
+    """Whether docc has fused an SDFG so that stores are gone, which may have been for nothing,
+    stand in a doubtful order, or at other places."""
     given = stores(before, running=True)
-    return _lost(given, stores(after)) or _confused(given, after)
+    if _lost(given, stores(after)) or _confused(given, after):
+        return True
+    if _counters(before, running=True) <= _counters(after):
+        return False
+    return moved(before, after) is not None
 
 
 def stores(document: Json, *, running: bool = False) -> Counter[str]:

@@ -237,10 +237,23 @@ def _in_pieces(text: str) -> tuple[Json, frozenset[int]]:
         undone.update(result.undone)
         return result.document
 
+    cut = Cut(_promoted(text, targets.DEFAULT), work)
+    document = _read_again(cut.document)
+    marks.note(document, marks.FRAMES, cut.frames)
+    return document, frozenset(undone)
+
+
+def _promoted(text: str, target: str) -> Json:
+    """The SDFG expanded, with indices and bounds in terms of loops' variables and sizes, and no
+    more done to it.
+
+    Raises:
+        SdfgError: if docc cannot.
+    """
     sdfg = parse(text)
     try:
         with quiet_stderr():
-            sdfg.expand(options(targets.DEFAULT))
+            sdfg.expand(options(target))
             builder = StructuredSDFGBuilder(sdfg)
             manager = AnalysisManager(builder)
             for step in (SymbolPromotion(), SymbolPropagation()) * 2:
@@ -248,10 +261,7 @@ def _in_pieces(text: str) -> tuple[Json, frozenset[int]]:
                 manager.invalidate_all()
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot simplify this SDFG: {_first_line(error)}") from None
-    cut = Cut(json.loads(sdfg.to_json()), work)
-    document = _read_again(cut.document)
-    marks.note(document, marks.FRAMES, cut.frames)
-    return document, frozenset(undone)
+    return json.loads(sdfg.to_json())
 
 
 def normalised(text: str) -> StructuredSDFG | None:
@@ -291,7 +301,11 @@ def _simplified(
 ) -> tuple[StructuredSDFG, Json]:
     """`simplify` without losing stores, and its document; raises `SdfgError` where that cannot
     be."""
-    return without_loss(text, lambda given: simplify(parse(given), fuse=fuse, target=target))
+    return without_loss(
+        text,
+        lambda given: simplify(parse(given), fuse=fuse, target=target),
+        lambda given: _promoted(given, target),
+    )
 
 
 def _fused(text: str, target: str) -> StructuredSDFG:
