@@ -12,7 +12,7 @@ import numpy as np
 from loopbook.errors import LoweringError
 from loopbook.frontend import types, values
 from loopbook.frontend.symbols import ONE, ZERO, Facts, Int
-from loopbook.frontend.values import Buffer, Index, Pair, Scalar
+from loopbook.frontend.values import Array, Buffer, Index, Pair, Scalar, View
 
 
 class UntoldError(LoweringError):
@@ -32,6 +32,22 @@ class Line:
     origin: int
 
 
+@dataclass(frozen=True)
+class Halo:
+    """A copy of an array with a halo (see `loopbook.frontend.constructs.rolling`).
+
+    Attributes:
+        key: what it is a copy of, along which axis and how wide the halo is.
+        lines, place, depth: where it was made.
+    """
+
+    key: tuple[View, Index, int, int]
+    copy: Array
+    lines: list[Line]
+    place: int
+    depth: int
+
+
 @dataclass
 class Code:
     """Generated statements, and what they need.
@@ -47,6 +63,9 @@ class Code:
         looked_into: those that are looked at before the loops, so that nothing may be stored there.
         trips: how many times each of the loops around the place at hand runs; None where only the
             loops know.
+        halos: copies with a halo that there are.
+        rolled: arrays that are parts of such, with the copy and where they begin along each axis;
+            None along what has no halo.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         origin: line of the original that is being translated.
     """
@@ -60,6 +79,8 @@ class Code:
     elements: dict[str, np.ndarray] = field(default_factory=dict)
     looked_into: set[str] = field(default_factory=set)
     trips: list[Int | None] = field(default_factory=list)
+    halos: list[Halo] = field(default_factory=list)
+    rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
     failed: str = ""
     depth: int = 0
     origin: int = 0

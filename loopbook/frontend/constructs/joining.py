@@ -1,4 +1,4 @@
-"""Arrays put together or repeated: concatenate, stack, roll, pad, repeat, tile.
+"""Arrays put together or repeated: concatenate, stack, pad, repeat, tile.
 
 Before::
 
@@ -168,53 +168,6 @@ def insert(
     if more.rank != 1 or not (code.facts.nonnegative(start) and code.facts.nonnegative(rest)):
         raise code.fail("insert behind the end, or of what is no line")
     return concatenate(t, Tup((part(line, 0, ZERO, start), more, part(line, 0, start, rest))))
-
-
-@lowers(np.roll)
-def roll(t: Translator, a: Value, shift: Value, axis: Value | None = None) -> Value:
-    """Elements moved round along axes."""
-    code, array = t.code, t.array(a)
-    if axis is None and array.rank > 1:
-        flat = FUNCTIONS[np.ravel](t, array)
-        sizes = Tup(tuple(arith.whole(s) for s in array.shape))
-        return FUNCTIONS[np.reshape](t, roll(t, flat, shift), sizes)
-    axes = t.python(axis) if axis is not None else 0
-    moves = list(shift.items) if isinstance(shift, Tup) else [shift]
-    if array.view is None:
-        array = t.stored(array)
-    for move, along in zip(moves, axes if isinstance(axes, tuple) else [axes], strict=True):
-        along %= array.rank
-        size = array.shape[along]
-        if code.is_empty(size):
-            continue
-        distance = t.integer(move)
-        known = code.facts.known(distance), code.facts.known(size)
-        if (
-            None not in known
-            and code.facts.nonnegative(distance)
-            and code.facts.nonnegative(size - distance - 1)
-        ):
-            start = distance
-        elif (
-            None not in known
-            and code.facts.nonnegative(distance) is False
-            and code.facts.nonnegative(size + distance)
-        ):
-            start = size + distance
-        else:
-            rest = arith.binary(code, "%", arith.whole(distance), arith.whole(size))
-            start = t.integer(code.let(rest))
-            for atom in start.atoms:
-                code.facts.ranges.setdefault(atom, (ZERO, size - 1))
-        result = whole(code.temporary(array.shape, array.dtype), array.shape)
-        nests.assign(
-            code, part(result, along, start, size - start), part(array, along, ZERO, size - start)
-        )
-        nests.assign(
-            code, part(result, along, ZERO, start), part(array, along, size - start, start)
-        )
-        array = result
-    return array
 
 
 @lowers(np.repeat, method="repeat")
