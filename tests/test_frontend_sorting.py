@@ -81,3 +81,17 @@ def test_equal_numbers_have_no_order_of_their_own():
     x = np.array([1.0, 2, 1, 3, 0, 5])
     found = lowered.wrap(lowered.plain_kernel, np.argsort)(x)
     agree(flat(np.argsort(x)), flat(found))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 33])
+def test_single_numbers_are_found_without_sorting(size):
+    rng = np.random.default_rng(size)
+    body = "return np.median(x), np.percentile(x, [0, 33.3, 50, 99, 100]), np.quantile(x, s)"
+    lines = [
+        np.arange(size)[::-1] * 1.0,
+        rng.integers(0, 3, size),
+        np.where(rng.random(size) < 0.3, np.inf, rng.standard_normal(size)),
+    ]
+    for line in lines:
+        lowered = check(function(body, "x, s"), line, 0.61)
+        assert "width" not in lowered.kernel_source  # of runs that are merged

@@ -4,10 +4,10 @@ Before::
 
     m = np.median(x)
 
-After, with `a` the numbers of x in order::
+After, with `a` a copy of x in which the number that belongs at n // 2 is brought there::
 
     middle_0 = a[n // 2]
-    if (n - 1) // 2 < n // 2: middle_0 = (a[(n - 1) // 2] + middle_0) / 2.0
+    if (n - 1) // 2 < n // 2: middle_0 = (x_0 + middle_0) / 2.0     # x_0 the greatest before it
     if n_0 < n: middle_0 = a[n - 1]             # there is what is no number
 """
 
@@ -20,7 +20,8 @@ import numpy as np
 from loopbook.frontend import arith, nests
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.reductions import flag, keep
-from loopbook.frontend.constructs.sorting import Line, each_line, operand
+from loopbook.frontend.constructs.selection import bring, next_above, next_below
+from loopbook.frontend.constructs.sorting import Line, each_copy, each_line, operand
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -55,7 +56,7 @@ def _reduced(
                 for text in nests.put(buffer, target, nothing, dtype):
                     code.emit(text)
 
-    each_line(t, array, axis, False, use)
+    each_copy(t, array, axis, use)
     if not shape:
         return keep(t, code.let(held(buffer, (ZERO,), dtype)), 1, (0,), keepdims)
     return keep(t, whole(buffer, shape), array.rank, (axis,), keepdims)
@@ -88,9 +89,9 @@ def median(
         dtype = _kind_of(t, array)
         low, high = _half(t, line.size - 1), _half(t, line.size)
         middle = code.fresh("middle_")
-        code.emit(f"{middle} = {bare(arith.convert(code, line.at(high), dtype).text)}")
+        code.emit(f"{middle} = {bare(arith.convert(code, bring(code, line, high), dtype).text)}")
         with code.indented(f"if {low.text} < {high.text}:"):
-            below = arith.convert(code, line.at(low), dtype)
+            below = arith.convert(code, next_below(code, line, high), dtype)
             code.emit(f"{middle} = ({below.text} + {middle}) / 2.0")
         return Scalar(middle, dtype)
 
@@ -117,7 +118,6 @@ def _quantile(hundred: float) -> Callable[..., Value]:
         if any(isinstance(one, Array) for one in wanted):
             raise code.fail("percentiles that are no numbers; write them as a tuple")
         parts = [_share(t, t.number(one), hundred) for one in wanted]
-        # All of one line's before the next one is sorted.
         found = [
             _reduced(t, array, place, lambda line, p=part: _between(t, line, p), False)
             for part in parts
@@ -139,15 +139,14 @@ def _share(t: Translator, q: Scalar, hundred: float) -> Scalar:
 def _between(t: Translator, line: Line, part: Scalar) -> Scalar:
     """The number at a share of the way through a line, straight between its neighbours."""
     code, last = t.code, line.size - 1
-    at, low, high = (code.fresh(name) for name in ("at_", "low_", "high_"))
+    at, low = code.fresh("at_"), code.fresh("low_")
     rest, found = code.fresh("rest_"), code.fresh("y_")
     code.emit(f"{at} = {part.text} * {last.operand}")
     code.emit(f"{low} = min(int({at}), {last.text})")
-    code.emit(f"{high} = min({low} + 1, {last.text})")
     code.emit(f"{rest} = {at} - {low}")
-    one, other = (
-        code.let(arith.convert(code, line.at(Int.atom(place)), FLOAT), "x") for place in (low, high)
-    )
+    place = Int.atom(low)
+    one = code.let(arith.convert(code, bring(code, line, place), FLOAT), "x")
+    other = code.let(arith.convert(code, next_above(code, line, place), FLOAT), "x")
     gap = f"({other.text} - {one.text})"
     code.emit(f"{found} = {one.text} + {gap} * {rest}")
     with code.indented(f"if {rest} >= 0.5:"):

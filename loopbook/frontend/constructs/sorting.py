@@ -42,7 +42,7 @@ from loopbook.frontend.values import Array, Buffer, Scalar, Thing, Value, held, 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of numbers in order.
+    """A line of numbers, in order where nothing else is said.
 
     Attributes:
         numbers: where they are.
@@ -79,14 +79,24 @@ def _ordered(t: Translator, element: Callable[[Int], Scalar], size: Int, room: _
     """Sort a line into `room`."""
     code = t.code
     numbers, places = room.numbers[0], room.places[0] if room.places else None
-    known = size
-    if numbers.dtype.kind == "f":
-        known = _numbers_first(code, element, size, numbers, places)
-    else:
-        with code.loop(ZERO, size) as i:
-            _put(code, numbers, places, i, element(i), i)
+    known = _moved(code, element, size, numbers, places)
     _merge(code, room, size, known)
     return Line(numbers, places, size, known)
+
+
+def _moved(
+    code: Code,
+    element: Callable[[Int], Scalar],
+    size: Int,
+    numbers: Buffer,
+    places: Buffer | None,
+) -> Int:
+    """A copy of a line, what is no number last; gives how many numbers there are."""
+    if numbers.dtype.kind == "f":
+        return _numbers_first(code, element, size, numbers, places)
+    with code.loop(ZERO, size) as i:
+        _put(code, numbers, places, i, element(i), i)
+    return size
 
 
 def _put(
@@ -192,10 +202,32 @@ def each_line(
 ) -> None:
     """Sort the lines along an axis, one after the other; `use` writes what is done with each, given
     the other indices (the one along the axis is nought)."""
+    room = _Room.of(t.code, array.shape[axis], array.dtype, places)
+    _each(t, array, axis, lambda at, own: use(_ordered(t, at, array.shape[axis], room), own))
+
+
+def each_copy(
+    t: Translator, array: Array, axis: int, use: Callable[[Line, list[Int]], None]
+) -> None:
+    """The same with lines as they come, but that what is no number is behind the others."""
+    code, size = t.code, array.shape[axis]
+    numbers = code.temporary((size,), array.dtype)
+
+    def copied(element: Callable[[Int], Scalar], own: list[Int]) -> None:
+        use(Line(numbers, None, size, _moved(code, element, size, numbers, None)), own)
+
+    _each(t, array, axis, copied)
+
+
+def _each(
+    t: Translator,
+    array: Array,
+    axis: int,
+    use: Callable[[Callable[[Int], Scalar], list[Int]], None],
+) -> None:
     code = t.code
     if any(map(code.is_empty, array.shape)):
         raise code.fail("sorting nothing")
-    room = _Room.of(code, array.shape[axis], array.dtype, places)
     own = [ZERO] * array.rank
     with ExitStack() as stack:
         for n, size in enumerate(array.shape):
@@ -205,7 +237,7 @@ def each_line(
         def element(i: Int) -> Scalar:
             return array.element(tuple(i if n == axis else own[n] for n in range(array.rank)))
 
-        use(_ordered(t, element, array.shape[axis], room), own)
+        use(element, own)
 
 
 def _is_stable(t: Translator, kind: Value | None, stable: Value | None) -> bool:
