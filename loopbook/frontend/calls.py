@@ -12,7 +12,7 @@ import numpy as np
 from loopbook.frontend.hints import instead
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Bound, Thing, Tup, Value
+from loopbook.frontend.values import Array, Bound, Thing, Tup, Value
 
 
 def called(t: Translator, node: ast.Call) -> Value:
@@ -20,16 +20,29 @@ def called(t: Translator, node: ast.Call) -> Value:
     args: list[Value] = []
     for arg in node.args:
         if isinstance(arg, ast.Starred):
-            spread = t.expr(arg.value)
-            if not isinstance(spread, Tup):
-                raise t.code.fail("*arguments that are no tuple")
-            args += spread.items
+            args += _spread(t, t.expr(arg.value))
         else:
             args.append(t.expr(arg))
     if any(keyword.arg is None for keyword in node.keywords):
         raise t.code.fail("**arguments")
     kwargs = {str(k.arg): t.expr(k.value) for k in node.keywords}
     return call(t, function, args, kwargs, ast.unparse(node.func))
+
+
+MOST_SPREAD = 8
+"""Most rows of an array that are arguments of their own, for calls with so many."""
+
+
+def _spread(t: Translator, given: Value) -> tuple[Value, ...]:
+    """The arguments that ``*given`` stands for."""
+    if isinstance(given, Tup):
+        return given.items
+    if isinstance(given, Array) and given.rank:
+        rows = t.array(given)
+        count = t.code.facts.known(rows.shape[0])
+        if count is not None and count <= MOST_SPREAD:
+            return t.unpacked(rows, count)
+    raise t.code.fail("*arguments that are no tuple")
 
 
 def call(

@@ -18,7 +18,7 @@ BEFORE = "call it before, and pass what it gives"
 
 _SORTED = (np.partition, np.argpartition, np.lexsort, np.nanmedian, np.nanpercentile, sorted)
 _PARTS = (np.resize,)
-_CALLS = (np.apply_along_axis, np.apply_over_axes, np.vectorize, np.fromiter, map, filter)
+_CALLS = (np.apply_along_axis, np.apply_over_axes, np.vectorize, np.fromiter, filter)
 _CHOICES = (np.choose, np.place)
 _SETS = (np.intersect1d, np.setdiff1d, np.union1d)
 

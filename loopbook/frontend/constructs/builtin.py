@@ -7,6 +7,7 @@ from functools import reduce
 import numpy as np
 
 from loopbook.frontend import arith, lists
+from loopbook.frontend.calls import call
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import load_at
 from loopbook.frontend.loops import Range, Rows, rows_of
@@ -195,6 +196,13 @@ def zip_(t: Translator, *values: Value, strict: Value | None = None) -> Value:
     if not all(t.code.same(one.count, rows[0].count) for one in rows):
         raise t.code.fail("zip of what is not known to be as long")
     return Thing(Rows(rows[0].count, lambda i: Tup(tuple(one.item(i) for one in rows))))
+
+
+@lowers(map)
+def map_(t: Translator, function: Value, *values: Value) -> Value:
+    """What a function gives for each of a few items."""
+    sides = [_items(t, value) for value in values]
+    return Tup(tuple(call(t, function, list(a), {}, "map") for a in zip(*sides, strict=False)))
 
 
 @lowers(tuple, list)

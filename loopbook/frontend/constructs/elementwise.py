@@ -35,7 +35,11 @@ def ufunc(*functions: Any, cost: int = 1) -> Callable[[Form], Form]:
 
     def register(form: Form) -> Form:
         def lowering(
-            t: Translator, *args: Value, out: Value | None = None, dtype: Value | None = None
+            t: Translator,
+            *args: Value,
+            out: Value | None = None,
+            where: Value | None = None,
+            dtype: Value | None = None,
         ):
             count = form.__code__.co_argcount - 1
             if len(args) > count and out is None:
@@ -43,7 +47,7 @@ def ufunc(*functions: Any, cost: int = 1) -> Callable[[Form], Form]:
             result = lift(t, lambda *scalars: form(t.code, *scalars), *args, cost=cost)
             if dtype is not None:
                 result = cast(t, result, np.dtype(t.python(dtype)))
-            return into(t, out, result) if out is not None else result
+            return into(t, out, result, where) if out is not None or where is not None else result
 
         def strong(t: Translator, *args: Value, **kwargs: Value) -> Value:
             """NumPy's functions give NumPy's numbers, also of Python's."""
@@ -62,14 +66,34 @@ def _weak(value: Value) -> bool:
     return isinstance(value, Scalar) and value.weak
 
 
-def into(t: Translator, out: Value, result: Value) -> Value:
-    """Store a result where ``out=`` says."""
-    if isinstance(out, Thing) and out.value is None:
-        return result
-    if not isinstance(out, Array) or out.view is None:
-        raise t.code.fail("out= that is no array in memory")
-    store_at(t, out, [FULL] * out.rank, result)
+def into(t: Translator, out: Value | None, result: Value, where: Value | None = None) -> Value:
+    """Store a result where ``out=`` says, in the places that ``where=`` says."""
+    if isinstance(where, Scalar) and where.value is not None and bool(where.value):
+        where = None
+    if out is None or (isinstance(out, Thing) and out.value is None):
+        if where is None:
+            return result
+        raise t.code.fail("where= without out=, which leaves elements as they lie in memory")
+    out = _memory(t, out)
+    if where is None:
+        store_at(t, out, [FULL] * out.rank, result)
+        return out
+    mask = nests.fit(t.code, t.array(where), out.shape)
+    value = result if isinstance(result, Scalar) else t.array(result)
+    nests.assign(t.code, out, value, mask)
     return out
+
+
+def _memory(t: Translator, out: Value) -> Array:
+    """What is stored into; an expression that was not computed yet is, for all its names."""
+    if not isinstance(out, Array):
+        raise t.code.fail("out= that is no array in memory")
+    if out.view is not None:
+        return out
+    made = t.stored(out)
+    for frame in t.frames:
+        frame.env.update({name: made for name, held in frame.env.items() if held is out})
+    return made
 
 
 def _maths(function: Any, name: str, python: Any = None, cost: int = 8) -> None:

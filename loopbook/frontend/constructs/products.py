@@ -199,11 +199,17 @@ def einsum(
 
 
 @lowers(np.trace, method="trace")
-def trace(t: Translator, a: Value) -> Value:
-    """The sum of a square matrix's diagonal."""
+def trace(
+    t: Translator,
+    a: Value,
+    offset: Value | None = None,
+    axis1: Value | None = None,
+    axis2: Value | None = None,
+) -> Value:
+    """The sum of a matrix's diagonal, or of those of several."""
     from loopbook.frontend.constructs.reductions import sum_
 
-    return sum_(t, FUNCTIONS[np.diagonal](t, a))
+    return sum_(t, FUNCTIONS[np.diagonal](t, a, offset, axis1, axis2), arith.constant(-1))
 
 
 @lowers(np.kron)

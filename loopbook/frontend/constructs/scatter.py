@@ -1,4 +1,4 @@
-"""Sums into elements that arrays of indices name, and polynomials.
+"""Sums, and the like, into elements that arrays of indices name, and polynomials.
 
 Before::
 
@@ -18,15 +18,16 @@ import numpy as np
 
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import bare
+from loopbook.frontend.constructs.joining import part
 from loopbook.frontend.indexing import advanced, load_at
 from loopbook.frontend.operators import lift
-from loopbook.frontend.registry import lowers
-from loopbook.frontend.symbols import ZERO, Int
+from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, held, whole
+from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, held, looked_at, whole
 
 
-def _at(symbol: str):
+def _at(ufunc: np.ufunc):
     def lowering(t: Translator, a: Value, indices: Value, b: Value) -> Value:
         code = t.code
         if not isinstance(a, Array) or a.view is None:
@@ -34,12 +35,10 @@ def _at(symbol: str):
         items = list(indices.items) if isinstance(indices, Tup) else [indices]
         if not all(isinstance(item, Array) and item.dtype.kind in "iu" for item in items):
             raise code.fail("ufunc.at with other indices than arrays of whole numbers")
-        if len(items) != a.rank:
-            raise code.fail("ufunc.at of whole rows; use a loop")
         buffer = a.view.buffer
         t.writes_to(buffer)
         items = [t.stored(i) if buffer in i.buffers else i for i in map(t.array, items)]
-        shape, place, _ = advanced(t, a, items)
+        shape, place, _ = advanced(t, a, _of_elements(t, a, items))
         value = nests.fit(code, t.array(b), shape)
         if buffer in value.buffers:
             value = nests.materialise(code, value)
@@ -47,9 +46,9 @@ def _at(symbol: str):
             own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in shape)
             index = a.view.index(place(own))
             element = value.element(own)
-            found = arith.binary(code, symbol, held(buffer, index, a.dtype), element)
+            found = t.number(FUNCTIONS[ufunc](t, held(buffer, index, a.dtype), element))
             if found.dtype != a.dtype:
-                raise code.fail(f"{found.dtype} added to elements of {a.dtype}")
+                raise code.fail(f"{found.dtype} put into elements of {a.dtype}")
             for line in nests.put(buffer, index, code.let(found), a.dtype):
                 code.emit(line)
         return Thing(None)
@@ -57,8 +56,49 @@ def _at(symbol: str):
     return lowering
 
 
-lowers(np.add.at)(_at("+"))
-lowers(np.subtract.at)(_at("-"))
+def _of_elements(t: Translator, a: Array, items: list[Array]) -> list[Array]:
+    """Indices of whole rows as those of all elements in them."""
+    rank, missing = max(item.rank for item in items), a.rank - len(items)
+    if not missing:
+        return items
+    spread = [
+        looked_at(
+            nests.fit(t.code, item, nests.broadcast(t.code, [i.shape for i in items])),
+            (*item.shape, *[ONE] * missing),
+            tuple((ZERO, ((axis, ONE),)) for axis in range(rank)),
+        )
+        for item in items
+        if item.rank == rank
+    ]
+    if len(spread) < len(items):
+        raise t.code.fail("ufunc.at of whole rows by indices of different ranks")
+    for axis in range(missing):
+        shape = [ONE] * (rank + missing)
+        shape[rank + axis] = a.shape[len(items) + axis]
+        at = rank + axis
+        spread.append(Array(tuple(shape), types.INT, lambda own, at=at: arith.whole(own[at])))
+    return spread
+
+
+for _ufunc in (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum):
+    lowers(_ufunc.at)(_at(_ufunc))
+
+
+@lowers(np.polyder)
+def polyder(t: Translator, p: Value, m: Value | None = None) -> Value:
+    """The derivative of a polynomial."""
+    line = t.array(p)
+    if line.rank != 1:
+        raise t.code.fail("polyder of coefficients that are no line")
+    for _ in range(1 if m is None else t.python(m)):
+        top = line.shape[0] - 1
+        if not t.code.facts.nonnegative(top - 1):
+            raise t.code.fail("polyder of a constant")
+        powers = Array((top,), types.INT, lambda own, top=top: arith.whole(top - own[0]))
+        line = t.array(
+            lift(t, lambda c, k: arith.binary(t.code, "*", c, k), part(line, 0, ZERO, top), powers)
+        )
+    return line
 
 
 @lowers(np.polyval)

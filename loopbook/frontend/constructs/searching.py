@@ -26,7 +26,7 @@ from loopbook.frontend import arith, nests
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast, isnan
 from loopbook.frontend.registry import lowers
-from loopbook.frontend.symbols import ZERO, Int
+from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import FLOAT, INT
 from loopbook.frontend.values import Array, Scalar, Thing, Value, whole
@@ -48,7 +48,10 @@ def digitize(t: Translator, x: Value, bins: Value, right: Value | None = None) -
     """Bins between edges that grow."""
     code, line = t.code, t.array(bins)
     if not _demand_order(t, line):
-        raise code.fail("digitize by edges that may grow or fall; use np.searchsorted(bins, x)")
+        line = _in_memory(t, line)
+        with code.loop(ONE, line.shape[0]) as i:  # which fall, are Python's
+            edges = line.element((i,)).text, line.element((i - 1,)).text
+            code.suppose(f"{edges[0]} >= {edges[1]}")
     return _places(t, line, t.array(x), right is None or not t.python(right))
 
 

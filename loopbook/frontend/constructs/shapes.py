@@ -172,15 +172,33 @@ def atleast_1d(t: Translator, a: Value) -> Value:
 
 
 @lowers(np.diagonal, method="diagonal")
-def diagonal(t: Translator, a: Value, offset: Value | None = None) -> Value:
+def diagonal(
+    t: Translator,
+    a: Value,
+    offset: Value | None = None,
+    axis1: Value | None = None,
+    axis2: Value | None = None,
+) -> Value:
+    """The diagonals of the matrices along two axes, along a new last one."""
     array = t.array(a)
-    if array.rank != 2:
+    if array.rank < 2:
         raise t.code.fail("the diagonal of an array of rank other than 2")
     shift = 0 if offset is None else t.python(offset)
-    rows, columns = array.shape[0] - max(-shift, 0), array.shape[1] - max(shift, 0)
+    first, second = (
+        n if given is None else t.python(given) % array.rank
+        for n, given in enumerate((axis1, axis2))
+    )
+    if first == second:
+        raise t.code.fail("the diagonal of one axis")
+    rows, columns = array.shape[first] - max(-shift, 0), array.shape[second] - max(shift, 0)
     count = rows if t.code.facts.nonnegative(columns - rows) else columns
-    dims = ((Int.of(max(-shift, 0)), ((0, ONE),)), (Int.of(max(shift, 0)), ((0, ONE),)))
-    return looked_at(array, (count,), dims)
+    others = [axis for axis in range(array.rank) if axis not in (first, second)]
+    dims: list[Dim] = [(ZERO, ())] * array.rank
+    for place, axis in enumerate(others):
+        dims[axis] = (ZERO, ((place, ONE),))
+    along = ((len(others), ONE),)
+    dims[first], dims[second] = (Int.of(max(-shift, 0)), along), (Int.of(max(shift, 0)), along)
+    return looked_at(array, (*(array.shape[axis] for axis in others), count), tuple(dims))
 
 
 @lowers(np.diag)

@@ -30,7 +30,7 @@ from loopbook.frontend.operators import lift
 from loopbook.frontend.powers import power
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, Value
+from loopbook.frontend.values import Array, Scalar, Tup, Value
 
 
 @lowers(np.var, method="var")
@@ -100,8 +100,12 @@ def norm(
             t, lambda v: arith.function(code, "sqrt", v), sum_(t, squares, axis, keepdims=keepdims)
         )
     absolute = lift(t, lambda v: arith.absolute(code, v), array)
-    if kind == np.inf and (array.rank == 1 or axis is not None):
-        return extreme_of(">")(t, absolute, axis, keepdims=keepdims)
-    if kind == 1 and (array.rank == 1 or axis is not None):
+    lines = array.rank == 1 or (axis is not None and not isinstance(axis, Tup))
+    if kind in (np.inf, -np.inf) and lines:
+        return extreme_of(">" if kind > 0 else "<")(t, absolute, axis, keepdims=keepdims)
+    if kind == 1 and lines:
         return sum_(t, absolute, axis, keepdims=keepdims)
+    if kind in (1, -1, np.inf, -np.inf) and array.rank == 2 and not flag(t, keepdims):
+        sums = sum_(t, absolute, arith.constant(0 if abs(kind) == 1 else 1))
+        return extreme_of(">" if kind > 0 else "<")(t, sums)
     raise code.fail(f"the norm of order {kind}")
