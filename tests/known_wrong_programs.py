@@ -395,6 +395,53 @@ def count_that_starts_again(a, res):
 
 
 @mended(floats, zeros)
+def value_read_in_the_other_branch(a, res):
+    s = 1.0
+    for i in range(a.shape[0]):
+        if a[i] > 0.0:
+            s = s * 2.0
+        else:
+            res[0] = res[0] - s
+    res[1] = s
+
+
+@mended(floats, zeros)
+def value_read_before_a_branch_sets_it(a, res):
+    t = 0.25
+    s = t
+    for i in range(a.shape[0]):
+        res[0] = res[0] + s
+        if a[i] > 0.0:
+            s = a[i]
+
+
+@mended(floats, zeros)
+def bisection(a, res):
+    low = 0.0
+    high = 2.0
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        if middle * middle > 1.5 + a[0]:
+            high = middle
+        else:
+            low = middle
+    res[0] = low
+
+
+@mended(0.75, 1.5)
+def bisection_of_numbers_alone(x, y):
+    low = 0.0
+    high = x + y
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        if middle * middle > x:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@mended(floats, zeros)
 def value_that_one_branch_sets(a, res):
     last = 0.5
     found = False

@@ -6,14 +6,14 @@ from functools import lru_cache
 from typing import Any
 
 from loopbook.errors import SdfgError
-from loopbook.program import members
-from loopbook.program.element import NOWHERE, Element, Position
+from loopbook.program import element, members
+from loopbook.program.element import Element, Position
 from loopbook.program.members import Json
 
 COMMON = frozenset({"type", "element_id", "debug_info"})
 """Members of every element."""
 
-_NOWHERE = {
+NOWHERE = {
     "end_column": 0,
     "end_line": 0,
     "filename": "",
@@ -22,7 +22,9 @@ _NOWHERE = {
     "start_column": 0,
     "start_line": 0,
 }
-_POSITION = frozenset(_NOWHERE)
+"""The source position of what has none."""
+
+_POSITION = frozenset(NOWHERE)
 
 
 class ElementReader:
@@ -50,8 +52,8 @@ class ElementReader:
 
 
 def _read_position(raw: Any) -> Position:
-    if raw == _NOWHERE:
-        return NOWHERE
+    if raw == NOWHERE:
+        return element.NOWHERE
     raw = members.mapping(raw, "a position")
     members.only(raw, _POSITION)
     return _position(
@@ -88,7 +90,7 @@ class ElementWriter:
 
 def _write_position(position: Position) -> Json:
     if position is NOWHERE:
-        return dict(_NOWHERE)
+        return dict(NOWHERE)
     return {
         "filename": position.file,
         "function": position.function,

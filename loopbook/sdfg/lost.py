@@ -26,8 +26,8 @@ from docc.sdfg import StructuredSDFG, TaskletCode
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
+from loopbook.program.json_element import NOWHERE
 from loopbook.sdfg.moved import moved
-from loopbook.sdfg.rewrites.document import NOWHERE
 
 Json = dict[str, Any]
 

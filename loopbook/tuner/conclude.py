@@ -102,7 +102,7 @@ def records(
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         seed=seed,
         trials=trials,
-        **versions(),  # type: ignore[arg-type]
+        **versions(),
     )
     return [
         Record(

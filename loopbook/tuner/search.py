@@ -11,7 +11,7 @@ import importlib.metadata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, TypedDict
 
 from loopbook.moves import Surroundings
 from loopbook.program.nest import Nest
@@ -135,7 +135,13 @@ def search_header(
     }
 
 
-def versions() -> dict[str, str]:
+class Versions(TypedDict):
+    docc: str
+    compiler: str
+    loopbook: str
+
+
+def versions() -> Versions:
     """Of what decides how fast a recipe is."""
     return {
         "docc": importlib.metadata.version("docc-compiler"),

@@ -32,7 +32,9 @@ from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Dim, Scalar, Slice, Thing, Tup, Value, looked_at
 
 
-def _split(t: Translator, array: Array, places: Value, axis: int, even: bool) -> Tup:
+def _split(t: Translator, ary: Value, places: Value, along: Value | None, even: bool) -> Tup:
+    array = t.array(ary)
+    axis = 0 if along is None else t.python(along) % array.rank
     code, size = t.code, array.shape[axis]
     if isinstance(places, Tup):
         edges = [ZERO, *(t.integer(p) for p in places.items), size]
@@ -56,9 +58,7 @@ def split(
     t: Translator, ary: Value, indices_or_sections: Value, axis: Value | None = None
 ) -> Value:
     """Views of neighbouring parts."""
-    array = t.array(ary)
-    place = 0 if axis is None else t.python(axis) % array.rank
-    return _split(t, array, indices_or_sections, place, True)
+    return _split(t, ary, indices_or_sections, axis, even=True)
 
 
 @lowers(np.array_split)
@@ -66,9 +66,7 @@ def array_split(
     t: Translator, ary: Value, indices_or_sections: Value, axis: Value | None = None
 ) -> Value:
     """The same; the first parts may have one more."""
-    array = t.array(ary)
-    place = 0 if axis is None else t.python(axis) % array.rank
-    return _split(t, array, indices_or_sections, place, False)
+    return _split(t, ary, indices_or_sections, axis, even=False)
 
 
 @lowers(np.vsplit)

@@ -59,6 +59,10 @@ class Line:
     def at(self, place: Int) -> Scalar:
         return held(self.numbers, (place,), self.numbers.dtype)
 
+    def place(self, place: Int) -> Scalar:
+        assert self.places is not None
+        return held(self.places, (place,), INT)
+
 
 @dataclass(frozen=True)
 class _Room:
@@ -240,6 +244,16 @@ def _each(
         use(element, own)
 
 
+def _store_line(
+    code: Code, into: Array, axis: int, own: list[Int], element: Callable[[Int], Scalar]
+) -> None:
+    """Write elements along an axis, given the other indices."""
+    with code.loop(ZERO, into.shape[axis]) as i:
+        target = tuple(i if n == axis else own[n] for n in range(into.rank))
+        for text in nests.stores(into, target, element(i)):
+            code.emit(text)
+
+
 def _is_stable(t: Translator, kind: Value | None, stable: Value | None) -> bool:
     chosen = None if kind is None else t.python(kind)
     return chosen in ("stable", "mergesort") or flag(t, stable)
@@ -260,10 +274,7 @@ def sort(
     result = whole(t.code.temporary(array.shape, array.dtype), array.shape)
 
     def use(line: Line, own: list[Int]) -> None:
-        with t.code.loop(ZERO, line.size) as i:
-            target = tuple(i if n == place else own[n] for n in range(array.rank))
-            for text in nests.stores(result, target, line.at(i)):
-                t.code.emit(text)
+        _store_line(t.code, result, place, own, line.at)
 
     each_line(t, array, place, False, use)
     return result
@@ -298,11 +309,7 @@ def argsort(
     def use(line: Line, own: list[Int]) -> None:
         if not fixed:
             _suppose_different(t.code, line)
-        assert line.places is not None
-        with t.code.loop(ZERO, line.size) as i:
-            target = tuple(i if n == place else own[n] for n in range(array.rank))
-            for text in nests.stores(result, target, held(line.places, (i,), INT)):
-                t.code.emit(text)
+        _store_line(t.code, result, place, own, line.place)
 
     each_line(t, array, place, True, use)
     return result

@@ -20,6 +20,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `arrays`: products, slices, types of array expressions;
 - `copies`: elements that are copied before they change;
 - `carried`: variables that docc takes for their first value in all iterations;
+- `firsts`: the same, where the text of the function shows it;
 - `resets`: variables that a branch sets before all iterations use them;
 - `scalars`: NumPy's scalars as arguments;
 - `nans`: data that is no number;
@@ -41,6 +42,7 @@ from loopbook.sdfg.known_wrong import (
     carried,
     conditionals,
     copies,
+    firsts,
     helpers,
     ignored,
     integers,
@@ -161,6 +163,7 @@ def _rewrite(
     arrays.transposed_operands(kinds(), scattered)
     loops.Loops(kinds(), ones).run()
     resets.run(kinds())
+    firsts.run(kinds())
 
 
 def _check_helpers(kinds: Kinds, depth: int) -> None:

@@ -6,14 +6,14 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.errors import LoopbookError
+from loopbook.sdfg.known_wrong.kinds import INT, Kind, of_value
 from loopbook.sdfg.known_wrong.source import Source, expression, walk
 from loopbook.sdfg.names import mentioned
 from loopbook.sdfg.pieces import LARGE, pairs
@@ -31,8 +31,8 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
     Before: ``s = 0.0``, ``t = 0.0``, and in a loop ``a = s + x[i]``, ``b = t + x[i]``, ``s = a``,
     ``t = b``. docc's simplification: ``s = 0.0 + x[i]``. After: ``s = float(x.shape[0]) * 0.0``, of
     which docc does not know the value. Which variables it loses is seen in what it makes of them:
-    the loop writes the variable, and no longer reads it, or reads it less often than before and its
-    first value more often.
+    loops write the variable, and no longer read it, or read it less often than before and its first
+    value more often.
 
     Args:
         text: the function's SDFG, as docc's front end makes it.
@@ -45,23 +45,31 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
     if not carried:
         return
     given = list(_first_values(source))
-    firsts = {(name, _number(node.value)) for name, node, _ in given if name in carried}
+    firsts = {(name, _number(node.value)) for name, node in given if name in carried}
     lost = _lost(text, frozenset(carried), frozenset(firsts))
     if not lost:
         return
-    size = _size(source, args)
+    unknown = size(dict(zip(source.parameters, map(of_value, args), strict=True)))
     for name in lost:
-        first = [(node, whole) for other, node, whole in given if other == name]
-        if not first or not size:
-            source.refuse(
-                carried[name],
-                f"loses what '{name}' had in the iteration before",
-                "sum in a loop of its own",
-            )
-        for node, whole in first:
-            nought = f"int(float({size}) * 0.0)" if whole else f"float({size}) * 0.0"
-            node.value = expression(f"{nought} + value", node, value=node.value)
-            source.mend(node, f"docc loses what '{name}' had in the iteration before")
+        what = f"docc loses what '{name}' had in the iteration before"
+        first = [node for other, node in given if other == name]
+        if not first or unknown is None:
+            source.refuse(carried[name], what.removeprefix("docc "), "sum in a loop of its own")
+        hide(source, first, unknown, what)
+
+
+def hide(source: Source, first: Iterable[ast.Assign], unknown: str, why: str) -> None:
+    """Write numbers that variables are given so that docc does not know them.
+
+    Args:
+        unknown: see `size`.
+    """
+    for node in first:
+        nought = f"float({unknown}) * 0.0"
+        if isinstance(node.value, ast.Constant) and type(node.value.value) is int:
+            nought = f"int({nought})"
+        node.value = expression(f"{nought} + value", node, value=node.value)
+        source.mend(node, why)
 
 
 @lru_cache(maxsize=256)
@@ -74,26 +82,19 @@ def _lost(
     if pairs(document) >= LARGE:
         document["root"] = _shortened(document["root"], set(names))
         text = json.dumps(document)
-    before = Counter(_accesses(document["root"], ()))
-    suspects = {
-        (loop, name)
-        for loop, name, read in before
-        if name in names and read and (loop, name, False) in before
-    }
+    before = Counter(_accesses(document["root"]))
+    suspects = {name for name in names if before[name, True] and before[name, False]}
     if not suspects:
         return []
     try:
         simple = run_limited(_simplified, text, seconds=SECONDS, what="docc", tries=TRIES)
     except LoopbookError:  # it crashes or refuses; whoever goes on with it says so
         return []
-    after = Counter(_accesses(json.loads(simple)["root"], ()))
-    written = {(loop, name) for loop, name in suspects if (loop, name, False) in after}
-    lost = {name for loop, name in written if (loop, name, True) not in after}
+    after = Counter(_accesses(json.loads(simple)["root"]))
+    lost = {name for name in suspects if after[name, False] and not after[name, True]}
     for name, first in firsts:
-        for loop in (loop for loop, other in suspects if other == name):
-            read, value = (loop, name, True), (loop, first, True)
-            if after[read] < before[read] and after[value] > before[value]:
-                lost.add(name)
+        if name in suspects and after[name, True] < before[name, True]:
+            lost |= {name} if after[first, True] > before[first, True] else set()
     return sorted(lost)
 
 
@@ -130,28 +131,27 @@ def _simplified(text: str) -> str:
     return sdfg.to_json()
 
 
-def _size(source: Source, args: Sequence[Any]) -> str:
-    """Text of some number that docc does not know the value of."""
-    for name, value in zip(source.parameters, args, strict=True):
-        if isinstance(value, np.ndarray):
+def size(parameters: Mapping[str, Kind]) -> str | None:
+    """Text of some whole number that docc does not know the value of."""
+    for name, kind in parameters.items():
+        if kind.rank > 0:
             return f"{name}.shape[0]"
-        if isinstance(value, int | np.integer):
+        if kind.scalar and kind.what == INT:
             return name
-    return ""
+    return None
 
 
-def _first_values(source: Source) -> Iterator[tuple[str, ast.Assign, bool]]:
-    """Where variables are given numbers that docc knows, and whether those are whole ones."""
+def _first_values(source: Source) -> Iterator[tuple[str, ast.Assign]]:
+    """Where variables are given numbers that docc knows."""
     for node in source.walk():
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target, value = node.targets[0], node.value
             if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
                 value = value.operand
-            whole = isinstance(value, ast.Constant) and type(value.value) is int
             number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
             limit = isinstance(value, ast.Attribute) and value.attr in ("inf", "nan")
             if (number or limit) and isinstance(target, ast.Name):
-                yield target.id, node, whole
+                yield target.id, node
 
 
 def _carried(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
@@ -208,28 +208,25 @@ def _read(*nodes: ast.AST) -> set[str]:
     return {n.id for n in names if not isinstance(getattr(n, "ctx", None), ast.Store)}
 
 
-def _accesses(
-    element: Json, loops: tuple[int, ...]
-) -> Iterator[tuple[int, str | float | None, bool]]:
-    """Containers and constants that loops (by element id) read (true) or write (false)."""
+def _accesses(element: Json, inside: bool = False) -> Iterator[tuple[str | float | None, bool]]:
+    """Containers and constants that loops read (true) or write (false). docc gives loops that it
+    simplifies new ids, so which loop it is is not asked."""
     flow = element.get("dataflow") or {}
     nodes = {node["element_id"]: node for node in flow.get("nodes", ())}
-    for edge in flow.get("edges", ()):
+    for edge in flow.get("edges", ()) if inside else ():
         for end, read in (("src", True), ("dst", False)):
             node = nodes[edge[end]]
             if node["type"] == "access_node":
-                yield from ((loop, node["data"], read) for loop in loops)
+                yield node["data"], read
             elif node["type"] == "constant_node":
-                yield from ((loop, _parsed(node["data"]), read) for loop in loops)
-    for key in ("condition", "init", "update"):
-        for word in re.findall(r"\w+", str(element.get(key, ""))):
-            yield from ((loop, word, True) for loop in loops)
-    if "indvar" in element or element.get("type") == "while":
-        loops = (*loops, element["element_id"])
+                yield _parsed(node["data"]), read
+    for key in ("condition", "init", "update") if inside else ():
+        yield from ((word, True) for word in re.findall(r"\w+", str(element.get(key, ""))))
+    inside = inside or "indvar" in element or element.get("type") == "while"
     for key in ("root", "children", "branches"):
         inner = element.get(key)
         for child in inner if isinstance(inner, list) else [inner] if inner else ():
-            yield from _accesses(child, loops)
+            yield from _accesses(child, inside)
 
 
 def _parsed(text: str) -> float | None:

@@ -37,11 +37,16 @@ def run(kinds: Kinds) -> None:
     arrays = {n.value.id for n in source.walk() if _looks_into(n)}  # type: ignore[attr-defined]
     for name, loop in sorted(_doubtful(source.body).items()):
         if name not in arrays:
-            _keep(source, name, loop, kinds.of(ast.Name(name, ast.Load())))
+            keep(source, name, loop, kinds.of(ast.Name(name, ast.Load())))
     source.locate()
 
 
-def _keep(source: Source, name: str, loop: Loop, kind: Kind) -> None:
+def keep(source: Source, name: str, loop: Loop, kind: Kind) -> None:
+    """Keep a variable in memory.
+
+    Raises:
+        MistranslationError: it is not known of what type it is.
+    """
     width = kind.bits or 64
     dtype = {BOOL: "bool_", INT: f"int{width}", FLOAT: f"float{width}"}.get(kind.what)
     if dtype is None or not kind.scalar:

@@ -9,6 +9,7 @@ from typing import Any
 
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr
+from loopbook.program.json_element import NOWHERE
 from loopbook.program.nest import Loop, Nest
 from loopbook.program.nests import read_nest
 from loopbook.program.read import read_containers, read_loop
@@ -292,17 +293,6 @@ def rewriting(kind: type[Step]) -> Callable[[Rewriting], Rewriting]:
 
 
 _BYTES = {"int32": 4, "int64": 8, "float": 4, "double": 8}
-
-NOWHERE = {
-    "end_column": 0,
-    "end_line": 0,
-    "filename": "",
-    "function": "",
-    "has": False,
-    "start_column": 0,
-    "start_line": 0,
-}
-"""docc's source position of what has none."""
 
 
 def elements(root: Json) -> Iterator[Json]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loopbook.program.dataflow import OPCODES
+from loopbook.program.json_element import NOWHERE
 from loopbook.program.types import DTYPES
 from loopbook.sdfg.untrusted import vocabulary
 
@@ -129,17 +130,6 @@ def _position(admission: Admission, given: Any) -> dict[str, Any]:
 _expressions = _many(_expression)
 
 # -- what is in many places ----------------------------------------------------------------------
-
-NOWHERE = {
-    "end_column": 0,
-    "end_line": 0,
-    "filename": "",
-    "function": "",
-    "has": False,
-    "start_column": 0,
-    "start_line": 0,
-}
-"""The source position of what has none."""
 
 _POSITION = Fields(
     {
