@@ -31,7 +31,7 @@ class Stopped(Exception):
 
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
-    return embed_kit.documents()
+    return embed_kit.documents(classes=12)
 
 
 @pytest.fixture(scope="module")
