@@ -26,3 +26,20 @@ def test_each_call_is_looked_into():
     for one, other in ((i, line[::-1].copy()), (i - 1, line)):
         with pytest.raises(SdfgError, match="refuses these arguments"):
             counts(one, other, x)
+
+
+def test_an_index_may_turn_out_to_be_negative(no_book):
+    """Of a number or of data: it counts from the end, in a function of loops too."""
+
+    @loopbook.native(strict=True)
+    def taken(x, y, places, k):
+        for i in range(x.shape[0]):
+            x[i] = y[k - 1] + y[places[i] - 1]
+        x[k - 2] = 7.0
+
+    places, y = np.array([3, 0, 1, -1]), np.arange(1.0, 5.0)
+    for k in (3, 1, 0):
+        found, wanted = np.zeros(6), np.zeros(6)
+        taken(found[1:-1], y, places, k)
+        taken.func(wanted[1:-1], y, places, k)
+        np.testing.assert_array_equal(found, wanted)

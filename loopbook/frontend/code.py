@@ -66,6 +66,7 @@ class Code:
         halos: copies with a halo that there are.
         rolled: arrays that are parts of such, with the copy and where they begin along each axis;
             None along what has no halo.
+        looks_at_signs: whether an index may be negative, for these arguments or others.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         origin: line of the original that is being translated.
     """
@@ -81,6 +82,7 @@ class Code:
     trips: list[Int | None] = field(default_factory=list)
     halos: list[Halo] = field(default_factory=list)
     rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
+    looks_at_signs: bool = False
     failed: str = ""
     depth: int = 0
     origin: int = 0

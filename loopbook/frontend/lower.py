@@ -48,15 +48,21 @@ def lower(
             out then, for arguments of types that docc promotes otherwise than NumPy.
 
     Returns:
-        None if the function consists of loops and scalars already: compile it as it is.
+        None if the function consists of loops and scalars already: compile it as it is. One with
+        indices that may be negative, and count from the end then, is translated, if it can be.
 
     Raises:
         LoweringError: if it holds what has no form in loops.
     """
-    if not loops_too and is_plain(func, args):
-        return None
-    with _ONE_AT_A_TIME:
-        return _lower(func, args)
+    plain = not loops_too and is_plain(func, args)
+    try:
+        with _ONE_AT_A_TIME:
+            lowered = _lower(func, args)
+    except LoweringError:
+        if plain:
+            return None
+        raise
+    return None if plain and not lowered.looks_at_signs else lowered
 
 
 def refusals(func: Callable[..., Any], args: Sequence[Any]) -> list[LoweringError]:
@@ -117,6 +123,7 @@ def _lower(
     lowered = _assembled(
         func.__name__, parameters, bound.arguments, code, result, func.__defaults__ or ()
     )
+    lowered = replace(lowered, looks_at_signs=code.looks_at_signs)
     if found is None and not lowered.holds(*bound.args):
         raise LoweringError(f"{func.__name__}() refuses these arguments", node.lineno, file)
     return lowered

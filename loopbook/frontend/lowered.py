@@ -84,6 +84,7 @@ class Lowered:
         failed: the temporary that says whether something turned out otherwise than was supposed.
         stored: arguments that the kernel stores into.
         constants: arrays from outside the function, as the kernel is given them.
+        looks_at_signs: whether an index may be negative, for these arguments or others.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Lowered:
     failed: str = ""
     stored: tuple[str, ...] = ()
     constants: tuple[tuple[str, np.ndarray], ...] = field(default=(), compare=False)
+    looks_at_signs: bool = False
 
     @cached_property
     def kernel(self) -> FunctionType:

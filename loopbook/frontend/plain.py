@@ -1,6 +1,7 @@
 """Whether a function consists of loops and scalars already, as PolyBench's do.
 
-Such a function goes to docc as it is: the very same object, so that its fingerprints stay.
+Such a function goes to docc as it is: the very same object, so that its fingerprints stay. Not if
+an index in it may be negative: docc's code would not count it from the end.
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ def position(t: Translator, item: Scalar, size: Int) -> Int:
         raise code.fail("an index that is not a whole number")
     place = t.integer(item)
     sure = code.facts.nonnegative(place)
+    if place.atoms and not code.facts.never_negative(place):
+        code.looks_at_signs = True
     if sure is None and item.dtype.kind == "i" and place.atoms:
         return _from_end(t, place, size)
     return place + size if sure is False else place

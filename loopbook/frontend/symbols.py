@@ -189,19 +189,16 @@ class Facts:
     def bound(self, value: Int, upper: bool, only: frozenset[str] | None = None) -> Int | None:
         """A bound of `value` that names no loop variable (none of `only`, if given); None if there
         is none that could be found."""
+        order = {
+            atom: place for place, atom in enumerate(self.ranges) if only is None or atom in only
+        }
         for _ in range(12):
-            inner = [
-                (m, c)
-                for m, c in value.terms
-                if any(a in self.ranges and (only is None or a in only) for a in m)
-            ]
+            inner = [atom for atom in value.atoms if atom in order]
             if not inner:
                 return value
-            monomial, factor = inner[-1]
             # The variable whose range names others goes first.
-            names = [a for a in monomial if a in self.ranges and (only is None or a in only)]
-            order = list(self.ranges)
-            atom = max(names, key=order.index)
+            atom = max(inner, key=lambda one: order[one])
+            monomial, factor = next((m, c) for m, c in reversed(value.terms) if atom in m)
             rest = list(monomial)
             rest.remove(atom)
             if any(self._least(a) < 0 for a in rest):
@@ -217,11 +214,29 @@ class Facts:
 
     def _least(self, atom: str) -> int:
         if atom in self.values:
-            return 0 if self.values[atom] >= 0 else -1
+            if self.values[atom] < 0:
+                return -1
+            if self._is_number(atom):
+                self._assume(Int.atom(atom), ">= 0")
+            return 0
         low = self.ranges.get(atom, (None, None))[0]
         return (
             0 if low is not None and (low.constant or 0) >= 0 and low.constant is not None else -1
         )
+
+    def never_negative(self, value: Int) -> bool:
+        """Whether ``value >= 0`` is sure for all sizes of 2 and more, whatever the numbers are that
+        the function is called with."""
+        if any(len(m) > 1 and any(self._is_number(a) for a in m) for m, _ in value.terms):
+            return False
+        low = self.bound(value, upper=False)
+        if low is None or any(c < 0 or self._is_number(a) for m, c in low.terms for a in m):
+            return False
+        return sum(c * 2 ** len(m) for m, c in low.terms) >= 0
+
+    def _is_number(self, atom: str) -> bool:
+        """Whether an atom is neither a size nor a loop's variable."""
+        return ".shape[" not in atom and atom not in self.ranges
 
     def nonnegative(self, value: Int, firm: bool = True) -> bool | None:
         """Whether ``value >= 0`` always holds (True), never holds (False), or neither is seen.

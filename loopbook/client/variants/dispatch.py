@@ -36,8 +36,8 @@ Variant = Compiled | Looped
 class Dispatcher:
     """One Python function and all that was compiled for it.
 
-    A function of loops goes to docc as it is, one of array expressions as the loops that
-    `loopbook.frontend` makes of it.
+    A function of loops goes to docc as it is; one of array expressions, or with indices that may be
+    negative, as the loops that `loopbook.frontend` makes of it.
 
     Args:
         build: compiles the function as it is.
