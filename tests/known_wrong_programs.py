@@ -416,6 +416,16 @@ def value_read_before_a_branch_sets_it(a, res):
 
 
 @mended(floats, zeros)
+def value_read_before_an_inner_loop_sets_it(a, res):
+    t = 0.5
+    for i in range(a.shape[0]):
+        for j in range(i, a.shape[0]):
+            res[j] = t
+        for j in range(3):
+            t = 0.5 * t + a[j]
+
+
+@mended(floats, zeros)
 def bisection(a, res):
     low = 0.0
     high = 2.0

@@ -17,9 +17,10 @@ def run(kinds: Kinds) -> None:
     """Write such a first value so that docc does not know it; without anything to write it with,
     keep the variable in memory.
 
-    docc does so for floats whose first value is a number, where a branch sets them, and they are
-    read elsewhere, or a branch reads them. Whole numbers are symbols, which it follows rightly, and
-    so it does what a test only compares. Without branches see `carried`.
+    docc does so for floats whose first value is a number, where a branch or an inner loop sets
+    them, and they are read elsewhere, or it reads them. Whole numbers are symbols, which it follows
+    rightly, and so it does what a test only compares. What is set and read in the loop itself: see
+    `carried`.
 
     Before::                              After::
 
@@ -59,14 +60,15 @@ def _numbers(source: Source, name: str, kinds: Kinds) -> Iterator[ast.Assign]:
 
 def _doubtful(body: list[ast.stmt]) -> dict[str, Loop]:
     """Variables that loops carry and read in other statements than those that change them, where a
-    branch does one of the two, each with such a loop."""
+    branch or an inner loop does one of the two, each with such a loop."""
     found: dict[str, Loop] = {}
     for loop in (n for line in body for n in walk(line) if isinstance(n, Loop)):
         carried = _stored(loop.body) & block_reads(loop.body)[0]
         if carried:
-            sometimes = _stored_in_branches(loop.body)
-            for name, branch in _other_reads(loop.body, set()):
-                if name in carried and (branch or name in sometimes):
+            inner = [n for line in loop.body for n in walk(line) if isinstance(n, ast.If | Loop)]
+            sometimes = _stored([line for n in inner for line in (*n.body, *n.orelse)])
+            for name, inside in _other_reads(loop.body, set()):
+                if name in carried and (inside or name in sometimes):
                     found[name] = loop
     return found
 
@@ -82,23 +84,23 @@ def _stored_in_branches(body: list[ast.stmt]) -> set[str]:
 
 
 def _other_reads(
-    body: list[ast.stmt], written: set[str], branch: bool = False
+    body: list[ast.stmt], written: set[str], inside: bool = False
 ) -> Iterator[tuple[str, bool]]:
     """Variables that statements read, but for those that the same statement changes, or that were
     written before (also by a loop that may not run: that is what docc gets right); and whether it
-    is in a branch."""
+    is in a branch or an inner loop."""
     for line in body:
         reads, sure = reads_first(line)
         match line:
             case ast.If(test=test, body=then, orelse=other):
-                yield from ((n, branch) for n in _computed_with(test) if n not in written)
+                yield from ((n, inside) for n in _computed_with(test) if n not in written)
                 yield from _other_reads(then, set(written), True)
                 yield from _other_reads(other, set(written), True)
             case ast.For(body=inner) | ast.While(body=inner):
-                yield from _other_reads(inner, set(written), branch)
+                yield from _other_reads(inner, set(written), True)
                 sure |= _stored(inner) - _stored_in_branches(inner)
             case _:
-                yield from ((n, branch) for n in reads - sure - written)
+                yield from ((n, inside) for n in reads - sure - written)
         written |= sure
 
 
