@@ -107,6 +107,8 @@ def native(
     `loopbook.errors.InterpretedWarning` for each reason: arrays that overlap in part, empty ones,
     other types, what has no form in loops. So does an array program that is faster that way: its
     second to fourth calls with arrays of some shapes are timed beside Python, on copies.
+    Memory for what an array program computes on the way is kept from one call to the next, up to
+    128 MiB for each kind of arguments.
 
     Args:
         target: a name in `loopbook.targets.TARGETS`.

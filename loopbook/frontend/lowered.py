@@ -11,7 +11,8 @@
         kernel(A, x, t_0, result_0)
         return result_0
 
-Temporaries are made by NumPy once a call and freed by Python, so compiled code allocates nothing.
+Temporaries are made by NumPy, so compiled code allocates nothing. Those that are no part of the
+result are kept for the next call (see `loopbook.frontend.room`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import linecache
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from loopbook.errors import LoweringError
+from loopbook.frontend.room import Room
 
 
 class SupposedError(LoweringError):
@@ -135,8 +138,8 @@ class Lowered:
         """
         name = "outer"
         names = {"np": np, "kernel": kernel, "original": original or _refuse}
-        names |= dict(self.constants)
-        made = self._made(self._outer_source, name, names)
+        names |= {"room": Room(), **dict(self.constants)}
+        made = self._made(self._outer_text(keep=True), name, names)
         made.__name__, made.__defaults__ = self.name, self.defaults or None
         return made
 
@@ -203,12 +206,17 @@ class Lowered:
 
     @property
     def _allocate(self) -> str:
-        sizes = "".join(f"    {name} = {text}\n" for name, text in self.definitions)
-        made = "".join(
-            f"    {name} = np.empty({shape}, np.{_type_name(dtype)})\n"
-            for name, shape, dtype in self.allocations
-        )
-        return sizes + made + _assignments(self.before)
+        return self._sizes + _empty(self.allocations) + _assignments(self.before)
+
+    @property
+    def _sizes(self) -> str:
+        return _assignments(self.definitions)
+
+    @property
+    def _own(self) -> list[tuple[str, str, np.dtype]]:
+        """The temporaries that nobody sees after the call."""
+        given = set(re.findall(r"\w+", " ".join([self.result, *sum(self.after, ())])))
+        return [made for made in self.allocations if made[0] not in given]
 
     @property
     def _given(self) -> str:
@@ -218,6 +226,26 @@ class Lowered:
 
     @property
     def _outer_source(self) -> str:
+        return self._outer_text(keep=False)
+
+    def _outer_text(self, *, keep: bool) -> str:
+        """The function around the kernel.
+
+        Args:
+            keep: keep temporaries from one call to the next.
+        """
+        allocate, kept_on, own = self._allocate, "", self._own
+        if keep and own:
+            names = "".join(f"{name}, " for name, *_ in own)
+            others = [made for made in self.allocations if made not in own]
+            allocate = (
+                self._sizes + f"    shapes = ({''.join(f'{shape}, ' for _, shape, _ in own)})\n"
+            )
+            allocate += "    kept = room.pop(shapes, None)\n    if kept is None:\n"
+            allocate += _empty(own, "        ") + f"        kept = ({names})\n"
+            allocate += f"    {names}= kept\n"
+            allocate += _empty(others) + _assignments(self.before)
+            kept_on = "    room.put(shapes, kept)\n"
         call = f"    kernel({self._given})\n"
         if self.failed:
             kept = [(f"kept_{name}", name) for name in self.stored]
@@ -226,8 +254,8 @@ class Lowered:
             call += "".join(f"        {name}[...] = {own}\n" for own, name in kept)
             call += f"        return original({', '.join(self.parameters)})\n"
         back = f"    return {self.result}\n" if self.result else ""
-        call += _assignments(self.after)
-        return f"def outer({', '.join(self.parameters)}):\n{self._allocate}{call}{back}"
+        call += _assignments(self.after) + kept_on
+        return f"def outer({', '.join(self.parameters)}):\n{allocate}{call}{back}"
 
     def _made(self, text: str, name: str, names: dict[str, Any]) -> Any:
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -245,6 +273,14 @@ def _like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _assignments(pairs: Iterable[tuple[str, str]]) -> str:
     return "".join(f"    {target} = {text}\n" for target, text in pairs)
+
+
+def _empty(made: Iterable[tuple[str, str, np.dtype]], indent: str = "    ") -> str:
+    """Text that makes arrays."""
+    return "".join(
+        f"{indent}{name} = np.empty({shape}, np.{_type_name(dtype)})\n"
+        for name, shape, dtype in made
+    )
 
 
 def _type_name(dtype: np.dtype) -> str:
