@@ -55,3 +55,9 @@ def test_elements_that_nothing_is_stored_into_are_refused():
 def test_docc_reads_rounding_of_single_precision():
     lowered = check(function("return np.rint(x), np.round(x * 3)", "x"), data(4, dtype=np.float32))
     program.parse(trace(lowered.kernel, list(lowered.prepare(data(4, dtype=np.float32)))))
+
+
+def test_solving_for_a_single_column_needs_no_loop_over_it():
+    body = "z = np.linalg.solve(A, x)\nreturn z, z.argmin() if not s else 0"
+    lowered = check(function(body, "A, x, s"), data(5, 5), data(5), 0.5)
+    assert "range(1)" not in lowered.kernel_source

@@ -11,10 +11,13 @@ After, row by row::
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from loopbook.frontend import arith, nests, types
-from loopbook.frontend.code import bare
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -74,7 +77,7 @@ def _eliminate(t: Translator, matrix: Array, n: Int, right: Array | None, width:
         with code.indented(f"if {pivot} != {c.text}:"):
             code.emit(f"{sign} = -{sign}")
             for array, size in swapped:
-                with code.loop(ZERO, size, hint="k") as k:
+                with _columns(code, ZERO, size, "k") as k:
                     here, there = (c, k), (Int.atom(pivot), k)
                     kept = code.let(array.element(here))
                     _put(t, array, here, array.element(there))
@@ -83,9 +86,20 @@ def _eliminate(t: Translator, matrix: Array, n: Int, right: Array | None, width:
             quotient = arith.binary(code, "/", matrix.element((r, c)), matrix.element((c, c)))
             factor = code.let(quotient)
             for array, size in swapped:
-                with code.loop(c if array is matrix else ZERO, size, hint="k") as k:
+                with _columns(code, c if array is matrix else ZERO, size, "k") as k:
                     _take(t, array, (r, k), arith.binary(code, "*", factor, array.element((c, k))))
     return sign
+
+
+@contextmanager
+def _columns(code: Code, first: Int, count: Int, hint: str = "i") -> Iterator[Int]:
+    """A loop over columns. There is none for a single one: docc is wrong about bits of counts in
+    programs with loops that run once, and other programs than those are refused as well."""
+    if count == ONE:
+        yield first
+        return
+    with code.loop(first, count, hint=hint) as k:
+        yield k
 
 
 def _put(t: Translator, array: Array, place: Index, value: Scalar) -> None:
@@ -108,10 +122,10 @@ def _solve(t: Translator, array: Array, right: Array, n: Int, width: Int) -> Arr
     _eliminate(t, matrix, n, x, width)
     with code.loop(ZERO, n, hint="c") as back:
         r = n - 1 - back
-        with code.loop(r + 1, n, hint="k") as k, code.loop(ZERO, width) as j:
+        with code.loop(r + 1, n, hint="k") as k, _columns(code, ZERO, width) as j:
             product = arith.binary(code, "*", matrix.element((r, k)), x.element((k, j)))
             _take(t, x, (r, j), product)
-        with code.loop(ZERO, width) as j:
+        with _columns(code, ZERO, width) as j:
             quotient = arith.binary(code, "/", x.element((r, j)), matrix.element((r, r)))
             _put(t, x, (r, j), code.let(quotient))
     return x
