@@ -15,7 +15,7 @@ from docc.python import native as docc_native
 
 import loopbook
 from loopbook.client import native as native_module
-from loopbook.errors import BookError, CompilerError, InputError
+from loopbook.errors import BookError, CompilerError, InputError, SdfgError
 from loopbook.sdfg import program as docc_program
 
 
@@ -159,3 +159,17 @@ def test_the_targets_are_there_whoever_comes_first(imports):
         "    assert target_registry.get_target_compile_fn(name) is not None\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def scaled(a, factor=2.0):
+    for i in range(a.shape[0]):
+        a[i] = a[i] * factor
+
+
+def test_arguments_that_have_defaults_may_be_left_out_of_what_is_compiled():
+    program = loopbook.native(scaled, strict=True)
+    values = np.ones(3)
+    program.compile(values)(values, 3.0)
+    np.testing.assert_array_equal(values, 3.0)
+    with pytest.raises(SdfgError, match="missing a required argument"):
+        program.compile()

@@ -97,7 +97,12 @@ class Dispatcher:
         Raises:
             LoopbookError: if nothing can be compiled for them.
         """
-        return self._variant(self._case(args), folder)
+        try:
+            bound = self._signature.bind(*args)
+        except TypeError as error:
+            raise SdfgError(f"{self._name}(): {error}") from None
+        bound.apply_defaults()
+        return self._variant(self._case(bound.args), folder)
 
     # -- the long way ---------------------------------------------------------------------------
 
