@@ -166,7 +166,7 @@ def stubborn(x):
     b = np.random.rand(3)
     c = np.random.default_rng(1)
     d = np.fft.rfft(x)
-    e = np.lexsort((x, x))
+    e = np.argpartition(x, 2)
     f = x.tolist()
     g = x.argpartition(2)
     h = set(x)

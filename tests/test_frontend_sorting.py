@@ -10,6 +10,7 @@ from loopbook.frontend import check as compared
 from loopbook.frontend import lower
 
 SORTED = [
+    "n = np.floor(x[:7])\nreturn np.lexsort((n, k)), np.lexsort((x[:7], k, n)), np.lexsort((k,))",
     "return np.sort(x), np.sort(A), np.sort(A, axis=0), np.sort(A, axis=None)",
     "return np.argsort(x), np.argsort(-x)[::-1], np.argsort(A, axis=0), x[np.argsort(x)]",
     "return np.median(x), np.median(A), np.median(A, axis=0), np.median(A, 1, keepdims=True)",

@@ -2,9 +2,9 @@
 
 Before::
 
-    m = np.lexsort((y, x))
+    m = np.partition(x, 3)
 
-After: ``np.lexsort() has no loops yet; use np.sort or np.argsort``.
+After: ``np.partition() has no loops yet; use np.sort or np.argsort``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 USUAL = "write it out or use other functions"
 BEFORE = "call it before, and pass what it gives"
 
-_SORTED = (np.partition, np.argpartition, np.lexsort, np.nanmedian, np.nanpercentile, sorted)
+_SORTED = (np.partition, np.argpartition, np.nanmedian, np.nanpercentile, sorted)
 _PARTS = (np.resize,)
 _CALLS = (np.apply_along_axis, np.apply_over_axes, np.vectorize, np.fromiter, filter)
 _CHOICES = (np.choose, np.place)

@@ -28,16 +28,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loopbook.frontend import nests
+from loopbook.frontend import arith, nests
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import isnan
 from loopbook.frontend.constructs.reductions import flag
-from loopbook.frontend.indexing import FULL, store_at
+from loopbook.frontend.indexing import FULL, load_at, store_at
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
-from loopbook.frontend.values import Array, Buffer, Scalar, Thing, Value, held, whole
+from loopbook.frontend.values import Array, Buffer, Scalar, Thing, Tup, Value, held, whole
 
 
 @dataclass(frozen=True)
@@ -313,3 +313,22 @@ def argsort(
 
     each_line(t, array, place, True, use)
     return result
+
+
+@lowers(np.lexsort)
+def lexsort(t: Translator, keys: Value) -> Value:
+    """The places of rows in order of the last key, where that is equal of the one before it…"""
+    if isinstance(keys, Array) and keys.rank == 2 and keys.shape[0].constant is not None:
+        keys = Tup(t.unpacked(keys, int(keys.shape[0].constant)))
+    if not isinstance(keys, Tup) or not keys.items:
+        raise t.code.fail("lexsort of what is no tuple of lines")
+    lines = [t.array(key) for key in keys.items]
+    if any(line.rank != 1 for line in lines):
+        raise t.code.fail("lexsort of what is no tuple of lines")
+    order: Value | None = None
+    for line in lines:
+        given = line if order is None else load_at(t, line, [order])
+        places = argsort(t, given, stable=arith.constant(True))
+        order = places if order is None else t.stored(t.array(load_at(t, t.array(order), [places])))
+    assert order is not None
+    return order
