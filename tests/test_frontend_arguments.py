@@ -61,3 +61,9 @@ def test_solving_for_a_single_column_needs_no_loop_over_it():
     body = "z = np.linalg.solve(A, x)\nreturn z, z.argmin() if not s else 0"
     lowered = check(function(body, "A, x, s"), data(5, 5), data(5), 0.5)
     assert "range(1)" not in lowered.kernel_source
+
+
+def test_truth_values_are_pythons_where_they_are_in_python():
+    body = "return bool(np.all(x > 0)), np.allclose(x, x), bool(x[0]), np.all(x > 0)"
+    found = check(function(body, "x"), data(4)).plain(data(4))
+    assert [type(value) for value in found] == [bool, bool, bool, np.bool_]

@@ -375,4 +375,5 @@ def to_int(t: Translator, value: Value) -> Value:
 
 @lowers(bool)
 def to_bool(t: Translator, value: Value) -> Value:
-    return arith.truth(t.number(value))
+    x = arith.truth(t.number(value))
+    return x if x.value is not None else Scalar(x.text, types.BOOL, True)
