@@ -34,7 +34,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.semantics import DTYPES, TARGETS, completed, fault, reason  # noqa: E402
 from loopbook.errors import InterpretedWarning, LoopbookError  # noqa: E402
 from loopbook.frontend.rounding import flat, is_rounding  # noqa: E402
-from loopbook.sdfg.sandbox import run_limited  # noqa: E402
+from loopbook.toolchain.sandbox import run_limited  # noqa: E402
 from loopbook.workloads.arrays import generate  # noqa: E402
 
 SIZES = ((7, 5), (12, 9), (1, 1), (0, 5), (7, 5))

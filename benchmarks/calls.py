@@ -49,7 +49,7 @@ import numpy as np
 way, kernels = sys.argv[1:]
 sys.path.insert(0, kernels)
 import call_kernels
-from loopbook.sdfg import compiler
+from loopbook.toolchain import compiler
 compiler.activate()
 if way == "docc":
     from docc.python import native

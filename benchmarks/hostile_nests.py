@@ -22,10 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from untrusted_kit import MARK, nests, poisoned
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
-from loopbook.sdfg import batch, scratch
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.sdfg import batch
 from loopbook.sdfg.untrusted import admit
 from loopbook.targets import TARGETS
+from loopbook.toolchain import scratch
+from loopbook.toolchain.sandbox import run_limited
 
 BATCH = 40
 SECONDS = 120.0

@@ -68,7 +68,7 @@ def main() -> int:
     parser.add_argument("--target", default=DEFAULT)
     parser.add_argument("--rounds", type=int, default=20)
     options = parser.parse_args()
-    from loopbook.sdfg import compiler
+    from loopbook.toolchain import compiler
 
     compiler.activate()  # for the child, too: docc calls a compiler that may not be here
     with tempfile.TemporaryDirectory() as folder:

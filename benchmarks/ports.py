@@ -30,8 +30,8 @@ from loopbook.client.plan import make_plan
 from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.times import Schedule
 from loopbook.targets import DEFAULT, TARGETS
+from loopbook.toolchain.times import Schedule
 from loopbook.workloads import polybench
 from loopbook.workloads.workload import Workload
 

@@ -6,7 +6,7 @@ import platform
 import time
 
 from loopbook.client.hardware import local_profile
-from loopbook.sdfg.compiler import find_compiler
+from loopbook.toolchain.compiler import find_compiler
 
 
 def provenance() -> str:

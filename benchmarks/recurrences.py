@@ -35,7 +35,7 @@ from benchmarks import lines  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.semantics import TARGETS, completed, fault, reason  # noqa: E402
 from loopbook.errors import InterpretedWarning, LoopbookError  # noqa: E402
-from loopbook.sdfg.sandbox import run_limited  # noqa: E402
+from loopbook.toolchain.sandbox import run_limited  # noqa: E402
 
 SIZES = (7, 1, 30, 0)
 SECONDS = 120.0

@@ -38,7 +38,7 @@ def one(name: str, preset: str, target: str, rounds: int) -> dict[str, Any]:
     import numpy as np
 
     import loopbook
-    from loopbook.sdfg import compiler
+    from loopbook.toolchain import compiler
     from loopbook.workloads import polybench
     from loopbook.workloads.workload import load_workload
 

@@ -17,8 +17,8 @@ from loopbook.client.plan import build_plan, make_plan
 from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.run import Binding
-from loopbook.sdfg.times import Schedule
 from loopbook.targets import TARGETS
+from loopbook.toolchain.times import Schedule
 from loopbook.workloads import polybench
 
 SCHEDULE = Schedule(repeats=9, seconds=2.0, at_least=2)

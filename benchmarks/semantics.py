@@ -42,7 +42,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.semantic_programs import Program, programs  # noqa: E402
 from loopbook import targets  # noqa: E402
 from loopbook.errors import InterpretedWarning, LoopbookError  # noqa: E402
-from loopbook.sdfg.sandbox import run_limited  # noqa: E402
+from loopbook.toolchain.sandbox import run_limited  # noqa: E402
 
 DTYPES = ("float64", "float32", "int64", "int32")
 TARGETS = tuple(targets.TARGETS)

@@ -250,7 +250,7 @@ def parse() -> argparse.Namespace:
 
 
 def main() -> int:
-    from loopbook.sdfg.compiler import activate
+    from loopbook.toolchain.compiler import activate
 
     options = parse()
     try:

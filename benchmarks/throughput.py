@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
-    from loopbook.sdfg.compiler import activate
+    from loopbook.toolchain.compiler import activate
     from loopbook.tuner.strategies import DEFAULT
 
     activate()

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from loopbook.errors import CompilerError
-from loopbook.sdfg import traces
-from loopbook.sdfg.compiler import find_compiler
-from loopbook.sdfg.sandbox import TRIES, run_limited
+from loopbook.toolchain import traces
+from loopbook.toolchain.compiler import find_compiler
+from loopbook.toolchain.sandbox import TRIES, run_limited
 
-with contextlib.suppress(CompilerError):  # before docc is there: see `loopbook.sdfg.traces`
+with contextlib.suppress(CompilerError):  # before docc is there: see `loopbook.toolchain.traces`
     traces.make(find_compiler().path)
     traces.shorten()
 
@@ -62,7 +62,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run tests marked ``apart`` in child processes: docc now and then crashes on them (see
-    `loopbook.sdfg.sandbox.TRIES`), and would take all other tests with it."""
+    `loopbook.toolchain.sandbox.TRIES`), and would take all other tests with it."""
     if pyfuncitem.get_closest_marker("apart") is None:
         return None
     names = pyfuncitem._fixtureinfo.argnames

@@ -206,8 +206,9 @@ def build(given: list[str]) -> str:
     from docc.sdfg import StructuredSDFG
 
     from loopbook.errors import LoopbookError
-    from loopbook.sdfg import compiler, program
-    from loopbook.sdfg.sandbox import run_limited
+    from loopbook.sdfg import program
+    from loopbook.toolchain import compiler
+    from loopbook.toolchain.sandbox import run_limited
 
     text, left = given
     compiler.activate()

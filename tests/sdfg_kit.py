@@ -16,8 +16,8 @@ from loopbook.sdfg import frontend, program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.run import Guarded, compare
-from loopbook.sdfg.sandbox import run_limited
-from loopbook.sdfg.timers import Timers
+from loopbook.toolchain.sandbox import run_limited
+from loopbook.toolchain.timers import Timers
 
 
 def children() -> set[int]:

@@ -15,10 +15,11 @@ from loopbook.client.decision import MISORDERED
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.client.verify import Verifier
 from loopbook.errors import WrongResultError
-from loopbook.sdfg import compiler, frontend, program
+from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.run import Binding, compare
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.toolchain import compiler
+from loopbook.toolchain.sandbox import run_limited
 
 pytestmark = pytest.mark.apart
 

@@ -20,9 +20,10 @@ from loopbook.client.plan import make_plan
 from loopbook.errors import InputError, SdfgError
 from loopbook.recipes.book import Book
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg import compiler, program
+from loopbook.sdfg import program
 from loopbook.sdfg.frontend import bind
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.toolchain import compiler
+from loopbook.toolchain.sandbox import run_limited
 
 
 @pytest.fixture

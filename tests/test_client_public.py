@@ -75,7 +75,7 @@ def test_without_a_compiler_figures_stay_unknown(fresh, monkeypatch):
     def missing():
         raise CompilerError("none")
 
-    monkeypatch.setattr("loopbook.sdfg.compiler.find_compiler", missing)
+    monkeypatch.setattr("loopbook.toolchain.compiler.find_compiler", missing)
     assert hardware.local_profile(1).peak_gflops == 0
 
 

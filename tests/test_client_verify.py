@@ -27,7 +27,7 @@ from loopbook.client.verify import KEEP, Verifier
 from loopbook.errors import InputError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.frontend import bind, trace
-from loopbook.sdfg.times import Schedule
+from loopbook.toolchain.times import Schedule
 from loopbook.workloads.workload import load_workload
 
 QUICK = Schedule(repeats=5, seconds=0.3, at_least=3)

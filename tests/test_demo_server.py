@@ -33,7 +33,7 @@ def demo() -> Iterator[Served]:
 
 CLIENT = """
 import sys, numpy
-from loopbook.sdfg import compiler
+from loopbook.toolchain import compiler
 compiler.activate()
 from docc.python import native
 from loopbook.workloads.workload import load_workload

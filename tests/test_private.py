@@ -19,10 +19,11 @@ import loopbook
 from loopbook import private
 from loopbook.client import target
 from loopbook.errors import FolderError
-from loopbook.sdfg import frontend, scratch
+from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_tuned
-from loopbook.sdfg.compiler import DOCC_NAME, activate
-from loopbook.sdfg.timers import timer_library
+from loopbook.toolchain import scratch
+from loopbook.toolchain.compiler import DOCC_NAME, activate
+from loopbook.toolchain.timers import timer_library
 
 SOMEBODY = 4711
 """A user number that is not ours."""
@@ -218,7 +219,7 @@ def test_doccs_targets_leave_a_folder_of_somebody_elses_alone(shared):
 @as_root
 def test_a_planted_library_is_not_loaded_at_import(shared):
     """The one against docc's stack traces is loaded by whoever imports us."""
-    from loopbook.sdfg import traces
+    from loopbook.toolchain import traces
 
     planted = scratch.shared()
     planted.mkdir()

@@ -14,9 +14,10 @@ import pytest
 from sdfg_kit import doubled, random
 
 from loopbook.errors import CompilerError, FolderError
-from loopbook.sdfg import frontend, scratch
+from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.compiler import (
+from loopbook.toolchain import scratch
+from loopbook.toolchain.compiler import (
     DOCC_NAME,
     FLAGS,
     LINKERS,

@@ -14,7 +14,7 @@ from sdfg_kit import matmul, matmul_args, prepared, random, sweep, waves
 from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.program.nests import read_nests
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.toolchain.sandbox import run_limited
 
 DAMAGED = 1000
 BATCH = 50

@@ -17,7 +17,7 @@ from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.sdfg.hazards import confirmed, hazards
 from loopbook.sdfg.run import Binding
-from loopbook.sdfg.times import Schedule
+from loopbook.toolchain.times import Schedule
 
 
 def shift(A, B):

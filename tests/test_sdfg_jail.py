@@ -24,8 +24,8 @@ from loopbook.errors import (
     LoopbookError,
     MemoryLimitError,
 )
-from loopbook.sdfg import jail
-from loopbook.sdfg.jail.inmate import USER
+from loopbook.toolchain import jail
+from loopbook.toolchain.jail.inmate import USER
 
 HERE = Path(__file__).parent
 MIB = 1 << 20
@@ -210,7 +210,7 @@ def test_a_command_that_gets_into_a_build_finds_nothing(tmp_path):
 def test_a_jail_ends_with_whoever_made_it():
     mark = f"orphan-{os.getpid()}"
     code = (
-        "from pathlib import Path\nfrom loopbook.sdfg import jail\n"
+        "from pathlib import Path\nfrom loopbook.toolchain import jail\n"
         f"jail.call('jail_jobs:hang', {mark!r}, modules=[Path({str(HERE)!r})])\n"
     )
     with subprocess.Popen([sys.executable, "-c", code]) as maker:

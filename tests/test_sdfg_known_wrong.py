@@ -17,10 +17,10 @@ import pytest
 from loopbook.errors import LoopbookError, MistranslationError
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.batch import Source, compile_together, silent_compiler, write_unoptimised
-from loopbook.sdfg.compiler import activate
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.known_wrong import confirmed, mends, understood
-from loopbook.sdfg.sandbox import TRIES, run_limited
+from loopbook.toolchain.compiler import activate
+from loopbook.toolchain.sandbox import TRIES, run_limited
 from loopbook.workloads import polybench, synthetic
 from loopbook.workloads.state import agree
 

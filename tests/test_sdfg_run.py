@@ -21,11 +21,12 @@ from loopbook.errors import (
     SdfgError,
     WrongResultError,
 )
-from loopbook.sdfg import compiler, frontend
+from loopbook.sdfg import frontend
 from loopbook.sdfg.build import Built, build_baseline, build_once, build_tuned, transform
 from loopbook.sdfg.run import Binding, compare
-from loopbook.sdfg.sandbox import run_limited
-from loopbook.sdfg.times import Schedule
+from loopbook.toolchain import compiler
+from loopbook.toolchain.sandbox import run_limited
+from loopbook.toolchain.times import Schedule
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from loopbook.sdfg import scratch
+from loopbook.toolchain import scratch
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def test_a_folder_goes_with_its_block(tmp_path):
 def test_what_a_killed_process_left_goes_with_the_next_folder(tmp_path):
     code = (
         "import os, signal\n"
-        "from loopbook.sdfg import scratch\n"
+        "from loopbook.toolchain import scratch\n"
         "(scratch.make() / 'library.so').write_text('')\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -62,7 +62,7 @@ def test_what_a_killed_compiler_kept_for_itself_goes_with_the_next_folder(tmp_pa
     compiler.chmod(0o700)
     folder = tmp_path / "temporary"
     folder.mkdir()
-    code = "from loopbook.sdfg.timers import timer_library\ntimer_library()\n"
+    code = "from loopbook.toolchain.timers import timer_library\ntimer_library()\n"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "TMPDIR": str(folder), "LOOPBOOK_CXX": str(compiler)},

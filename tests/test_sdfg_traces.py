@@ -8,7 +8,8 @@ import sys
 
 PROVOKE = """
 import os
-from loopbook.sdfg.compiler import activate
+import loopbook.sdfg
+from loopbook.toolchain.compiler import activate
 from docc.sdfg import StructuredSDFG
 activate()
 before = os.times()

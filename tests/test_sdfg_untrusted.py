@@ -17,8 +17,8 @@ from untrusted_kit import MARK, nests
 from loopbook.errors import SdfgError
 from loopbook.program.nests import read_nests
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.untrusted import Limits, admit, expressions
+from loopbook.toolchain.sandbox import run_limited
 
 TRACED = [
     frontend.trace(matmul, matmul_args()),

@@ -25,7 +25,7 @@ from loopbook.errors import (
     LoopbookError,
     MemoryLimitError,
 )
-from loopbook.sdfg.worker import Worker
+from loopbook.toolchain.worker import Worker
 
 
 def do(what: str, *args: Any) -> Any:
@@ -217,7 +217,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_sdfg_worker import do
 from wait_kit import wait_until
-from loopbook.sdfg.worker import Worker
+from loopbook.toolchain.worker import Worker
 workers = [Worker(do) for _ in range(2)]
 for worker, path in zip(workers, sys.argv[2:4]):
     worker.send("start", path, seconds=60)

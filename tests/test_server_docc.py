@@ -173,7 +173,7 @@ def test_no_token_is_kept_or_logged(server, store):
 
 CLIENT = """
 import sys, numpy
-from loopbook.sdfg import compiler
+from loopbook.toolchain import compiler
 compiler.activate()
 from docc.python import native
 from client_kit import {kernel} as kernel, ARGUMENTS

@@ -18,8 +18,8 @@ from tuner_kit import bad_library, descendants, subject
 from loopbook.recipes.hardware import read
 from loopbook.sdfg import rig
 from loopbook.sdfg.build import build_once
-from loopbook.sdfg.compiler import find_compiler
 from loopbook.steps import Step
+from loopbook.toolchain.compiler import find_compiler
 from loopbook.tuner import workshop
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import search

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tuner_kit import VECTORISED, bad_library, subject
 
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.times import Times
 from loopbook.steps import Step
+from loopbook.toolchain.times import Times
 from loopbook.tuner import finals
 from loopbook.tuner.conclude import BETTER, Round, chosen
 from loopbook.tuner.finals import Heat, fields, finalists, heat, right_elsewhere

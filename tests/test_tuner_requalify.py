@@ -21,10 +21,10 @@ from client_kit import (
 from loopbook.errors import InputError
 from loopbook.program.trips import trip_counts
 from loopbook.recipes import Book, HardwareProfile, Measurement, Record
-from loopbook.sdfg import jail
 from loopbook.sdfg.arguments import size_names
 from loopbook.server.quarantine import Quarantine
 from loopbook.server.tables import open_tables
+from loopbook.toolchain import jail
 from loopbook.tuner.requalify import STATUSES, Verdict, requalify, sizes_for, verdict_of
 
 HERE = HardwareProfile(isa="avx2", vector_bits=256)

@@ -13,7 +13,7 @@ from tuner_kit import VECTORISED, Process, descendants, subject
 
 from loopbook.sdfg.build import Built, Recipes
 from loopbook.sdfg.rig import Rig
-from loopbook.sdfg.times import Schedule, Times
+from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.session import Session
 from loopbook.tuner.workshop import Workshop
 

@@ -19,7 +19,7 @@ from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.interleaved import Runnable, in_turn
 from loopbook.sdfg.run import compare
-from loopbook.sdfg.times import Schedule
+from loopbook.toolchain.times import Schedule
 from loopbook.tuner.subject import PythonSubject
 from loopbook.workloads import polybench, reference
 from loopbook.workloads.call import Call, returned_arrays

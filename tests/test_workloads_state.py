@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from loopbook.errors import CompilerError, WorkloadError
-from loopbook.sdfg.compiler import find_compiler
+from loopbook.toolchain.compiler import find_compiler
 from loopbook.workloads.state import State, agree, check, shuffled, states
 from loopbook.workloads.workload import load_workload
 

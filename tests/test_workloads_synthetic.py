@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loopbook.errors import CompilerError, WorkloadError
-from loopbook.sdfg.compiler import find_compiler
+from loopbook.toolchain.compiler import find_compiler
 from loopbook.tuner.subject import PythonSubject
 from loopbook.workloads import call, synthetic
 from loopbook.workloads.state import agree, check, reference_results, tolerance

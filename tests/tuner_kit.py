@@ -9,8 +9,8 @@ from pathlib import Path
 from cli_kit import PRODUCT
 
 from loopbook.sdfg import program
-from loopbook.sdfg.compiler import find_compiler
 from loopbook.steps import Step
+from loopbook.toolchain.compiler import find_compiler
 from loopbook.tuner.subject import PythonSubject
 from loopbook.workloads.workload import load_workload
 

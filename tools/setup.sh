@@ -41,7 +41,7 @@ can_make_venv() { "$1" -c 'import ensurepip, venv' 2>/dev/null; }
 
 clang_major() { "$1" --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p;q'; }
 
-# The compiler that loopbook.sdfg.compiler will find too, empty if there is none.
+# The compiler that loopbook.toolchain.compiler will find too, empty if there is none.
 find_clang() {
     local name
     if [ -n "${LOOPBOOK_CXX:-}" ]; then

@@ -90,7 +90,7 @@ def wrapped(system: str, function: Callable[..., Any], threads: int) -> Ready:
     if system == DOCC:
         from docc.python import native as docc_native
 
-        from loopbook.sdfg.compiler import activate
+        from loopbook.toolchain.compiler import activate
 
         activate()  # docc itself only knows one compiler's name
         function = docc_native(target=target)(function)

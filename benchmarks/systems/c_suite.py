@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.systems.base import Runner, Unsupported
 from loopbook.errors import CompilerError
-from loopbook.sdfg.compiler import find_compiler
+from loopbook.toolchain.compiler import find_compiler
 from loopbook.workloads.workload import Workload
 
 SOURCES = Path(__file__).with_name("c")

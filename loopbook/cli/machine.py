@@ -19,7 +19,7 @@ def hardware(
     """Show this machine's hardware profile, and the compiler that is used."""
     from loopbook.client.hardware import local_profile
     from loopbook.errors import CompilerError
-    from loopbook.sdfg.compiler import find_compiler
+    from loopbook.toolchain.compiler import find_compiler
 
     profile = local_profile(threads, measured=measured)
     try:

@@ -55,7 +55,7 @@ class Query:
 
     def run(self, function: Callable[..., T], *args: Any) -> T:
         """``function(query, *args)`` in a child process, whose crash or hang is an error here."""
-        from loopbook.sdfg.sandbox import TRIES, run_limited
+        from loopbook.toolchain.sandbox import TRIES, run_limited
 
         what = f"reading {self.file}"
         with self.source.names.in_errors():

@@ -272,7 +272,7 @@ def _run(
     from loopbook.client.places import own_path
     from loopbook.embed.inference import Encoder
     from loopbook.recipes.book import Book
-    from loopbook.sdfg.compiler import activate
+    from loopbook.toolchain.compiler import activate
     from loopbook.tuner.keep import Keeper
     from loopbook.tuner.neighbours import ported_neighbours
     from loopbook.tuner.seed import seed

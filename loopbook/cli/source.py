@@ -85,7 +85,7 @@ class Source:
             LoopbookError: docc cannot handle the program or crashes on it, it has no loops, its
                 data cannot be made, or all that takes longer than `SECONDS`.
         """
-        from loopbook.sdfg.sandbox import TRIES, run_limited
+        from loopbook.toolchain.sandbox import TRIES, run_limited
 
         with self.names.in_errors():
             run_limited(self._check, seconds=SECONDS, what=f"reading {self.name}", tries=TRIES)

@@ -60,7 +60,7 @@ def measure(
 ) -> int:
     """Try recipes of other nests on programs. Stop it any time; the same command goes on."""
     from loopbook.embed.inference import Encoder
-    from loopbook.sdfg.compiler import activate
+    from loopbook.toolchain.compiler import activate
     from loopbook.tuner.transfers.donors import Donors
     from loopbook.tuner.transfers.jobs import jobs
     from loopbook.tuner.transfers.measure import Plan

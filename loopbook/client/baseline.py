@@ -13,7 +13,7 @@ from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.interleaved import Runnable
 from loopbook.sdfg.run import compare
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.toolchain.sandbox import run_limited
 from loopbook.workloads.call import Call
 
 

@@ -12,11 +12,11 @@ from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import make_plan
 from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
 from loopbook.errors import RunError, WrongResultError
-from loopbook.sdfg import scratch
 from loopbook.sdfg.build import Built
 from loopbook.sdfg.interleaved import Runnable, Timed, in_turn
-from loopbook.sdfg.times import Schedule
 from loopbook.targets import runnable
+from loopbook.toolchain import scratch
+from loopbook.toolchain.times import Schedule
 from loopbook.workloads import reference
 from loopbook.workloads.call import Call
 from loopbook.workloads.reference import Reference

@@ -13,8 +13,8 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.isolation import Mentions
-from loopbook.sdfg.worker import Worker
 from loopbook.steps import Step
+from loopbook.toolchain.worker import Worker
 
 FIT_SECONDS = 5.0
 """How long docc may take over a recipe. It finds most legal or not within milliseconds, but looks

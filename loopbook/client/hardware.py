@@ -42,7 +42,7 @@ def _profile(threads: int, measured: bool, march: str) -> HardwareProfile:
     if kept is not None:
         return kept
     from loopbook.recipes.measure import measure
-    from loopbook.sdfg.compiler import find_compiler
+    from loopbook.toolchain.compiler import find_compiler
 
     try:
         profile = measure(profile, find_compiler().path, march)

@@ -19,8 +19,9 @@ from loopbook.client.native import compile_text
 from loopbook.client.opening import open_book
 from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.errors import FolderError
-from loopbook.sdfg import compiler, frontend, inplace, scratch
+from loopbook.sdfg import frontend, inplace
 from loopbook.sdfg.traced import Traced
+from loopbook.toolchain import compiler, scratch
 
 _texts = threading.local()
 

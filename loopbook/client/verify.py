@@ -15,7 +15,7 @@ from loopbook.errors import CompilerError, IllegalStepError, RunError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import Built, build_baseline
 from loopbook.sdfg.run import Binding
-from loopbook.sdfg.times import Schedule, Times
+from loopbook.toolchain.times import Schedule, Times
 
 TRIES = 3
 """Choices of every nest that are measured."""

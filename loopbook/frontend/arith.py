@@ -365,7 +365,7 @@ def extreme(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     """The greater (``>``) or lesser (``<``) of two numbers.
 
     ``max`` and ``min`` stand for NumPy's here, which keep a NaN; so does what is compiled of them
-    (`loopbook.sdfg.compiler`).
+    (`loopbook.toolchain.compiler`).
     """
     dtype, weak = types.promote(left.kind, right.kind)
     if left.value is not None and right.value is not None and weak:

@@ -15,7 +15,7 @@ from loopbook.errors import LoopbookError
 from loopbook.learn.methods import Method
 from loopbook.sdfg import program
 from loopbook.sdfg.build import Built
-from loopbook.sdfg.times import Schedule
+from loopbook.toolchain.times import Schedule
 from loopbook.workloads import reference
 from loopbook.workloads.call import Call
 from loopbook.workloads.workload import Workload

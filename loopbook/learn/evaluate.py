@@ -22,8 +22,8 @@ from loopbook.learn.contest import CHOICES, Contest, Kernel, Served
 from loopbook.learn.holdout import Holdout
 from loopbook.learn.methods import Method
 from loopbook.recipes.book import Book
-from loopbook.sdfg import scratch
 from loopbook.targets import here
+from loopbook.toolchain import scratch
 from loopbook.workloads import polybench
 
 

@@ -1,5 +1,5 @@
-"""The only code that imports docc: compiler, parse, prepare, apply, compile, run."""
+"""The only code that imports docc: parse, prepare, apply, build, run."""
 
-from loopbook.sdfg import traces
+from loopbook.toolchain import traces
 
 traces.shorten()  # before anything imports docc

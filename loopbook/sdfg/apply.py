@@ -23,10 +23,10 @@ from loopbook.sdfg.naming import LoopNames
 from loopbook.sdfg.rewrites import REWRITINGS, Draft
 from loopbook.sdfg.rewrites.staging import check_staging
 from loopbook.sdfg.signed import sign_counters, unsigned
-from loopbook.sdfg.stderr import quiet_stderr
 from loopbook.sdfg.transformations import stagings
 from loopbook.steps import Step, base_name, checked
 from loopbook.steps.hosts import Made, S
+from loopbook.toolchain.stderr import quiet_stderr
 
 Json = dict[str, Any]
 Args = tuple[str | int, ...]

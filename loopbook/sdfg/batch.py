@@ -24,7 +24,7 @@ from loopbook.errors import CompilerError, DeadlineError
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.apply import StepPair
 from loopbook.sdfg.build import Recipes, code_of, outermost, transform
-from loopbook.sdfg.compiler import DOCC_NAME, command
+from loopbook.toolchain.compiler import DOCC_NAME, command
 
 _NOTES = """\
 #!/bin/sh

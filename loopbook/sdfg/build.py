@@ -17,14 +17,15 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 from loopbook import dependence
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
-from loopbook.sdfg import compiler, program
+from loopbook.sdfg import program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.decided import decide
 from loopbook.sdfg.isolation import Mentions
-from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.settle import settle
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
+from loopbook.toolchain import compiler
+from loopbook.toolchain.sandbox import TRIES, run_limited
 
 BUILD_SECONDS = 60.0
 BUILD_BYTES = 6 << 30
@@ -59,8 +60,8 @@ def build_baseline(
     """Compile the SDFG exactly as docc itself would (see `loopbook.sdfg.program.baseline`).
 
     Args:
-        vector_maths: but with vector versions of maths functions (`loopbook.sdfg.compiler`), and
-            comparisons with a NaN as Python makes them (`loopbook.sdfg.decided`).
+        vector_maths: but with vector versions of maths functions (`loopbook.toolchain.compiler`),
+            and comparisons with a NaN as Python makes them (`loopbook.sdfg.decided`).
 
     Raises:
         LoopbookError: as `build_tuned`.

@@ -6,7 +6,7 @@ flag stays what it was by chance, and clang takes it to be true::
     if (x < y) flag = 1; else if (y <= x) flag = 0;    becomes    flag = 0; if (x < y) flag = 1;
 
 That is done last, to what is served: all steps, and what the book knows, see docc's own form. Of
-``min`` and ``max`` see `loopbook.sdfg.compiler`.
+``min`` and ``max`` see `loopbook.toolchain.compiler`.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from docc.python.python_program import PythonProgram
 from docc.sdfg import DoccMetrics, StructuredSDFG
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
-from loopbook.sdfg import scratch
 from loopbook.sdfg.known_wrong import confirmed, understood
-from loopbook.sdfg.stderr import quiet_stderr
+from loopbook.toolchain import scratch
+from loopbook.toolchain.stderr import quiet_stderr
 
 Pipe = Callable[[StructuredSDFG, Path], Path]
 """What happens between docc's frontend and the library: SDFG and folder in, library out."""

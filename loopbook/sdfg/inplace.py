@@ -9,7 +9,7 @@ from docc.sdfg import StructuredSDFG
 
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import StepPair, apply_steps
-from loopbook.sdfg.stderr import quiet_stderr
+from loopbook.toolchain.stderr import quiet_stderr
 
 
 def schedule(

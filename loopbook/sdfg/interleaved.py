@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from loopbook.sdfg.run import LONG_RUN, RUN_BYTES, RUN_SECONDS, Guarded
-from loopbook.sdfg.sandbox import run_limited
-from loopbook.sdfg.timers import Timers
-from loopbook.sdfg.times import Schedule
+from loopbook.toolchain.sandbox import run_limited
+from loopbook.toolchain.timers import Timers
+from loopbook.toolchain.times import Schedule
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ from loopbook.sdfg.lost import loses, without_loss
 from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.pieces import LARGE, Cut, pairs
 from loopbook.sdfg.rewrites.document import elements, without_positions, words
-from loopbook.sdfg.sandbox import TRIES, run_limited
 from loopbook.sdfg.signed import sign_counters
-from loopbook.sdfg.stderr import quiet_stderr
+from loopbook.toolchain.sandbox import TRIES, run_limited
+from loopbook.toolchain.stderr import quiet_stderr
 
 Json = dict[str, Any]
 
@@ -420,12 +420,13 @@ def baseline(text: str, target: str) -> StructuredSDFG:
 def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = False) -> Path:
     """Generate C++, compile and link it.
 
-    A failing compile ends the process: call this through `loopbook.sdfg.sandbox.run_limited`, after
-    `loopbook.sdfg.compiler.activate`.
+    A failing compile ends the process: call this through `loopbook.toolchain.sandbox.run_limited`,
+    after `loopbook.toolchain.compiler.activate`.
 
     Args:
         folder: where sources and the library go.
-        timers: call docc's region hooks around every outermost loop (see `loopbook.sdfg.timers`).
+        timers: call docc's region hooks around every outermost loop
+            (see `loopbook.toolchain.timers`).
 
     Returns:
         The shared library.

@@ -1,6 +1,6 @@
 """Measures candidate after candidate against the same reference.
 
-A `Rig` lives in a process of its own (see `loopbook.sdfg.worker`): the reference libraries are
+A `Rig` lives in a process of its own (see `loopbook.toolchain.worker`): the reference libraries are
 loaded once. Each candidate is loaded and run in a fork of that process, so whatever it does to its
 memory is gone with it.
 """
@@ -13,9 +13,9 @@ import numpy as np
 
 from loopbook.sdfg.build import Built
 from loopbook.sdfg.run import RUN_BYTES, Binding, Program
-from loopbook.sdfg.sandbox import run_limited
-from loopbook.sdfg.timers import Timers
-from loopbook.sdfg.times import Schedule, Times
+from loopbook.toolchain.sandbox import run_limited
+from loopbook.toolchain.timers import Timers
+from loopbook.toolchain.times import Schedule, Times
 
 
 class Rig:

@@ -18,9 +18,9 @@ from docc.compiler.compiled_sdfg import CompiledSDFG
 from loopbook.errors import WrongResultError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import Built
-from loopbook.sdfg.sandbox import run_limited
-from loopbook.sdfg.timers import Timers
-from loopbook.sdfg.times import Schedule, Times
+from loopbook.toolchain.sandbox import run_limited
+from loopbook.toolchain.timers import Timers
+from loopbook.toolchain.times import Schedule, Times
 
 RUN_SECONDS = 120.0
 RUN_BYTES = 12 << 30

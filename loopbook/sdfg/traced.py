@@ -19,7 +19,7 @@ from docc.sdfg import Pointer, PrimitiveType, Scalar, StructuredSDFG
 from loopbook.errors import SdfgError
 from loopbook.sdfg.known_wrong import confirmed
 from loopbook.sdfg.source import definition, returned_parameters, returns
-from loopbook.sdfg.stderr import quiet_stderr
+from loopbook.toolchain.stderr import quiet_stderr
 
 DTYPES = {
     PrimitiveType.Float: np.dtype(np.float32),

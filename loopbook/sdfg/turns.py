@@ -19,9 +19,9 @@ import numpy as np
 from loopbook.errors import DeadlineError, LoopbookError, RunError, WrongResultError
 from loopbook.sdfg.batch import Source, load_together
 from loopbook.sdfg.run import LONG_RUN, RUN_BYTES, Binding, Guarded, Program, compare
-from loopbook.sdfg.sandbox import run_limited
-from loopbook.sdfg.timers import Timers
-from loopbook.sdfg.times import Times, median_interval
+from loopbook.toolchain.sandbox import run_limited
+from loopbook.toolchain.timers import Timers
+from loopbook.toolchain.times import Times, median_interval
 
 HOPELESS = 4.0
 

@@ -110,8 +110,8 @@ class WorkerProcess:
 def _serve(pipe: Connection, settings: Settings) -> None:
     """Runs in the worker."""
     from loopbook.errors import LoopbookError
-    from loopbook.sdfg import sandbox
     from loopbook.server.work import Work
+    from loopbook.toolchain import sandbox
 
     with tempfile.TemporaryFile() as words:
         sandbox.confine(words.fileno(), settings.worker_bytes, os.getppid())

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.errors import LoopbookError, WrongResultError
-from loopbook.sdfg import scratch
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
-from loopbook.sdfg.times import Schedule, Times
 from loopbook.steps import Step
+from loopbook.toolchain import scratch
+from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import ranking
 from loopbook.tuner.session import Candidate, Session

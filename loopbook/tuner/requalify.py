@@ -2,7 +2,7 @@
 
 Nothing that the record says is taken for true but the nest, the recipe, and how often loops run,
 from which the sizes to measure at follow. What it says is read, built and run in a jail
-(`loopbook.sdfg.jail`): `verdict_of` is called outside, `requalify` inside.
+(`loopbook.toolchain.jail`): `verdict_of` is called outside, `requalify` inside.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from loopbook.program.nest import Nest
 from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Measurement, Record
-from loopbook.sdfg import jail
 from loopbook.sdfg.arguments import size_names
 from loopbook.sdfg.program import prepare_nests
-from loopbook.sdfg.sandbox import run_limited
 from loopbook.sdfg.untrusted import admit
+from loopbook.toolchain import jail
+from loopbook.toolchain.sandbox import run_limited
 from loopbook.tuner.conclude import spread
 from loopbook.tuner.finals import heat
 from loopbook.tuner.session import FAILURES, Session
@@ -207,8 +207,8 @@ def sizes_for(nest: Nest, names: Sequence[str], trips: Mapping[str, int]) -> dic
 
 
 def jailed(given: Any) -> Any:
-    """`requalify` as a job of `loopbook.sdfg.jail`; what it raises is a verdict that leaves the
-    matter open.
+    """`requalify` as a job of `loopbook.toolchain.jail`; what it raises is a verdict that leaves
+    the matter open.
 
     Args:
         given: a record and a hardware profile, as JSON.

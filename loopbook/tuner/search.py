@@ -18,8 +18,8 @@ from loopbook.program.nest import Nest
 from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.compiler import find_compiler
 from loopbook.steps import Step
+from loopbook.toolchain.compiler import find_compiler
 from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.session import Candidate, Outcome, Session
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy

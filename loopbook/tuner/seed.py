@@ -14,11 +14,11 @@ from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
-from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.run import RUN_SECONDS
-from loopbook.sdfg.times import Schedule
 from loopbook.targets import DEFAULT, named
+from loopbook.toolchain import scratch
+from loopbook.toolchain.times import Schedule
 from loopbook.tuner.search import Progress, Starts
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.tune import Settings, Tuned, tune

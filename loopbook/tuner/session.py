@@ -22,12 +22,13 @@ from loopbook.errors import (
     MemoryLimitError,
     WrongResultError,
 )
-from loopbook.sdfg import program, scratch
+from loopbook.sdfg import program
 from loopbook.sdfg.build import Built, build_baseline, build_tuned
 from loopbook.sdfg.rig import Rig
 from loopbook.sdfg.run import RUN_SECONDS
-from loopbook.sdfg.times import Schedule, Times
 from loopbook.steps import Step
+from loopbook.toolchain import scratch
+from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.workshop import Ticket, Usage, Workshop
 

@@ -25,8 +25,8 @@ from loopbook.errors import LoopbookError
 from loopbook.sdfg.build import BUILD_BYTES, Built, Recipes, build_once
 from loopbook.sdfg.rig import Rig
 from loopbook.sdfg.run import RUN_BYTES
-from loopbook.sdfg.times import Schedule, Times
-from loopbook.sdfg.worker import Worker
+from loopbook.toolchain.times import Schedule, Times
+from loopbook.toolchain.worker import Worker
 
 COMPILE_SECONDS = 12.0
 """A candidate that takes longer to compile is given up: nobody would want to wait for its recipe,

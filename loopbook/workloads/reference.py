@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from loopbook.errors import LoopbookError, WrongResultError
-from loopbook.sdfg import scratch
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.run import compare
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.toolchain import scratch
+from loopbook.toolchain.sandbox import run_limited
 from loopbook.workloads.call import Call, returned_arrays
 from loopbook.workloads.workload import Workload
 

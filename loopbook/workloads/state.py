@@ -17,11 +17,11 @@ import numpy as np
 
 from loopbook import targets
 from loopbook.errors import CompilerError, LoopbookError, WrongResultError
-from loopbook.sdfg import scratch
-from loopbook.sdfg.compiler import activate
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.program import baseline, build
-from loopbook.sdfg.sandbox import run_limited
+from loopbook.toolchain import scratch
+from loopbook.toolchain.compiler import activate
+from loopbook.toolchain.sandbox import run_limited
 from loopbook.workloads import polybench
 from loopbook.workloads.workload import Workload
 

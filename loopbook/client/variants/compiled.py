@@ -13,10 +13,11 @@ import numpy as np
 from loopbook.client.variants.case import Case
 from loopbook.client.variants.merged import merged
 from loopbook.errors import SdfgError
-from loopbook.sdfg import scratch, traced
+from loopbook.sdfg import traced
 from loopbook.sdfg.caller import Caller, address
 from loopbook.sdfg.known_wrong import understood
 from loopbook.sdfg.traced import Traced
+from loopbook.toolchain import scratch
 
 Build = Callable[[Traced, Sequence[Any], Path], Path]
 """From what docc's frontend made, and example arguments, to a library in the folder."""

@@ -17,7 +17,7 @@ from loopbook.sdfg.known_wrong.kinds import INT, Kind, of_value
 from loopbook.sdfg.known_wrong.source import Source, expression, walk
 from loopbook.sdfg.names import mentioned
 from loopbook.sdfg.pieces import LARGE, pairs
-from loopbook.sdfg.sandbox import TRIES, run_limited
+from loopbook.toolchain.sandbox import TRIES, run_limited
 
 Json = dict[str, Any]
 

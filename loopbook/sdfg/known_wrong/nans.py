@@ -14,7 +14,7 @@ CHOOSING = {"min", "max", "minimum", "maximum", "clip", "fmin", "fmax"}
 
 OURS = "<loopbook "
 """How the names of files begin in which loops stand that `loopbook.frontend` wrote. There ``min``
-and ``max`` are NumPy's, as they are in what is served (`loopbook.sdfg.compiler`)."""
+and ``max`` are NumPy's, as they are in what is served (`loopbook.toolchain.compiler`)."""
 
 
 def check(kinds: Kinds, values: Iterable[Any]) -> None:

@@ -18,13 +18,14 @@ from typing import Any, TypeVar
 
 from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.program.trips import trip_counts
-from loopbook.sdfg import batch, program, scratch
+from loopbook.sdfg import batch, program
 from loopbook.sdfg.batch import Source
 from loopbook.sdfg.build import BUILD_BYTES, Built, Recipes
-from loopbook.sdfg.compiler import activate
 from loopbook.sdfg.run import RUN_SECONDS
 from loopbook.sdfg.turns import Reading, Rounds, Turns
-from loopbook.sdfg.worker import Worker
+from loopbook.toolchain import scratch
+from loopbook.toolchain.compiler import activate
+from loopbook.toolchain.worker import Worker
 from loopbook.tuner.subject import Subject
 
 Result = TypeVar("Result")

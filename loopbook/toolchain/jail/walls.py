@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO
 
 from loopbook.errors import JailError
-from loopbook.sdfg.compiler import find_compiler
-from loopbook.sdfg.jail.inmate import USER, main
+from loopbook.toolchain.compiler import find_compiler
+from loopbook.toolchain.jail.inmate import USER, main
 
 PROGRAM = "bwrap"
 
@@ -116,7 +116,7 @@ def closed(files: int, modules: Sequence[Path]) -> Iterator[Prison]:
 
 
 def inmate() -> list[str]:
-    """The command for `loopbook.sdfg.jail.inmate`."""
+    """The command for `loopbook.toolchain.jail.inmate`."""
     return [sys.executable, "-P", "-c", f"from {main.__module__} import main; main()"]
 
 

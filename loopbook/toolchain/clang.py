@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from loopbook.errors import CompilerError
-from loopbook.sdfg import scratch
+from loopbook.toolchain import scratch
 
 
 def shared_library(compiler: Path, source: str, *words: str, to: Path | None = None) -> None:

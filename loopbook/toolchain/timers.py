@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 
-import docc
-
-from loopbook.sdfg import scratch
-from loopbook.sdfg.clang import shared_library
-from loopbook.sdfg.compiler import find_compiler
+from loopbook.errors import CompilerError
+from loopbook.toolchain import scratch
+from loopbook.toolchain.clang import shared_library
+from loopbook.toolchain.compiler import find_compiler
 
 SOURCE = r"""
 #include <cstddef>
@@ -92,7 +92,11 @@ def timer_library() -> Path:
         CompilerError: if they cannot be compiled.
     """
     compiler = find_compiler()
-    include = Path(next(iter(docc.__path__))) / "include"
+    package = find_spec("docc")
+    homes = package.submodule_search_locations if package else None
+    if not homes:
+        raise CompilerError("cannot compile the timers: docc's headers are not there")
+    include = Path(homes[0]) / "include"
     tag = hashlib.sha256(f"{SOURCE}{compiler.version}{include}".encode()).hexdigest()[:12]
     library = scratch.kept() / f"timers-{tag}.so"
     if not library.exists():

@@ -6,7 +6,7 @@ to, a small temporary folder of its own, none of our environment, and limits on 
 processes and files. A JSON value goes in and one comes back; nothing that comes back is trusted to
 be more than that.
 
-`loopbook.sdfg.sandbox` protects us from accidents, this from malice.
+`loopbook.toolchain.sandbox` protects us from accidents, this from malice.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from loopbook.errors import DeadlineError, JailError, KernelError, MemoryLimitError
-from loopbook.sdfg.jail import walls, watch
-from loopbook.sdfg.jail.inmate import READY
+from loopbook.toolchain.jail import walls, watch
+from loopbook.toolchain.jail.inmate import READY
 
 GIB = 1 << 30
 

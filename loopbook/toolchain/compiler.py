@@ -29,8 +29,8 @@ from pathlib import Path
 
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
-from loopbook.sdfg import linking, scratch, traces
-from loopbook.sdfg.clang import shared_library
+from loopbook.toolchain import linking, scratch, traces
+from loopbook.toolchain.clang import shared_library
 
 DOCC_NAME = "clang++-21"
 """The command that docc 0.8 runs."""

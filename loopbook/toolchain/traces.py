@@ -15,8 +15,8 @@ from pathlib import Path
 
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
-from loopbook.sdfg import scratch
-from loopbook.sdfg.clang import shared_library
+from loopbook.toolchain import scratch
+from loopbook.toolchain.clang import shared_library
 
 SOURCE = """\
 #include <string>

@@ -1,9 +1,9 @@
 """A child process that does one kind of job again and again, and is replaced when it dies.
 
-Where `loopbook.sdfg.sandbox.run_limited` forks for every call, a `Worker` stays: what it has loaded
-is there for the next job. It can be kept to some cores, paused, and waited for together with others
-(``select`` takes it). It dies with its parent, and so does all that it started; when it dies or
-hangs itself, that is the failure of the job it had, and the next job gets a new one.
+Where `loopbook.toolchain.sandbox.run_limited` forks for every call, a `Worker` stays: what it has
+loaded is there for the next job. It can be kept to some cores, paused, and waited for together with
+others (``select`` takes it). It dies with its parent, and so does all that it started; when it dies
+or hangs itself, that is the failure of the job it had, and the next job gets a new one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Generic, NoReturn, TypeVar
 
 from loopbook.errors import DeadlineError
-from loopbook.sdfg import sandbox
+from loopbook.toolchain import sandbox
 
 Result = TypeVar("Result")
 

@@ -2,7 +2,7 @@
 
 The driver takes as long to start as the linker takes to link one of docc's libraries. So it is
 asked once what it would call the linker with, and the wrapper around the compiler does so itself
-(see `loopbook.sdfg.compiler`) for the words that docc links with.
+(see `loopbook.toolchain.compiler`) for the words that docc links with.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from loopbook.sdfg import scratch
+from loopbook.toolchain import scratch
 
 PLAIN, THREADS = "link", "link-threads"
 """Files beside the wrapper: what the linker is called with, ``"$@"`` standing for docc's words."""
