@@ -180,7 +180,7 @@ def arguments(seed: int, n: int) -> list[Any]:
 def result_of(seed: int) -> Result:
     """One program, in a child."""
     target = TARGETS[seed % len(TARGETS)]
-    told: Result = {"seed": seed, "target": target}
+    told: Result = {"seed": seed, "dtype": "float64", "target": target}
     try:
         return told | run_limited(_calls, seed, target, seconds=SECONDS, what=f"{seed}")
     except LoopbookError as error:

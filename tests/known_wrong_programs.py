@@ -426,6 +426,17 @@ def value_read_before_an_inner_loop_sets_it(a, res):
 
 
 @mended(floats, zeros)
+def value_read_twice_to_change_it(a, res):
+    s = 1.0 / 3.0
+    for i in range(a.shape[0]):
+        if a[i] > 100.0:
+            s += max(s + a[i], 0.0)
+        else:
+            s += max(s, 0.5)
+    res[0] = s
+
+
+@mended(floats, zeros)
 def bisection(a, res):
     low = 0.0
     high = 2.0

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
+import math
+import operator
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.errors import LoopbookError
-from loopbook.sdfg.known_wrong.kinds import INT, Kind, of_value
+from loopbook.sdfg.known_wrong.kinds import INT, Kind, Kinds, of_value
 from loopbook.sdfg.known_wrong.source import Source, expression, walk
 from loopbook.sdfg.names import mentioned
 from loopbook.sdfg.pieces import LARGE, pairs
@@ -44,32 +47,31 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
     carried = dict(_carried(source.body))
     if not carried:
         return
-    given = list(_first_values(source))
-    firsts = {(name, _number(node.value)) for name, node in given if name in carried}
+    given = list(numbers(source))
+    firsts = {(name, number) for name, _, number in given if name in carried}
     lost = _lost(text, frozenset(carried), frozenset(firsts))
     if not lost:
         return
-    unknown = size(dict(zip(source.parameters, map(of_value, args), strict=True)))
+    kinds = Kinds(source, dict(zip(source.parameters, map(of_value, args), strict=True)))
     for name in lost:
         what = f"docc loses what '{name}' had in the iteration before"
-        first = [node for other, node in given if other == name]
-        if not first or unknown is None:
+        first = [node for other, node, _ in given if other == name]
+        if not first or not hide(kinds, first, what):
             source.refuse(carried[name], what.removeprefix("docc "), "sum in a loop of its own")
-        hide(source, first, unknown, what)
 
 
-def hide(source: Source, first: Iterable[ast.Assign], unknown: str, why: str) -> None:
-    """Write numbers that variables are given so that docc does not know them.
-
-    Args:
-        unknown: see `size`.
-    """
-    for node in first:
-        nought = f"float({unknown}) * 0.0"
-        if isinstance(node.value, ast.Constant) and type(node.value.value) is int:
-            nought = f"int({nought})"
+def hide(kinds: Kinds, given: Iterable[ast.Assign], why: str) -> bool:
+    """Write numbers that variables are given so that docc does not know them; whether that can be
+    done, for which there must be some number that docc does not know."""
+    unknown = _size(kinds.parameters)
+    if unknown is None:
+        return False
+    for node in given:
+        whole = kinds.of(node.value).what == INT
+        nought = f"int(float({unknown}) * 0.0)" if whole else f"float({unknown}) * 0.0"
         node.value = expression(f"{nought} + value", node, value=node.value)
-        source.mend(node, why)
+        kinds.source.mend(node, why)
+    return True
 
 
 @lru_cache(maxsize=256)
@@ -131,7 +133,7 @@ def _simplified(text: str) -> str:
     return sdfg.to_json()
 
 
-def size(parameters: Mapping[str, Kind]) -> str | None:
+def _size(parameters: Mapping[str, Kind]) -> str | None:
     """Text of some whole number that docc does not know the value of."""
     for name, kind in parameters.items():
         if kind.rank > 0:
@@ -141,17 +143,24 @@ def size(parameters: Mapping[str, Kind]) -> str | None:
     return None
 
 
-def _first_values(source: Source) -> Iterator[tuple[str, ast.Assign]]:
-    """Where variables are given numbers that docc knows."""
-    for node in source.walk():
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, value = node.targets[0], node.value
-            if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
-                value = value.operand
-            number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
-            limit = isinstance(value, ast.Attribute) and value.attr in ("inf", "nan")
-            if (number or limit) and isinstance(target, ast.Name):
-                yield target.id, node
+def numbers(source: Source) -> Iterator[tuple[str, ast.Assign, float | None]]:
+    """Where variables are given numbers that docc knows, also by way of other variables, and which:
+    None where that depends on which way was taken."""
+    given = [
+        (node.targets[0].id, node)
+        for node in source.walk()
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    ]
+    often = Counter(name for name, _ in given)
+    known: dict[str, float | None] = {}
+    for _ in range(4):  # as many copies of copies
+        for name, node in given:
+            with contextlib.suppress(ValueError):
+                value = _number(node.value, known)
+                known[name] = value if often[name] == 1 else None
+    for name, node in given:
+        with contextlib.suppress(ValueError):
+            yield name, node, _number(node.value, known)
 
 
 def _carried(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
@@ -237,11 +246,36 @@ def _parsed(text: str) -> float | None:
         return None
 
 
-def _number(node: ast.expr) -> float | None:
-    """The value of a number in the source."""
-    if isinstance(node, ast.Attribute):
-        return float(node.attr)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant | ast.Attribute):
-        found = _number(node.operand)
-        return None if found is None else -found
-    return float(node.value) if isinstance(node, ast.Constant) else None  # type: ignore[arg-type]
+def _number(node: ast.expr, known: Mapping[str, float | None]) -> float | None:
+    """The value of an expression of numbers alone.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match node:
+        case ast.Constant(value=value) if type(value) in (int, float):
+            return float(value)  # type: ignore[arg-type]
+        case ast.Attribute(attr=attr) if attr in _CONSTANTS:
+            return _CONSTANTS[attr]
+        case ast.Name(id=name) if name in known:
+            return known[name]
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+            value = _number(operand, known)
+            return -value if value is not None and isinstance(node.op, ast.USub) else value
+        case ast.BinOp(left=left, right=right):
+            one, other = _number(left, known), _number(right, known)
+            compute = _OPERATIONS.get(type(node.op))
+            if compute is not None and one is not None and other is not None:
+                with contextlib.suppress(ArithmeticError):
+                    return compute(one, other)
+    raise ValueError("not of numbers alone")
+
+
+_CONSTANTS = {name: getattr(math, name) for name in ("inf", "nan", "pi", "e")}
+
+_OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}

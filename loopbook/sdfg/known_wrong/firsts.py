@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from loopbook.sdfg.known_wrong import resets
-from loopbook.sdfg.known_wrong.carried import block_reads, hide, reads_first, size
+from loopbook.sdfg.known_wrong.carried import block_reads, hide, numbers, reads_first
 from loopbook.sdfg.known_wrong.kinds import FLOAT, Kind, Kinds
-from loopbook.sdfg.known_wrong.source import Source, walk
+from loopbook.sdfg.known_wrong.source import walk
 
 Loop = ast.For | ast.While
 
@@ -31,31 +31,14 @@ def run(kinds: Kinds) -> None:
                 s = a[i]                              s = a[i]
     """
     source = kinds.source
-    unknown = size(kinds.parameters)
+    given = list(numbers(source))
     for name, loop in sorted(_doubtful(source.body).items()):
-        if kinds.of(ast.Name(name, ast.Load())).what != FLOAT:
+        known = [node for other, node, _ in given if other == name]
+        if not known or kinds.of(ast.Name(name, ast.Load())).what != FLOAT:
             continue
-        known = list(_numbers(source, name, kinds))
-        if not known:
-            continue
-        if unknown is None:
+        if not hide(kinds, known, f"docc takes the first value of '{name}' for all others"):
             resets.keep(source, name, loop, Kind(FLOAT, 0, 64))
-        else:
-            hide(source, known, unknown, f"docc takes the first value of '{name}' for all others")
     source.locate()
-
-
-def _numbers(source: Source, name: str, kinds: Kinds) -> Iterator[ast.Assign]:
-    """Where a variable is given a number, or what may be another variable's."""
-    for node in source.walk():
-        match node:
-            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
-                if isinstance(value, ast.UnaryOp):
-                    value = value.operand
-                other = isinstance(value, ast.Name) and value.id not in kinds.parameters
-                limit = isinstance(value, ast.Attribute) and value.attr in ("inf", "nan")
-                if isinstance(value, ast.Constant) or other or limit:
-                    yield node
 
 
 def _doubtful(body: list[ast.stmt]) -> dict[str, Loop]:
@@ -86,9 +69,9 @@ def _stored_in_branches(body: list[ast.stmt]) -> set[str]:
 def _other_reads(
     body: list[ast.stmt], written: set[str], inside: bool = False
 ) -> Iterator[tuple[str, bool]]:
-    """Variables that statements read, but for those that the same statement changes, or that were
-    written before (also by a loop that may not run: that is what docc gets right); and whether it
-    is in a branch or an inner loop."""
+    """Variables that statements read, but for those that the same statement adds something to or
+    the like, or that were written before (also by a loop that may not run: that is what docc gets
+    right); and whether it is in a branch or an inner loop."""
     for line in body:
         reads, sure = reads_first(line)
         match line:
@@ -100,8 +83,21 @@ def _other_reads(
                 yield from _other_reads(inner, set(written), True)
                 sure |= _stored(inner) - _stored_in_branches(inner)
             case _:
-                yield from ((n, inside) for n in reads - sure - written)
+                own = sure - _within(line)
+                yield from ((n, inside) for n in reads - own - written)
         written |= sure
+
+
+def _within(line: ast.stmt) -> set[str]:
+    """Variables that a statement reads to compute operands with: docc computes those first."""
+    if not isinstance(line, ast.Assign | ast.AugAssign):
+        return set()
+    value = line.value
+    operands = [value]
+    if isinstance(line, ast.Assign) and isinstance(value, ast.BinOp):
+        operands = [value.left, value.right]
+    inner = (n for operand in operands if not isinstance(operand, ast.Name) for n in walk(operand))
+    return {n.id for n in inner if isinstance(n, ast.Name)}
 
 
 def _computed_with(test: ast.expr) -> Iterator[str]:
