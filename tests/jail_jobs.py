@@ -206,7 +206,7 @@ def build(given: list[str]) -> str:
     from docc.sdfg import StructuredSDFG
 
     from loopbook.errors import LoopbookError
-    from loopbook.sdfg import program
+    from loopbook.sdfg import passes
     from loopbook.toolchain import compiler
     from loopbook.toolchain.sandbox import run_limited
 
@@ -214,7 +214,7 @@ def build(given: list[str]) -> str:
     compiler.activate()
 
     def built() -> None:
-        program.build(program.simplify(StructuredSDFG.parse(text)), Path("/tmp/built"), "none")
+        passes.build(passes.simplify(StructuredSDFG.parse(text)), Path("/tmp/built"), "none")
 
     with contextlib.suppress(LoopbookError):  # the rest of the name is no file's
         run_limited(built)

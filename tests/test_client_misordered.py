@@ -15,7 +15,7 @@ from loopbook.client.decision import MISORDERED
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.client.verify import Verifier
 from loopbook.errors import WrongResultError
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.run import Binding, compare
 from loopbook.toolchain import compiler
@@ -67,7 +67,7 @@ def _in_place(text: str, books, folder: Path) -> tuple[Path, list[str]]:
     compiler.activate()
     sdfg = program.parse(text)
     plan = optimize.schedule(sdfg, "sequential", books)
-    return program.build(sdfg, folder, "sequential"), [report.reason for report in plan.nests]
+    return passes.build(sdfg, folder, "sequential"), [report.reason for report in plan.nests]
 
 
 @pytest.mark.parametrize("kernel", [shortest, lu])

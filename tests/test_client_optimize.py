@@ -20,7 +20,7 @@ from loopbook.client.plan import make_plan
 from loopbook.errors import InputError, SdfgError
 from loopbook.recipes.book import Book
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg import program
+from loopbook.sdfg import passes, program
 from loopbook.sdfg.frontend import bind
 from loopbook.toolchain import compiler
 from loopbook.toolchain.sandbox import run_limited
@@ -42,7 +42,7 @@ def test_a_neighbour_s_recipe_is_applied_in_place_and_right(books, tmp_path):
     assert "#pragma" in sdfg.to_cpp()
     assert sdfg.to_cpp() != program.baseline(text_of(product_permuted), "sequential").to_cpp()
     compiler.activate()
-    library = run_limited(program.build, sdfg, tmp_path / "build", "sequential")
+    library = run_limited(passes.build, sdfg, tmp_path / "build", "sequential")
     left, right, out = matrices(43)
     bind(product_permuted, (left, right, out), library)(left, right, out)
     np.testing.assert_allclose(out, left @ right, rtol=1e-10)

@@ -12,7 +12,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.program.read import read
 from loopbook.program.rename import with_own_variables
 from loopbook.program.write import write
-from loopbook.sdfg import frontend, marks, program
+from loopbook.sdfg import frontend, marks, passes, program
 from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.sdfg.hazards import confirmed, hazards
@@ -88,7 +88,7 @@ def test_docc_takes_the_loop_for_parallel_and_we_do_not(name):
     kernel, args = CASES[name]
     text = frontend.trace(kernel, args)
     document = write(with_own_variables(read(json.loads(text))))
-    alone = program.normalise(program.parse(json.dumps(document)), fuse=False)
+    alone = passes.normalise(program.parse(json.dumps(document)), fuse=False)
     assert any(hazards(nest) for nest in program.nests(alone)), "docc has learnt to see this"
     sdfg, nests = program.prepare_nests(text)
     assert not any(hazards(nest) for nest in nests)

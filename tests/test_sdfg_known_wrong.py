@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from loopbook.errors import LoopbookError, MistranslationError
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.batch import Source, compile_together, silent_compiler, write_unoptimised
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.known_wrong import confirmed, mends, understood
@@ -70,7 +70,7 @@ def _run(func, args, library: Path) -> list[np.ndarray]:
 
 def _built(func, args, folder: Path) -> list[np.ndarray]:
     return _run(
-        func, args, program.build(program.baseline(trace(func, args), "none"), folder, "none")
+        func, args, passes.build(program.baseline(trace(func, args), "none"), folder, "none")
     )
 
 

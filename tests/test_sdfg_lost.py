@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg import lost, program
+from loopbook.sdfg import lost, passes, program
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.sdfg.frontend import bind, trace
 
@@ -203,7 +203,7 @@ def solved(a, b, c):
 def test_loops_that_docc_counts_otherwise_have_not_moved():
     """It has fused the first two, and lets the third one count up."""
     text = trace(solved, [np.ones((5, 5)), np.ones(5), np.ones(5)])
-    fused = program.simplify(program.parse(text)).to_json()
+    fused = passes.simplify(program.parse(text)).to_json()
     assert fused.count('"indvar"') == 3
     assert "1 + k + m" not in fused
     assert program.baseline(text, "none").to_json().count('"indvar"') == 3
@@ -212,13 +212,13 @@ def test_loops_that_docc_counts_otherwise_have_not_moved():
 def test_docc_still_loses_them():
     """If this fails, docc has been mended, and `loopbook.sdfg.lost` may go."""
     text = trace(turned_sums, whole())
-    simple = program.simplify(program.parse(text))
+    simple = passes.simplify(program.parse(text))
     assert lost.loses(json.loads(text), json.loads(simple.to_json()))
 
 
 def test_what_is_lost_in_any_case_is_refused():
     text = trace(turned_sums, whole())
-    simple = program.simplify(program.parse(text))
+    simple = passes.simplify(program.parse(text))
     with pytest.raises(SdfgError, match="loses what is stored into res"):
         lost.without_loss(text, lambda _: simple, lambda _: json.loads(simple.to_json()))
 
@@ -230,5 +230,5 @@ def test_loops_that_never_run_store_nothing():
         a[0] = 2.0
 
     text = trace(never, [np.zeros(3)])
-    simple = program.simplify(program.parse(text))
+    simple = passes.simplify(program.parse(text))
     assert not lost.loses(json.loads(text), json.loads(simple.to_json()))

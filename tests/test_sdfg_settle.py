@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sdfg_kit import check_recipe, prepared, random, steps
 
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.build import transform
 from loopbook.sdfg.rewrites.document import elements
 from loopbook.sdfg.settle import settle
@@ -49,7 +49,7 @@ def test_numbers_stay_right(tmp_path):
 
 
 def test_blocks_are_cut_and_nothing_is_lost():
-    sdfg = program.finish(prepared(two_products, product_args()), "none")
+    sdfg = passes.finish(prepared(two_products, product_args()), "none")
     document = json.loads(sdfg.to_json())
     before = dataflows(json.loads(sdfg.to_json()))
     assert settle(document)

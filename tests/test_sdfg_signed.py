@@ -11,7 +11,7 @@ import pytest
 from sdfg_kit import random, steps
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.rewrites.document import elements
@@ -48,7 +48,7 @@ def test_docc_counts_unsigned_and_we_do_not():
         return T @ A
 
     document = json.loads(frontend.trace(relu, [random(5, 5), random(5, 5)]))
-    sdfg = program.normalise(program.parse(json.dumps(document)), fuse=False)
+    sdfg = passes.normalise(program.parse(json.dumps(document)), fuse=False)
     raw = json.loads(sdfg.to_json())
     assert unsigned(raw, counters(raw))
     ours = json.loads(program.prepare(json.dumps(document)).to_json())

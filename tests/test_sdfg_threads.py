@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sdfg_kit import check_recipe, matmul, matmul_args, prepared, random, steps
 
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import frontend, passes
 from loopbook.sdfg.build import build_baseline, build_tuned, transform
 from loopbook.sdfg.run import Binding
 from loopbook.sdfg.threads import improve_threads
@@ -80,7 +80,7 @@ def test_triangles_are_dealt_out_in_portions_and_tiles_are_not():
 
 
 def test_without_threads_nothing_changes():
-    sdfg = program.finish(prepared(matmul, matmul_args()), "sequential")
+    sdfg = passes.finish(prepared(matmul, matmul_args()), "sequential")
     document = json.loads(sdfg.to_json())
     assert not improve_threads(document)
     assert document == json.loads(sdfg.to_json())
@@ -88,7 +88,7 @@ def test_without_threads_nothing_changes():
 
 def test_element_ids_stay():
     sdfg = prepared(triangle, TRIANGLES[0])
-    before = json.loads(program.finish(sdfg, "openmp").to_json())
+    before = json.loads(passes.finish(sdfg, "openmp").to_json())
     after = json.loads(sdfg.to_json())
     assert improve_threads(after)
     ids = [[e["element_id"] for e in d["root"]["children"]] for d in (before, after)]

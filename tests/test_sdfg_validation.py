@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sdfg_kit import matmul, matmul_args, random, waves
 
-from loopbook.sdfg import frontend, marks, program
+from loopbook.sdfg import frontend, marks, passes, program
 from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.rewrites.document import elements
 from loopbook.sdfg.run import Binding, compare
@@ -86,9 +86,9 @@ RIGHT: dict[str, tuple[Any, list[Any]]] = {
 
 def forms(kernel: Any, args: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The SDFG document before and after docc's normalisation."""
-    sdfg = program.simplify(program.parse(frontend.trace(kernel, args)), fuse=False)
+    sdfg = passes.simplify(program.parse(frontend.trace(kernel, args)), fuse=False)
     before = json.loads(sdfg.to_json())
-    return before, json.loads(program.reorder(sdfg, fuse=False).to_json())
+    return before, json.loads(passes.reorder(sdfg, fuse=False).to_json())
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -21,7 +21,7 @@ from server_kit import Served, message, revoke, sent, serving, token
 from untrusted_kit import ATTACKS, attacked
 from wait_kit import wait_until
 
-from loopbook.sdfg import build, program
+from loopbook.sdfg import build, passes, program
 
 pytest_plugins = ["server_fixtures"]
 
@@ -91,7 +91,7 @@ def test_one_nest_is_answered_with_steps_to_replay(reader):
     sequence = json.dumps(answer["local_replay"]["sequence"])
     Replayer().apply(builder, AnalysisManager(builder), sequence)
     finished = program.parse(json.dumps(answer["sdfg_result"]["sdfg"]))
-    replayed = program.finish(ours, "sequential").to_cpp().splitlines()
+    replayed = passes.finish(ours, "sequential").to_cpp().splitlines()
     # docc declares variables in any order.
     assert sorted(replayed) == sorted(finished.to_cpp().splitlines())
 

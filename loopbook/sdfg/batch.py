@@ -21,7 +21,7 @@ from docc.sdfg import StructuredSDFG
 
 from loopbook import private
 from loopbook.errors import CompilerError, DeadlineError
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.apply import StepPair
 from loopbook.sdfg.build import Recipes, code_of, outermost, transform
 from loopbook.toolchain.compiler import DOCC_NAME, command
@@ -110,7 +110,7 @@ def _written(
     paths = os.environ.get("PATH", os.defpath).split(os.pathsep)
     if paths[0] != str(silent):
         os.environ["PATH"] = os.pathsep.join([str(silent), *paths])
-    program.build(sdfg, folder, target, timers=timers)
+    passes.build(sdfg, folder, target, timers=timers)
     return Source(folder / f"{sdfg.name}.cpp", sdfg.name, code_of(sdfg), owners, applied)
 
 

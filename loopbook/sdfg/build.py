@@ -17,7 +17,7 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 from loopbook import dependence
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
-from loopbook.sdfg import program
+from loopbook.sdfg import passes, program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.decided import decide
 from loopbook.sdfg.isolation import Mentions
@@ -192,7 +192,7 @@ def transform(
         owners |= dict.fromkeys(own, nest.position)
     sdfg = program.parse(json.dumps(document))
     before = [owners.get(element) for element in outermost(sdfg)]
-    sdfg = program.finish(sdfg, target)
+    sdfg = passes.finish(sdfg, target)
     document = json.loads(sdfg.to_json())
     changed = [change(document) for change in (improve_threads, settle)]
     if any(changed):
@@ -232,7 +232,7 @@ def _baseline(
     code = code_of(sdfg)
     if vector_maths:
         sdfg = _decided(sdfg, json.loads(sdfg.to_json()))
-    return Built(program.build(sdfg, folder, target, timers=timers), code, owners, {})
+    return Built(passes.build(sdfg, folder, target, timers=timers), code, owners, {})
 
 
 def _decided(sdfg: StructuredSDFG, document: dict[str, Any]) -> StructuredSDFG:
@@ -258,7 +258,7 @@ def _tuned(
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
     if vector_maths:
         sdfg = _decided(sdfg, document)
-    library = program.build(sdfg, folder, target, timers=timers)
+    library = passes.build(sdfg, folder, target, timers=timers)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))
 

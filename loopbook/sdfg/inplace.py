@@ -7,7 +7,7 @@ from typing import Any
 
 from docc.sdfg import StructuredSDFG
 
-from loopbook.sdfg import program
+from loopbook.sdfg import passes, program
 from loopbook.sdfg.apply import StepPair, apply_steps
 from loopbook.toolchain.stderr import quiet_stderr
 
@@ -30,20 +30,20 @@ def schedule(
         IllegalStepError: a step does not fit; the SDFG is half transformed then.
     """
     if normal:
-        program.normalise(sdfg, fuse=recipes is None, target=target)
+        passes.normalise(sdfg, fuse=recipes is None, target=target)
     else:
-        program.simplify(sdfg, target=target)
+        passes.simplify(sdfg, target=target)
     if recipes:
         for nest in program.nests(sdfg):
             if nest.position in recipes:
                 apply_steps(sdfg, nest, recipes[nest.position])
-    program.finish(sdfg, target)
+    passes.finish(sdfg, target)
 
 
 def expand(sdfg: StructuredSDFG, target: str) -> None:
     """docc's expansion of library nodes for `target`, in place."""
     with quiet_stderr():
-        sdfg.expand(program.options(target))
+        sdfg.expand(passes.options(target))
 
 
 def build(

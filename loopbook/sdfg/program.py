@@ -1,4 +1,4 @@
-"""docc's passes as loopbook uses them: parse, prepare, cut into nests, schedule, build."""
+"""Programs as docc reads them: parsed, prepared, cut into nests, scheduled as docc would."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from docc.sdfg import (
@@ -15,17 +14,16 @@ from docc.sdfg import (
     StructuredSDFGBuilder,
     SymbolPromotion,
     SymbolPropagation,
-    TargetOptions,
 )
 
-from loopbook import dependence, private, targets
+from loopbook import dependence, targets
 from loopbook.errors import RunError, SdfgError
 from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nests
 from loopbook.program.read import read
 from loopbook.program.rename import with_own_variables
 from loopbook.program.write import write, write_node
-from loopbook.sdfg import marks
+from loopbook.sdfg import marks, passes
 from loopbook.sdfg.hazards import confirmed, hazards
 from loopbook.sdfg.lost import loses, without_loss
 from loopbook.sdfg.mending import Mended, mended
@@ -36,9 +34,6 @@ from loopbook.toolchain.sandbox import TRIES, run_limited
 from loopbook.toolchain.stderr import quiet_stderr
 
 Json = dict[str, Any]
-
-CATEGORY = "server"
-"""docc's machine category; its CPU schedules do not depend on it."""
 
 NORMALISING_SECONDS = 30.0
 """How long docc may take to normalise a program."""
@@ -100,7 +95,7 @@ def parse(text: str) -> StructuredSDFG:
             sdfg = StructuredSDFG.parse(text)
             sdfg.validate()
     except (RuntimeError, IndexError, ValueError, KeyError, TypeError) as error:
-        raise SdfgError(f"docc cannot read this SDFG: {_first_line(error)}") from None
+        raise SdfgError(f"docc cannot read this SDFG: {passes.first_line(error)}") from None
     return sdfg
 
 
@@ -253,14 +248,14 @@ def _promoted(text: str, target: str) -> Json:
     sdfg = parse(text)
     try:
         with quiet_stderr():
-            sdfg.expand(options(target))
+            sdfg.expand(passes.options(target))
             builder = StructuredSDFGBuilder(sdfg)
             manager = AnalysisManager(builder)
             for step in (SymbolPromotion(), SymbolPropagation()) * 2:
                 step.run(builder, manager)
                 manager.invalidate_all()
     except (RuntimeError, IndexError, ValueError) as error:
-        raise SdfgError(f"docc cannot simplify this SDFG: {_first_line(error)}") from None
+        raise SdfgError(f"docc cannot simplify this SDFG: {passes.first_line(error)}") from None
     return json.loads(sdfg.to_json())
 
 
@@ -291,7 +286,7 @@ def _keeps(text: str) -> bool:
 def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Json, Mended | None]:
     """The SDFG normalised, its document, and what has to be taken back of that."""
     sdfg, before = _simplified(text, fuse=fuse)
-    reorder(sdfg, fuse=fuse)
+    passes.reorder(sdfg, fuse=fuse)
     after = json.loads(sdfg.to_json())
     return sdfg, after, mended(before, after)
 
@@ -299,23 +294,23 @@ def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Json, Mended |
 def _simplified(
     text: str, *, fuse: bool, target: str = targets.DEFAULT
 ) -> tuple[StructuredSDFG, Json]:
-    """`simplify` without losing stores, and its document; raises `SdfgError` where that cannot
-    be."""
+    """`passes.simplify` without losing stores, and its document; raises `SdfgError` where that
+    cannot be."""
     return without_loss(
         text,
-        lambda given: simplify(parse(given), fuse=fuse, target=target),
+        lambda given: passes.simplify(parse(given), fuse=fuse, target=target),
         lambda given: _promoted(given, target),
     )
 
 
 def _fused(text: str, target: str) -> StructuredSDFG:
-    """`normalise` without losing stores, and with fusion unless that does."""
+    """`passes.normalise` without losing stores, and with fusion unless that does."""
     sdfg, simple = _simplified(text, fuse=True, target=target)
     with contextlib.suppress(SdfgError):
-        reorder(sdfg, fuse=True)
+        passes.reorder(sdfg, fuse=True)
         if not loses(simple, json.loads(sdfg.to_json())):
             return sdfg
-    return reorder(parse(json.dumps(simple)), fuse=False)
+    return passes.reorder(parse(json.dumps(simple)), fuse=False)
 
 
 def _serialise(root: dict[str, Any], wrong: set[int]) -> None:
@@ -323,55 +318,6 @@ def _serialise(root: dict[str, Any], wrong: set[int]) -> None:
     for element in elements(root):
         if element["type"] == "map" and element["element_id"] in wrong:
             element["type"] = element["sub_type"] = "for"
-
-
-def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = targets.DEFAULT) -> StructuredSDFG:
-    """Expand, simplify and normalise `sdfg`, in place. Doing so again changes nothing.
-
-    Args:
-        fuse: let docc fuse maps, as it does on its own way to a schedule.
-
-    Raises:
-        SdfgError: if docc cannot.
-    """
-    return reorder(simplify(sdfg, fuse=fuse, target=target), fuse=fuse)
-
-
-def simplify(
-    sdfg: StructuredSDFG, *, fuse: bool = True, target: str = targets.DEFAULT
-) -> StructuredSDFG:
-    """Expand and simplify `sdfg`, in place: what docc does even for its target without a schedule.
-
-    Raises:
-        SdfgError: if docc cannot.
-    """
-    try:
-        with quiet_stderr():
-            sdfg.expand(options(target))
-            sdfg.simplify(_fusing(fuse))
-    except (RuntimeError, IndexError, ValueError) as error:
-        raise SdfgError(f"docc cannot simplify this SDFG: {_first_line(error)}") from None
-    return sdfg
-
-
-def reorder(sdfg: StructuredSDFG, *, fuse: bool) -> StructuredSDFG:
-    """The rest of `normalise`, in place: docc distributes and interchanges loops, and fuses maps.
-
-    Raises:
-        SdfgError: if docc cannot.
-    """
-    try:
-        with quiet_stderr():
-            sdfg.normalize(_fusing(fuse))
-    except (RuntimeError, IndexError, ValueError) as error:
-        raise SdfgError(f"docc cannot normalise this SDFG: {_first_line(error)}") from None
-    return sdfg
-
-
-def _fusing(fuse: bool) -> TargetOptions:
-    options = TargetOptions()
-    options.enable_fusion_in_normalize = fuse
-    return options
 
 
 def nests(sdfg: StructuredSDFG) -> list[Nest]:
@@ -396,15 +342,6 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-def finish(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
-    """Give every loop that no recipe has scheduled docc's own schedule for `target`, in place."""
-    wanted = options(target)
-    wanted.already_normalized = True
-    with quiet_stderr():
-        sdfg.schedule(wanted, True)
-    return sdfg
-
-
 def baseline(text: str, target: str) -> StructuredSDFG:
     """The SDFG exactly as docc itself would compile it for `target`, which may be
     `loopbook.targets.UNSCHEDULED`.
@@ -414,52 +351,4 @@ def baseline(text: str, target: str) -> StructuredSDFG:
     """
     if target == targets.UNSCHEDULED:
         return _simplified(text, fuse=True, target=target)[0]
-    return finish(_fused(text, target), target)
-
-
-def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = False) -> Path:
-    """Generate C++, compile and link it.
-
-    A failing compile ends the process: call this through `loopbook.toolchain.sandbox.run_limited`,
-    after `loopbook.toolchain.compiler.activate`.
-
-    Args:
-        folder: where sources and the library go.
-        timers: call docc's region hooks around every outermost loop
-            (see `loopbook.toolchain.timers`).
-
-    Returns:
-        The shared library.
-
-    Raises:
-        FolderError: others can write in the folder, or put their own in its place.
-    """
-    folder = private.place(folder)
-    sdfg.output_dir = str(folder)
-    library = sdfg._compile(
-        output_folder=str(folder),
-        target=_docc(target),
-        instrumentation_mode="ols" if timers else "",
-        capture_args=False,
-        debug_build=False,
-        threads=1,
-        reuse_sources=False,
-    )
-    return Path(library)
-
-
-def options(target: str) -> TargetOptions:
-    """What docc wants to know of a target.
-
-    Raises:
-        InputError: nothing can be compiled for it here.
-    """
-    return TargetOptions(_docc(target), CATEGORY)
-
-
-def _docc(target: str) -> str:
-    return target if target == targets.UNSCHEDULED else targets.runnable(target).docc
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return passes.finish(_fused(text, target), target)

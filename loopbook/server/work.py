@@ -25,7 +25,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
-from loopbook.sdfg import build, program
+from loopbook.sdfg import build, passes, program
 from loopbook.sdfg.apply import Workbench, apply_steps
 from loopbook.sdfg.known_wrong import shown
 from loopbook.sdfg.untrusted import Admitted, Names
@@ -177,7 +177,7 @@ class Work:
             for nest in nests:
                 if nest.position in plan.recipes:
                     steps += apply_steps(sdfg, nest, plan.recipes[nest.position])
-            program.finish(sdfg, target)
+            passes.finish(sdfg, target)
             done = single_answer(sdfg.to_json(), steps, nests, plan, given.names)
             return Answer(done, tiers, missed)
 

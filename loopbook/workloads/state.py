@@ -18,7 +18,8 @@ import numpy as np
 from loopbook import targets
 from loopbook.errors import CompilerError, LoopbookError, WrongResultError
 from loopbook.sdfg.frontend import bind, trace
-from loopbook.sdfg.program import baseline, build
+from loopbook.sdfg.passes import build
+from loopbook.sdfg.program import baseline
 from loopbook.toolchain import scratch
 from loopbook.toolchain.compiler import activate
 from loopbook.toolchain.sandbox import run_limited

@@ -1,0 +1,121 @@
+"""docc's own passes, one call each: simplify, normalise, schedule, compile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docc.sdfg import StructuredSDFG, TargetOptions
+
+from loopbook import private, targets
+from loopbook.errors import SdfgError
+from loopbook.toolchain.stderr import quiet_stderr
+
+CATEGORY = "server"
+"""docc's machine category; its CPU schedules do not depend on it."""
+
+
+def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = targets.DEFAULT) -> StructuredSDFG:
+    """Expand, simplify and normalise `sdfg`, in place. Doing so again changes nothing.
+
+    Args:
+        fuse: let docc fuse maps, as it does on its own way to a schedule.
+
+    Raises:
+        SdfgError: if docc cannot.
+    """
+    return reorder(simplify(sdfg, fuse=fuse, target=target), fuse=fuse)
+
+
+def simplify(
+    sdfg: StructuredSDFG, *, fuse: bool = True, target: str = targets.DEFAULT
+) -> StructuredSDFG:
+    """Expand and simplify `sdfg`, in place: what docc does even for its target without a schedule.
+
+    Raises:
+        SdfgError: if docc cannot.
+    """
+    try:
+        with quiet_stderr():
+            sdfg.expand(options(target))
+            sdfg.simplify(_fusing(fuse))
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise SdfgError(f"docc cannot simplify this SDFG: {first_line(error)}") from None
+    return sdfg
+
+
+def reorder(sdfg: StructuredSDFG, *, fuse: bool) -> StructuredSDFG:
+    """The rest of `normalise`, in place: docc distributes and interchanges loops, and fuses maps.
+
+    Raises:
+        SdfgError: if docc cannot.
+    """
+    try:
+        with quiet_stderr():
+            sdfg.normalize(_fusing(fuse))
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise SdfgError(f"docc cannot normalise this SDFG: {first_line(error)}") from None
+    return sdfg
+
+
+def _fusing(fuse: bool) -> TargetOptions:
+    options = TargetOptions()
+    options.enable_fusion_in_normalize = fuse
+    return options
+
+
+def finish(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
+    """Give every loop that no recipe has scheduled docc's own schedule for `target`, in place."""
+    wanted = options(target)
+    wanted.already_normalized = True
+    with quiet_stderr():
+        sdfg.schedule(wanted, True)
+    return sdfg
+
+
+def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = False) -> Path:
+    """Generate C++, compile and link it.
+
+    A failing compile ends the process: call this through `loopbook.toolchain.sandbox.run_limited`,
+    after `loopbook.toolchain.compiler.activate`.
+
+    Args:
+        folder: where sources and the library go.
+        timers: call docc's region hooks around every outermost loop
+            (see `loopbook.toolchain.timers`).
+
+    Returns:
+        The shared library.
+
+    Raises:
+        FolderError: others can write in the folder, or put their own in its place.
+    """
+    folder = private.place(folder)
+    sdfg.output_dir = str(folder)
+    library = sdfg._compile(
+        output_folder=str(folder),
+        target=_docc(target),
+        instrumentation_mode="ols" if timers else "",
+        capture_args=False,
+        debug_build=False,
+        threads=1,
+        reuse_sources=False,
+    )
+    return Path(library)
+
+
+def options(target: str) -> TargetOptions:
+    """What docc wants to know of a target.
+
+    Raises:
+        InputError: nothing can be compiled for it here.
+    """
+    return TargetOptions(_docc(target), CATEGORY)
+
+
+def _docc(target: str) -> str:
+    return target if target == targets.UNSCHEDULED else targets.runnable(target).docc
+
+
+def first_line(error: Exception) -> str:
+    """What one of docc's exceptions says, in short."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
