@@ -16,7 +16,7 @@ from typing import Any
 from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.errors import LoopbookError
-from loopbook.sdfg.known_wrong.kinds import INT, Kind, Kinds, of_value
+from loopbook.sdfg.known_wrong.kinds import FLOAT, INT, Kind, Kinds, of_value
 from loopbook.sdfg.known_wrong.source import Source, expression, walk
 from loopbook.sdfg.names import mentioned
 from loopbook.sdfg.pieces import LARGE, pairs
@@ -26,6 +26,8 @@ Json = dict[str, Any]
 
 SECONDS = 30.0
 """How long docc may take over a function."""
+
+_LOSES = "docc loses what '{}' had in the iteration before"
 
 
 def mend(source: Source, text: str, args: Sequence[Any]) -> None:
@@ -49,12 +51,15 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
         return
     given = list(numbers(source))
     firsts = {(name, number) for name, _, number in given if name in carried}
-    lost = _lost(text, frozenset(carried), frozenset(firsts))
-    if not lost:
+    lost, gone = _lost(text, frozenset(carried), frozenset(firsts))
+    if not lost and not gone:
         return
     kinds = Kinds(source, dict(zip(source.parameters, map(of_value, args), strict=True)))
+    for name in gone:
+        if kinds.of(ast.Name(name, ast.Load())).what == FLOAT:  # whole numbers become symbols
+            hide(kinds, [n for other, n, _ in given if other == name], _LOSES.format(name))
     for name in lost:
-        what = f"docc loses what '{name}' had in the iteration before"
+        what = _LOSES.format(name)
         first = [node for other, node, _ in given if other == name]
         if not first or not hide(kinds, first, what):
             source.refuse(carried[name], what.removeprefix("docc "), "sum in a loop of its own")
@@ -77,27 +82,36 @@ def hide(kinds: Kinds, given: Iterable[ast.Assign], why: str) -> bool:
 @lru_cache(maxsize=256)
 def _lost(
     text: str, names: frozenset[str], firsts: frozenset[tuple[str, float | None]]
-) -> list[str]:
+) -> tuple[list[str], list[str]]:
     """Which of these variables loops read and write, and after docc's simplification only write,
-    or read as their first values, which `firsts` names."""
+    or read as their first values, which `firsts` names; and which neither read nor write, which may
+    be for nothing."""
     document = json.loads(text)
     if pairs(document) >= LARGE:
         document["root"] = _shortened(document["root"], set(names))
         text = json.dumps(document)
     before = Counter(_accesses(document["root"]))
-    suspects = {name for name in names if before[name, True] and before[name, False]}
+    suspects = {
+        (loop, name)
+        for loop, name, read in before
+        if name in names and read and (loop, name, False) in before
+    }
     if not suspects:
-        return []
+        return [], []
     try:
         simple = run_limited(_simplified, text, seconds=SECONDS, what="docc", tries=TRIES)
     except LoopbookError:  # it crashes or refuses; whoever goes on with it says so
-        return []
+        return [], []
     after = Counter(_accesses(json.loads(simple)["root"]))
-    lost = {name for name in suspects if after[name, False] and not after[name, True]}
+    written = {(loop, name) for loop, name in suspects if (loop, name, False) in after}
+    lost = {name for loop, name in written if (loop, name, True) not in after}
     for name, first in firsts:
-        if name in suspects and after[name, True] < before[name, True]:
-            lost |= {name} if after[first, True] > before[first, True] else set()
-    return sorted(lost)
+        for loop in (loop for loop, other in suspects if other == name):
+            read, value = (loop, name, True), (loop, first, True)
+            if after[read] < before[read] and after[value] > before[value]:
+                lost.add(name)
+    left = {name for loop, name, _ in after if loop is None}
+    return sorted(lost), sorted({name for loop, name in suspects if loop is None} - left)
 
 
 def _shortened(element: Json, names: set[str]) -> Json:
@@ -217,25 +231,29 @@ def _read(*nodes: ast.AST) -> set[str]:
     return {n.id for n in names if not isinstance(getattr(n, "ctx", None), ast.Store)}
 
 
-def _accesses(element: Json, inside: bool = False) -> Iterator[tuple[str | float | None, bool]]:
-    """Containers and constants that loops read (true) or write (false). docc gives loops that it
-    simplifies new ids, so which loop it is is not asked."""
+def _accesses(
+    element: Json, loops: tuple[int | None, ...] = ()
+) -> Iterator[tuple[int | None, Any, bool]]:
+    """Containers and constants that loops (by element id) read (true) or write (false); and all of
+    them together (None), since docc gives some loops that it simplifies new ids."""
     flow = element.get("dataflow") or {}
     nodes = {node["element_id"]: node for node in flow.get("nodes", ())}
-    for edge in flow.get("edges", ()) if inside else ():
+    for edge in flow.get("edges", ()):
         for end, read in (("src", True), ("dst", False)):
             node = nodes[edge[end]]
             if node["type"] == "access_node":
-                yield node["data"], read
+                yield from ((loop, node["data"], read) for loop in loops)
             elif node["type"] == "constant_node":
-                yield _parsed(node["data"]), read
-    for key in ("condition", "init", "update") if inside else ():
-        yield from ((word, True) for word in re.findall(r"\w+", str(element.get(key, ""))))
-    inside = inside or "indvar" in element or element.get("type") == "while"
+                yield from ((loop, _parsed(node["data"]), read) for loop in loops)
+    for key in ("condition", "init", "update"):
+        for word in re.findall(r"\w+", str(element.get(key, ""))):
+            yield from ((loop, word, True) for loop in loops)
+    if "indvar" in element or element.get("type") == "while":
+        loops = (*(loops or (None,)), element["element_id"])
     for key in ("root", "children", "branches"):
         inner = element.get(key)
         for child in inner if isinstance(inner, list) else [inner] if inner else ():
-            yield from _accesses(child, inside)
+            yield from _accesses(child, loops)
 
 
 def _parsed(text: str) -> float | None:
