@@ -170,6 +170,32 @@ def test_what_is_found_by_an_index_array_is_not_staged():
     assert bench.can_apply("stage", ("L0", names["p"], "in"))
 
 
+@pytest.mark.parametrize("text", ["tile L0 4", "peel L0", "unroll L0", "tile L1 2"])
+def test_what_may_be_left_early_is_left_alone(text: str):
+    """docc itself tiles such a loop: its break leaves one tile, and the next one runs."""
+
+    def found(a, b):
+        for i in range(a.shape[0]):
+            for j in range(b.shape[0]):
+                b[j] += a[i]
+            if a[i] > 0.5:
+                for j in range(b.shape[0]):
+                    b[j] += 1.0
+                break
+
+    def inner(a, b):
+        for i in range(a.shape[0]):
+            for j in range(b.shape[0]):
+                if a[i] > b[j]:
+                    break
+                b[j] = a[i]
+
+    kernel = inner if "L1" in text else found
+    sdfg = prepared(kernel, [random(50), random(50)])
+    with pytest.raises(IllegalStepError, match="may be left early"):
+        apply_steps(sdfg, program.nests(sdfg)[0], steps(text))
+
+
 def test_a_refused_step_changes_nothing():
     sdfg = prepared(sweep, [random(9, 9)])
     before = sdfg.to_cpp()

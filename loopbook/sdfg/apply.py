@@ -15,7 +15,7 @@ from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGB
 
 from loopbook.errors import DependenceError, IllegalStepError, LoopbookError, RecipeError
 from loopbook.program.nest import Nest
-from loopbook.sdfg.hazards import tiles_may_clash, unordered
+from loopbook.sdfg.hazards import is_left_early, tiles_may_clash, unordered
 from loopbook.sdfg.headers import independent, tests_too_early
 from loopbook.sdfg.isolation import InPlace, Isolated, Mentions
 from loopbook.sdfg.marks import ordered
@@ -99,6 +99,7 @@ class Workbench:
         self._ordered = {nest.loops[i].name for i in unordered(nest)} | {
             loop.name for loop in nest.loops if loop.element_id in serial
         }
+        self._left_early = {loop.name for loop in nest.loops if is_left_early(nest, loop)}
         self._proven: set[str] = set()
         self._rewrote = False
         depth = 1 + max((loop.depth for loop in nest.loops), default=0)
@@ -185,9 +186,13 @@ class Workbench:
 
     def _well_formed(self, op: str, args: Args) -> Step:
         try:
-            return checked(op, args)
+            step = checked(op, args)
         except RecipeError as error:
             raise self.refusal(str(error)) from None
+        left = {name.rstrip("*").partition(".")[0] for name in step.loops} & self._left_early
+        if left:  # docc tiles a loop with a break, which then leaves one tile only
+            raise self.refusal(f"{min(left)} may be left early")
+        return step
 
     def _rewrite(self, step: Step) -> None:
         """Do a step that docc has no transformation for."""

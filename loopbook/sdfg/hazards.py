@@ -29,7 +29,7 @@ Json = dict[str, Any]
 def hazards(nest: Nest) -> frozenset[int]:
     """Indices of the loops that docc calls maps, but whose iterations may depend on their order."""
     maps = [loop for loop in nest.loops if loop.kind == "map"]
-    return frozenset(loop.index for loop in maps if _is_left_early(nest, loop)) | _suspects(
+    return frozenset(loop.index for loop in maps if is_left_early(nest, loop)) | _suspects(
         nest, maps
     )
 
@@ -40,7 +40,7 @@ def confirmed(nest: Nest, found: Iterable[int]) -> frozenset[int]:
     return frozenset(
         index
         for index in found
-        if _is_left_early(nest, nest.loops[index]) or not _is_independent(nest, nest.loops[index])
+        if is_left_early(nest, nest.loops[index]) or not _is_independent(nest, nest.loops[index])
     )
 
 
@@ -113,7 +113,7 @@ def _tree(element: Json, around: Sequence[LoopNode], indices: set[str]) -> LoopN
     return node
 
 
-def _is_left_early(nest: Nest, loop: Loop) -> bool:
+def is_left_early(nest: Nest, loop: Loop) -> bool:
     """Whether something inside jumps out, so that which iterations run depends on the others."""
     return any(
         operation.op in ("break", "return")
