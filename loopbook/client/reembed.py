@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nests
 from loopbook.recipes.book import Book
 from loopbook.sdfg.untrusted import admit
+from loopbook.toolchain import scratch
 
 BATCH = 64
 """Nests that are embedded and stored at a time."""
@@ -61,8 +61,8 @@ def packed(book: Book, out: Path, encoder: Encoder) -> None:
     Raises:
         BookError: the book is no file, or `out` cannot be written.
     """
-    with tempfile.TemporaryDirectory(prefix="loopbook-pack-") as folder:
-        copy = Path(folder) / "copy.book"
+    with scratch.folder() as folder:
+        copy = folder / "copy.book"
         book.pack(copy)
         with Book.open(copy) as writable:
             reembed(writable, encoder)

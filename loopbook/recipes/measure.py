@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
-from loopbook import private
 from loopbook.errors import CompilerError, DeadlineError, KernelError
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.toolchain import scratch
 
 _MIB = 2**20
 _RUN_LIMIT_S = 10.0
@@ -116,19 +115,18 @@ def measure(profile: HardwareProfile, compiler: Path, march: str = "native") -> 
     flags += [f"-DARRAY_BYTES={array_bytes}l"]
     if profile.threads > 1:
         flags.append("-fopenmp")
-    folder = private.temporary("loopbook-measure-")
-    try:
-        source, program = folder / "measure.c", folder / "measure"
+    with scratch.folder() as own:
+        source, program = own / "measure.c", own / "measure"
         source.write_text(_SOURCE)
-        _run([str(compiler), *flags, str(source), "-o", str(program)], compiling=True)
-        figures = json.loads(_run([str(program)], compiling=False))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _run([str(compiler), *flags, str(source), "-o", str(program)], own, compiling=True)
+        figures = json.loads(_run([str(program)], own, compiling=False))
     return dataclasses.replace(profile, **figures)
 
 
-def _run(command: list[str], *, compiling: bool) -> str:
-    environment = {**os.environ, "LC_ALL": "C"}
+def _run(command: list[str], own: Path, *, compiling: bool) -> str:
+    """Run a program, which leaves what it writes for itself in a folder of ours: that goes even if
+    we are killed together with it."""
+    environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(own)}
     try:
         done = subprocess.run(
             command,
