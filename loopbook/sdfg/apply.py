@@ -7,7 +7,7 @@ A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` cop
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 import docc.sdfg
@@ -15,6 +15,11 @@ from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGB
 
 from loopbook.errors import DependenceError, IllegalStepError, LoopbookError, RecipeError
 from loopbook.program.nest import Nest
+from loopbook.program.read import read
+from loopbook.program.tree import Loop, Program, While
+from loopbook.program.types import Type
+from loopbook.program.walk import preorder
+from loopbook.program.write import write
 from loopbook.sdfg.hazards import is_left_early, tiles_may_clash, unordered
 from loopbook.sdfg.headers import independent, tests_too_early
 from loopbook.sdfg.isolation import InPlace, Isolated, Mentions
@@ -25,12 +30,15 @@ from loopbook.sdfg.rewrites.staging import check_staging
 from loopbook.sdfg.signed import sign_counters, unsigned
 from loopbook.sdfg.transformations import stagings
 from loopbook.steps import Step, base_name, checked
+from loopbook.steps.editor import Editor
 from loopbook.steps.hosts import Made, S
 from loopbook.toolchain.stderr import quiet_stderr
 
 Json = dict[str, Any]
 Args = tuple[str | int, ...]
 StepPair = tuple[str, Args]
+Done = Draft | Editor
+"""A program that a step of ours has made."""
 
 
 DEEP = 6
@@ -61,6 +69,34 @@ def apply_steps(
     return bench.history()
 
 
+class _Shown:
+    """A nest as docc's objects.
+
+    Args:
+        sdfg: that docc works on.
+        foreign: element ids of what does not belong to the nest.
+    """
+
+    def __init__(self, sdfg: StructuredSDFG, foreign: Set[int]) -> None:
+        self.sdfg = sdfg
+        self.builder = StructuredSDFGBuilder(sdfg)  # must live as long as the manager
+        self.manager = AnalysisManager(self.builder)
+        self._foreign = foreign
+
+    def allows(self, transformation: Any) -> bool:
+        return transformation.can_be_applied(self.builder, self.manager)
+
+    def loops(self) -> dict[int, Any]:
+        """Element id to docc's loop object of the nest's loops as they are now, in preorder."""
+        self.manager.invalidate_all()
+        loops = self.manager.loop_analysis().loops()
+        return {loop.element_id: loop for loop in loops if loop.element_id not in self._foreign}
+
+    def variables(self) -> dict[int, str]:
+        """What each of `loops` counts with."""
+        return {number: getattr(loop, "indvar", "") for number, loop in self.loops().items()}
+
+
 class Workbench:
     """One nest while steps are applied to it.
 
@@ -88,8 +124,9 @@ class Workbench:
             document = program if isinstance(program, dict) else json.loads(program.to_json())
             self._program = Isolated(document, set(ids.values()), mentions)
         self._in_place = in_place
-        self._builder = StructuredSDFGBuilder(self._program.sdfg)
-        self._manager = AnalysisManager(self._builder)
+        self._shown: _Shown | None = None
+        self._tree: Program | None = None
+        self._written = True
         self._recorder = Recorder()
         self._position = 0
         self._data = {c.name: c.data for c in nest.containers}
@@ -106,17 +143,42 @@ class Workbench:
         self._deep = depth >= DEEP and not in_place
         self._called = False
         self._split: set[int] = set()
-        self._checked: tuple[Step, Draft] | None = None
-        self._names = LoopNames(ids, self._loops())
+        self._checked: tuple[Step, Done] | None = None
+        self._names = LoopNames(ids, self._shown_variables())
+
+    @property
+    def _docc(self) -> _Shown:
+        """What docc sees of the program as it is now."""
+        self._write()
+        if self._shown is None:
+            self._shown = _Shown(self._program.sdfg, self._program.foreign)
+        return self._shown
+
+    def _write(self) -> None:
+        """Hand what steps have made of the tree on to docc."""
+        if not self._written and self._tree is not None:
+            assert isinstance(self._program, Isolated), "in place there are no rewritings"
+            self._program.adopt(write(self._tree))
+            self._written, self._shown = True, None
+
+    def _read(self) -> Program:
+        """The tree of the program as it is now."""
+        if self._tree is None:
+            document = self._program.document()
+            sign_counters(document)  # docc's own steps make loops, too
+            self._tree = read(document)
+        return self._tree
 
     @property
     def sdfg(self) -> StructuredSDFG:
         """The program with the nest as it is now, with the same element ids: the SDFG given,
         changed in place, or a new one."""
+        self._write()
         return self._program.whole()
 
     def document(self) -> Json:
         """The document of `sdfg`."""
+        self._write()
         return self._program.document()
 
     @property
@@ -132,7 +194,7 @@ class Workbench:
         """docc's loop object for `name`."""
         if self._called:
             raise self.refusal("the nest is a library call already")
-        loop = self._names.loop(name)
+        loop = self._docc.loops().get(self._names.id_of(name))
         if loop is None:
             known = ", ".join(self.names)
             raise self.refusal(f"there is no loop {name}, only {known}")
@@ -156,7 +218,7 @@ class Workbench:
         try:
             step.check(self)
             if any(
-                transformation.can_be_applied(self._builder, self._manager)
+                self._docc.allows(transformation)
                 for transformation, _ in self._transformations(step)
             ):
                 return True
@@ -208,7 +270,7 @@ class Workbench:
     def _transform_or_rewrite(self, step: Step) -> None:
         """Do a step in docc's way, or else in ours where we have one."""
         first, second = self._transform, self._fall_back
-        ours = type(step) in REWRITINGS
+        ours = type(step) in REWRITINGS or step.is_applied_to_tree()
         # docc's own test takes seconds on what rewritings leave behind.
         if ours and self._rewrote:
             first, second = second, first
@@ -238,14 +300,16 @@ class Workbench:
                 for single in self.each(step):
                     for transformation, label in self._transformations(single):
                         sure = step.slow_with_docc and self._deep and self._may_turn(single)
-                        if sure or transformation.can_be_applied(self._builder, self._manager):
+                        if sure or self._docc.allows(transformation):
+                            docc = self._docc
                             if sure:
-                                transformation.apply(self._builder, self._manager)
+                                transformation.apply(docc.builder, docc.manager)
                             else:
                                 self._recorder.apply(
-                                    transformation, self._builder, self._manager, False
+                                    transformation, docc.builder, docc.manager, False
                                 )
-                            self._names.transformed(self._loops(), label, transformation)
+                            self._tree = None
+                            self._names.transformed(docc.variables(), label, transformation)
                             if step.splits:
                                 self._split.add(self._names.id_of(single.loops[0]))
                             done += 1
@@ -269,18 +333,42 @@ class Workbench:
 
     # -- rewritings -----------------------------------------------------------------------------
 
-    def _rewritten(self, step: Step) -> Draft:
-        """The SDFG's document after one of our own rewritings."""
+    def _rewritten(self, step: Step) -> Done:
+        """The program after a step of our own."""
         if self._in_place:
             raise self.refusal(f"docc has no '{step.op}' that fits, and ours makes a new SDFG")
         if self._checked is not None and self._checked[0] == step:
             return self._checked[1]
-        return self._draft(step)
+        return self._done(step)
+
+    def _done(self, step: Step) -> Done:
+        return self._edited(step) if step.is_applied_to_tree() else self._draft(step)
+
+    def _edited(self, step: Step) -> Editor:
+        if self._called:
+            raise self.refusal("the nest is a library call already")
+        program = self._read()
+        if any(kind.element.startswith("uint") for kind in self._counters(program)):
+            raise self.refusal(f"'{step.op}' may give unsigned loops an end below zero")
+        editor = Editor(program, self.names, self._data)
+        refusals = [editor.tried(single) for single in self.each(step)]
+        if all(refusals):
+            raise self.refusal(
+                f"'{step.text()}' is not known to be legal: {refusals[-1]}"
+            ) from refusals[-1]
+        return editor
+
+    def _counters(self, program: Program) -> Iterator[Type]:
+        """The types of the variables that the nest's loops count with."""
+        for name in self._names.indvars:
+            if name in program.containers:
+                yield program.containers[name]
 
     def _draft(self, step: Step) -> Draft:
         rewriting = REWRITINGS.get(type(step))
         if rewriting is None:
             raise self.refusal(f"there is no rewriting for '{step.op}'")
+        self._write()
         draft = Draft(self._program.document(), {i: n for n, i in self.names.items()})
         loops = [self.loop(name).element_id for name in step.loops]
         sign_counters(draft.document)  # docc's own steps make loops, too
@@ -292,18 +380,23 @@ class Workbench:
             raise self.refusal(f"'{step.text()}' is not known to be legal: {error}") from error
         return draft
 
-    def _adopt(self, draft: Draft) -> None:
-        """Go on with the SDFG that a rewriting has made."""
+    def _adopt(self, done: Done) -> None:
+        """Go on with the program that a step of ours has made."""
         assert isinstance(self._program, Isolated), "in place there are no rewritings"
         self._rewrote = True
-        self._program.adopt(draft.document)
-        self._read(draft.made)
-
-    def _read(self, made: Mapping[int, str]) -> None:
-        """Look at what is another SDFG now; `made` as in `Draft`."""
-        self._builder = StructuredSDFGBuilder(self._program.sdfg)
-        self._manager = AnalysisManager(self._builder)
-        self._names.rewritten(self._loops(), made)
+        if isinstance(done, Editor):
+            self._tree, self._written = done.program, False
+            foreign = self._program.foreign
+            loops = {
+                node.id: getattr(node, "variable", "")
+                for node in preorder(done.program)
+                if isinstance(node, Loop | While) and node.id not in foreign
+            }
+            self._names.rewritten({i: v for i, v in loops.items() if i is not None}, done.made)
+            return
+        self._tree, self._shown = None, None
+        self._program.adopt(done.document)
+        self._names.rewritten(self._shown_variables(), done.made)
 
     def each(self, step: S) -> list[S]:
         """The step once for each loop that a starred name stands for."""
@@ -320,12 +413,8 @@ class Workbench:
         before, after = step.args[:place], step.args[place + 1 :]
         return [type(step)._make((step.op, (*before, name, *after))) for name in copies]
 
-    def _loops(self) -> dict[int, Any]:
-        """Element id to docc's loop object of the nest's loops as they are now, in preorder."""
-        self._manager.invalidate_all()
-        loops = self._manager.loop_analysis().loops()
-        foreign = self._program.foreign
-        return {loop.element_id: loop for loop in loops if loop.element_id not in foreign}
+    def _shown_variables(self) -> dict[int, str]:
+        return self._docc.variables()
 
     # -- what docc allows and should not: what steps ask for before docc is asked ---------------
 
@@ -335,7 +424,7 @@ class Workbench:
 
     def keep_staged(self, loop: str, container: str) -> None:
         """Refuse a copy of an array that the loop also uses in another way."""
-        draft = Draft(json.loads(self._program.sdfg.to_json()), {})
+        draft = Draft(json.loads(self._docc.sdfg.to_json()), {})
         try:
             check_staging(draft, self.loop(loop).element_id, self.container(container))
         except IllegalStepError as error:
@@ -360,7 +449,7 @@ class Workbench:
             return
         try:
             # Where docc then has no such interchange, ours need not be drawn up again.
-            self._checked = (step, self._draft(step))
+            self._checked = (step, self._done(step))
         except IllegalStepError as refusal:
             if isinstance(refusal.__cause__, DependenceError):
                 raise
@@ -383,7 +472,7 @@ class Workbench:
         docc makes every variable that such a loop writes private to its threads, local buffers
         included, but does not hand the values from before the loop over (seen with 0.8.1).
         """
-        analysis = self._manager.loop_analysis()
+        analysis = self._docc.manager.loop_analysis()
         around = self.loop(loop)
         while around is not None:
             if around.element_id in self._split:

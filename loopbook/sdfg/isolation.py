@@ -61,9 +61,6 @@ class Isolated:
         own: element ids of the nest's loops; it is taken out of the program's outermost sequence
             if it can be told apart from the rest.
         mentions: of the program's elements, if others ask for them, too.
-
-    Attributes:
-        sdfg: what docc is to work on.
     """
 
     def __init__(self, document: Json, own: Set[int], mentions: Mentions | None = None) -> None:
@@ -84,12 +81,20 @@ class Isolated:
         self._show(taken_out(document, others, self._mentions), document)
 
     def _show(self, taken: tuple[Surroundings, Json] | None, document: Json) -> None:
-        self._around, alone = taken or (None, document)
-        self.sdfg = parse(json.dumps(alone))
+        self._around, self._alone = taken or (None, document)
+        self._sdfg: StructuredSDFG | None = None
+
+    @property
+    def sdfg(self) -> StructuredSDFG:
+        """What docc is to work on, and to change."""
+        if self._sdfg is None:
+            self._sdfg = parse(json.dumps(self._alone))
+        return self._sdfg
 
     def document(self) -> Json:
-        """The whole program's."""
-        document = json.loads(self.sdfg.to_json())
+        """The whole program's, the caller's own."""
+        text = json.dumps(self._alone) if self._sdfg is None else self._sdfg.to_json()
+        document = json.loads(text)
         return self._around.joined(document) if self._around else document
 
     def whole(self) -> StructuredSDFG:

@@ -18,13 +18,12 @@ class LoopNames:
 
     Args:
         ids: name to element id.
-        loops: element id to docc's loop object, in preorder.
+        loops: element id to variable, in preorder; nothing for a loop that counts nothing.
     """
 
-    def __init__(self, ids: Mapping[str, int], loops: dict[int, Any]) -> None:
+    def __init__(self, ids: Mapping[str, int], loops: Mapping[int, str]) -> None:
         self._ids = dict(ids)
         self._loops = loops
-        self._indvars = _indvars(loops)
 
     @property
     def ids(self) -> dict[str, int]:
@@ -35,21 +34,17 @@ class LoopNames:
     @property
     def indvars(self) -> list[str]:
         """The loops' variables; none for one that counts nothing."""
-        return [name for name in self._indvars.values() if name]
+        return [name for name in self._loops.values() if name]
 
     def id_of(self, name: str) -> int:
         """The element id of a loop; 0, which no loop has, for one that there is not."""
         return self._ids.get(name, 0)
 
-    def loop(self, name: str) -> Any:
-        """docc's loop object for a name, or None."""
-        return self._loops.get(self.id_of(name))
-
     def copies(self, base: str) -> list[str]:
         """The loop of this name and its ``.rest`` and ``.part`` copies, in preorder."""
         return [name for name in self.ids if name == base or _is_copy(name, base)]
 
-    def rewritten(self, loops: dict[int, Any], made: Mapping[int, str]) -> None:
+    def rewritten(self, loops: Mapping[int, str], made: Mapping[int, str]) -> None:
         """Go on after a rewriting, which leaves element ids as they are.
 
         Args:
@@ -57,11 +52,11 @@ class LoopNames:
             made: element id to wanted name of the loops that it made.
         """
         self._ids = {name: element for name, element in self._ids.items() if element in loops}
-        self._loops, self._indvars = loops, _indvars(loops)
+        self._loops = loops
         for element, wanted in made.items():
             self._ids[self._free(wanted)] = element
 
-    def transformed(self, loops: dict[int, Any], label: str, transformation: Any) -> None:
+    def transformed(self, loops: Mapping[int, str], label: str, transformation: Any) -> None:
         """Go on after one of docc's transformations.
 
         Args:
@@ -76,9 +71,9 @@ class LoopNames:
         lost: dict[str, list[str]] = {}
         for name, element in self.ids.items():
             if element not in loops:
-                lost.setdefault(self._indvars.get(element, ""), []).append(name)
+                lost.setdefault(self._loops.get(element, ""), []).append(name)
                 del self._ids[name]
-        self._loops, self._indvars = loops, _indvars(loops)
+        self._loops = loops
         unnamed = self._hand_on(fresh, lost)
         orphans = [name for names in lost.values() for name in names]
         for element in unnamed:
@@ -93,7 +88,7 @@ class LoopNames:
         unnamed = []
         copies: dict[str, str] = {}
         for element in fresh:
-            indvar = self._indvars[element]
+            indvar = self._loops[element]
             if waiting := lost.get(indvar):
                 name = waiting.pop(0)
                 copies.setdefault(indvar, name)
@@ -105,7 +100,7 @@ class LoopNames:
         return unnamed
 
     def _label_new(self, label: str, element: int) -> str:
-        if "_wb_" in self._indvars[element]:
+        if "_wb_" in self._loops[element]:
             return label.removesuffix(".load") + ".store"
         return label
 
@@ -119,10 +114,6 @@ class LoopNames:
         while f"{wanted}{number}" in self._ids:
             number += 1
         return f"{wanted}{number}"
-
-
-def _indvars(loops: Mapping[int, Any]) -> dict[int, str]:
-    return {element: getattr(loop, "indvar", "") for element, loop in loops.items()}
 
 
 def _is_copy(name: str, base: str) -> bool:

@@ -52,3 +52,6 @@ __all__ = [
 
 for _file in sorted(iter_modules(__path__), key=lambda file: file.name):
     import_module(f"{__name__}.{_file.name}")
+
+for _name in sorted(STEPS):  # some files import others
+    STEPS[_name] = STEPS.pop(_name)

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from loopbook.steps.arguments import Argument, Container, Loop
 from loopbook.steps.hosts import Bench, Drawing, Made
+
+if TYPE_CHECKING:
+    from loopbook.steps.editor import Editor
 
 STEPS: dict[str, type[Step]] = {}
 """Every step by its name."""
@@ -161,6 +164,19 @@ class Step(_Words):
     def expansion(self) -> tuple[Step, ...]:
         """Steps that do the same one after the other; itself where there are none."""
         return (self,)
+
+    def apply(self, editor: Editor) -> None:
+        """Do it to the program that the editor holds.
+
+        Raises:
+            IllegalStepError: the nest does not allow it; the editor is of no use then.
+        """
+        raise NotImplementedError(f"'{self.op}' stands for other steps")
+
+    @classmethod
+    def is_applied_to_tree(cls) -> bool:
+        """Whether `apply` does it."""
+        return cls.apply is not Step.apply
 
     def check(self, bench: Bench) -> None:
         """Refuse what docc's transformation allows although it breaks the program."""

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from loopbook.dependence.body import Statement, read_header
+from loopbook.dependence.model import shifted
+from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import MAX_SIZE, Integer, Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import Region, duplicate
 
 
 class Cut(Step):
@@ -29,3 +34,25 @@ class Cut(Step):
     loop = Loop()
     tile_loop = Loop()
     distance = Integer(1, MAX_SIZE, optional=True)
+
+    def apply(self, editor: Editor) -> None:
+        """The order of the iterations stays what it was, so it is legal wherever bounds are affine
+        and the second loop is around the first one."""
+        number, at = editor.id_of(self.loop), editor.id_of(self.tile_loop)
+        region = Region.of(editor, number)
+        head = region.read(number)
+        point = next((outer for outer in region.around if outer.id == at), None)
+        if point is None:
+            raise IllegalStepError("the second loop is not around the first one")
+        if head.step != 1:
+            raise IllegalStepError("a loop with a step cannot be cut")
+        where = shifted({point.variable: 1}, self.distance or 0)
+        twin = duplicate(editor, head.loop)
+        variables = [outer.variable for outer in region.around]
+        rest = read_header(twin, variables)
+        rest.children = [Statement(twin.body.children)]
+        head.highs = [where, *head.highs]
+        rest.lows = [where, *rest.lows]
+        region.tighten(head)
+        region.tighten(rest)
+        region.put(region.place(number), 1, [head, rest])

@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.dependence import check_order
+from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import Region, child_loop
 
 
 class Delay(Step):
@@ -30,3 +36,19 @@ class Delay(Step):
     traits = {"expand": 0.3}
 
     loop = Loop()
+
+    def apply(self, editor: Editor) -> None:
+        """Legal if dependences allow the order."""
+        number = editor.id_of(self.loop)
+        around = Region.of(editor, number).around
+        if not around:
+            raise IllegalStepError("no loop is around it")
+        parent_id = around[-1].loop.id
+        assert parent_id is not None
+        region = Region.of(editor, parent_id)
+        parent = region.read(parent_id)
+        moving = child_loop(parent, number)
+        children = [*(child for child in parent.children if child is not moving), moving]
+        after = replace(parent, children=children)
+        check_order([parent], [after], {}, region.around)
+        region.put(region.place(parent_id), 1, [after])

@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.dependence import check_order
+from loopbook.dependence.body import Statement, statements, write_loop
+from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
 from loopbook.steps.hosts import Bench, Drawing, Made
+from loopbook.steps.region import Region, put_for, serialise
 
 
 class Fuse(Step):
@@ -34,3 +41,21 @@ class Fuse(Step):
 
     def draw(self, drawing: Drawing) -> bool:
         return drawing.fuse(self.first_loop, self.second_loop)
+
+    def apply(self, editor: Editor) -> None:
+        """Legal if no iteration of the second loop needs what a later one of the first makes."""
+        first_id, second_id = editor.id_of(self.first_loop), editor.id_of(self.second_loop)
+        region = Region.of(editor, first_id)
+        place = region.place(first_id)
+        if region.place(second_id) != place + 1:
+            raise IllegalStepError("the second loop does not follow the first one")
+        first, second = region.read(first_id), region.read(second_id)
+        if (first.lows, first.highs, first.step) != (second.lows, second.highs, second.step):
+            raise IllegalStepError("the loops run over different ranges")
+        fused = replace(first, children=[*first.children, *second.children])
+        moved = {s: {first.variable: {second.variable: 1}} for s, _ in statements(second)}
+        check_order([first, second], [fused], moved, region.around)
+        serialise(fused)
+        old = {second.variable: first.variable}
+        tail = [put_for(node, old) for node in write_loop(second).body.children]
+        region.put(place, 2, [replace(fused, children=[*first.children, Statement(tail)])])

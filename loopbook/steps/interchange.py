@@ -1,8 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.dependence import check_order
+from loopbook.dependence.body import LoopNode
+from loopbook.dependence.model import Linear, minus, plus, shifted
+from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
 from loopbook.steps.hosts import Bench, Drawing, Made
+from loopbook.steps.region import Region, only_child, serialise
 
 
 class Interchange(Step):
@@ -41,3 +49,57 @@ class Interchange(Step):
 
     def draw(self, drawing: Drawing) -> bool:
         return drawing.interchange(self.outer_loop, self.inner_loop)
+
+    def apply(self, editor: Editor) -> None:
+        """Legal if the inner loop is all that the outer one holds, its bounds can be turned round,
+        and dependences allow the order. The inner loop may hold anything."""
+        outer_id, inner_id = editor.id_of(self.outer_loop), editor.id_of(self.inner_loop)
+        region = Region.of(editor, outer_id)
+        outer = region.read(outer_id)
+        inner = only_child(outer, inner_id)
+        lifted, sunk = turned(outer, inner)
+        check_order([outer], [lifted], {}, region.around)
+        region.tighten(lifted)
+        # A map's iterations do not need each other, wherever it stands; those of the inner one only
+        # within one iteration of the outer one, unless that is a map itself.
+        maps = [loop.loop.kind == "map" for loop in (outer, inner)]
+        if not maps[0]:
+            serialise(sunk)
+        if not all(maps):
+            serialise(lifted)
+        region.put(region.place(outer_id), 1, [lifted])
+
+
+def turned(outer: LoopNode, inner: LoopNode) -> tuple[LoopNode, LoopNode]:
+    """The two loops with bounds for the other order: the new outer one, holding the new inner one.
+
+    Raises:
+        IllegalStepError: a bound has the outer variable with a factor, or steps are in the way.
+    """
+    depending = any(outer.variable in bound for bound in (*inner.lows, *inner.highs))
+    if depending and (outer.step != 1 or inner.step != 1):
+        raise IllegalStepError("bounds that depend on a loop with a step cannot be turned round")
+    lows: list[Linear] = []
+    highs: list[Linear] = []
+    inner_lows, inner_highs = list(outer.lows), list(outer.highs)
+    value = {inner.variable: 1}
+    for bound, is_low in [(b, True) for b in inner.lows] + [(b, False) for b in inner.highs]:
+        factor = bound.get(outer.variable, 0)
+        into = lows if is_low else highs
+        if factor == 0:
+            into.append(bound)
+            continue
+        if abs(factor) != 1:
+            raise IllegalStepError("a bound has the outer variable with a factor")
+        rest = {name: f for name, f in bound.items() if name != outer.variable}
+        # The outer variable's own range gives the bound for all of its values …
+        ends = outer.lows if is_low == (factor == 1) else [shifted(h, -1) for h in outer.highs]
+        into += [plus(rest, end, factor) for end in ends]
+        # … and the bound, solved for it, says which of them remain.
+        solved = minus(value, rest)
+        if factor == -1:
+            (inner_lows if is_low else inner_highs).append({n: -f for n, f in solved.items()})
+        else:
+            (inner_highs if is_low else inner_lows).append(shifted(solved, 1))
+    sunk = replace(outer, lows=inner_lows, highs=inner_highs, children=inner.children)
+    return replace(inner, lows=lows, highs=highs, children=[sunk]), sunk

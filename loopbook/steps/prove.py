@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.dependence import carries_nothing
+from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import Region
 
 
 class Prove(Step):
@@ -26,3 +32,12 @@ class Prove(Step):
     traits = {"prove": 0.05}
 
     loop = Loop()
+
+    def apply(self, editor: Editor) -> None:
+        """Legal if no iteration depends on another one."""
+        region = Region.of(editor, editor.id_of(self.loop))
+        body = region.read(editor.id_of(self.loop))
+        if not carries_nothing(body, region.around):
+            raise IllegalStepError("its iterations may depend on each other")
+        place = region.place(editor.id_of(self.loop))
+        region.put(place, 1, [replace(body.loop, kind="map", reductions=None)])

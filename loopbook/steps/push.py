@@ -1,7 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.dependence import check_order
+from loopbook.dependence.body import Statement, statements, write_loop
+from loopbook.dependence.model import minus, plus
+from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import Region, child_loop, put_for, serialise
 
 
 class Push(Step):
@@ -33,3 +41,35 @@ class Push(Step):
 
     outer_loop = Loop()
     inner_loop = Loop()
+
+    def apply(self, editor: Editor) -> None:
+        """Legal if the inner loop runs from the outer one's start up to its variable, and
+        dependences allow the order."""
+        outer_id, inner_id = editor.id_of(self.outer_loop), editor.id_of(self.inner_loop)
+        region = Region.of(editor, outer_id)
+        outer = region.read(outer_id)
+        inner = child_loop(outer, inner_id)
+        pivot, gathered = outer.variable, inner.variable
+        gaps = [minus(high, {pivot: 1}) for high in inner.highs]
+        if (
+            inner.lows != outer.lows
+            or len(gaps) != 1
+            or set(gaps[0]) - {""}
+            or (outer.step, inner.step) != (1, 1)
+        ):
+            raise IllegalStepError("the inner loop does not run up to the outer one's variable")
+        first = plus({pivot: 1}, {"": 1 - gaps[0].get("", 0)})
+        pushed = replace(inner, lows=[first], highs=outer.highs)
+        rest = [child for child in outer.children if child is not inner]
+        after = replace(outer, children=[*rest, pushed])
+        swap = {pivot: {gathered: 1}, gathered: {pivot: 1}}
+        moved = {statement: swap for statement, _ in statements(inner)}
+        check_order([outer], [after], moved, region.around)
+        serialise(after, pushed)
+        names = {pivot: gathered, gathered: pivot}
+        nodes = [put_for(node, names) for node in write_loop(pushed).body.children]
+        region.put(
+            region.place(outer_id),
+            1,
+            [replace(after, children=[*rest, replace(pushed, children=[Statement(nodes)])])],
+        )

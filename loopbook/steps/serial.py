@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
 
 
 class Serial(Step):
@@ -25,3 +29,14 @@ class Serial(Step):
     traits = {"serial": 0.1}
 
     loop = Loop()
+
+    def apply(self, editor: Editor) -> None:
+        """Always legal: that is what its program said.
+
+        docc marks loops that only add up as reductions. It refuses local buffers for what they add
+        to, because the mark names the array.
+        """
+        loop = editor.loop(self.loop)
+        if loop.kind != "reduce":
+            raise IllegalStepError("the loop is no reduction")
+        editor.put(editor.path(editor.id_of(self.loop)), replace(loop, kind="for", reductions=None))

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from loopbook.dependence.body import Statement, read_header
+from loopbook.dependence.model import plus
+from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import MAX_SKEW, Integer, Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
 from loopbook.steps.hosts import Bench, Made
+from loopbook.steps.region import Region, put_for
 
 
 class Skew(Step):
@@ -42,3 +47,22 @@ class Skew(Step):
     def transformations(self, bench: Bench) -> Made:
         outer, inner = bench.loop(self.outer_loop), bench.loop(self.inner_loop)
         yield bench.docc.LoopSkewing(outer, inner, self.factor), self.inner_loop
+
+    def apply(self, editor: Editor) -> None:
+        """Always legal: the order stays what it was."""
+        if self.factor != 1:
+            raise IllegalStepError("only the factor 1 is known to be right")
+        number = editor.id_of(self.inner_loop)
+        region = Region.of(editor, number)
+        around = editor.id_of(self.outer_loop)
+        outer = next((o for o in region.around if o.id == around), None)
+        if outer is None:
+            raise IllegalStepError("the first loop is not around the second one")
+        inner = read_header(editor.loop(self.inner_loop), [o.variable for o in region.around])
+        by = {outer.variable: 1}
+        inner.lows = [plus(low, by) for low in inner.lows]
+        inner.highs = [plus(high, by) for high in inner.highs]
+        counted = {inner.variable: f"({inner.variable} - {outer.variable})"}
+        nodes = [put_for(node, counted) for node in inner.loop.body.children]
+        inner.children = [Statement(nodes)]
+        region.put(region.place(number), 1, [inner])

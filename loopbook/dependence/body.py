@@ -1,0 +1,264 @@
+"""A part of the program tree as loops and statements whose order can be asked about.
+
+A statement is a run of neighbouring nodes without loops in them (blocks, assignments, branches): it
+is moved as one. Accesses are read conservatively: all that a branch may do counts as done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from loopbook.dependence import linear
+from loopbook.dependence.model import Linear
+from loopbook.dependence.updates import updates
+from loopbook.errors import IllegalStepError, SdfgError
+from loopbook.program import expr, tree
+from loopbook.program.accesses import own_accesses, own_symbols
+from loopbook.program.bounds import Bounds
+from loopbook.program.dataflow import Block, LibraryNode, Memlet, Reference
+from loopbook.program.expr import Expr
+from loopbook.program.types import Type
+
+Subset = tuple[Expr, ...]
+"""Where in a container, one index for each dimension."""
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One access.
+
+    Attributes:
+        container: what is accessed.
+        subset: where; none: a scalar.
+        update: the operator if it is part of an update; see `loopbook.dependence.updates`.
+        hidden: whether the subset says nothing, since a scalar in it has another value each time.
+    """
+
+    container: str
+    subset: Subset
+    write: bool
+    update: str = ""
+    hidden: bool = False
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The subset in normal form."""
+        return _place(self.subset)
+
+    @property
+    def indices(self) -> tuple[expr.Polynomial | None, ...]:
+        """The subset as polynomials, None for what is not known."""
+        return (None,) * len(self.subset) if self.hidden else _indices(self.subset)
+
+
+@lru_cache(maxsize=16384)
+def _place(subset: Subset) -> tuple[str, ...]:
+    return expr.normal_forms(index.text for index in subset)
+
+
+@lru_cache(maxsize=16384)
+def _indices(subset: Subset) -> tuple[expr.Polynomial | None, ...]:
+    return tuple(map(_index, subset))
+
+
+def _index(index: Expr) -> expr.Polynomial | None:
+    try:
+        return index.polynomial
+    except SdfgError:
+        return None
+
+
+@dataclass(eq=False)
+class Statement:
+    """What happens as one.
+
+    Attributes:
+        nodes: of the tree, in order.
+        touches: what they read and write, without private scalars.
+    """
+
+    nodes: Sequence[tree.Node]
+    touches: list[Touch] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class LoopNode:
+    """A counted loop ``for (v = max(lows); v < each of highs; v += step)``.
+
+    Attributes:
+        loop: that it was read from, or is made after.
+    """
+
+    loop: tree.Loop
+    variable: str
+    lows: list[Linear]
+    highs: list[Linear]
+    step: int
+    children: list[LoopNode | Statement]
+
+    @property
+    def id(self) -> int | None:
+        """docc's number for the loop."""
+        return self.loop.id
+
+
+Body = LoopNode | Statement
+
+
+def read_header(loop: tree.Loop | tree.While, variables: Iterable[str]) -> LoopNode:
+    """A loop without what is in it.
+
+    Args:
+        variables: the variables of the loops around it.
+
+    Raises:
+        IllegalStepError: it does not count up, or its bounds are not affine.
+    """
+    if isinstance(loop, tree.While):
+        raise IllegalStepError("a loop without a counter cannot be rewritten")
+    try:
+        found: Bounds = loop.bounds
+        known = frozenset(variables)
+        lows: list[Linear] = [linear.from_polynomial(low, known) for low in found.lows]
+        highs: list[Linear] = [linear.from_polynomial(high, known) for high in found.highs]
+    except SdfgError as error:
+        raise IllegalStepError(str(error)) from None
+    if found.step is None or found.step < 1 or not highs:
+        raise IllegalStepError(f"the loop over {loop.variable} does not count up to a bound")
+    return LoopNode(loop, loop.variable, lows, highs, found.step, [])
+
+
+def read_loop(
+    loop: tree.Loop | tree.While,
+    variables: Iterable[str],
+    private: frozenset[str],
+    containers: Mapping[str, Type],
+) -> LoopNode:
+    """A loop with what is in it.
+
+    Args:
+        variables: the variables of the loops around it.
+        private: scalars that no statement takes from another one (`private_scalars`).
+        containers: the types of all containers.
+
+    Raises:
+        IllegalStepError: something is not affine, jumps, or is not understood.
+    """
+    node = read_header(loop, variables)
+    known = frozenset((*variables, node.variable))
+    for statement in _runs(loop.body.children):
+        if isinstance(statement, Statement):
+            operators = updates(statement.nodes, containers)
+            statement.touches = [
+                _seen(touch, private)
+                for leaf in statement.nodes
+                for touch in touches(leaf, operators)
+                if (touch.subset or touch.container not in private) and touch.container not in known
+            ]
+            node.children.append(statement)
+        else:
+            node.children.append(read_loop(statement, known, private, containers))
+    return node
+
+
+def _runs(nodes: Iterable[tree.Node]) -> Iterator[Statement | tree.Loop | tree.While]:
+    """Loops, and statements for what stands between them."""
+    run: list[tree.Node] = []
+    for node in nodes:
+        if isinstance(node, tree.Loop | tree.While):
+            if run:
+                yield Statement(run)
+                run = []
+            yield node
+        else:
+            run.append(node)
+    if run:
+        yield Statement(run)
+
+
+def _seen(touch: Touch, private: frozenset[str]) -> Touch:
+    """The access as it is seen from other statements, which do not know private scalars."""
+    hidden = any(not private.isdisjoint(index.symbols) for index in touch.subset)
+    return replace(touch, hidden=True) if hidden else touch
+
+
+def write_loop(node: LoopNode) -> tree.Loop:
+    """The tree's loop for one whose bounds, variable or children are others now."""
+    tests = [f"({node.variable} < {linear.text(high)})" for high in node.highs]
+    children: list[tree.Node] = []
+    for child in node.children:
+        children += [write_loop(child)] if isinstance(child, LoopNode) else child.nodes
+    return replace(
+        node.loop,
+        variable=node.variable,
+        init=Expr(_joined([linear.text(low) for low in node.lows], "max")),
+        condition=Expr(tests[0] if len(tests) == 1 else f"And({', '.join(tests)})"),
+        update=Expr(f"{node.step} + {node.variable}"),
+        body=replace(node.loop.body, children=tuple(children)),
+    )
+
+
+def _joined(parts: list[str], function: str) -> str:
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = f"{function}({whole}, {part})"
+    return whole
+
+
+def touches(node: tree.Node, operators: Mapping[Memlet, str] | None = None) -> Iterator[Touch]:
+    """What a node without loops reads and writes.
+
+    Args:
+        operators: of updates, by memlet.
+
+    Raises:
+        IllegalStepError: it jumps, calls a library, or moves pointers.
+    """
+    match node:
+        case Block():
+            yield from _block_touches(node, operators or {})
+        case tree.Assignments():
+            for assignment in node.assignments:
+                for name in expr.symbols(assignment.expression.text):
+                    yield Touch(name, (), False)
+                yield Touch(assignment.symbol, (), True)
+        case tree.Branch():
+            for case in node.cases:
+                for name in expr.symbols(case.condition.text):
+                    yield Touch(name, (), False)
+            for case in node.cases:
+                for child in case.body.children:
+                    yield from touches(child, operators)
+        case _:
+            raise IllegalStepError(f"a {type(node).__name__.lower()} cannot be moved")
+
+
+def _block_touches(block: Block, operators: Mapping[Memlet, str]) -> Iterator[Touch]:
+    for node in block.nodes:
+        if isinstance(node, LibraryNode):
+            raise IllegalStepError(f"a {node.code} cannot be moved")
+    if isinstance(block, Reference):
+        raise IllegalStepError("pointers that are moved cannot be followed")
+    for write in (False, True):
+        for access in own_accesses(block):
+            if access.write == write and access.memlet is not None:
+                operator = operators.get(access.memlet, "")
+                yield Touch(access.container, access.subset, write, operator)
+
+
+def statements(
+    body: Body, path: tuple[LoopNode, ...] = ()
+) -> Iterator[tuple[Statement, tuple[LoopNode, ...]]]:
+    """All statements in program order, each with the loops around it from `body` on."""
+    if isinstance(body, Statement):
+        yield body, path
+        return
+    for child in body.children:
+        yield from statements(child, (*path, body))
+
+
+def mentioned(node: tree.Node) -> frozenset[str]:
+    """Whatever a leaf names: containers, and what stands in its expressions."""
+    return own_symbols(node) | {access.container for access in own_accesses(node)}

@@ -1,0 +1,272 @@
+"""Updates ``a[i] = a[i] op e`` whose operator is associative and commutative.
+
+Two updates of one element by the same operator may change places: whoever else reads the element
+comes before or after both. So a dependence test may leave such pairs out (Pinter and Pinter,
+"Program optimization and parallelization using idioms", ACM TOPLAS 16(3), 1994). Sums and products
+of floating-point numbers count as associative, as they do for the compiler; their minima and maxima
+do not, because what they make of NaN depends on the order.
+
+docc takes an update apart: the element is loaded into a scalar, the scalar into another one, and
+that one is stored. Here the scalars are followed, through the blocks of one run of statements.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from loopbook.program import expr
+from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Operation, Tasklet
+from loopbook.program.tree import Assignments, Branch, Node
+from loopbook.program.types import Type, type_of
+
+FAMILIES = {
+    "fp_add": "add",
+    "fp_sub": "add",
+    "int_add": "add",
+    "int_sub": "add",
+    "fp_mul": "mul",
+    "int_mul": "mul",
+    "int_smin": "min",
+    "int_smax": "max",
+    "min": "min",
+    "max": "max",
+}
+"""Operation to the operator whose updates it makes; a difference adds what is subtracted."""
+
+BINARY: dict[type[ast.operator], str] = {ast.Add: "int_add", ast.Sub: "int_sub"}
+
+BYTES = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8}
+
+
+@dataclass(eq=False)
+class _Value:
+    """What a scalar holds, or what is computed on the way to one.
+
+    Attributes:
+        op: the operation, "load", "copy" (of a scalar's value) or "other".
+        dtype: type of a scalar or of a loaded element; empty for results in between.
+        args: what it is computed from, as far as known.
+        place, memlet, version: of a load: container and subset, where it stands, and how often the
+            container had been written.
+        reads: how often it is used.
+    """
+
+    op: str
+    dtype: str
+    args: list[_Value] = field(default_factory=list)
+    place: tuple[str, tuple[str, ...]] = ("", ())
+    memlet: Memlet | None = None
+    version: int = 0
+    reads: int = 0
+
+
+@dataclass
+class _Found:
+    load: _Value
+    store: Memlet
+    family: str
+    path: list[_Value]
+
+
+def updates(nodes: Iterable[Node], containers: Mapping[str, Type]) -> dict[Memlet, str]:
+    """Operators of the updates in a run of nodes without loops.
+
+    Args:
+        containers: their types.
+
+    Returns:
+        For the memlets that load and store what is updated: "add", "mul", "min" or "max".
+    """
+    reader = _Reader(containers)
+    reader.run(nodes)
+    result: dict[Memlet, str] = {}
+    for found in reader.found:
+        if all(value.reads <= 1 for value in found.path) and found.load.memlet is not None:
+            result[found.load.memlet] = result[found.store] = found.family
+    return result
+
+
+class _Reader:
+    def __init__(self, containers: Mapping[str, Type]) -> None:
+        self._containers = containers
+        self._values: dict[str, _Value] = {}
+        self._versions: Counter[str] = Counter()
+        self.found: list[_Found] = []
+
+    def run(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            match node:
+                case Block():
+                    self._block(node)
+                case Assignments():
+                    for assignment in node.assignments:
+                        value = self._parsed(expr.parse(assignment.expression.text))
+                        self._define(assignment.symbol, value)
+                case Branch():
+                    self._branches(node)
+
+    def _branches(self, branch: Branch) -> None:
+        before, written = dict(self._values), set[str]()
+        for case in branch.cases:
+            for name in expr.symbols(case.condition.text):
+                self._read(name)
+        for case in branch.cases:
+            self._values = dict(before)
+            self.run(case.body.children)
+            written |= {n for n, v in self._values.items() if v is not before.get(n)}
+        self._values = before | {name: self._unknown(name) for name in written}
+
+    def _block(self, block: Block) -> None:
+        for memlet in block.memlets:
+            for index in memlet.subset:
+                for name in expr.symbols(index.text):
+                    self._read(name)
+        known: dict[int, _Value] = {}
+
+        def end(memlet: Memlet) -> _Value:
+            """What flows along a memlet."""
+            place = memlet.source
+            node, into = block.nodes[place], block.inputs[place]
+            if not isinstance(node, AccessNode):
+                if place not in known:
+                    args = sorted(into, key=lambda inner: inner.target_connector)
+                    op, dtype = _operation(node)
+                    known[place] = _Value(op, dtype, [end(inner) for inner in args])
+                return known[place]
+            name = node.container
+            if into:
+                if self._is_array(name) or len(into) > 1:
+                    return self._unknown(name)
+                if place not in known:
+                    known[place] = _Value("copy", self._dtype(name), [end(into[0])])
+                known[place].reads += 1
+                return known[place]
+            if not self._is_array(name):
+                return self._read(name)
+            return _Value(
+                "load", self._dtype(name), [], _place(name, memlet), memlet, self._versions[name], 1
+            )
+
+        targets = [
+            (memlet, node.container)
+            for memlet in block.memlets
+            if isinstance(node := block.nodes[memlet.target], AccessNode)
+        ]
+        values = [end(memlet) for memlet, _ in targets]
+        stores = Counter(name for _, name in targets)
+        for (memlet, name), value in zip(targets, values, strict=True):
+            if not self._is_array(name):
+                self._values[name] = known.get(memlet.target) or self._copy(name, value)
+            elif stores[name] == 1:
+                self._store(name, memlet, value)
+        self._versions.update(stores)
+
+    def _store(self, name: str, memlet: Memlet, value: _Value) -> None:
+        place = _place(name, memlet)
+        if any(s in self._values for text in place[1] for s in expr.symbols(text)):
+            return
+        for family in dict.fromkeys(FAMILIES.values()):
+            reached = [
+                path
+                for path in _paths(value, family)
+                if path[-1].place == place and path[-1].version == self._versions[name]
+            ]
+            if len(reached) == 1 and len(reached[0]) > 1:
+                (path,) = reached
+                if _exact(family, self._dtype(name), path, value):
+                    self.found.append(_Found(path[-1], memlet, family, path))
+
+    def _is_array(self, name: str) -> bool:
+        return type_of(name, self._containers).is_array
+
+    def _dtype(self, name: str) -> str:
+        return type_of(name, self._containers).element
+
+    def _define(self, name: str, value: _Value) -> None:
+        self._values[name] = self._copy(name, value)
+
+    def _copy(self, name: str, value: _Value) -> _Value:
+        return _Value("copy", self._dtype(name), [value])
+
+    def _unknown(self, name: str) -> _Value:
+        return _Value("other", self._dtype(name) if name in self._containers else "double")
+
+    def _read(self, name: str) -> _Value:
+        value = self._values.get(name) or self._unknown(name)
+        value.reads += 1
+        return value
+
+    def _parsed(self, node: ast.expr) -> _Value:
+        match node:
+            case ast.Name(id=name):
+                return self._read(name)
+            case ast.Constant(value=int()):
+                return _Value("other", "int8")
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+                return _Value(BINARY[type(op)], "", [self._parsed(left), self._parsed(right)])
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return _Value("int_mul", "", [self._parsed(left), self._parsed(right)])
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return _Value("int_neg", "", [self._parsed(operand)])
+            case ast.Call(func=ast.Name(id=name), args=args):
+                return _Value(name.lower(), "", [self._parsed(arg) for arg in args])
+            case _:
+                for name in expr.symbols(ast.unparse(node)):
+                    self._read(name)
+                return _Value("other", "double")
+
+
+def _operation(node: Constant | Operation) -> tuple[str, str]:
+    """Operation and type of what a node of a block computes."""
+    if isinstance(node, Tasklet):
+        return node.code, ""
+    if isinstance(node, Constant) and node.text.lstrip("-").isdigit():
+        return "other", "int8"
+    return "other", "double"
+
+
+def _place(name: str, memlet: Memlet) -> tuple[str, tuple[str, ...]]:
+    return name, expr.normal_forms(index.text for index in memlet.subset)
+
+
+def _paths(value: _Value, family: str) -> Iterator[list[_Value]]:
+    """Ways from a value down to loads, through nothing but the operator and copies."""
+    if value.op == "load":
+        yield [value]
+    elif value.op in ("copy", "assign"):
+        for path in _paths(value.args[0], family):
+            yield [value, *path]
+    elif FAMILIES.get(value.op) == family:
+        terms = value.args[:1] if value.op.endswith("_sub") else value.args
+        for term in terms:
+            for path in _paths(term, family):
+                yield [value, *path]
+
+
+def _exact(family: str, dtype: str, path: list[_Value], whole: _Value) -> bool:
+    """Whether conversions on the way leave the operator what it is."""
+    if not any(value.op in FAMILIES for value in path):
+        return False  # a copy of the element to itself
+    on_the_way = {value.dtype for value in path if value.dtype}
+    if dtype in ("float", "double"):
+        return family in ("add", "mul") and on_the_way <= {dtype, "double"}
+    if dtype not in ("int32", "int64"):
+        return False
+    least = BYTES[dtype]
+    if any(BYTES.get(kind, 0) < least for kind in on_the_way):
+        return False
+    ends = {kind for value in _ends(whole) for kind in [value.dtype] if value not in path}
+    if family == "add" or family == "mul":
+        return ends <= BYTES.keys()
+    return all(BYTES.get(kind, 99) <= least for kind in ends)
+
+
+def _ends(value: _Value) -> Iterator[_Value]:
+    """What a value is computed from in the end, with all scalars on the way."""
+    if value.dtype:
+        yield value
+    for part in value.args:
+        yield from _ends(part)

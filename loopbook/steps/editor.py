@@ -1,0 +1,292 @@
+"""A program while steps change one of its nests.
+
+Programs are immutable (`loopbook.program`): the editor holds the one that there is now, and a step
+puts another one in its place. Loops are told apart by docc's numbers, which they keep wherever they
+go; what a step makes gets new ones, with the names that recipes are to call it by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from loopbook.errors import IllegalStepError, LoopbookError
+from loopbook.program import dataflow, walk
+from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet, Tasklet
+from loopbook.program.expr import Expr
+from loopbook.program.kept import Kept
+from loopbook.program.tree import Assignment, Assignments, Case, Loop, Node, Program, While
+from loopbook.program.tree import Sequence as Body
+from loopbook.program.types import Array, Pointer, Scalar, Storage, Type
+from loopbook.program.walk import Path
+
+if TYPE_CHECKING:
+    from loopbook.steps.base import Step
+
+Copied = TypeVar("Copied", bound=Node | Case)
+
+BYTES = {"int32": 4, "int64": 8, "float": 4, "double": 8}
+"""Sizes of the types that new arrays are made of."""
+
+
+class Editor:
+    """A program while steps are applied to one of its nests.
+
+    Args:
+        program: what to begin with.
+        ids: docc's number of each loop that recipes can name.
+        data: what the program calls each container that they can name.
+
+    Attributes:
+        program: as it is now.
+        made: number and wanted name of each loop that was made.
+    """
+
+    def __init__(self, program: Program, ids: Mapping[str, int], data: Mapping[str, str]) -> None:
+        self.program = program
+        self.made: dict[int, str] = {}
+        self._ids = dict(ids)
+        self._names = {number: name for name, number in ids.items()}
+        self._data = dict(data)
+        self._paths: tuple[Program | None, dict[int, Path]] = None, {}
+
+    def tried(self, step: Step) -> LoopbookError | None:
+        """Apply a step; if the nest does not allow it, say why, and go on as if nothing was."""
+        before = self.program, dict(self.made)
+        try:
+            step.apply(self)
+        except LoopbookError as refusal:
+            self.program, self.made = before
+            return refusal
+        return None
+
+    # -- finding --------------------------------------------------------------------------------
+
+    @property
+    def known(self) -> frozenset[int]:
+        """The numbers of the nest's loops that had names before this step."""
+        return frozenset(self._names)
+
+    def id_of(self, name: str) -> int:
+        """The number of a loop.
+
+        Raises:
+            IllegalStepError: there is none of this name.
+        """
+        try:
+            return self._ids[name]
+        except KeyError:
+            known = ", ".join(self._ids)
+            raise IllegalStepError(f"there is no loop {name}, only {known}") from None
+
+    def name_of(self, loop: Loop | While, otherwise: str = "X") -> str:
+        """What recipes call a loop."""
+        return self._names.get(-1 if loop.id is None else loop.id, otherwise)
+
+    def container(self, name: str) -> str:
+        """What the program calls the array ``A0``.
+
+        Raises:
+            IllegalStepError: there is none.
+        """
+        try:
+            return self._data[name]
+        except KeyError:
+            raise IllegalStepError(f"there is no container {name} in this nest") from None
+
+    def path(self, number: int) -> Path:
+        """Where the loop with docc's number stands.
+
+        Raises:
+            IllegalStepError: it is gone.
+        """
+        program, paths = self._paths
+        if program is not self.program:
+            paths = {
+                node.id: at
+                for at, node in walk.places(self.program)
+                if isinstance(node, Loop | While) and node.id is not None
+            }
+            self._paths = self.program, paths
+        if number not in paths:
+            raise IllegalStepError("the loop is gone")
+        return paths[number]
+
+    def loop(self, name: str) -> Loop:
+        """A counted loop by its name.
+
+        Raises:
+            IllegalStepError: there is none.
+        """
+        found = walk.at(self.program, self.path(self.id_of(name)))
+        if not isinstance(found, Loop):
+            raise IllegalStepError(f"{name} counts nothing")
+        return found
+
+    def around(self, path: Path) -> list[Loop | While]:
+        """The loops around a place, outermost first."""
+        found: list[Loop | While] = []
+        node: Program | walk.Inner = self.program
+        for number in path:
+            node = walk.children(node)[number]
+            if isinstance(node, Loop | While):
+                found.append(node)
+        return found[:-1] if found and found[-1] is node else found
+
+    # -- changing -------------------------------------------------------------------------------
+
+    def put(self, path: Path, *nodes: Node) -> None:
+        """Put other nodes in a place: none, one, or more."""
+        self.program = walk.replaced(self.program, path, *nodes)
+
+    def put_first(self, *nodes: Node) -> None:
+        """Put nodes where the program begins."""
+        body = self.program.body
+        children = (*nodes, *body.children)
+        self.program = replace(self.program, body=replace(body, children=children))
+
+    def new_loop(
+        self,
+        name: str,
+        variable: str,
+        low: str,
+        high: str,
+        body: Iterable[Node] = (),
+        *,
+        by: int = 1,
+        like: Loop | None = None,
+    ) -> Loop:
+        """A new loop ``for (variable = low; variable < high; variable += by)``, serial unless it is
+        to be `like` another one.
+
+        Args:
+            name: what recipes are to call it.
+        """
+        return Loop(
+            variable,
+            Expr(low),
+            Expr(f"({variable} < {high})"),
+            Expr(f"{by} + {variable}"),
+            Body(tuple(body)),
+            kind="for" if like is None or like.kind == "reduce" else like.kind,
+            id=self._numbered(name),
+        )
+
+    def copied(self, node: Copied, suffix: str) -> Copied:
+        """A copy of a node, with new numbers for its loops and `suffix` behind their names.
+
+        Nothing else needs numbers of its own: what a tree holds twice is written twice.
+        """
+        inner = [self.copied(child, suffix) for child in walk.children(node)]
+        if any(new is not old for new, old in zip(inner, walk.children(node), strict=True)):
+            node = walk.with_children(node, inner)
+        if isinstance(node, Loop | While):
+            name = self.name_of(node, "")
+            node = replace(node, id=self._numbered(name and name + suffix))
+        return node
+
+    def _numbered(self, name: str) -> int:
+        """A new loop's number; recipes cannot name it if `name` is empty."""
+        number = self.program.counter + 1
+        self.program = replace(self.program, counter=number)
+        if name:
+            self.made[number] = name
+        return number
+
+    # -- new containers -------------------------------------------------------------------------
+
+    def variable(self, prefix: str, like: str) -> str:
+        """A new scalar of the type of another one."""
+        return self._declared(prefix, self.program.containers[like])
+
+    def stack_array(self, prefix: str, like: str, count: int) -> tuple[str, Type]:
+        """A new array on the stack, and the type that memlets to it have.
+
+        docc sees no loops that carry values in local arrays of fixed size, and takes stores to
+        them for dead (seen with 0.8.1). Behind a pointer it keeps them.
+
+        Args:
+            like: scalar whose type the elements have.
+
+        Raises:
+            IllegalStepError: if their size is not known.
+        """
+        element = self.program.containers[like]
+        size = BYTES.get(element.element)
+        if size is None:
+            raise IllegalStepError(f"{like} has a type that no array is made of")
+        storage = Storage("CPU_Stack", 1, 1, Expr(str(size * count)))
+        name = self._declared(prefix, Pointer(storage=storage))
+        return name, Pointer(storage=element.storage, to=element)
+
+    def fixed_array(self, prefix: str, element: Type, extents: Sequence[int]) -> str:
+        """A new array of fixed size on the stack."""
+        kind = element
+        for extent in reversed(extents):
+            kind = Array(of=kind, count=Expr(str(extent)), storage=element.storage)
+        return self._declared(prefix, kind)
+
+    def heap_array(self, prefix: str, element: Scalar, extents: Sequence[str]) -> tuple[str, Type]:
+        """A new array on the heap for the whole program, and the type that memlets to it have.
+
+        docc frees memory that it manages at the program's end, but what it writes to allocate it is
+        no C++ (seen with 0.8.1): that is done by a block of the program.
+
+        Args:
+            extents: sizes known when the program begins; the array is the product of them long.
+        """
+        kind = Pointer(storage=element.storage, to=element)
+        managed = replace(element.storage, place="CPU_Heap", deallocation=1)
+        name = self._declared(prefix, replace(kind, storage=managed))
+        size = "*".join([str(BYTES[element.dtype]), *extents])
+        call = LibraryNode("Malloc", "", Kept.of({"size": size}))
+        memlet = Memlet(0, 1, "_ret", "void", (), kind)
+        self.put_first(dataflow.block((call, AccessNode(name)), (memlet,)))
+        return name, kind
+
+    def pointer(self, prefix: str, kind: Pointer) -> str:
+        """A new pointer, to memory that it does not own."""
+        to = kind.to
+        if to is None:
+            raise IllegalStepError("it is not known what the pointer points at")
+        return self._declared(prefix, replace(kind, storage=to.storage))
+
+    def _declared(self, prefix: str, kind: Type) -> str:
+        number = 0
+        while (name := f"{prefix}_{number}") in self.program.containers:
+            number += 1
+        self.program = self.program.declaring(**{name: kind})
+        return name
+
+    # -- new statements -------------------------------------------------------------------------
+
+    def copy(
+        self,
+        source: tuple[str, Sequence[str]],
+        target: tuple[str, Sequence[str]],
+        *,
+        source_type: Type | None = None,
+    ) -> Block:
+        """``target = source``, each a container and a subset of it.
+
+        Args:
+            source_type: what memlets from the source have as type, if not the container's own.
+        """
+        containers = self.program.containers
+        (start, read), (end, write) = source, target
+        nodes = AccessNode(start), AccessNode(end), Tasklet("assign", ("_in",), "_out")
+        into = Memlet(0, 2, "void", "_in", tuple(map(Expr, read)), source_type or containers[start])
+        out = Memlet(2, 1, "_out", "void", tuple(map(Expr, write)), containers[end])
+        return dataflow.block(nodes, (into, out))
+
+    def address(self, source: str, target: str, index: str = "0") -> Block:
+        """``target = &source[index]`` for pointers; the target's type is known."""
+        kind = self.program.containers[target]
+        memlet = Memlet(0, 1, "void", "ref", (Expr(index),), kind)
+        return dataflow.block((AccessNode(source), AccessNode(target)), (memlet,))
+
+
+def assignments(pairs: Iterable[tuple[str, str]]) -> Assignments:
+    """Integer scalars, each with the expression that it is set to."""
+    return Assignments(tuple(Assignment(name, Expr(text)) for name, text in pairs))

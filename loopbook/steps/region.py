@@ -1,0 +1,169 @@
+"""What a step changes: a loop, its siblings, and the loops around, as `loopbook.dependence` sees
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from loopbook.dependence import domain, holds
+from loopbook.dependence.body import LoopNode, read_header, read_loop, write_loop
+from loopbook.dependence.model import Linear, minus
+from loopbook.dependence.scalars import private_scalars
+from loopbook.errors import IllegalStepError
+from loopbook.program import walk
+from loopbook.program.accesses import accesses
+from loopbook.program.rename import Renamed, renamed
+from loopbook.program.tree import Loop, Node, While
+from loopbook.program.walk import Path
+from loopbook.steps.editor import Editor
+
+
+@dataclass(frozen=True)
+class Region:
+    """A loop in its place.
+
+    Attributes:
+        editor: of the program.
+        parent: where the siblings are.
+        around: the loops around it, outermost first, without what is in them. What the branches
+            around it say is not used.
+    """
+
+    editor: Editor
+    parent: Path
+    around: Sequence[LoopNode]
+
+    @classmethod
+    def of(cls, editor: Editor, number: int) -> Region:
+        """The region of the loop with docc's number.
+
+        Raises:
+            IllegalStepError: it is inside of a loop that is not affine.
+        """
+        path = editor.path(number)
+        around: list[LoopNode] = []
+        for loop in editor.around(path):
+            around.append(read_header(loop, [outer.variable for outer in around]))
+        return cls(editor, path[:-1], around)
+
+    @property
+    def siblings(self) -> tuple[walk.Inner, ...]:
+        """What stands where the loop stands, itself included."""
+        return walk.children(walk.at(self.editor.program, self.parent))
+
+    def place(self, number: int) -> int:
+        """The place of a loop among its siblings.
+
+        Raises:
+            IllegalStepError: it is elsewhere.
+        """
+        for place, node in enumerate(self.siblings):
+            if isinstance(node, Loop | While) and node.id == number:
+                return place
+        raise IllegalStepError("the loops are not neighbours")
+
+    def read(self, number: int) -> LoopNode:
+        """One of the siblings, with what is in it.
+
+        Raises:
+            IllegalStepError: something is not affine, jumps, or is not understood.
+        """
+        loop = self.siblings[self.place(number)]
+        assert isinstance(loop, Loop | While)
+        program = self.editor.program
+        variables = [outer.variable for outer in self.around]
+        return read_loop(loop, variables, private_scalars(program), program.containers)
+
+    def tighten(self, loop: LoopNode) -> None:
+        """Drop bounds of a loop, and of those inside of it, that others make needless."""
+        _tighten(loop, self.around)
+
+    def put(self, place: int, count: int, nodes: Iterable[LoopNode | Node]) -> None:
+        """Put nodes in the place of `count` siblings."""
+        new = [write_loop(node) if isinstance(node, LoopNode) else node for node in nodes]
+        siblings = self.siblings
+        inner = (*siblings[:place], *new, *siblings[place + count :])
+        program = self.editor.program
+        if not self.parent:
+            self.editor.program = walk.with_children(program, inner)
+            return
+        holder = walk.with_children(walk.at(program, self.parent), inner)  # type: ignore[type-var]
+        self.editor.program = walk.replaced(program, self.parent, holder)  # type: ignore[arg-type]
+
+
+def serialise(*loops: LoopNode) -> None:
+    """Make loops ordinary ones, whose iterations may depend on each other."""
+    for node in loops:
+        node.loop = replace(node.loop, kind="for", reductions=None)
+
+
+def child_loop(parent: LoopNode, number: int) -> LoopNode:
+    """A loop directly inside of another one.
+
+    Raises:
+        IllegalStepError: it is elsewhere.
+    """
+    for child in parent.children:
+        if isinstance(child, LoopNode) and child.id == number:
+            return child
+    raise IllegalStepError("the second loop is not directly inside the first one")
+
+
+def only_child(parent: LoopNode, number: int) -> LoopNode:
+    """The loop that is all that another one holds.
+
+    Raises:
+        IllegalStepError: it is not.
+    """
+    inner = parent.children[0] if len(parent.children) == 1 else None
+    if not isinstance(inner, LoopNode) or inner.id != number:
+        raise IllegalStepError("the second loop is not all that the first one holds")
+    return inner
+
+
+def put_for(node: Renamed, values: Mapping[str, str]) -> Renamed:
+    """A node with expressions in the place of loop variables, all at once.
+
+    Raises:
+        IllegalStepError: a variable is data of a computation, where no expression can stand.
+    """
+    for access in accesses(node):
+        value = values.get(access.container)
+        if value is not None and not value.isidentifier():
+            raise IllegalStepError(f"{access.container} is used as a number")
+    return renamed(node, values)
+
+
+def duplicate(editor: Editor, loop: Loop) -> Loop:
+    """A copy of a loop, with variables of its own for it and the loops inside, which are called
+    like those that they are copies of, with ``.rest``."""
+    twin = editor.copied(loop, ".rest")
+    counted = [node.variable for node in walk.preorder(twin) if isinstance(node, Loop)]
+    return put_for(twin, {name: editor.variable(name, name) for name in counted})
+
+
+def _tighten(loop: LoopNode, around: Sequence[LoopNode]) -> None:
+    known = domain(around)
+    loop.lows = _decisive(loop.lows, known, 1)
+    loop.highs = _decisive(loop.highs, known, -1)
+    for child in loop.children:
+        if isinstance(child, LoopNode):
+            _tighten(child, [*around, loop])
+
+
+def _decisive(bounds: list[Linear], known: list[Linear], sign: int) -> list[Linear]:
+    """The bounds without those that others make needless.
+
+    Args:
+        known: what holds for the variables.
+        sign: 1 if the greatest of the bounds counts (lower bounds), -1 if the least.
+    """
+    kept: list[Linear] = []
+    for number, bound in enumerate(bounds):
+        others = [*kept, *bounds[number + 1 :]]
+        gaps = (minus(other, bound) for other in others)
+        beyond = ({name: sign * f for name, f in gap.items()} for gap in gaps)
+        if not any(holds(known, gap) for gap in beyond):
+            kept.append(bound)
+    return kept
