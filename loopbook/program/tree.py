@@ -34,6 +34,9 @@ class Schedule:
 SEQUENTIAL = Schedule()
 """The schedule of a loop that nobody has scheduled."""
 
+VECTORISED = Schedule("VECTORIZE", 2)
+"""The schedule of a loop that clang is to vectorise."""
+
 
 LoopKind = Literal["for", "map", "reduce"]
 

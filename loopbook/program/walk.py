@@ -103,3 +103,14 @@ def changed(node: Outer, path: Path, change: Callable[[Inner], Sequence[Inner]])
 def replaced(node: Outer, path: Path, *new: Inner) -> Outer:
     """The tree with other nodes in a place."""
     return changed(node, path, lambda old: new)
+
+
+def rebuilt(node: Outer, change: Callable[[Inner], Inner]) -> Outer:
+    """The tree with what `change` makes of each node below in its place, innermost first.
+
+    What has not changed is shared with the old tree.
+    """
+    old = children(node)
+    new = [change(rebuilt(child, change)) for child in old]
+    same = all(one is other for one, other in zip(new, old, strict=True))
+    return node if same else with_children(node, new)

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.program.tree import SEQUENTIAL, VECTORISED, Loop
+from loopbook.program.walk import Inner, preorder, rebuilt
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
 from loopbook.steps.hosts import Drawing
 
 
@@ -32,3 +37,21 @@ class Single(Step):
     def draw(self, drawing: Drawing) -> bool:
         drawing.single = True
         return True
+
+    def apply(self, editor: Editor) -> None:
+        """Always legal: loops get the schedules that docc gives them where there is but one thread.
+
+        That is: parallel loops and reductions that hold no other loop are vectorised, the others
+        run in order. Loops that a step has scheduled stay what they are.
+        """
+
+        def scheduled(node: Inner) -> Inner:
+            if not isinstance(node, Loop) or node.id not in editor.known:
+                return node
+            if node.schedule != SEQUENTIAL or node.kind == "for":
+                return node
+            if any(isinstance(inner, Loop) for inner in preorder(node.body)):
+                return replace(node, kind="for", reductions=None)
+            return replace(node, schedule=VECTORISED)
+
+        editor.program = rebuilt(editor.program, scheduled)
