@@ -1,17 +1,20 @@
-"""Which scalars carry values from one statement to another."""
+"""Which scalars carry values: to another statement, to another iteration, out of a loop."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import own_accesses, own_symbols
+from loopbook.program.accesses import Part, own_accesses, own_symbols, symbols, written
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode
 from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
-from loopbook.program.walk import children
+from loopbook.program.types import Type, type_of
+from loopbook.program.walk import children, preorder
 
 
 @dataclass
@@ -112,10 +115,7 @@ def _scan_block(block: Block, defined: set[str], uses: _Uses) -> None:
 
 def _everything(node: tree.Node | tree.Case) -> set[str]:
     """All that a node and those below it name."""
-    found = set(own_symbols(node)) | {access.container for access in own_accesses(node)}
-    if isinstance(node, Loop):
-        found.add(node.variable)
-        found.update(one.container for one in node.reductions or ())
+    found = _named(node)
     for child in children(node):
         found |= _everything(child)
     return found
@@ -148,3 +148,88 @@ def _negated(condition: ast.expr) -> str:
             parts = [_negated(part) for part in args]
             return f"{'Or' if name == 'And' else 'And'}({', '.join(parts)})" if all(parts) else ""
     return ""
+
+
+Loops = tuple[Loop | While, ...]
+
+
+def homes(node: tree.Node, containers: Mapping[str, Type]) -> dict[str, Loops]:
+    """For each scalar that is written below a node: the loops, from the node on, of which every
+    iteration has a value of its own of it, since it writes the scalar before it reads it.
+
+    None of them if no such loops are known: then the scalar may carry a value between iterations.
+    What indices, bounds and conditions mention is not looked at.
+
+    Args:
+        containers: the types of all that the program declares.
+    """
+    stored = written(node)
+    return {name: own for name, own in _homes(node, containers).items() if name in stored}
+
+
+def _homes(node: tree.Node, containers: Mapping[str, Type]) -> dict[str, Loops]:
+    """`homes` of the scalars that are only read as well, which have none."""
+    found: dict[str, Loops] = {}
+    for name, write, around, guarded in _in_order(node, (), False):
+        if name not in found:
+            found[name] = around if write and not guarded else ()
+        elif found[name] != around[: len(found[name])]:
+            found[name] = ()
+    return {n: own for n, own in found.items() if not type_of(n, containers).is_array}
+
+
+def _in_order(node: Part, around: Loops, guarded: bool) -> Iterator[tuple[str, bool, Loops, bool]]:
+    """What is read and written below a node, in program order: the container, whether it is
+    written, the loops around, and whether a branch in the innermost of them may leave it out."""
+    if isinstance(node, Block):  # what it reads it may read before it writes it
+        for place, end in enumerate(node.nodes):
+            if isinstance(end, AccessNode) and not node.inputs[place]:
+                yield end.container, False, around, guarded
+    for access in own_accesses(node):
+        if access.write:
+            yield access.container, True, around, guarded
+    if isinstance(node, Loop | While):
+        around, guarded = (*around, node), False
+    for child in children(node):
+        yield from _in_order(child, around, guarded or isinstance(node, Branch))
+
+
+def check_unused_outside(program: Program, loop: Loop, names: set[str]) -> None:
+    """Refuse if the program may use what a loop leaves in one of the scalars `names`.
+
+    Other nests may use the same scalars if each of their iterations writes them before it reads;
+    so may all statements, if each of them does.
+
+    Raises:
+        IllegalStepError: if so.
+    """
+    if not (names := names - private_scalars(program)):
+        return
+    used = {*program.arguments, *program.extra.value.get("externals", ())}
+    for child in program.body.children:
+        used |= _used_outside(child, loop, program.containers)
+    if escaping := sorted(used & names):
+        raise IllegalStepError(f"the program uses {escaping[0]} outside of the loop")
+
+
+def _used_outside(node: Part, loop: Loop, containers: Mapping[str, Type]) -> set[str]:
+    """What the nodes from `node` on may take from others, or hand on to them, but a loop."""
+    if node is loop:
+        return set()
+    if isinstance(node, Loop | While) and not any(inner is loop for inner in preorder(node)):
+        counted = {inner.variable for inner in preorder(node) if isinstance(inner, Loop)}
+        taken = {name for name, own in _homes(node, containers).items() if not own}
+        return taken | counted | symbols(node)
+    found = _named(node)
+    for child in children(node):
+        found |= _used_outside(child, loop, containers)
+    return found
+
+
+def _named(node: Part) -> set[str]:
+    """All that a node itself names."""
+    found = set(own_symbols(node)) | {access.container for access in own_accesses(node)}
+    if isinstance(node, Loop):
+        found.add(node.variable)
+        found.update(one.container for one in node.reductions or ())
+    return found

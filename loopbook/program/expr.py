@@ -202,6 +202,29 @@ def normal_forms(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(normal_form(text) for text in texts)
 
 
+def rendered(a: Polynomial) -> str:
+    """A polynomial as docc reads it."""
+    terms = ["*".join([str(factor), *monomial]) for monomial, factor in sorted(a.items())]
+    return f"({' + '.join(terms)})" if terms else "0"
+
+
+def smallest(texts: Iterable[str]) -> str:
+    """The least of some expressions."""
+    return _extreme("min", texts)
+
+
+def largest(texts: Iterable[str]) -> str:
+    """The greatest of some expressions."""
+    return _extreme("max", texts)
+
+
+def _extreme(function: str, texts: Iterable[str]) -> str:
+    first, *rest = dict.fromkeys(texts)
+    for text in rest:
+        first = f"{function}({first}, {text})"
+    return first
+
+
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",

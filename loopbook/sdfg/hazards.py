@@ -13,17 +13,13 @@ calls a map change places with the loop around it.)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from loopbook.dependence import carries_nothing, suspects
+from loopbook.dependence.arrays import loops_in, read_arrays
+from loopbook.dependence.body import LoopNode, Statement, read_header, touches
 from loopbook.errors import IllegalStepError, SdfgError
-from loopbook.program import expr
+from loopbook.program import expr, tree
 from loopbook.program.nest import Access, Loop, Nest
-from loopbook.program.write import write_node
-from loopbook.sdfg.accesstree import AccessTree
-from loopbook.sdfg.looptree import LoopNode, Statement, read_header, touches
-
-Json = dict[str, Any]
 
 
 def hazards(nest: Nest) -> frozenset[int]:
@@ -56,12 +52,14 @@ def _is_independent(nest: Nest, loop: Loop) -> bool:
     indices = {name for access in nest.accesses for text in access.subset for name in _names(text)}
     for other in nest.loops:
         indices |= _names(other.init) | _names(other.condition)
+    path = _path(nest.loop, loop.element_id)
+    if not path:  # it stands in a branch
+        return False
+    around: list[LoopNode] = []
     try:
-        body = write_node(nest.loop)
-        around: list[LoopNode] = []
-        for outer in nest.ancestry(loop.index)[:-1]:
-            around.append(read_header(_element(body, outer), _variables(around)))
-        return carries_nothing(_tree(_element(body, loop), around, indices), around)
+        for outer in path[:-1]:
+            around.append(read_header(outer, _variables(around)))
+        return carries_nothing(_read(path[-1], around, indices), around)
     except (IllegalStepError, SdfgError):
         return False
 
@@ -74,34 +72,28 @@ def _variables(loops: Sequence[LoopNode]) -> frozenset[str]:
     return frozenset(loop.variable for loop in loops)
 
 
-def _element(body: Json, loop: Loop) -> Json:
-    """docc's element of a loop, through loops only.
-
-    Raises:
-        IllegalStepError: it stands in a branch.
-    """
-    waiting = [body]
-    while waiting:
-        element = waiting.pop()
-        if element.get("element_id") == loop.element_id:
-            return element
-        if "indvar" in element:
-            waiting += element["root"]["children"]
-    raise IllegalStepError("the loop stands in a branch")
+def _path(root: tree.Loop | tree.While, number: int) -> tuple[tree.Loop | tree.While, ...]:
+    """The loop with docc's number behind those around it; nothing if it stands in a branch."""
+    if root.id == number:
+        return (root,)
+    for child in root.body.children:
+        if isinstance(child, tree.Loop) and (found := _path(child, number)):
+            return (root, *found)
+    return ()
 
 
-def _tree(element: Json, around: Sequence[LoopNode], indices: set[str]) -> LoopNode:
+def _read(loop: tree.Loop | tree.While, around: Sequence[LoopNode], indices: set[str]) -> LoopNode:
     """The loop with what it does to arrays, and to scalars that index them; docc has looked at what
     it does to other scalars.
 
     Raises:
         IllegalStepError: it is not understood.
     """
-    node = read_header(element, _variables(around))
+    node = read_header(loop, _variables(around))
     path = [*around, node]
-    for child in element["root"]["children"]:
-        if "indvar" in child:
-            node.children.append(_tree(child, path, indices))
+    for child in loop.body.children:
+        if isinstance(child, tree.Loop):
+            node.children.append(_read(child, path, indices))
             continue
         counted = _variables(path)
         found = [
@@ -126,10 +118,11 @@ def _suspects(nest: Nest, loops: Sequence[Loop]) -> frozenset[int]:
     """Those of which two iterations may touch one element of an array, one of them writing."""
     if not loops:
         return frozenset()
-    tree = AccessTree.of(nest, nest.loops[0], bounded=False)
+    root = read_arrays(nest.loop, {array.data for array in nest.arrays}, bounded=False)
+    inside = list(loops_in(root))
     scalars = [c.data for c in nest.containers if c.written and not c.is_array]
-    asked = {tree.nodes[loop.index]: loop.index for loop in loops}
-    found = suspects(tree.loop, list(asked), scalars)
+    asked = {inside[loop.index]: loop.index for loop in loops}
+    found = suspects(root, list(asked), scalars)
     return frozenset(number for node, number in asked.items() if node in found)
 
 

@@ -1,0 +1,80 @@
+"""Scalars that loops have for themselves, and those that something else may need."""
+
+from __future__ import annotations
+
+import pytest
+
+from loopbook.dependence.scalars import check_unused_outside, homes
+from loopbook.errors import IllegalStepError
+from loopbook.program import tree
+from loopbook.program.expr import Expr
+from loopbook.program.types import Pointer, Scalar
+from loopbook.steps.editor import Editor, assignments
+
+NUMBERS = dict.fromkeys(("i", "j", "k", "s", "t", "u"), Scalar(dtype="int64"))
+EMPTY = tree.Program("p", {**NUMBERS, "A": Pointer(to=Scalar(dtype="int64"))}, (), tree.Sequence())
+
+
+def loop(variable: str, *inner: tree.Node) -> tree.Loop:
+    condition, update = Expr(f"({variable} < n)"), Expr(f"1 + {variable}")
+    return tree.Loop(variable, Expr("0"), condition, update, tree.Sequence(inner))
+
+
+def copy(source: str, target: str) -> tree.Node:
+    """``target = source``, where ``A`` stands for an element of it."""
+    ends = [(name, ("i",) if name == "A" else ()) for name in (source, target)]
+    return Editor(EMPTY, {}, {}).copy(*ends)
+
+
+def guarded(*inner: tree.Node) -> tree.Branch:
+    return tree.Branch((tree.Case(Expr("(i < 2)"), tree.Sequence(inner)),))
+
+
+def program(*nodes: tree.Node) -> tree.Program:
+    return tree.Program("p", EMPTY.containers, ("u",), tree.Sequence(nodes))
+
+
+def test_an_iteration_has_what_it_writes_before_it_reads_it():
+    used = copy("t", "A")
+    cases = {
+        "i": loop("i", copy("A", "t"), loop("j", used)),
+        "ij": loop("i", loop("j", copy("A", "t"), used)),
+        "": loop("i", used, copy("A", "t")),
+        "only sometimes written": loop("i", guarded(copy("A", "t")), used),
+        "used after the loop": loop("i", loop("j", copy("A", "t")), used),
+        "in one block": loop("i", copy("t", "t")),
+    }
+    for wanted, outer in cases.items():
+        found = homes(outer, EMPTY.containers)
+        assert found.keys() == {"t"}
+        names = [node.variable for node in found["t"] if isinstance(node, tree.Loop)]
+        assert names == (list(wanted) if wanted in ("i", "ij") else []), wanted
+    inside = homes(guarded(loop("i", copy("A", "t"), used)), EMPTY.containers)
+    assert len(inside["t"]) == 1, "a branch around the loop leaves out all of its iterations"
+
+
+@pytest.mark.parametrize(
+    ("others", "used"),
+    [
+        ([loop("j", copy("A", "t"), loop("k", copy("t", "A")))], False),
+        ([loop("j", copy("t", "A"))], True),
+        ([loop("j", assignments([("k", "1 + t")]))], True),
+        ([loop("t")], True),
+        ([guarded(copy("t", "A"))], True),
+        ([copy("A", "s")], False),
+    ],
+)
+def test_a_scalar_is_asked_for_in_the_rest_of_the_program(others: list[tree.Node], used: bool):
+    mine = loop("i", copy("A", "t"), loop("k", copy("t", "A")))
+    for whole in (program(mine, *others), program(loop("s", mine, *others))):
+        if used:
+            with pytest.raises(IllegalStepError, match="uses t outside"):
+                check_unused_outside(whole, mine, {"t"})
+        else:
+            check_unused_outside(whole, mine, {"t"})
+
+
+def test_arguments_are_used_outside():
+    mine = loop("i", copy("A", "u"), loop("k", copy("u", "A")))
+    with pytest.raises(IllegalStepError, match="uses u outside"):
+        check_unused_outside(program(mine), mine, {"u"})
