@@ -200,6 +200,21 @@ class Editor:
         """A new scalar of the type of another one."""
         return self._declared(prefix, self.program.containers[like])
 
+    def scalar(self, prefix: str, kind: Scalar) -> str:
+        """A new scalar."""
+        return self._declared(prefix, kind)
+
+    def element_type(self, array: str) -> Scalar:
+        """The type of an array's elements.
+
+        Raises:
+            IllegalStepError: it is no plain array.
+        """
+        kind = self.program.containers[array]
+        if not isinstance(kind, Pointer) or not isinstance(kind.to, Scalar):
+            raise IllegalStepError(f"{array} is no plain array")
+        return kind.to
+
     def stack_array(self, prefix: str, like: str, count: int) -> tuple[str, Type]:
         """A new array on the stack, and the type that memlets to it have.
 

@@ -1,7 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from loopbook.dependence import keep_apart
+from loopbook.dependence.body import LoopNode, Touch, statements
+from loopbook.errors import IllegalStepError
+from loopbook.program import expr, tree
+from loopbook.program.accesses import Access, own_accesses, written
+from loopbook.program.dataflow import Block, Memlet, Tasklet
+from loopbook.program.expr import Expr
+from loopbook.program.redirect import Element, redirected
+from loopbook.program.tree import Branch, Case, Node, Sequence
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import Region
 
 
 class Hoist(Step):
@@ -26,3 +39,61 @@ class Hoist(Step):
     traits = {"pivots": 1.0}
 
     loop = Loop()
+
+    def apply(self, editor: Editor) -> None:
+        """Legal for elements whose indices do not change in the loop, and that it does not write.
+
+        They are loaded only if the loop runs at all. What a branch may leave out is not loaded.
+        """
+        number = editor.id_of(self.loop)
+        region = Region.of(editor, number)
+        node = region.read(number)
+        if any(isinstance(child, LoopNode) for child in node.children):
+            raise IllegalStepError("the loop holds loops")
+        changing = {node.variable} | written(node.loop)
+        found: dict[tuple[str, tuple[str, ...]], list[Memlet]] = {}
+        for load, memlet in _loads(node.loop):
+            place = Touch(load.container, load.subset, False).place
+            if changing.isdisjoint(name for index in place for name in expr.symbols(index)):
+                found.setdefault((load.container, place), []).append(memlet)
+        loaded: list[Node] = []
+        kept: dict[Memlet | None, Element] = {}
+        for (array, place), memlets in found.items():
+            if _is_kept(region, node, array, place):
+                kind = editor.element_type(array)
+                scalar = editor.scalar(f"{array}_kept", kind)
+                loaded.append(editor.copy((array, place), (scalar, ())))
+                kept |= dict.fromkeys(memlets, Element(scalar, (), kind))
+        if not loaded:
+            raise IllegalStepError("the loop reads nothing that it does not change")
+        loop = redirected(node.loop, lambda a: None if a.write else kept.get(a.memlet))
+        region.put(region.place(number), 1, [_if_it_runs(node.loop, loaded), loop])
+
+
+def _loads(loop: tree.Loop) -> Iterator[tuple[Access, Memlet]]:
+    """What instructions that always run read of arrays."""
+    for block in loop.body.children:
+        if isinstance(block, Block):
+            for access in own_accesses(block):
+                memlet = access.memlet
+                if memlet is None or access.write or not access.subset:
+                    continue
+                if isinstance(block.nodes[memlet.target], Tasklet):
+                    yield access, memlet
+
+
+def _is_kept(region: Region, loop: LoopNode, array: str, place: tuple[str, ...]) -> bool:
+    """Whether the loop writes to no element that it reads in a place of an array."""
+    stores = {
+        touch.place
+        for statement, _ in statements(loop)
+        for touch in statement.touches
+        if touch.write and touch.container == array
+    }
+    return all(store and keep_apart(loop, region.around, array, place, store) for store in stores)
+
+
+def _if_it_runs(loop: tree.Loop, nodes: list[Node]) -> Branch:
+    """Nodes for when a loop runs at all."""
+    condition = expr.substitute(loop.condition.text, {loop.variable: f"({loop.init})"})
+    return Branch((Case(Expr(condition), Sequence(tuple(nodes))),))
