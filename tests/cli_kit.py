@@ -132,12 +132,54 @@ def run_program(
         before: Python code that is run first, in the same process.
     """
     code = f"import sys\n{before}\nfrom loopbook.cli import main\nsys.exit(main(sys.argv[1:]))\n"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)],
+    done = _python(folder, code, [*map(str, words)], environment)
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+_EACH = """\
+import json, os, sys, tempfile
+said = os.fdopen(os.dup(1), "w")
+files = [tempfile.TemporaryFile("w+") for _ in range(2)]
+for number, file in enumerate(files, 1):
+    os.dup2(file.fileno(), number)
+{before}
+from loopbook.cli import main
+for words in json.loads(sys.argv[1]):
+    for file in files:
+        file.truncate(0)
+        file.seek(0)
+    code = main(words)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for file in files:
+        file.seek(0)
+    print(json.dumps([code, *(file.read() for file in files)]), file=said)
+said.close()
+"""
+
+
+def run_programs(
+    folder: Path,
+    *commands: Sequence[object],
+    before: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> list[Answer]:
+    """`run_program` for one command after the other in the same process: to start takes it a second
+    or two."""
+    words = json.dumps([[str(word) for word in command] for command in commands])
+    done = _python(folder, _EACH.replace("{before}", before), [words], environment)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return [Answer(*json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def _python(
+    folder: Path, code: str, words: Sequence[str], environment: Mapping[str, str] | None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
         capture_output=True,
         text=True,
         env={**os.environ, **surroundings(folder), **(environment or {})},
         timeout=120,
         check=False,
     )
-    return Answer(done.returncode, done.stdout, done.stderr)

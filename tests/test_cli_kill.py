@@ -21,7 +21,7 @@ from wait_kit import wait_until
 from loopbook.recipes.book import Book
 
 KERNELS = ("jacobi-1d", "trisolv", "mvt")
-KILLS = 10
+KILLS = 6
 LONGEST = 2.5
 """Seconds; about what one kernel takes, so that kills hit its builds, its runs and its records."""
 
@@ -76,14 +76,14 @@ class Seeding:
         return Answer(code, "", self._errors.read())
 
 
-def test_killed_at_ten_random_moments(tmp_path):
+def test_killed_at_random_moments(tmp_path):
     chance = random.Random(2)
     promised: dict[str, str] = {}
     ended = []
     for number in range(KILLS):
         seeding = Seeding(tmp_path)
         assert marked(str(tmp_path))
-        if number % 5 == 4:  # right after a completion is shown, or while the next one begins
+        if number % 3 == 2:  # right after a completion is shown, or while the next one begins
             seeding.completed.wait(60)
             time.sleep(chance.uniform(0, 0.05))
         else:
@@ -94,7 +94,7 @@ def test_killed_at_ten_random_moments(tmp_path):
         assert wait_until(lambda: not marked(str(tmp_path))), "processes live on"
         check(tmp_path / "own.db", seeding.shown, promised)
         check_logs(tmp_path)
-    assert ended.count(-signal.SIGKILL) >= 7, ended
+    assert ended.count(-signal.SIGKILL) >= 4, ended
 
     last = Seeding(tmp_path)
     answer = last.wait(120)

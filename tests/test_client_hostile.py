@@ -388,7 +388,7 @@ def fuzzed() -> Iterator[Raw]:
     server.close()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     bodies, packings, odd_headers, st.sampled_from([200, 204, 302, 401, 404, 503, 99]), st.data()
 )

@@ -133,12 +133,12 @@ def test_a_chain_of_copies_ends_where_it_is_read() -> None:
 
 @pytest.fixture(scope="module")
 def documents() -> list[dict]:
-    """Some kernels of each family, as SDFG documents."""
-    return [json.loads(d.text) for d in embed_kit.documents()]
+    """One kernel of each family, as SDFG documents."""
+    return [json.loads(d.text) for d in embed_kit.documents(variants=1)]
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32), which=st.integers(0, 41))
+@given(seed=st.integers(0, 2**32), which=st.integers(0, 20))
 def test_names_and_the_order_of_nested_loops_do_not_matter(
     documents: list[dict], seed: int, which: int
 ) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -75,11 +77,13 @@ def test_no_tile_is_left_out_or_too_early(count: int, size: int, by: int):
             assert (tile, space) not in order
             order[tile, space] = wave
         assert set(order) == set(product(range(0, end, size), range(-1, high, by)))
-        for ((tile, space), wave), ((other, place), later) in product(order.items(), repeat=2):
-            if other > tile and space < place + by + factor * (other - tile):
-                assert wave < later  # some point may be needed there, by another thread
-            elif other == tile and space < place:
-                assert wave <= later
+        tile, space = np.array([*order]).reshape(-1, 2).T[:, :, None]
+        later = np.array([*order.values()])
+        first = later[:, None]
+        steps_on, reach = tile.T - tile, space.T + by + factor * (tile.T - tile)
+        # Some point may be needed there, by another thread.
+        assert (first < later)[(steps_on > 0) & (space < reach)].all()
+        assert (first <= later)[(steps_on == 0) & (space < space.T)].all()
 
 
 def _values(loops: list[Any], around: dict[str, int]) -> Iterator[tuple[int, ...]]:
@@ -88,8 +92,14 @@ def _values(loops: list[Any], around: dict[str, int]) -> Iterator[tuple[int, ...
         yield tuple(around.values())
         return
     (loop,) = loops
-    known = {"idiv": lambda a, b: int(np.trunc(a / b)), "min": min, "max": max}
-    value = eval(loop["init"], known, around)
-    while eval(loop["condition"], known, inside := around | {loop["indvar"]: value}):
+    known = {"idiv": lambda a, b: int(a / b), "min": min, "max": max}
+    init, condition, update = (_compiled(loop[part]) for part in ("init", "condition", "update"))
+    value = eval(init, known, around)
+    while eval(condition, known, inside := around | {loop["indvar"]: value}):
         yield from _values(loop["root"]["children"], inside)
-        value = eval(loop["update"], known, inside)
+        value = eval(update, known, inside)
+
+
+@cache
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<loop>", "eval")

@@ -30,7 +30,7 @@ KERNELS = {
     "wrong": "C[0] += 1;",
     "past the end": "C[-1] = 1;",
     "segfault": "*(volatile int *)8 = 1;",
-    "hang": "for (volatile long n = 0;; n = n + 1);",
+    "hang": "int pause(); for (;;) pause();",
     "memory": "for (long n = 1l << 26;;) __builtin_memset(new char[n], 1, n);",
 }
 """Bodies of kernels that do damage, by what they do."""

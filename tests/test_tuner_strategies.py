@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
+from functools import cache
 from itertools import pairwise
 from math import log2
 from random import Random
@@ -82,6 +83,7 @@ def search(strategy: Strategy, trials: int) -> list[tuple[Steps, float | None]]:
     return told
 
 
+@cache
 def best(name: str, seed: int, trials: int) -> float:
     return max(score or 0.0 for _, score in search(STRATEGIES[name](problem(seed)), trials))
 

@@ -11,7 +11,6 @@ languages via transformational compilation", AISTATS 2011).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
@@ -61,7 +60,7 @@ class Tracer(Random):
         super().__init__(0)
         self._fresh, self._given = fresh, given
         self._scope = (0, "")
-        self._turns: Counter[Locus] = Counter()
+        self._turns: dict[tuple[tuple[int, str], str, int, int], int] = {}
         self.genome: dict[Locus, Gene] = {}
 
     def random(self) -> float:
@@ -103,10 +102,10 @@ class Tracer(Random):
         return self._draw("index", size, 0, fresh)
 
     def _draw(self, kind: str, size: int, taken: int, fresh: Callable[[], Any]) -> Any:
-        locus = Locus(self._scope, kind, size, taken)
-        turn = self._turns[locus]
-        self._turns[locus] += 1
-        locus = locus._replace(turn=turn)
+        place = self._scope, kind, size, taken
+        turn = self._turns.get(place, 0)
+        self._turns[place] = turn + 1
+        locus = Locus(*place, turn)
         gene = self._given.get(locus)
         self.genome[locus] = fresh() if gene is None else gene
         return self.genome[locus]
