@@ -1,8 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loopbook.dependence import check_order
+from loopbook.dependence.apart import taken_apart
+from loopbook.dependence.body import Body, LoopNode, Statement, write_loop
+from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
 from loopbook.steps.hosts import Bench, Drawing, Made
+from loopbook.steps.region import Region, put_for, serialise
 
 
 class Distribute(Step):
@@ -34,3 +43,52 @@ class Distribute(Step):
 
     def draw(self, drawing: Drawing) -> bool:
         return drawing.distribute(self.loop)
+
+    def apply(self, editor: Editor) -> None:
+        """Legal as often as dependences allow; it is refused if they forbid all of it.
+
+        docc's own refuses where two accesses of one array are not equal. Here whatever runs around
+        in a circle stays in one loop with what lies between (a coarse form of the typed fusion of
+        Kennedy and McKinley). Of a body that is one run of statements, pieces without common
+        results are the elements.
+        """
+        number = editor.id_of(self.loop)
+        region = Region.of(editor, number)
+        whole = region.read(number)
+        waiting: Sequence[Body] = whole.children
+        if len(waiting) == 1 and isinstance(waiting[0], Statement):
+            waiting = taken_apart(waiting[0], whole.variable, editor.program)
+        parts = _parts(replace(whole, children=[*waiting]), region.around)
+        if len(parts) < 2:
+            raise IllegalStepError("dependences hold the loop's body together")
+        serialise(parts[0])
+        for place, part in enumerate(parts[1:], start=1):
+            variable = editor.variable(whole.variable, whole.variable)
+            name = f"{editor.name_of(whole.loop)}.part{place}"
+            loop = editor.new_loop(name, variable, "0", "0")
+            old = {whole.variable: variable}
+            nodes = [put_for(node, old) for node in write_loop(part).body.children]
+            parts[place] = replace(part, loop=loop, variable=variable, children=[Statement(nodes)])
+        region.put(region.place(number), 1, parts)
+
+
+def _parts(whole: LoopNode, around: Sequence[LoopNode]) -> list[LoopNode]:
+    """The loop once for each part of its body, each as small as dependences allow."""
+    parts: list[LoopNode] = []
+    while whole.children:
+        for count in range(1, len(whole.children) + 1):
+            head = replace(whole, children=whole.children[:count])
+            tail = replace(whole, children=whole.children[count:])
+            if not tail.children or _allowed(whole, head, tail, around):
+                break
+        parts.append(head)
+        whole = tail
+    return parts
+
+
+def _allowed(whole: LoopNode, head: LoopNode, tail: LoopNode, around: Sequence[LoopNode]) -> bool:
+    try:
+        check_order([whole], [head, tail], {}, around)
+    except IllegalStepError:
+        return False
+    return True
