@@ -4,7 +4,7 @@
 
     @loopbook.native                    docc's @native with recipes from the book
     loopbook.open()                     the user's book over the starter book
-    loopbook.optimize(sdfg)             an SDFG of docc, in place
+    loopbook.optimize(sdfg)             an SDFG of docc: a new one, scheduled
     loopbook.Client(url)                a server's book
 
 After ``import loopbook``, docc's own ``@native`` knows the targets ``loopbook`` and
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from loopbook.client.layered import LayeredBook
     from loopbook.client.native import native
     from loopbook.client.opening import open_book as open
-    from loopbook.client.optimize import Report, optimize
+    from loopbook.client.optimize import Optimized, optimize
     from loopbook.client.plan import build_plan, make_plan
     from loopbook.client.remote.client import AsyncClient, Client
     from loopbook.errors import LoopbookError
@@ -36,9 +36,9 @@ _HOMES = {
     "Client": ("client.remote.client", "Client"),
     "LoopbookError": ("errors", "LoopbookError"),
     "Neighbour": ("recipes.layer", "Neighbour"),
+    "Optimized": ("client.optimize", "Optimized"),
     "Plan": ("client.decision", "Plan"),
     "Recipe": ("recipes.recipe", "Recipe"),
-    "Report": ("client.optimize", "Report"),
     "LayeredBook": ("client.layered", "LayeredBook"),
     "bench": ("client.bench", "bench"),
     "build_plan": ("client.plan", "build_plan"),
@@ -54,9 +54,9 @@ __all__ = [
     "LayeredBook",
     "LoopbookError",
     "Neighbour",
+    "Optimized",
     "Plan",
     "Recipe",
-    "Report",
     "bench",
     "build_plan",
     "make_plan",

@@ -118,6 +118,14 @@ def bench_of(kernel: Callable[..., Any], args: Sequence[Any], nest: int = 0) -> 
     return Workbench(sdfg, nests[nest])
 
 
+def stepped(sdfg: Any, nest: Nest, recipe: Sequence[StepPair]) -> Workbench:
+    """A nest of a prepared SDFG after some steps."""
+    bench = Workbench(sdfg, nest)
+    for position, (op, args) in enumerate(recipe):
+        bench.apply(op, args, position)
+    return bench
+
+
 def steps(text: str) -> list[StepPair]:
     """Steps from lines such as ``tile L0 4``."""
     pairs: list[StepPair] = []

@@ -203,3 +203,13 @@ def product_store() -> Iterator[str]:
         path = Path(folder) / "book.db"
         fill(path, [record(product, blocked()), record(stencil, "", 1.0)])
         yield str(path)
+
+
+def put_back(sdfg: dict[str, Any], element_id: int, answer: dict[str, Any]) -> None:
+    """What a client does with the answer about one nest: it takes the first element, and the
+    containers of which it has none."""
+    given = answer["sdfg_result"]["sdfg"]
+    children = sdfg["root"]["children"]
+    (place,) = [n for n, child in enumerate(children) if child["element_id"] == element_id]
+    children[place] = given["root"]["children"][0]
+    sdfg["containers"] = given["containers"] | sdfg["containers"]

@@ -76,7 +76,6 @@ class Seeding:
         return Answer(code, "", self._errors.read())
 
 
-@pytest.mark.long
 def test_killed_at_random_moments(tmp_path):
     chance = random.Random(2)
     promised: dict[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -129,8 +130,44 @@ def test_mistakes_are_named_at_once():
 def test_docc_s_decorator_with_our_target(target):
     program = docc_native(target=target)(product_permuted)
     check_product(program)
-    assert program.last_sdfg is not None
+    assert len(docc_program.nests(program.last_sdfg)[0].loops) > 3, "it is what was compiled"
     check_product(program, 29)
+
+
+@pytest.mark.parametrize(
+    "watched", [{"instrumentation_mode": "ols"}, {"capture_args": True}, {"debug_dump": True}]
+)
+def test_who_watches_a_program_is_told_of_what_is_compiled(watched, tmp_path):
+    program = docc_native(target="loopbook", **watched)(product_permuted)
+    program.compile(*matrices(43), output_folder=str(tmp_path / "out"))
+    (told,) = tmp_path.rglob("*.post_sched.json")
+    (nest,) = docc_program.nests(docc_program.parse(told.read_text()))
+    assert len(nest.loops) > 3
+    (source,) = tmp_path.rglob("*.cpp")
+    named = {int(found) for found in re.findall(r"element_id = (\d+);", source.read_text())}
+    assert named == ({nest.element_id} if "instrumentation_mode" in watched else set())
+    assert ("__daisy_capture" in source.read_text()) == ("capture_args" in watched)
+
+
+def ahead(a):
+    for i in range(a.shape[0] - 2):
+        a[i] = a[i] + a[i + 1] + a[i + 2]
+
+
+def test_a_program_that_is_watched_is_guarded_like_any_other(tmp_path):
+    """docc's own schedule gives that loop to threads, which would race."""
+    wanted = {"instrumentation_mode": "ols"}
+    docc_native(target="loopbook-openmp", **wanted)(ahead).compile(np.ones(50))
+    (source,) = tmp_path.rglob("*.cpp")
+    assert "parallel for" not in source.read_text()
+
+
+def test_what_docc_has_built_for_our_target_is_used_again():
+    wanted = {"instrumentation_mode": "ols", "reuse_binaries": True}
+    built = docc_native(target="loopbook", **wanted)(product_permuted).compile(*matrices(43))
+    again = docc_native(target="loopbook", **wanted)(product_permuted).compile(*matrices(43))
+    assert again.lib_path == built.lib_path
+    assert again.sdfg.arguments == built.sdfg.arguments
 
 
 def test_docc_s_decorator_with_our_target_and_nothing_found():

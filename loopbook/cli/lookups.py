@@ -194,14 +194,10 @@ def optimize(
 
 
 def _optimize(query: Query) -> tuple[str, list[dict[str, Any]]]:
-    from loopbook.sdfg import build, program
+    from loopbook.client.plan import finish_plan
 
     plan, source = _plan(query), query.source
-    if plan.active:
-        sdfg = build.transform(source.text, query.target, plan.recipes)[0]
-    else:
-        sdfg = program.baseline(source.text, query.target)
-    text = sdfg.to_json()
+    text = finish_plan(source.text, plan)
     if source.workload is None:
         text = json.dumps(source.names.restored_program(json.loads(text)))
     return text, [source.told(nest.to_json()) for nest in plan.nests]

@@ -85,15 +85,10 @@ def _shapes(steps: Iterable[Step]) -> list[Shape]:
 
 
 class Trial:
-    """A prepared SDFG to try recipes on, nest by nest, each as if it were the only one.
+    """A prepared SDFG to try recipes on, nest by nest, each as if it were the only one."""
 
-    Args:
-        in_place: accept only what docc can do to an SDFG in place.
-    """
-
-    def __init__(self, prepared: str, *, in_place: bool = False) -> None:
+    def __init__(self, prepared: str) -> None:
         self._text = prepared
-        self._in_place = in_place
         self._mentions = Mentions()
 
     def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
@@ -102,10 +97,7 @@ class Trial:
         Raises:
             IllegalStepError: docc refuses a step that is not optional.
         """
-        if self._in_place:
-            bench = Workbench(program.parse(self._text), nest, in_place=True)
-        else:
-            bench = Workbench(self._document, nest, self._mentions)
+        bench = Workbench(self._document, nest, self._mentions)
         kept: list[Step] = []
         dropped: list[Step] = []
         for position, step in enumerate(steps):
@@ -134,9 +126,8 @@ class Trials:
         nests: the SDFG's.
     """
 
-    def __init__(self, prepared: str, nests: Iterable[Nest], *, in_place: bool = False) -> None:
-        self.in_place = in_place
-        trial = Trial(prepared, in_place=in_place)
+    def __init__(self, prepared: str, nests: Iterable[Nest]) -> None:
+        trial = Trial(prepared)
         known = {nest.position: nest for nest in nests}
         self._worker = Worker(lambda place, steps: trial.fit(known[place], steps), what="docc")
 

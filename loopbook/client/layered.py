@@ -66,7 +66,7 @@ class LayeredBook:
         self.donors: dict[str, Bodies] = {}
         self._nests: dict[str, Nest] = {}
         self._anew: dict[str, dict[str, Embedding]] = {}
-        self.fits: dict[tuple[str, str, bool], Any] = {}
+        self.fits: dict[tuple[str, str], Any] = {}
         self.prospects: dict[tuple[Any, ...], Any] = {}
         self._kinds: dict[str, frozenset[str]] = {}
 

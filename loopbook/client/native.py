@@ -13,15 +13,10 @@ from typing import Any
 
 from loopbook import targets
 from loopbook.client.decision import Plan
-from loopbook.client.layered import LayeredBook
-from loopbook.client.opening import open_book
-from loopbook.client.plan import build_plan, make_plan
+from loopbook.client.plan import build_plan
+from loopbook.client.served import Book, served
 from loopbook.client.variants.dispatch import Dispatcher, Variant
-from loopbook.errors import CompilerError, IllegalStepError, RunError, SdfgError
 from loopbook.sdfg.traced import Traced
-
-Book = LayeredBook | str | Path | None
-"""An open book, the path or URL of one to put over the starter book, or the user's own."""
 
 
 class NativeProgram(Dispatcher):
@@ -140,13 +135,7 @@ def compile_text(
     sizes: Mapping[str, int] | None = None,
     expressions: bool = False,
 ) -> tuple[Plan, Path]:
-    """Compile an SDFG's JSON text with what the book knows.
-
-    A recipe that turns out not to compile is left out: then the program is docc's own, or, where
-    that may be wrong, the prepared one. What cannot be prepared is not optimised at all.
-
-    Args:
-        sizes, expressions: see `loopbook.client.plan.make_plan`.
+    """Compile an SDFG's JSON text with what the book knows (see `loopbook.client.served`).
 
     Returns:
         What was done, and the shared library.
@@ -154,21 +143,12 @@ def compile_text(
     Raises:
         LoopbookError: if the SDFG does not compile as docc's own either.
     """
-    books = book if isinstance(book, LayeredBook) else open_book(book)
-    try:
-        plan = make_plan(text, target, books, exclude=exclude, sizes=sizes, expressions=expressions)
-        books.note_misses(plan.missed, target)
-    except (SdfgError, RunError):
-        # docc's own compile may work where ours does not, but nobody has looked then at what it
-        # moves, or shares out among threads.
-        plan = Plan("none", ())
-    finally:
-        if books is not book:
-            books.close()
-    try:
-        return plan, build_plan(text, plan, folder).library
-    except (IllegalStepError, CompilerError, RunError) as error:
-        if not plan.choices:
-            raise
-        bare = plan.without_recipes(str(error))
-        return bare, build_plan(text, bare, folder).library
+    return served(
+        text,
+        target,
+        lambda text, plan: build_plan(text, plan, folder).library,
+        book,
+        exclude=exclude,
+        sizes=sizes,
+        expressions=expressions,
+    )

@@ -1,4 +1,4 @@
-"""Optimises an SDFG that somebody else is going to compile, in place."""
+"""Optimises an SDFG that somebody else is going to compile."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopbook import targets
-from loopbook.client.decision import NestReport, Plan, left_to_docc
+from loopbook.client.decision import NestReport
 from loopbook.client.layered import LayeredBook
-from loopbook.client.opening import open_book
-from loopbook.client.plan import plan_nests
+from loopbook.client.plan import finish_plan
+from loopbook.client.served import served
 from loopbook.errors import SdfgError
 
 
 @dataclass(frozen=True)
-class Report:
-    """What `optimize` did.
+class Optimized:
+    """What `optimize` has made of an SDFG.
 
     Attributes:
-        nests: what was found and done for each nest.
+        sdfg: docc's ``StructuredSDFG``, scheduled: what is left to do is to compile it.
+        target: what it is scheduled for.
+        nests: what was found and done for each nest; none where docc cannot prepare the program.
     """
 
+    sdfg: Any
     target: str
     nests: tuple[NestReport, ...]
 
@@ -31,6 +34,7 @@ class Report:
         return sum(nest.tier != "none" for nest in self.nests)
 
     def to_json(self) -> dict[str, Any]:
+        """The report, without the SDFG."""
         return {"target": self.target, "nests": [nest.to_json() for nest in self.nests]}
 
 
@@ -42,17 +46,16 @@ def optimize(
     exclude: Collection[str] = (),
     max_distance: float | None = None,
     sizes: Mapping[str, int] | None = None,
-) -> Report:
-    """Give an SDFG the schedule that the book knows best, in place.
+) -> Optimized:
+    """A new SDFG, scheduled in the best way that the book knows.
 
-    It is expanded, simplified and normalised, recipes are applied to its nests, and whatever has
-    none gets docc's own schedule. If no nest has one, the result is what docc itself would make.
-
-    Variables cannot be renamed in place. Where loops share induction variables, as they do in most
-    Python programs of more than one nest, `loopbook.native` and the ``loopbook`` target do better.
+    It is what `loopbook.native` would compile: the program is prepared, recipes of every kind are
+    applied to its nests, and whatever has none gets docc's own schedule. If no nest has one, the
+    result is what docc itself would make. It has the name, the arguments and the metadata of the
+    one given, which is left as it is.
 
     Args:
-        sdfg: docc's ``StructuredSDFG``.
+        sdfg: docc's ``StructuredSDFG``, as its front end makes it: not scheduled yet.
         book: default the user's book over the starter book.
         sizes: values of the SDFG's size symbols, such as ``{"_s0": 1000}``, to choose recipes for.
             Without them, recipes that lost at any size measured are not used.
@@ -61,50 +64,20 @@ def optimize(
         InputError: if nothing can be compiled for such a target here.
         SdfgError: if docc cannot handle the SDFG.
         BookError: if a book cannot be read.
+        RunError: if docc crashes or hangs.
     """
     targets.runnable(target)
     if not hasattr(sdfg, "to_json"):
         raise SdfgError(f"a {type(sdfg).__name__} is no SDFG: give docc's StructuredSDFG")
-    own = book is None
-    book = book or open_book()
-    try:
-        plan = schedule(sdfg, target, book, exclude=exclude, max_distance=max_distance, sizes=sizes)
-        book.note_misses(plan.missed, target)
-    finally:
-        if own:
-            book.close()
-    return Report(target, plan.nests)
+    from loopbook.sdfg import program
 
-
-def schedule(
-    sdfg: Any,
-    target: str,
-    book: LayeredBook,
-    *,
-    exclude: Collection[str] = (),
-    max_distance: float | None = None,
-    sizes: Mapping[str, int] | None = None,
-) -> Plan:
-    """`optimize` without the bookkeeping around it."""
-    from loopbook.sdfg import inplace, marks, program
-
-    text = sdfg.to_json()
-    copy = program.normalised(text)
-    if copy is None:
-        reason = "docc normalises the program in a way that may change what it computes"
-        prepared, nests = program.prepare_nests(text)
-        normal = not marks.misordered(prepared.to_json())  # docc's own way, with fusion
-        inplace.schedule(sdfg, target, None, normal=normal)
-        return Plan(target, tuple(left_to_docc(nest, None, None, reason) for nest in nests))
-    plan = plan_nests(
-        program.nests(copy),
-        copy.to_json(),
+    plan, finished = served(
+        sdfg.to_json(),
         target,
+        finish_plan,
         book,
         exclude=exclude,
         max_distance=max_distance,
         sizes=sizes,
-        in_place=True,
     )
-    inplace.schedule(sdfg, target, plan.recipes if plan.active else None)
-    return plan
+    return Optimized(program.parse(finished), target, plan.nests)

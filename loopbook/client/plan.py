@@ -14,9 +14,10 @@ from loopbook.client.planner import Planner
 from loopbook.client.sizes import Trips
 from loopbook.program.nest import Nest
 from loopbook.program.trips import iterations, trip_counts
+from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement
 from loopbook.sdfg import marks, program
-from loopbook.sdfg.build import Built, build_baseline, build_tuned
+from loopbook.sdfg.build import Built, build_baseline, build_tuned, finish
 from loopbook.targets import TARGETS
 
 TRYING_SECONDS = 5.0
@@ -83,14 +84,9 @@ def plan_nests(
     max_distance: float | None = None,
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
-    in_place: bool = False,
     expressions: bool = False,
 ) -> Plan:
-    """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text.
-
-    Args:
-        in_place: take only recipes that can be applied without making a new SDFG.
-    """
+    """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text."""
     different = {nest.fingerprint: nest for nest in nests}
     encoded = layered.encoder.encode_many([*different.values()])
     embeddings = dict(zip(different, encoded, strict=True))
@@ -100,7 +96,7 @@ def plan_nests(
     counted = [trip_counts(nest, sizes or {}) for nest in nests]
     hottest = _hottest(nests, counted)
     frames = marks.frames(normalised)
-    with Trials(normalised, nests, in_place=in_place) as trials:
+    with Trials(normalised, nests) as trials:
         patience = math.inf if frames is None or choices > 1 else TRYING_SECONDS
         planner = Planner(
             layered, target, exclude, max_distance, choices, trials, expressions, patience
@@ -146,13 +142,30 @@ def lose_together(times: list[Measurement | None]) -> bool:
     return sum(one.baseline_s for one in known) < sum(one.tuned_s for one in known)
 
 
+def finish_plan(text: str, plan: Plan) -> str:
+    """A program's SDFG as planned, scheduled but not compiled: JSON text.
+
+    Raises:
+        LoopbookError: see `loopbook.sdfg.build.build_tuned`.
+    """
+    return finish(*_planned(text, plan))
+
+
+def _planned(text: str, plan: Plan) -> tuple[str, str, Mapping[int, Recipe] | None]:
+    """The program that a plan is carried out on, for which target, and with which recipes: none
+    where it is to be docc's own compile."""
+    if not plan.active:
+        return text, plan.target, None
+    return plan.normalised or text, plan.target, plan.recipes
+
+
 def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> Built:
     """Compile a program as planned: with docc's own schedule where nothing is better.
 
     Raises:
         LoopbookError: see `loopbook.sdfg.build.build_tuned`.
     """
-    if not plan.active:
-        return build_baseline(text, plan.target, folder, timers=timers, vector_maths=True)
-    text = plan.normalised or text
-    return build_tuned(text, plan.target, plan.recipes, folder, timers=timers, vector_maths=True)
+    text, target, recipes = _planned(text, plan)
+    if recipes is None:
+        return build_baseline(text, target, folder, timers=timers, vector_maths=True)
+    return build_tuned(text, target, recipes, folder, timers=timers, vector_maths=True)

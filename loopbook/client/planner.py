@@ -290,7 +290,7 @@ class Planner:
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
-        key = (nest.fingerprint, recipe.text(), self._trials.in_place)
+        key = (nest.fingerprint, recipe.text())
         if key not in self._layered.fits and self._patience <= 0:
             return Refusal(NO_TIME)
         if key not in self._layered.fits:

@@ -1,9 +1,10 @@
 """What docc calls for its targets ``loopbook`` and the like (`loopbook.targets`), in this order.
 
-docc lets a target expand, schedule and compile. Recipes want loops whose induction variables have
-names of their own, which cannot be changed in docc's object. So `expand` keeps the program's text,
-`schedule` does in place what can be done there (what ``last_sdfg`` shows), and `build` compiles
-from the text.
+docc lets a target expand, schedule and compile. What it does to its own object between these may
+lose stores or move loops (see `loopbook.sdfg.program`), and recipes make a new object. So `expand`
+keeps the program as it came, `schedule` does nothing, and `build` plans and compiles what was kept,
+as `loopbook.native` does. docc goes on with its own object, which is only expanded and simplified:
+name, arguments and what is returned are the same.
 """
 
 from __future__ import annotations
@@ -14,16 +15,32 @@ from pathlib import Path
 from typing import Any
 
 from loopbook import private
-from loopbook.client import optimize
-from loopbook.client.native import compile_text
-from loopbook.client.opening import open_book
+from loopbook.client.decision import Plan
+from loopbook.client.plan import finish_plan
+from loopbook.client.served import served
 from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.errors import FolderError
-from loopbook.sdfg import frontend, inplace
+from loopbook.sdfg import frontend, passes
+from loopbook.sdfg.build import build_finished
+from loopbook.sdfg.program import parse
 from loopbook.sdfg.traced import Traced
-from loopbook.toolchain import compiler, scratch
+from loopbook.toolchain import scratch
 
-_texts = threading.local()
+
+class _State(threading.local):
+    """What is remembered of a program on its way through docc.
+
+    Attributes:
+        sdfg, text: docc's object, and what it was when it came.
+        finished: JSON text of what was compiled last.
+    """
+
+    sdfg: Any = None
+    text = ""
+    finished = ""
+
+
+_state = _State()
 
 
 def dispatcher(program: Any) -> Dispatcher:
@@ -31,21 +48,21 @@ def dispatcher(program: Any) -> Dispatcher:
     goes through docc's own pipeline, with the options of the program, in a folder of its own."""
 
     def build(traced: Traced, args: Sequence[Any], folder: Path) -> Path:
-        return frontend.pipe(program, traced.text, folder)
+        library = frontend.pipe(program, traced.text, folder)
+        program.last_sdfg = parse(_state.finished)
+        return library
 
     return Dispatcher(program.func, build)
 
 
 def expand(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) -> None:
-    """docc's first step for a target; keeps the text of the untouched program."""
-    _texts.sdfg, _texts.text = sdfg, sdfg.to_json()
-    inplace.expand(sdfg, target)
+    """docc's first step for a target; keeps the program as it came."""
+    _state.sdfg, _state.text = sdfg, sdfg.to_json()
+    passes.expand(sdfg, target)
 
 
 def schedule(target: str, sdfg: Any, category: str, options: Mapping[str, Any]) -> None:
-    """docc's second step: in place, as `loopbook.optimize` does it."""
-    with open_book() as layered:
-        optimize.schedule(sdfg, target, layered)
+    """docc's second step: `build` schedules."""
 
 
 def build(
@@ -56,20 +73,31 @@ def build(
     capture: bool,
     options: Mapping[str, Any],
 ) -> str:
-    """docc's last step: the library. With docc's instrumentation or argument capture on, it is made
-    from the SDFG as scheduled in place, which those are about.
+    """docc's last step: the library.
 
     Args:
+        sdfg: docc's object. One that did not come through `expand` is finished: docc has read it
+            from a file, to build again what it has built before.
         folder: docc's own choice unless the caller of its ``compile`` has one. docc does not ask
             whose that is; see `_private`.
+        instrumentation, capture, options: how docc's user wants it compiled.
     """
-    text = _texts.text if getattr(_texts, "sdfg", None) is sdfg else None
-    _texts.sdfg = _texts.text = None
+    came = _state.text if _state.sdfg is sdfg else None
+    _state.sdfg, _state.text = None, ""
     ours = _private(folder)
-    if text is None or instrumentation or capture:
-        compiler.activate()
-        return inplace.build(sdfg, str(ours), target, instrumentation, capture, dict(options))
-    return str(compile_text(text, target, ours)[1])
+    dump = Path(folder, f"{sdfg.name}.{passes.AS_COMPILED}.json").exists()
+    wanted = {"instrumentation_mode": instrumentation, "capture_args": capture, **options}
+
+    def compiled(finished: str, target: str) -> Path:
+        _state.finished = finished
+        return build_finished(finished, target, ours, wanted, dump=dump)
+
+    def planned(text: str, plan: Plan) -> Path:
+        return compiled(finish_plan(text, plan), plan.target)
+
+    if came is None:
+        return str(compiled(sdfg.to_json(), target))
+    return str(served(came, target, planned)[1])
 
 
 def _private(folder: str) -> Path:

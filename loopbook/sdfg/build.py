@@ -7,10 +7,10 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 
@@ -26,6 +26,8 @@ from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
 from loopbook.toolchain import compiler
 from loopbook.toolchain.sandbox import TRIES, run_limited
+
+Result = TypeVar("Result")
 
 BUILD_SECONDS = 60.0
 BUILD_BYTES = 6 << 30
@@ -54,6 +56,22 @@ class Built:
     seconds: tuple[float, float] = (0.0, 0.0)
 
 
+def _limited(function: Callable[..., Result], *args: Any) -> Result:
+    """``function(*args)`` in a child process, because docc and the compiler may crash or hang."""
+    return run_limited(
+        function,
+        *args,
+        seconds=BUILD_SECONDS,
+        memory=BUILD_BYTES,
+        what="the compile",
+        tries=TRIES,
+    )
+
+
+def _fixed(recipes: Recipes | None) -> dict[int, tuple[StepPair, ...]] | None:
+    return None if recipes is None else {place: tuple(steps) for place, steps in recipes.items()}
+
+
 def build_baseline(
     text: str, target: str, folder: Path, *, timers: bool = False, vector_maths: bool = False
 ) -> Built:
@@ -67,18 +85,7 @@ def build_baseline(
         LoopbookError: as `build_tuned`.
     """
     compiler.activate()
-    return run_limited(
-        _baseline,
-        text,
-        target,
-        folder,
-        timers,
-        vector_maths,
-        seconds=BUILD_SECONDS,
-        memory=BUILD_BYTES,
-        what="the compile",
-        tries=TRIES,
-    )
+    return _limited(_baseline, text, target, folder, timers, vector_maths)
 
 
 def build_tuned(
@@ -104,23 +111,9 @@ def build_tuned(
         RunError: docc or the compiler crashed, hung, or took too much memory.
     """
     compiler.activate()
-    fixed = {position: tuple(steps) for position, steps in recipes.items()}
     dependence.load()
-    return run_limited(
-        _tuned,
-        text,
-        target,
-        fixed,
-        folder,
-        timers,
-        lenient,
-        None,
-        vector_maths,
-        seconds=BUILD_SECONDS,
-        memory=BUILD_BYTES,
-        what="the compile",
-        tries=TRIES,
-    )
+    fixed = _fixed(recipes)
+    return _limited(_tuned, text, target, fixed, folder, timers, lenient, None, vector_maths)
 
 
 def build_once(
@@ -139,6 +132,35 @@ def build_once(
     """
     compiler.activate()
     return _tuned(text, target, recipes, folder, True, lenient, codes)
+
+
+def finish(text: str, target: str, recipes: Recipes | None) -> str:
+    """The SDFG that `build_tuned`, or without recipes `build_baseline`, compiles, as JSON text.
+
+    Raises:
+        LoopbookError: as `build_tuned`.
+    """
+    dependence.load()
+    return _limited(_finish, text, target, _fixed(recipes))
+
+
+def build_finished(
+    text: str, target: str, folder: Path, wanted: Mapping[str, Any], *, dump: bool
+) -> Path:
+    """Compile what `finish` has made, for one of docc's users: with vector maths, and comparisons
+    with a NaN as Python makes them.
+
+    Args:
+        wanted, dump: see `loopbook.sdfg.passes.build`.
+
+    Returns:
+        The shared library.
+
+    Raises:
+        LoopbookError: as `build_tuned`.
+    """
+    compiler.activate()
+    return _limited(_compiled, text, target, folder, wanted, dump)
 
 
 class Transformed(NamedTuple):
@@ -233,6 +255,19 @@ def _baseline(
     if vector_maths:
         sdfg = _decided(sdfg, json.loads(sdfg.to_json()))
     return Built(passes.build(sdfg, folder, target, timers=timers), code, owners, {})
+
+
+def _finish(text: str, target: str, recipes: Recipes | None) -> str:
+    sdfg = (
+        program.baseline(text, target) if recipes is None else transform(text, target, recipes).sdfg
+    )
+    return sdfg.to_json()
+
+
+def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], dump: bool) -> Path:
+    _choose_maths(True)
+    sdfg = _decided(program.parse(text), json.loads(text))
+    return passes.build(sdfg, folder, target, wanted=wanted, dump=dump)
 
 
 def _decided(sdfg: StructuredSDFG, document: dict[str, Any]) -> StructuredSDFG:

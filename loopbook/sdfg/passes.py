@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from docc.sdfg import StructuredSDFG, TargetOptions
 
@@ -14,16 +16,10 @@ CATEGORY = "server"
 """docc's machine category; its CPU schedules do not depend on it."""
 
 
-def normalise(sdfg: StructuredSDFG, *, fuse: bool, target: str = targets.DEFAULT) -> StructuredSDFG:
-    """Expand, simplify and normalise `sdfg`, in place. Doing so again changes nothing.
-
-    Args:
-        fuse: let docc fuse maps, as it does on its own way to a schedule.
-
-    Raises:
-        SdfgError: if docc cannot.
-    """
-    return reorder(simplify(sdfg, fuse=fuse, target=target), fuse=fuse)
+def expand(sdfg: StructuredSDFG, target: str) -> None:
+    """Expand library nodes, in place, as docc does for `target`."""
+    with quiet_stderr():
+        sdfg.expand(options(target))
 
 
 def simplify(
@@ -31,12 +27,15 @@ def simplify(
 ) -> StructuredSDFG:
     """Expand and simplify `sdfg`, in place: what docc does even for its target without a schedule.
 
+    Args:
+        fuse: let docc fuse maps, as it does on its own way to a schedule.
+
     Raises:
         SdfgError: if docc cannot.
     """
     try:
+        expand(sdfg, target)
         with quiet_stderr():
-            sdfg.expand(options(target))
             sdfg.simplify(_fusing(fuse))
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot simplify this SDFG: {first_line(error)}") from None
@@ -44,7 +43,8 @@ def simplify(
 
 
 def reorder(sdfg: StructuredSDFG, *, fuse: bool) -> StructuredSDFG:
-    """The rest of `normalise`, in place: docc distributes and interchanges loops, and fuses maps.
+    """Normalise what is simplified, in place: docc distributes and interchanges loops, and fuses
+    maps. Doing so again changes nothing.
 
     Raises:
         SdfgError: if docc cannot.
@@ -72,7 +72,19 @@ def finish(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
     return sdfg
 
 
-def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = False) -> Path:
+AS_COMPILED = "py5.post_sched"
+"""How docc marks the file with the SDFG that it compiles."""
+
+
+def build(
+    sdfg: StructuredSDFG,
+    folder: Path,
+    target: str,
+    *,
+    timers: bool = False,
+    wanted: Mapping[str, Any] | None = None,
+    dump: bool = False,
+) -> Path:
     """Generate C++, compile and link it.
 
     A failing compile ends the process: call this through `loopbook.toolchain.sandbox.run_limited`,
@@ -82,6 +94,9 @@ def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = Fal
         folder: where sources and the library go.
         timers: call docc's region hooks around every outermost loop
             (see `loopbook.toolchain.timers`).
+        wanted: docc's own options, where one of its users has chosen them.
+        dump: write the SDFG beside its sources, as docc does for its users: what it builds in for
+            instrumentation speaks of element ids.
 
     Returns:
         The shared library.
@@ -91,16 +106,19 @@ def build(sdfg: StructuredSDFG, folder: Path, target: str, *, timers: bool = Fal
     """
     folder = private.place(folder)
     sdfg.output_dir = str(folder)
-    library = sdfg._compile(
-        output_folder=str(folder),
-        target=_docc(target),
-        instrumentation_mode="ols" if timers else "",
-        capture_args=False,
-        debug_build=False,
-        threads=1,
-        reuse_sources=False,
-    )
-    return Path(library)
+    options: dict[str, Any] = {
+        "instrumentation_mode": "ols" if timers else "",
+        "capture_args": False,
+        "debug_build": False,
+        "threads": 1,
+        "reuse_sources": False,
+    }
+    options |= wanted or {}
+    if dump:
+        sdfg.dump(
+            str(folder), AS_COMPILED, dump_dot=True, dump_json=True, record_for_instrumentation=True
+        )
+    return Path(sdfg._compile(output_folder=str(folder), target=_docc(target), **options))
 
 
 def options(target: str) -> TargetOptions:

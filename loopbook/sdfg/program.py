@@ -208,7 +208,7 @@ def _normalised(text: str) -> tuple[Json, frozenset[int]]:
     Returns:
         The SDFG, and element ids of the outermost loops that are not normalised.
     """
-    _, document, result = _reordered(text, fuse=False)
+    document, result = _reordered(text, fuse=False)
     if result is None:
         return document, frozenset()
     return _read_again(result.document), result.undone
@@ -224,7 +224,7 @@ def _in_pieces(text: str) -> tuple[Json, frozenset[int]]:
         if late or time.process_time() > end:
             return None
         try:
-            _, document, result = _reordered(json.dumps(piece), fuse=False)
+            document, result = _reordered(json.dumps(piece), fuse=False)
         except SdfgError:
             return None
         if result is None:
@@ -259,12 +259,6 @@ def _promoted(text: str, target: str) -> Json:
     return json.loads(sdfg.to_json())
 
 
-def normalised(text: str) -> StructuredSDFG | None:
-    """The SDFG normalised without fusion; nothing if that may change what it computes."""
-    sdfg, _, mending = _reordered(text, fuse=False)
-    return sdfg if mending is None else None
-
-
 def _keeps_order(text: str) -> bool:
     """Whether docc's own compile keeps the order that the program needs, as far as we can tell.
 
@@ -280,15 +274,15 @@ def _keeps_order(text: str) -> bool:
 
 
 def _keeps(text: str) -> bool:
-    return _reordered(text, fuse=True)[2] is None
+    return _reordered(text, fuse=True)[1] is None
 
 
-def _reordered(text: str, *, fuse: bool) -> tuple[StructuredSDFG, Json, Mended | None]:
-    """The SDFG normalised, its document, and what has to be taken back of that."""
+def _reordered(text: str, *, fuse: bool) -> tuple[Json, Mended | None]:
+    """The document of the SDFG normalised, and what has to be taken back of that."""
     sdfg, before = _simplified(text, fuse=fuse)
     passes.reorder(sdfg, fuse=fuse)
     after = json.loads(sdfg.to_json())
-    return sdfg, after, mended(before, after)
+    return after, mended(before, after)
 
 
 def _simplified(
@@ -304,7 +298,7 @@ def _simplified(
 
 
 def _fused(text: str, target: str) -> StructuredSDFG:
-    """`passes.normalise` without losing stores, and with fusion unless that does."""
+    """The SDFG normalised without losing stores, and with fusion unless that does."""
     sdfg, simple = _simplified(text, fuse=True, target=target)
     with contextlib.suppress(SdfgError):
         passes.reorder(sdfg, fuse=True)

@@ -1,8 +1,9 @@
 """docc's answers: what its public client reads of a server's response.
 
-``sdfg_result`` is a whole program that takes the place of the client's; ``local_replay`` are steps
-of docc's recorder that the client applies itself; ``results`` say what was done for each nest.
-``{"error": …}`` makes the client fall back on docc's own schedule.
+``sdfg_result`` is a finished program that takes the place of what the client has sent; ``results``
+say what was done for each nest. ``{"error": …}`` makes the client fall back on docc's own schedule.
+There is a third thing that the client would read, ``local_replay``: steps of docc's recorder. Most
+of our steps are none of docc's, so it is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 from loopbook.client.decision import NestReport, Plan
 from loopbook.printable import one_line
 from loopbook.program.nest import Nest
-from loopbook.sdfg.untrusted import Names
+from loopbook.sdfg.untrusted import Admitted, Names
+from loopbook.server.grafting import graft
 
 NO_MATCH = "No match found"
 """What docc's own server says where it has nothing better than docc."""
@@ -32,14 +34,15 @@ def session_answer(session: str) -> bytes:
     return json.dumps({"session_id": session}).encode()
 
 
-def program_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, names: Names) -> bytes:
+def program_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, given: Admitted) -> bytes:
     """The answer about a whole program, in the client's own names.
 
     Args:
         sdfg: JSON text of the finished program.
         nests: of the prepared program, which the plan is about.
-        names: of the client.
+        given: what the client has sent.
     """
+    names = given.names
     told = {
         "sdfg_result": {"sdfg": names.restored_program(json.loads(sdfg))},
         "results": [_result(n, r, names) for n, r in zip(nests, plan.nests, strict=True)],
@@ -47,21 +50,20 @@ def program_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, names: Names) -
     return json.dumps(told).encode()
 
 
-def single_answer(
-    sdfg: str, steps: Sequence[dict[str, Any]], nests: Sequence[Nest], plan: Plan, names: Names
-) -> bytes:
-    """The answer about one nest that was sent by itself (docc up to 0.7), in the client's own
-    names.
+def single_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, given: Admitted) -> bytes:
+    """The answer about one nest that was sent by itself (docc before 0.7), in the client's own
+    names: a program to take the nest from (see `loopbook.server.grafting`).
 
     Args:
-        sdfg: JSON text of the finished nest.
-        steps: docc's replay sequence, which leads to the same from what the client has.
-        names: of the client.
+        sdfg, given: as in `program_answer`.
+        nests: what it is now; there may be several.
+
+    Raises:
+        SdfgError: the client could not put it back.
     """
     told = {
-        "sdfg_result": {"sdfg": names.restored_program(json.loads(sdfg))},
-        "local_replay": {"sequence": names.restored(list(steps))},
-        "metadata": _metadata(plan.nests[0]) if nests else {},
+        "sdfg_result": {"sdfg": given.names.restored_program(graft(sdfg, given))},
+        "metadata": _metadata(max(plan.nests, key=lambda nest: nest.predicted_speedup)),
     }
     return json.dumps(told).encode()
 

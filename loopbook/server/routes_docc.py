@@ -86,7 +86,7 @@ async def transfertune_sdfg(request: Request, caller: MayLookUp) -> Response:
 
 @router.post("/transfertune", responses=_ANSWERS, openapi_extra=described(Asked))
 async def transfertune(request: Request, caller: MayLookUp) -> Response:
-    """The schedule of one nest (docc up to 0.7)."""
+    """The schedule of one nest (docc before 0.7)."""
     return await _tuned(request, caller, "nest")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -25,8 +25,8 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
-from loopbook.sdfg import build, passes, program
-from loopbook.sdfg.apply import Workbench, apply_steps
+from loopbook.sdfg import build, program
+from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.known_wrong import shown
 from loopbook.sdfg.untrusted import Admitted, Names
 from loopbook.server import document
@@ -66,6 +66,10 @@ class Answer:
     status: int = 200
     fault: str = ""
     remark: str = ""
+
+
+Answering = Callable[[str, Sequence[Nest], Plan, Admitted], bytes]
+"""What is said of a finished program's JSON text, its nests, the plan, and what was asked."""
 
 
 class Prepared(NamedTuple):
@@ -116,6 +120,14 @@ class Work:
     # -- docc's protocol ------------------------------------------------------------------------
 
     def _program(self, request: dict[str, Any]) -> Answer:
+        """A whole program."""
+        return self._tuned(request, program_answer)
+
+    def _single(self, request: dict[str, Any]) -> Answer:
+        """One nest, which the client puts back into its program."""
+        return self._tuned(request, single_answer)
+
+    def _tuned(self, request: dict[str, Any], answer: Answering) -> Answer:
         target, given = self._asked(request)
         if target is None:
             return Answer(error_answer(NO_MATCH))
@@ -133,7 +145,7 @@ class Work:
             except IllegalStepError as error:
                 words = given.names.words(f"{NO_MATCH}: {error}")
                 return Answer(error_answer(words), tiers, missed)
-            return Answer(program_answer(done, nests, plan, given.names), tiers, missed)
+            return Answer(answer(done, nests, plan, given), tiers, missed)
 
     def _prepared(self, text: str) -> Prepared:
         """A program prepared, and its nests; the same for whatever book."""
@@ -158,29 +170,6 @@ class Work:
         self._finished.put(key, kept, len(kept))
         return done
 
-    def _single(self, request: dict[str, Any]) -> Answer:
-        """One nest of a program that the client has normalised already. Its loops keep their
-        names, because the client puts them back among the others."""
-        target, given = self._asked(request)
-        if target is None:
-            return Answer(error_answer(NO_MATCH))
-        if wrong := shown(given.document, given.names.own):
-            return _left_alone(given, wrong)
-        with given.names.in_errors():
-            sdfg = program.parse(given.text)
-            nests = program.nests(sdfg)
-            plan = self._plan(request, nests, sdfg.to_json(), target, given.names, in_place=True)
-            tiers, missed = _counted(plan)
-            if not plan.recipes:
-                return Answer(error_answer(NO_MATCH), tiers, missed)
-            steps = []
-            for nest in nests:
-                if nest.position in plan.recipes:
-                    steps += apply_steps(sdfg, nest, plan.recipes[nest.position])
-            passes.finish(sdfg, target)
-            done = single_answer(sdfg.to_json(), steps, nests, plan, given.names)
-            return Answer(done, tiers, missed)
-
     def _asked(self, request: dict[str, Any]) -> tuple[str | None, Admitted]:
         """The target, None if it is not one of ours, and the program."""
         given = document.program_of(request, self._settings.limits)
@@ -196,11 +185,9 @@ class Work:
         text: str,
         target: str,
         names: Names,
-        *,
-        in_place: bool = False,
     ) -> Plan:
         sizes = names.fresh(document.sizes_of(request, self._settings.assumed_size))
-        return plan_nests(nests, text, target, self._layered, sizes=sizes, in_place=in_place)
+        return plan_nests(nests, text, target, self._layered, sizes=sizes)
 
     # -- our own API ----------------------------------------------------------------------------
 
