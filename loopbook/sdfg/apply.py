@@ -1,4 +1,4 @@
-"""Applies a recipe's steps to a nest of a docc SDFG, in place.
+"""Applies a recipe's steps to a nest of a docc SDFG.
 
 Steps speak of loops by name; `loopbook.sdfg.naming` says what the loops are called that steps make.
 A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` copies.
@@ -7,11 +7,11 @@ A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` cop
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 from typing import Any
 
 import docc.sdfg
-from docc.sdfg import AnalysisManager, Recorder, StructuredSDFG, StructuredSDFGBuilder
+from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook.errors import DependenceError, IllegalStepError, LoopbookError, RecipeError
 from loopbook.program.nest import Nest
@@ -22,7 +22,7 @@ from loopbook.program.walk import preorder
 from loopbook.program.write import write
 from loopbook.sdfg.hazards import is_left_early, tiles_may_clash, unordered
 from loopbook.sdfg.headers import independent, tests_too_early
-from loopbook.sdfg.isolation import InPlace, Isolated, Mentions
+from loopbook.sdfg.isolation import Isolated, Mentions
 from loopbook.sdfg.marks import ordered
 from loopbook.sdfg.naming import LoopNames
 from loopbook.sdfg.rewrites import REWRITINGS, Draft
@@ -44,29 +44,6 @@ Done = Draft | Editor
 DEEP = 6
 """Loops in each other from which on docc is not asked whether two of them may be interchanged, if
 our own test says so."""
-
-
-def apply_steps(
-    sdfg: StructuredSDFG, nest: Nest, steps: Iterable[StepPair]
-) -> list[dict[str, Any]]:
-    """Apply `steps` to `nest` of `sdfg`, in place.
-
-    Args:
-        nest: one of the nests of this very SDFG, read since its last change.
-        steps: pairs of operation and arguments, such as ``("tile", ("L0", 32))``.
-
-    Returns:
-        docc's replay sequence of all that was done.
-
-    Raises:
-        IllegalStepError: if a step names an unknown loop or container, docc refuses it, or it is
-            one of `loopbook.sdfg.rewrites`, which make a new SDFG. The SDFG has been changed by
-            the steps before it then: work on a copy where that matters.
-    """
-    bench = Workbench(sdfg, nest, in_place=True)
-    for position, (op, args) in enumerate(steps):
-        bench.apply(op, args, position)
-    return bench.history()
 
 
 class _Shown:
@@ -101,9 +78,8 @@ class Workbench:
     """One nest while steps are applied to it.
 
     Args:
-        program: an SDFG, or the document of one. It is left as it is, unless `in_place`.
+        program: an SDFG, or the document of one. It is left as it is.
         mentions: of the document's elements, if other nests ask for them, too.
-        in_place: change this very SDFG, and refuse rewritings.
     """
 
     docc = docc.sdfg
@@ -114,20 +90,13 @@ class Workbench:
         program: StructuredSDFG | Json,
         nest: Nest,
         mentions: Mentions | None = None,
-        *,
-        in_place: bool = False,
     ) -> None:
         ids = {loop.name: loop.element_id for loop in nest.loops}
-        if in_place and not isinstance(program, dict):
-            self._program: Isolated | InPlace = InPlace(program, set(ids.values()))
-        else:
-            document = program if isinstance(program, dict) else json.loads(program.to_json())
-            self._program = Isolated(document, set(ids.values()), mentions)
-        self._in_place = in_place
+        document = program if isinstance(program, dict) else json.loads(program.to_json())
+        self._program = Isolated(document, set(ids.values()), mentions)
         self._shown: _Shown | None = None
         self._tree: Program | None = None
         self._written = True
-        self._recorder = Recorder()
         self._position = 0
         self._data = {c.name: c.data for c in nest.containers}
         self._nest = nest
@@ -140,7 +109,7 @@ class Workbench:
         self._proven: set[str] = set()
         self._rewrote = False
         depth = 1 + max((loop.depth for loop in nest.loops), default=0)
-        self._deep = depth >= DEEP and not in_place
+        self._deep = depth >= DEEP
         self._called = False
         self._split: set[int] = set()
         self._checked: tuple[Step, Done] | None = None
@@ -157,7 +126,6 @@ class Workbench:
     def _write(self) -> None:
         """Hand what steps have made of the tree on to docc."""
         if not self._written and self._tree is not None:
-            assert isinstance(self._program, Isolated), "in place there are no rewritings"
             self._program.adopt(write(self._tree))
             self._written, self._shown = True, None
 
@@ -171,8 +139,7 @@ class Workbench:
 
     @property
     def sdfg(self) -> StructuredSDFG:
-        """The program with the nest as it is now, with the same element ids: the SDFG given,
-        changed in place, or a new one."""
+        """The program with the nest as it is now, with the same element ids."""
         self._write()
         return self._program.whole()
 
@@ -185,10 +152,6 @@ class Workbench:
     def names(self) -> dict[str, int]:
         """Name to element id of every loop, in preorder."""
         return self._names.ids
-
-    def history(self) -> list[dict[str, Any]]:
-        """docc's replay sequence of the steps so far."""
-        return json.loads(self._recorder.get_history())
 
     def loop(self, name: str) -> Any:
         """docc's loop object for `name`."""
@@ -235,7 +198,7 @@ class Workbench:
         A starred step is applied to the copies that allow it, and refused if none does.
 
         Raises:
-            IllegalStepError: see `apply_steps`.
+            IllegalStepError: if it names an unknown loop or container, or is not legal here.
         """
         self._position = position
         step = self._well_formed(op, args)
@@ -302,12 +265,7 @@ class Workbench:
                         sure = step.slow_with_docc and self._deep and self._may_turn(single)
                         if sure or self._docc.allows(transformation):
                             docc = self._docc
-                            if sure:
-                                transformation.apply(docc.builder, docc.manager)
-                            else:
-                                self._recorder.apply(
-                                    transformation, docc.builder, docc.manager, False
-                                )
+                            transformation.apply(docc.builder, docc.manager)
                             self._tree = None
                             self._names.transformed(docc.variables(), label, transformation)
                             if step.splits:
@@ -335,8 +293,6 @@ class Workbench:
 
     def _rewritten(self, step: Step) -> Done:
         """The program after a step of our own."""
-        if self._in_place:
-            raise self.refusal(f"docc has no '{step.op}' that fits, and ours makes a new SDFG")
         if self._checked is not None and self._checked[0] == step:
             return self._checked[1]
         return self._done(step)
@@ -382,7 +338,6 @@ class Workbench:
 
     def _adopt(self, done: Done) -> None:
         """Go on with the program that a step of ours has made."""
-        assert isinstance(self._program, Isolated), "in place there are no rewritings"
         self._rewrote = True
         if isinstance(done, Editor):
             self._tree, self._written = done.program, False

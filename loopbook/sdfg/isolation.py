@@ -34,25 +34,6 @@ class Mentions:
         return known[1]
 
 
-class InPlace:
-    """A program that docc is shown as it is, to be changed itself.
-
-    Attributes:
-        sdfg: what docc is to work on.
-        foreign: element ids of what does not belong to the nest.
-    """
-
-    def __init__(self, sdfg: StructuredSDFG, own: Set[int]) -> None:
-        self.sdfg = sdfg
-        self.foreign = _ids([self.document()["root"]]) - own
-
-    def document(self) -> Json:
-        return json.loads(self.sdfg.to_json())
-
-    def whole(self) -> StructuredSDFG:
-        return self.sdfg
-
-
 class Isolated:
     """A program of which docc is shown one nest.
 
