@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopbook.dependence.scalars import check_unused_outside, homes
+from loopbook.dependence.scalars import check_unused_outside, homes, live_out, upward_exposed
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
 from loopbook.program.expr import Expr
@@ -78,3 +78,41 @@ def test_arguments_are_used_outside():
     mine = loop("i", copy("A", "u"), loop("k", copy("u", "A")))
     with pytest.raises(IllegalStepError, match="uses u outside"):
         check_unused_outside(program(mine), mine, {"u"})
+
+
+def test_what_is_read_before_it_is_written_is_upward_exposed():
+    used, counting = copy("t", "A"), loop("j", copy("t", "A"))
+    cases = [
+        ((copy("A", "t"), used), False),
+        ((copy("A", "t"), counting), False),  # what is set before a loop is set in it
+        ((loop("j", copy("A", "t")), used), True),  # the loop may not run
+        ((loop("t", used),), False),  # its own variable
+        ((guarded(copy("A", "t")), used), True),
+        ((guarded(counting),), True),
+        ((guarded(copy("A", "t"), counting),), False),
+        ((loop("j", used, copy("A", "t")),), True),
+        ((assignments([("k", "t + 1")]),), True),
+    ]
+    found = ["t" in upward_exposed(tree.Sequence(nodes)) for nodes, _ in cases]
+    assert found == [expected for _, expected in cases]
+
+
+def test_what_is_read_of_what_a_loop_leaves_is_live_out():
+    setting, used, reading = loop("j", copy("A", "t")), copy("t", "A"), loop("k", copy("t", "A"))
+    cases = [
+        ((setting,), False),
+        ((setting, used), True),
+        ((copy("A", "t"), setting, used), True),
+        ((setting, copy("A", "t"), used), False),
+        ((setting, copy("A", "t"), reading), False),
+        ((setting, loop("k", copy("A", "t")), used), True),  # this loop may not run
+        ((loop("i", copy("A", "t"), used, setting), reading), True),
+        ((loop("i", copy("A", "t"), used, setting),), False),
+        ((copy("A", "t"), loop("i", used, setting)), True),  # in the next iteration
+        ((copy("A", "t"), guarded(setting), used), True),
+        ((copy("A", "t"), loop("i", setting), used), True),
+    ]
+    found = ["t" in live_out(program(*nodes), setting) for nodes, _ in cases]
+    assert found == [expected for _, expected in cases]
+    setting = loop("j", copy("A", "u"))  # the program's callers are handed it
+    assert live_out(program(setting), setting) == {"u"}

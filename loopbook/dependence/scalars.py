@@ -22,10 +22,17 @@ class _Uses:
     """Attributes:
     exposed: what is read that nothing before it in its statement has written.
     written: what gets a value.
+    across: whether what is written is seen in the loops behind it; else they count as statements
+        of their own.
+    left: a loop whose own uses do not count: what it writes counts as not written then, behind it
+        and, from the second iteration on, in the loops `around` it.
     """
 
     exposed: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
+    across: bool = False
+    left: Loop | None = None
+    around: frozenset[object] = frozenset()
 
 
 _LOOPS: WeakKeyDictionary[tree.Node, _Uses] = WeakKeyDictionary()
@@ -70,8 +77,35 @@ def _inside(node: tree.Node) -> _Uses:
     return uses
 
 
+def upward_exposed(body: tree.Sequence) -> frozenset[str]:
+    """Scalars that a run of a loop's body may read before it writes them."""
+    uses = _Uses(across=True)
+    _scan(body, set(), uses)
+    return frozenset(uses.exposed)
+
+
+def live_out(program: Program, loop: Loop) -> frozenset[str]:
+    """Scalars that a loop writes and of which something else may read what it leaves in them."""
+    nodes = preorder(program.body)
+    around = frozenset(node for node in nodes if any(n is loop for n in preorder(node)))
+    uses = _Uses(across=True, left=loop, around=around)
+    _scan(program.body, set(), uses)
+    uses.exposed.update(program.arguments, program.extra.value.get("externals", ()))
+    return written(loop) & uses.exposed
+
+
 def _scan(node: tree.Node, defined: set[str], uses: _Uses) -> None:
-    """Note which scalars a statement's node reads that nothing before it has written."""
+    """Note which scalars a node reads that nothing before it has written."""
+    if uses.left is None or node not in uses.around:
+        _scan_whole(node, defined, uses)
+        return
+    defined -= written(uses.left)
+    if node is not uses.left:
+        _scan_whole(node, defined, uses)
+        defined -= written(uses.left)
+
+
+def _scan_whole(node: tree.Node, defined: set[str], uses: _Uses) -> None:
     match node:
         case Branch():
             _scan_branch(node, defined, uses)
@@ -82,8 +116,22 @@ def _scan(node: tree.Node, defined: set[str], uses: _Uses) -> None:
                 uses.written.add(assignment.symbol)
         case Block():
             _scan_block(node, defined, uses)
+        case tree.Sequence() if uses.across:
+            for child in node.children:
+                _scan(child, defined, uses)
+        case Loop() | While() if uses.across:
+            _scan_loop(node, set(defined), uses)
         case _:
             uses.exposed |= _everything(node)
+
+
+def _scan_loop(loop: Loop | While, defined: set[str], uses: _Uses) -> None:
+    if isinstance(loop, Loop):
+        uses.exposed |= loop.init.symbols - defined
+        defined.add(loop.variable)
+        uses.exposed |= (loop.condition.symbols | loop.update.symbols) - defined
+        uses.exposed |= {one.container for one in loop.reductions or ()} - defined
+    _scan(loop.body, defined, uses)
 
 
 def _scan_branch(branch: Branch, defined: set[str], uses: _Uses) -> None:

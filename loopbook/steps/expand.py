@@ -1,7 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from loopbook.dependence import domain, holds, linear
+from loopbook.dependence.body import LoopNode, Statement, statements
+from loopbook.dependence.model import Linear, minus, shifted
+from loopbook.dependence.scalars import live_out, private_scalars, upward_exposed
+from loopbook.errors import IllegalStepError
+from loopbook.program import tree
+from loopbook.program.accesses import written
+from loopbook.program.dataflow import Block
+from loopbook.program.tree import Program
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import Region, only_child
+from loopbook.steps.wide import Temporary, Wide
 
 
 class Expand(Step):
@@ -34,3 +48,101 @@ class Expand(Step):
 
     outer_loop = Loop()
     inner_loop = Loop(optional=True)
+
+    def apply(self, editor: Editor) -> None:
+        """Legal for a temporary that each iteration of the innermost loop sets before it uses it.
+
+        That is a scalar that the body's statements hand on to each other, and that the program
+        sets anew wherever else it is used; or else an array that the body's first loop sets from
+        end to end, and of which nothing more is used. In an array the program finds what the last
+        iteration left there.
+
+        With one loop, iterations of what is around it share the memory. It is allocated where the
+        program begins, so the loops' sizes must be known there.
+        """
+        number, *inside = (editor.id_of(name) for name in self.loops)
+        region = Region.of(editor, number)
+        path = [region.read(number)]
+        for inner in inside:
+            path.append(only_child(path[-1], inner))
+        sizes = [_size(editor.program, loop) for loop in path]
+        found = _scalars(editor.program, path) or _arrays(editor.program, region.around, path)
+        if not found:
+            raise IllegalStepError("no temporary is set first in each iteration")
+        loop, after = path[0].loop, list[tree.Loop]()
+        for temporary in found:
+            wide = Wide.make(editor, temporary, path, sizes)
+            loop = wide.put(loop)
+            if temporary.extent:
+                after.append(wide.copied_back())
+        region = Region.of(editor, number)  # allocations have moved it
+        region.put(region.place(number), 1, [loop, *after])
+
+
+def _size(program: Program, loop: LoopNode) -> str:
+    if loop.lows != [{}] or len(loop.highs) != 1 or loop.step != 1:
+        raise IllegalStepError(f"the loop over {loop.variable} does not run from 0 up to a size")
+    return _plain(program, loop.highs[0])
+
+
+def _plain(program: Program, size: Linear) -> str:
+    """A size that is known before the program begins: one of its arguments."""
+    text = linear.text(size)
+    if text.isdigit() and int(text) > 0:
+        return text
+    if text not in program.arguments or text in written(program):
+        raise IllegalStepError(f"{text} is no plain size")
+    return text
+
+
+def _scalars(program: Program, path: Sequence[LoopNode]) -> list[Temporary]:
+    """Scalars that the body sets first, and that its statements hand on to each other."""
+    shared = {
+        touch.container
+        for statement, _ in statements(path[-1])
+        for touch in statement.touches
+        if not touch.subset and touch.write
+    }
+    shared -= private_scalars(program) | upward_exposed(path[-1].loop.body)
+    if shared:
+        shared -= live_out(program, path[0].loop)
+    return [Temporary(name) for name in sorted(shared)]
+
+
+def _arrays(
+    program: Program, around: Sequence[LoopNode], path: Sequence[LoopNode]
+) -> list[Temporary]:
+    """Arrays that the body's first loop sets from end to end, and that are used within."""
+    first = path[-1].children[0]
+    if not isinstance(first, LoopNode) or len(first.children) != 1:
+        return []
+    (setting,) = first.children
+    if not isinstance(setting, Statement):
+        return []
+    if not all(isinstance(node, Block) for node in setting.nodes):
+        return []
+    found: list[Temporary] = []
+    for touch in setting.touches:
+        others = [t for t in setting.touches if t.container == touch.container]
+        if touch.write and others == [touch] and touch.place == (first.variable,):
+            extent = _size(program, first)
+            _check_within([*around, *path], touch.container, extent)
+            found.append(Temporary(touch.container, extent))
+    return found
+
+
+def _check_within(path: Sequence[LoopNode], name: str, extent: str) -> None:
+    """Refuse an array of which more is used than is set."""
+    around, loop = path[:-1], path[-1]
+    for statement, inner in statements(loop):
+        variables = {node.variable for node in (*around, *inner)}
+        rows = domain([*around, *inner])
+        for touch in statement.touches:
+            if touch.container != name:
+                continue
+            if len(touch.subset) != 1:
+                raise IllegalStepError(f"{name} is not indexed as one block of memory")
+            index = linear.linear(touch.subset[0], variables)
+            room = shifted(minus({extent: 1}, index), -1)
+            if not (holds(rows, index) and holds(rows, room)):
+                raise IllegalStepError(f"{name} may be used beyond what each iteration sets")
