@@ -123,6 +123,14 @@ def halves(A):
             A[i, k] = A[i, k] * 3.0
 
 
+def copied_on(x):
+    for t in range(1):  # noqa: B007
+        for i in range(4):
+            x[i + 4] = x[i]
+        for j in range(4, 12):
+            x[j + 4] = x[j]
+
+
 def shifted(A):
     for i in range(1, A.shape[0]):
         for j in range(A.shape[1]):
@@ -242,6 +250,15 @@ def test_independent_rows_become_a_map():
     assert type(bench.loop("L2")).__name__ == "Map"
     with pytest.raises(IllegalStepError):
         bench.apply("prove", ("L1",))
+
+
+def test_halves_without_order_may_have_one_as_a_whole():
+    bench = bench_of(copied_on, [filled(20)])
+    for op, args in steps("prove L1\njoin L1 L2"):
+        bench.apply(op, args)
+    with pytest.raises(IllegalStepError, match="depend on each other"):
+        bench.apply("prove", ("L1",))
+    assert type(bench.loop("L1")).__name__ == "For"
 
 
 def test_moves_find_the_blocked_factorisation():
