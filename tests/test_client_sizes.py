@@ -22,6 +22,7 @@ from client_kit import (
     record,
     text_of,
 )
+from docc.python import native as docc_native
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -190,6 +191,18 @@ def test_native_goes_by_the_sizes_of_its_first_call(tmp_path, monkeypatch):
         native(left, right, out)
         assert out[0, 0] == n + 1
         assert native.plan.nests[0].recipe == recipe
+
+
+def test_docc_s_targets_go_by_the_sizes_of_a_program_s_first_call(tmp_path, monkeypatch):
+    for name, value in (("DOCC_TMP", tmp_path), ("LOOPBOOK_STARTER", "")):
+        monkeypatch.setenv(name, str(value))
+    own = fill(tmp_path / "own.db", [tuned(SIMPLE, "two", small=0.5, large=8.0)])
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(own))
+    for n, order in ((40, "ijk"), (420, "ikj")):
+        made = docc_native(target="loopbook")(product)
+        made.compile(np.ones((n, n + 1)), np.ones((n + 1, n + 2)), np.zeros((n, n + 2)))
+        (nest,) = program.nests(made.last_sdfg)
+        assert "".join(loop.indvar for loop in nest.loops) == order
 
 
 def test_optimize_takes_sizes(two_faced):

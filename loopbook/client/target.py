@@ -31,10 +31,12 @@ class _State(threading.local):
     """What is remembered of a program on its way through docc.
 
     Attributes:
+        sizes: values of its size symbols, where we know of a call.
         sdfg, text: docc's object, and what it was when it came.
         finished: JSON text of what was compiled last.
     """
 
+    sizes: Mapping[str, int] | None = None
     sdfg: Any = None
     text = ""
     finished = ""
@@ -48,7 +50,11 @@ def dispatcher(program: Any) -> Dispatcher:
     goes through docc's own pipeline, with the options of the program, in a folder of its own."""
 
     def build(traced: Traced, args: Sequence[Any], folder: Path) -> Path:
-        library = frontend.pipe(program, traced.text, folder)
+        _state.sizes = traced.symbols(args)
+        try:
+            library = frontend.pipe(program, traced.text, folder)
+        finally:
+            _state.sizes = None
         program.last_sdfg = parse(_state.finished)
         return library
 
@@ -97,7 +103,7 @@ def build(
 
     if came is None:
         return str(compiled(sdfg.to_json(), target))
-    return str(served(came, target, planned)[1])
+    return str(served(came, target, planned, sizes=_state.sizes)[1])
 
 
 def _private(folder: str) -> Path:
