@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from loopbook.dependence.body import Statement, mentioned, touches
+from loopbook.dependence.body import Statement, touches
 from loopbook.dependence.scalars import private_scalars
 from loopbook.dependence.updates import updates
-from loopbook.program.accesses import written
+from loopbook.program.accesses import own_names, written
 from loopbook.program.dataflow import Block, Memlet, Tasklet
 from loopbook.program.tree import Program
 
@@ -52,7 +52,7 @@ def _groups(blocks: list[Block]) -> list[list[int]]:
     stored = frozenset().union(*map(written, blocks))
     groups: list[tuple[frozenset[str], list[int]]] = []
     for number, block in enumerate(blocks):
-        names, members = mentioned(block) & stored, [number]
+        names, members = own_names(block) & stored, [number]
         for group in [group for group in groups if not group[0].isdisjoint(names)]:
             names |= group[0]
             members += group[1]

@@ -15,7 +15,7 @@ from loopbook.dependence.model import Linear
 from loopbook.dependence.updates import updates
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import own_accesses, own_symbols
+from loopbook.program.accesses import own_accesses
 from loopbook.program.bounds import Bounds
 from loopbook.program.dataflow import Block, LibraryNode, Memlet, Reference
 from loopbook.program.expr import Expr
@@ -257,8 +257,3 @@ def statements(
         return
     for child in body.children:
         yield from statements(child, (*path, body))
-
-
-def mentioned(node: tree.Node) -> frozenset[str]:
-    """Whatever a leaf names: containers, and what stands in its expressions."""
-    return own_symbols(node) | {access.container for access in own_accesses(node)}

@@ -9,7 +9,15 @@ from weakref import WeakKeyDictionary
 
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import Part, own_accesses, own_symbols, symbols, written
+from loopbook.program.accesses import (
+    Part,
+    names,
+    own_accesses,
+    own_names,
+    own_symbols,
+    symbols,
+    written,
+)
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode
 from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
@@ -122,7 +130,7 @@ def _scan_whole(node: tree.Node, defined: set[str], uses: _Uses) -> None:
         case Loop() | While() if uses.across:
             _scan_loop(node, set(defined), uses)
         case _:
-            uses.exposed |= _everything(node)
+            uses.exposed |= names(node)
 
 
 def _scan_loop(loop: Loop | While, defined: set[str], uses: _Uses) -> None:
@@ -159,14 +167,6 @@ def _scan_block(block: Block, defined: set[str], uses: _Uses) -> None:
     new = {access.container for access in own_accesses(block) if access.write}
     defined |= new
     uses.written |= new
-
-
-def _everything(node: tree.Node | tree.Case) -> set[str]:
-    """All that a node and those below it name."""
-    found = _named(node)
-    for child in children(node):
-        found |= _everything(child)
-    return found
 
 
 def _covers_all(conditions: list[Expr]) -> bool:
@@ -268,16 +268,7 @@ def _used_outside(node: Part, loop: Loop, containers: Mapping[str, Type]) -> set
         counted = {inner.variable for inner in preorder(node) if isinstance(inner, Loop)}
         taken = {name for name, own in _homes(node, containers).items() if not own}
         return taken | counted | symbols(node)
-    found = _named(node)
+    found = set(own_names(node))
     for child in children(node):
         found |= _used_outside(child, loop, containers)
-    return found
-
-
-def _named(node: Part) -> set[str]:
-    """All that a node itself names."""
-    found = set(own_symbols(node)) | {access.container for access in own_accesses(node)}
-    if isinstance(node, Loop):
-        found.add(node.variable)
-        found.update(one.container for one in node.reductions or ())
     return found

@@ -82,3 +82,16 @@ def own_symbols(node: Part) -> frozenset[str]:
         case Opaque():
             return node.kept.symbols
     return frozenset()
+
+
+def names(node: Part) -> frozenset[str]:
+    """Everything that is named below a node: containers, loops' variables, and `symbols`."""
+    return frozenset().union(*map(own_names, preorder(node)))
+
+
+def own_names(node: Part) -> frozenset[str]:
+    """`names` of a node without those below it."""
+    found = own_symbols(node) | {access.container for access in own_accesses(node)}
+    if isinstance(node, Loop):
+        found |= {node.variable, *(one.container for one in node.reductions or ())}
+    return found

@@ -1,7 +1,23 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loopbook.dependence import never_meet
+from loopbook.dependence.body import LoopNode, Statement, Touch, statements, touches
+from loopbook.dependence.scalars import live_out
+from loopbook.errors import IllegalStepError
+from loopbook.program import tree
+from loopbook.program.accesses import Access, accesses, names, own_accesses, own_names
+from loopbook.program.copies import Copy, as_copy
+from loopbook.program.dataflow import Block
+from loopbook.program.redirect import Element, redirected
+from loopbook.program.tree import Node
+from loopbook.program.types import type_of
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import Region
 
 
 class Demote(Step):
@@ -30,3 +46,97 @@ class Demote(Step):
     traits = {"push": 0.3}
 
     loop = Loop()
+
+    def apply(self, editor: Editor) -> None:
+        """Legal for a scalar that the loop's body begins with loading and ends with storing, if
+        nothing in between uses its element, and nothing behind the loop what is left in it."""
+        region = Region.of(editor, editor.id_of(self.loop))
+        body = region.read(editor.id_of(self.loop))
+        children = body.loop.body.children
+        loads = [(place, load) for place, child in enumerate(children) if (load := _loaded(child))]
+        if not loads:
+            raise IllegalStepError("the loop's body does not begin with loading a scalar")
+        place, load = loads[0]
+        scalar, home = load.target, Touch(load.source, load.read.subset, True)
+        last = max(at for at, child in enumerate(children) if scalar in names(child))
+        between = children[place + 1 : last + 1]
+        _check_scalar(editor, body.loop, load, home)
+        if any(scalar in names(child) for child in children[:place]) or not (
+            between and _ends(between[-1], scalar, home)
+        ):
+            raise IllegalStepError(f"{scalar} is not loaded first and stored last")
+        _check_alone(region, body, home, between)
+        element = Element(load.source, load.read.subset, load.read.type)
+        new = [_with_element(node, scalar, element) for node in between]
+        if as_copy(new[-1]):  # of the element to itself
+            new.pop()
+        children = (*children[:place], *new, *children[last + 1 :])
+        loop = replace(body.loop, body=replace(body.loop.body, children=children))
+        editor.put(editor.path(editor.id_of(self.loop)), loop)
+
+
+def _loaded(node: Node) -> Copy | None:
+    """The load of an element into a scalar that a node is; None for other nodes."""
+    found = as_copy(node)
+    return found if found and found.read.subset and not found.written.subset else None
+
+
+def _check_scalar(editor: Editor, loop: tree.Loop, load: Copy, home: Touch) -> None:
+    """Refuse an element that is not the same all the time or holds other values than the scalar,
+    and a scalar that is needed elsewhere."""
+    scalar, types = load.target, editor.program.containers
+    indices = {name for index in home.subset for name in index.symbols}
+    if not indices.isdisjoint(access.container for access in accesses(loop) if _sets(access)):
+        raise IllegalStepError(f"the element of {scalar} changes with what the loop computes")
+    if type_of(scalar, types).element != type_of(home.container, types).element:
+        raise IllegalStepError(f"{scalar} is not of the type of its element")
+    if scalar in own_names(loop) | live_out(editor.program, loop):
+        raise IllegalStepError(f"the program uses what the loop leaves in {scalar}")
+
+
+def _sets(access: Access) -> bool:
+    return access.write and not access.subset
+
+
+def _ends(node: Node, scalar: str, home: Touch) -> bool:
+    """Whether a block reads the scalar and writes its element, and nothing else."""
+    if not isinstance(node, Block):
+        return False
+    read, stores = False, list[Touch]()
+    for access in own_accesses(node):
+        if not access.write:
+            read = read or access.container == scalar
+        elif access.subset:
+            stores.append(Touch(access.container, access.subset, True))
+        elif access.container == scalar:
+            return False
+    return read and [(one.container, one.place) for one in stores] == [(home.container, home.place)]
+
+
+def _check_alone(region: Region, loop: LoopNode, home: Touch, nodes: Sequence[Node]) -> None:
+    """Refuse if anything but the scalar's load and store uses its element meanwhile."""
+    around = [*region.around, loop]
+    held: list[tuple[Statement, Sequence[LoopNode]]] = []
+    for child in loop.children:
+        if isinstance(child, LoopNode) and child.loop in nodes:
+            held += [(statement, [*around, *path]) for statement, path in statements(child)]
+    for node in nodes:
+        if not isinstance(node, tree.Loop):
+            own = [t for t in touches(node) if not (node is nodes[-1] and t.write)]
+            held.append((Statement([node], own), around))
+    for statement, path in held:
+        for touch in statement.touches:
+            if touch.container == home.container and not never_meet(statement, path, home, touch):
+                raise IllegalStepError(f"{home.container} may be used where the scalar stands")
+
+
+def _with_element(node: Node, scalar: str, element: Element) -> Node:
+    """A node whose blocks access the element in the place of the scalar.
+
+    Raises:
+        IllegalStepError: the scalar stands elsewhere, too.
+    """
+    new = redirected(node, lambda access: element if access.container == scalar else None)
+    if scalar in names(new):
+        raise IllegalStepError(f"{scalar} is used where no array can be")
+    return new
