@@ -20,8 +20,9 @@ setup:
 demo: setup
 	@$(BIN)/python examples/demo.py
 
+# Three processes for two cores: tests often wait for processes, servers and limits on time.
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check

@@ -48,9 +48,14 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put tests marked ``heavy`` last: what they import stays, and would make each of the thousands
-    of forks that the other tests take twice as dear."""
-    items.sort(key=lambda item: item.get_closest_marker("heavy") is not None)
+    """Put tests marked ``long`` first, so that no worker ends with one while the others have none
+    left, and tests marked ``heavy`` last: what they import stays, and would make each of the
+    thousands of forks that the other tests take twice as dear."""
+
+    def place(item: pytest.Item) -> int:
+        return bool(item.get_closest_marker("heavy")) - bool(item.get_closest_marker("long"))
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:

@@ -152,6 +152,7 @@ def test_what_amplifies_rounding_is_not_wrong_by_it():
     assert values[2] == 2.0
 
 
+@pytest.mark.long
 def test_programs_are_run_checked_and_listed(checkout, tmp_path, capsys):
     core = str(min(os.sched_getaffinity(0)))
     command = [

@@ -202,6 +202,7 @@ def test_figure_shows_every_panel(tmp_path):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on(tmp_path, capsys):
     core = str(min(os.sched_getaffinity(0)))
     command = [

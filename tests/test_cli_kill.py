@@ -76,6 +76,7 @@ class Seeding:
         return Answer(code, "", self._errors.read())
 
 
+@pytest.mark.long
 def test_killed_at_random_moments(tmp_path):
     chance = random.Random(2)
     promised: dict[str, str] = {}

@@ -24,8 +24,6 @@ from loopbook.program.nests import read_nests
 SQUARE = (13, 13)
 SAME = [
     ("atax", "permuted"),
-    ("covariance", "permuted"),
-    ("covariance", "temporaries"),
     ("doitgen", "temporaries"),
     ("doitgen", "vectors"),
     ("floyd-warshall", "permuted"),

@@ -26,6 +26,8 @@ from loopbook.tuner.search import search
 from loopbook.tuner.session import Session
 from loopbook.tuner.strategies import STRATEGIES, Problem
 
+pytestmark = pytest.mark.long
+
 KERNELS = {
     "wrong": "C[0] += 1;",
     "past the end": "C[-1] = 1;",

@@ -141,6 +141,7 @@ def store(tmp_path: Path) -> tuple[Path, dict[str, Record]]:
     return path, waiting
 
 
+@pytest.mark.long
 def test_the_command_promotes_and_rejects(store, tmp_path, monkeypatch, capfd):
     path, waiting = store
     shell = make_shell(tmp_path, monkeypatch, capfd)

@@ -56,19 +56,20 @@ def equal_extents(workload: Workload, preset: str) -> list[int]:
 
 
 def test_a_seed_gives_the_same_programs_again() -> None:
-    first = list(synthetic.names(len(synthetic.FAMILIES), seed=5))
-    assert first[:5] == list(synthetic.names(5, seed=5))
-    assert first[:3] != list(synthetic.names(3, seed=6))
-    assert {name.partition(".")[0] for name in first} == set(synthetic.FAMILIES)
+    few = ("transpose", "matvec", "reduction", "elementwise", "sweep")
+    first = list(synthetic.names(5, seed=5, families=few))
+    assert first[:3] == list(synthetic.names(3, seed=5, families=few))
+    assert first[:2] != list(synthetic.names(2, seed=6, families=few))
+    assert [name.partition(".")[0] for name in first] == list(few)
 
 
 def test_every_program_brings_a_nest_that_none_before_it_has() -> None:
     seen: set[str] = set()
-    for workload, fingerprints in synthetic.draw(24, seed=1, families=("transpose", "guarded")):
+    for workload, fingerprints in synthetic.draw(12, seed=1, families=("transpose", "guarded")):
         assert fingerprints == call.fingerprints(workload, synthetic.PRESETS[0])
         assert fingerprints - seen, workload.name
         seen |= fingerprints
-    assert len(seen) >= 24
+    assert len(seen) >= 12
 
 
 def test_families_can_be_chosen() -> None:
@@ -159,7 +160,9 @@ def test_programs_are_files_for_the_tuner_as_well(tmp_path, capsys) -> None:
 
 @families
 def test_references_agree_with_python(family: str) -> None:
-    for workload in synthetic.generate(2, seed=11, families=(family,)):
+    rng, drawing = random.Random(11), synthetic.FAMILIES[family]
+    for _ in range(3):
+        workload = synthetic.load(drawing.name_of(drawing.draw(rng)))
         if workload.reference is None:
             continue
         small = {size: 12 + 3 * place for place, size in enumerate(workload.parameters["S"])}
@@ -174,7 +177,7 @@ def test_references_agree_with_python(family: str) -> None:
 @needs_compiler
 @families
 def test_docc_compiles_them_and_gets_them_right(family: str) -> None:
-    (workload,) = synthetic.generate(1, seed=3, families=(family,))
+    (workload,) = synthetic.generate(1, seed=6, families=(family,))
     for target in ("sequential", "openmp"):
         state = check(workload, target, "S")
         assert state.ok, f"{workload.name}: {state.reason}"
