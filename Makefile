@@ -1,6 +1,6 @@
 # make setup   everything that is needed, installed where it is missing
 # make demo    the main job on kernels that the book has never met
-# make test    lint and all tests
+# make test    lint and all tests (make lint and make pytest, side by side)
 # make lock    renews requirements.lock, from which setup installs
 # VENV=path and PYTHON=python choose the virtual environment and what it is made with.
 
@@ -12,7 +12,7 @@ BIN = $(VENV)/bin
 # Tests start hundreds of Python processes, which are not to compile the package again each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test lint format lock clean
+.PHONY: setup demo test pytest lint format lock clean
 
 setup:
 	@tools/setup.sh
@@ -20,8 +20,12 @@ setup:
 demo: setup
 	@$(BIN)/python examples/demo.py
 
+# Types are checked beside the tests: that takes a minute, and one process only.
+test:
+	@$(MAKE) --no-print-directory -j2 lint pytest
+
 # Three processes for two cores: tests often wait for processes, servers and limits on time.
-test: lint
+pytest: setup
 	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 lint: setup

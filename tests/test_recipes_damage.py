@@ -44,7 +44,7 @@ def test_a_flipped_bit_shows_or_changes_nothing(tmp_path):
     assert damage == ()
     chance = random.Random(7)
     outcomes = Counter()
-    for _ in range(250):
+    for _ in range(120):
         spoilt = bytearray(good)
         spoilt[chance.randrange(len(good))] ^= 1 << chance.randrange(8)
         path.write_bytes(spoilt)
@@ -55,7 +55,7 @@ def test_a_flipped_bit_shows_or_changes_nothing(tmp_path):
         else:
             outcomes["told" if damage else "same" if found == wanted else "wrong"] += 1
     assert outcomes["wrong"] == 0
-    assert min(outcomes[one] for one in ("refused", "told", "same")) > 5
+    assert min(outcomes[one] for one in ("refused", "told", "same")) > 3, outcomes
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import typer
@@ -66,10 +67,16 @@ USAGE_ERROR: type[Exception] = next(
 INTERRUPTED = 130
 
 
+@cache
+def _all() -> Callable[..., Any]:
+    """All commands with their options: whoever runs several reads them once."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: list[str]) -> int:
     """Run one command line; see `loopbook.cli.main`."""
     try:
-        code = app(arguments or ["--help"], standalone_mode=False)
+        code = _all()(arguments or ["--help"], standalone_mode=False)
     except LoopbookError as error:
         return _say(str(error))
     except (typer.Abort, KeyboardInterrupt):
