@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -242,7 +242,7 @@ def _in_order(node: Part, around: Loops, guarded: bool) -> Iterator[tuple[str, b
         yield from _in_order(child, around, guarded or isinstance(node, Branch))
 
 
-def check_unused_outside(program: Program, loop: Loop, names: set[str]) -> None:
+def check_unused_outside(program: Program, loop: Loop, names: Set[str]) -> None:
     """Refuse if the program may use what a loop leaves in one of the scalars `names`.
 
     Other nests may use the same scalars if each of their iterations writes them before it reads;

@@ -1,7 +1,24 @@
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from loopbook.dependence import Meeting
+from loopbook.errors import IllegalStepError
+from loopbook.program import expr, tree
+from loopbook.program.accesses import accesses
+from loopbook.program.dataflow import AccessNode, Block, Memlet
+from loopbook.program.expr import Expr
+from loopbook.program.types import Type
+from loopbook.program.walk import Inner, preorder, rebuilt, with_children
 from loopbook.steps.arguments import MAX_SIZE, Loop, VectorSize
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.plain import PlainNest, only_end
+from loopbook.steps.region import duplicate, put_for
+
+LONGEST = 4096
+"""Longest strip: arrays of expanded scalars live on the stack."""
 
 
 class Sink(Step):
@@ -35,3 +52,143 @@ class Sink(Step):
 
     loop = Loop()
     size = VectorSize(2, MAX_SIZE)
+
+    def apply(self, editor: Editor) -> None:
+        """Legal if no iteration touches what another one of them writes, and scalars carry values
+        within one iteration only. Strips are maps; so is the loop over them, unless expanded
+        scalars make all share one array."""
+        size = self.size
+        if size > LONGEST:
+            raise IllegalStepError(f"a strip is at most {LONGEST} long")
+        nest = PlainNest(editor, self.loop)
+        loop = nest.loop
+        end = expr.rendered(only_end(loop, self.loop))
+        conflicts = nest.conflicts()
+        for one, two in conflicts.pairs():
+            apart = conflicts.distance(one, two, loop.variable, loop.variable)
+            if apart not in (0, Meeting.NEVER):
+                raise IllegalStepError(f"iterations of {self.loop} may depend on each other")
+        scalars = nest.scalars(bool)
+        if not any(isinstance(node, tree.Loop) for node in preorder(loop) if node is not loop):
+            raise IllegalStepError(f"{self.loop} holds no loop to be sunk into")
+        start = f"({loop.init})"
+        rest = duplicate(editor, loop)
+        rest = replace(rest, init=Expr(f"{start} + {size}*idiv({end} - {start}, {size})"))
+        tile = editor.variable(f"{loop.variable}_tile", loop.variable)
+        whole = editor.new_loop(
+            f"{self.loop}.tile", tile, str(loop.init), f"{end} - {size - 1}", by=size
+        )
+        groups = list(_groups(loop.body.children, loop.variable))
+        arrays = _expanded(editor, groups, scalars, size)
+        strips = _Strips(editor, self.loop, loop.variable, tile, size, arrays)
+        whole = with_children(whole, strips.sunk(loop.body.children))
+        if not arrays:
+            whole = replace(whole, kind="map")
+        editor.put(nest.path, whole, rest)
+
+
+Group = list[tree.Node]
+"""Neighbours that go into one strip."""
+
+
+def _parts(children: Sequence[tree.Node], variable: str) -> Iterator[tree.Loop | Group]:
+    """Loops that run the same way in each iteration of the loop that is sunk, and groups of what
+    stands between them.
+
+    Args:
+        variable: of the loop that is sunk.
+    """
+    group: Group = []
+    for child in children:
+        if isinstance(child, tree.Loop) and variable not in (
+            child.init.symbols | child.condition.symbols | child.update.symbols
+        ):
+            if group:
+                yield group
+                group = []
+            yield child
+        else:
+            group.append(child)
+    if group:
+        yield group
+
+
+def _groups(children: Sequence[tree.Node], variable: str) -> Iterator[Group]:
+    """All that goes into strips."""
+    for part in _parts(children, variable):
+        if isinstance(part, tree.Loop):
+            yield from _groups(part.body.children, variable)
+        else:
+            yield part
+
+
+Arrays = dict[str, tuple[str, Type]]
+"""Scalar to the array that takes its place, and the type that memlets to it have."""
+
+
+def _expanded(editor: Editor, groups: Sequence[Group], scalars: Sequence[str], size: int) -> Arrays:
+    """Arrays, with an element for each iteration of a strip, for scalars that more than one strip
+    uses."""
+    used = [{a.container for node in group for a in accesses(node)} for group in groups]
+    shared = sorted(name for name in scalars if sum(name in one for one in used) > 1)
+    return {name: editor.stack_array(f"{name}_strip", name, size) for name in shared}
+
+
+@dataclass
+class _Strips:
+    """The strips that one loop is cut into.
+
+    Attributes:
+        name: of the loop that is sunk; the first strip inherits it.
+        variable: of the loop that is sunk.
+        tile: the variable of the loop over strips.
+    """
+
+    editor: Editor
+    name: str
+    variable: str
+    tile: str
+    size: int
+    arrays: Arrays
+    made: int = 0
+
+    def sunk(self, children: Sequence[tree.Node]) -> list[Inner]:
+        """`children` of the loop or of one below it, with strips around what is no loop."""
+        return [
+            with_children(part, self.sunk(part.body.children))
+            if isinstance(part, tree.Loop)
+            else self._strip(part)
+            for part in _parts(children, self.variable)
+        ]
+
+    def _strip(self, group: Group) -> tree.Loop:
+        variable = self.editor.variable(f"{self.variable}_strip", self.variable)
+        name = f"{self.name}.part" if self.made else self.name
+        self.made += 1
+        body = [put_for(node, {self.variable: variable}) for node in group]
+        strip = self.editor.new_loop(name, variable, self.tile, f"{self.size} + {self.tile}", body)
+        place = Expr(f"{variable} - {self.tile}")
+        strip = rebuilt(strip, lambda node: _redirected(node, self.arrays, place))
+        return replace(strip, kind="map")
+
+
+def _redirected(node: Inner, arrays: Arrays, place: Expr) -> Inner:
+    """A block that uses one element of arrays instead of scalars; any other node as it is."""
+    if not isinstance(node, Block):
+        return node
+    moved: dict[int, Type] = {}
+    nodes = list(node.nodes)
+    for number, end in enumerate(nodes):
+        if isinstance(end, AccessNode) and end.container in arrays:
+            array, moved[number] = arrays[end.container]
+            nodes[number] = replace(end, container=array)
+
+    def redirected(memlet: Memlet) -> Memlet:
+        for end in (memlet.source, memlet.target):
+            if end in moved:
+                return replace(memlet, subset=(place,), type=moved[end])
+        return memlet
+
+    if not moved:
+        return node
+    return replace(node, nodes=tuple(nodes), memlets=tuple(map(redirected, node.memlets)))

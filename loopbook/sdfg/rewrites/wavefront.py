@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Loop, Nest
+from loopbook.sdfg.names import rename
 from loopbook.sdfg.rewrites import scalars
 from loopbook.sdfg.rewrites.distances import Conflicts, Meeting, check_plain
 from loopbook.sdfg.rewrites.document import Draft, render, replace, rewriting, smallest
-from loopbook.sdfg.rewrites.strips import rename
 from loopbook.sdfg.rewrites.timetiling import MAX_FACTOR, chain, plain_end
 from loopbook.sdfg.rewrites.waves import Tiles, in_waves
 from loopbook.steps.wavefront import Wavefront
@@ -50,7 +50,7 @@ def wavefront(draft: Draft, loops: Sequence[int], sizes: Sequence[int]) -> None:
     tile = draft.fresh_variable(f"{time.indvar}_time", time.indvar)
     space = draft.fresh_variable(f"{time.indvar}_space", time.indvar)
     for child in inner["root"]["children"]:
-        rename(child, row.indvar, f"({space} - {factor}*({time.indvar} - {tile}))")
+        rename(child, {row.indvar: f"({space} - {factor}*({time.indvar} - {tile}))"})
     # Rows before the first and from the end on are left out: i = X - factor*(t - tt).
     late = f"{tile} + idiv(max({space} - {ends[1]} + {factor}, 0), {factor})"
     early = f"1 + {tile} + idiv({space} - ({row.init}), {factor})"

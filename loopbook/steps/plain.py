@@ -1,0 +1,134 @@
+"""Nests that are simple enough for whole loops to move in them.
+
+Steps that move loops with all that is in them ask only for distances between accesses to arrays. So
+there must be nothing else that orders iterations: no jumps, no calls, no pointers, no index or
+bound that the nest computes, and no scalar that carries a value from one iteration to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loopbook.dependence.arrays import Conflicts
+from loopbook.dependence.scalars import Loops, check_unused_outside, homes
+from loopbook.errors import IllegalStepError
+from loopbook.program import expr, tree
+from loopbook.program.accesses import own_symbols, written
+from loopbook.program.dataflow import Block, LibraryNode, Reference
+from loopbook.program.expr import Polynomial
+from loopbook.program.tree import Assignments, Case, Jump, Loop, Opaque, While
+from loopbook.program.walk import preorder
+from loopbook.steps.editor import Editor
+
+
+class PlainNest:
+    """A loop that may move with all that is in it.
+
+    Args:
+        name: of the loop.
+
+    Attributes:
+        loop: itself.
+        path: where it stands.
+
+    Raises:
+        IllegalStepError: it holds jumps, library calls, pointers, or bounds and indices that the
+            nest computes.
+    """
+
+    def __init__(self, editor: Editor, name: str) -> None:
+        self._editor = editor
+        self.loop = editor.loop(name)
+        self.path = editor.path(editor.id_of(name))
+        self._around = editor.around(self.path)
+        self._nest = (*self._around, self.loop)[0]
+        self.name = name
+        self._check()
+
+    def _check(self) -> None:
+        headers = [node for node in preorder(self._nest) if isinstance(node, Loop | Case | Block)]
+        used = frozenset().union(*map(own_symbols, headers))
+        if computed := sorted(used & written(self._nest)):
+            raise IllegalStepError(
+                f"an index or bound depends on {computed[0]}, which the nest writes"
+            )
+        if any(isinstance(node, Opaque) for node in preorder(self._nest)):
+            raise IllegalStepError("the nest holds something that is not understood")
+        for node in preorder(self.loop):
+            if operation := _hindrance(node):
+                raise IllegalStepError(f"{self.name} holds an operation '{operation}'")
+
+    def end(self, loop: Loop) -> Polynomial:
+        """The bound of a loop that advances by one, from and to what the nest does not change.
+
+        Raises:
+            IllegalStepError: it is another one.
+        """
+        end = only_end(loop, self._editor.name_of(loop))
+        used = loop.init.symbols | expr.mentioned(end)
+        if used & _variables(self._nest):
+            name = self._editor.name_of(loop)
+            raise IllegalStepError(f"the bounds of {name} change inside the nest")
+        return end
+
+    def conflicts(self) -> Conflicts:
+        """Where iterations touch what others of them write."""
+        containers = self._editor.program.containers
+        arrays = {name for name, kind in containers.items() if kind.is_array}
+        return Conflicts(self.loop, self._around, arrays)
+
+    def scalars(self, alone: Callable[[Loops], bool]) -> list[str]:
+        """The scalars that are written in it.
+
+        Args:
+            alone: whether it is enough that iterations of these loops have one for themselves.
+
+        Raises:
+            IllegalStepError: one of them carries a value from one iteration to another, or the
+                program may use what is left in one, or in a loop's variable.
+        """
+        program = self._editor.program
+        found = homes(self.loop, program.containers)
+        for name, own in found.items():
+            if not alone(own):
+                raise IllegalStepError(f"the scalar {name} carries values between iterations")
+        check_unused_outside(program, self.loop, found.keys() | _variables(self.loop))
+        return list(found)
+
+
+def only_end(loop: Loop, name: str) -> Polynomial:
+    """The bound of a loop that advances by one.
+
+    Raises:
+        IllegalStepError: it has another step, or several bounds.
+    """
+    ends = loop.bounds.highs
+    if loop.step != 1 or len(ends) != 1:
+        raise IllegalStepError(f"{name} is no plain counting loop")
+    return ends[0]
+
+
+def chain(loop: Loop) -> list[Loop]:
+    """The perfectly nested loops from `loop` on."""
+    found = [loop]
+    while len(inner := found[-1].body.children) == 1 and isinstance(inner[0], Loop):
+        found.append(inner[0])
+    return found
+
+
+def _variables(node: Loop | While) -> frozenset[str]:
+    return frozenset(inner.variable for inner in preorder(node) if isinstance(inner, Loop))
+
+
+def _hindrance(node: tree.Node | Case | tree.Program) -> str:
+    """What a node does that no loop around it may be moved with, or nothing."""
+    match node:
+        case Jump(kind=kind):
+            return kind
+        case Assignments():
+            return "symbol"
+        case Reference():
+            return "reference"
+        case Block(nodes=nodes):
+            return next((one.op for one in nodes if isinstance(one, LibraryNode)), "")
+    return ""
