@@ -76,7 +76,7 @@ def _replayed(record: Record) -> dict[str, Any]:
         bench = Workbench(document, nest)
         for position, (op, args) in enumerate(record.recipe):
             bench.apply(op, args, position)
-        after = bench.document()
+        after = json.loads(bench.sdfg.to_json())  # docc brings expressions into a form of its own
     except LoopbookError as error:
         return found | {"refused": str(error), "seconds": time.perf_counter() - begun}
     found["seconds"] = time.perf_counter() - begun

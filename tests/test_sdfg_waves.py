@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 from types import CodeType
@@ -14,8 +14,11 @@ from sdfg_kit import bench_of, check_recipe, random, steps, waves
 from test_moves_stencil import SHAPES, driven, heat, seidel
 
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg.rewrites.document import Draft
-from loopbook.sdfg.rewrites.waves import Tiles, in_waves
+from loopbook.program import tree
+from loopbook.program.expr import Expr
+from loopbook.program.types import Scalar
+from loopbook.steps.editor import Editor
+from loopbook.steps.waves import Tiles, in_waves
 
 GRIDS = (*SHAPES, (60, 9))
 POINTS = ((5, 17, 35), (17, 40, 8), (2, 9, 12))
@@ -69,9 +72,9 @@ def test_what_dependences_forbid_is_refused(kernel, args, text: str):
 @pytest.mark.parametrize(("count", "size", "by"), [*product((2, 3, 9), (1, 2, 4), (1, 3))])
 def test_no_tile_is_left_out_or_too_early(count: int, size: int, by: int):
     for end, high, factor, blocks in product((1, 6, 9), (-5, 0, 20), (0, 1, 3), (1, 2)):
-        draft = Draft({"containers": {"t": {}}, "element_counter": 0}, {})
+        program = tree.Program("p", {"t": Scalar(dtype="int64")}, (), tree.Sequence())
         tiles = Tiles("L0", "T", "X", "0", str(end), "-1", str(high), size, by, factor)
-        made = in_waves(draft, tiles, count, by * blocks, "t", [])
+        made = in_waves(Editor(program, {}, {}), tiles, count, by * blocks, "t", [])
         order: dict[tuple[int, int], int] = {}
         for wave, _, tile, space in _values([made], {}):
             assert (tile, space) not in order
@@ -86,20 +89,20 @@ def test_no_tile_is_left_out_or_too_early(count: int, size: int, by: int):
         assert (first <= later)[(steps_on == 0) & (space < space.T)].all()
 
 
-def _values(loops: list[Any], around: dict[str, int]) -> Iterator[tuple[int, ...]]:
+def _values(loops: Sequence[Any], around: dict[str, int]) -> Iterator[tuple[int, ...]]:
     """The values of the loops' variables, as they run."""
     if not loops:
         yield tuple(around.values())
         return
     (loop,) = loops
     known = {"idiv": lambda a, b: int(a / b), "min": min, "max": max}
-    init, condition, update = (_compiled(loop[part]) for part in ("init", "condition", "update"))
+    init, condition, update = map(_compiled, (loop.init, loop.condition, loop.update))
     value = eval(init, known, around)
-    while eval(condition, known, inside := around | {loop["indvar"]: value}):
-        yield from _values(loop["root"]["children"], inside)
+    while eval(condition, known, inside := around | {loop.variable: value}):
+        yield from _values(loop.body.children, inside)
         value = eval(update, known, inside)
 
 
 @cache
-def _compiled(text: str) -> CodeType:
-    return compile(text, "<loop>", "eval")
+def _compiled(part: Expr) -> CodeType:
+    return compile(part.text, "<loop>", "eval")

@@ -20,6 +20,9 @@ from loopbook.program.tree import Assignments, Case, Jump, Loop, Opaque, While
 from loopbook.program.walk import preorder
 from loopbook.steps.editor import Editor
 
+MAX_FACTOR = 8
+"""How far space may be skewed for each time step."""
+
 
 class PlainNest:
     """A loop that may move with all that is in it.

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from loopbook.steps.arguments import MAX_SIZE, CacheSize, Integer, Loop, Threads
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.time_tiling import tile_time
 
 
 class TimeWaves(Step):
@@ -39,3 +41,7 @@ class TimeWaves(Step):
     steps = Integer(2, MAX_SIZE)
     width = CacheSize(1, MAX_SIZE)
     second_width = CacheSize(1, MAX_SIZE, optional=True)
+
+    def apply(self, editor: Editor) -> None:
+        """Legal if `time_tile` is: see `loopbook.steps.waves` for which tiles wait for which."""
+        tile_time(editor, self.time_loop, self.steps, self.sizes[2:], self.at_a_time)

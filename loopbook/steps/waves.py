@@ -21,10 +21,12 @@ parallelizer and locality optimizer", PLDI 2008.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from loopbook.sdfg.rewrites.document import Draft, Json, largest, smallest
+from loopbook.program.expr import largest, smallest
+from loopbook.program.tree import Loop, Node
+from loopbook.steps.editor import Editor
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,21 @@ class Tiles:
     factor: int
 
 
+def in_turn(editor: Editor, tiles: Tiles, body: Iterable[Node]) -> Loop:
+    """The loops that run tiles one after the other, the outermost one.
+
+    Args:
+        body: what is done for each tile.
+    """
+    extent = tiles.low, tiles.high
+    space = editor.new_loop(f"{tiles.name}.space", tiles.space, *extent, body, by=tiles.by)
+    time = tiles.time, tiles.begin, tiles.end
+    return editor.new_loop(f"{tiles.name}.tile", *time, [space], by=tiles.steps)
+
+
 def in_waves(
-    draft: Draft, tiles: Tiles, count: int, width: int, like: str, body: Sequence[Json]
-) -> Json:
+    editor: Editor, tiles: Tiles, count: int, width: int, like: str, body: Iterable[Node]
+) -> Loop:
     """The loops that run tiles in waves, the outermost one.
 
     Args:
@@ -67,32 +81,33 @@ def in_waves(
         body: what is done for each tile.
     """
     lag = -(-tiles.factor * tiles.steps // width) + 1
-    slot = draft.fresh_variable(f"{like}_slot", like)
-    wave = draft.fresh_variable(f"{like}_wave", like)
+    slot = editor.variable(f"{like}_slot", like)
+    wave = editor.variable(f"{like}_wave", like)
     low, high = f"({tiles.low})", f"({tiles.high})"
     blocks = f"idiv({high} - {low} + {width - 1}, {width})"
     turn = f"max({blocks}, {count * lag})"
     # Before a slot begins this is negative, but not below -turn: no block has such a number.
     since = f"({wave} - {lag}*{slot})"
     at = f"{low} + {width}*({since} - {turn}*idiv({since}, {turn}))"
-    space = draft.loop(
+    space = editor.new_loop(
         f"{tiles.name}.space",
         tiles.space,
-        (largest([low, at]), smallest([high, f"{width} + {at}"])),
+        largest([low, at]),
+        smallest([high, f"{width} + {at}"]),
         body,
         by=tiles.by,
     )
     first = f"{tiles.begin} + {tiles.steps}*({slot} + {count}*idiv({since}, {turn}))"
-    time = draft.loop(
+    time = editor.new_loop(
         f"{tiles.name}.time",
         tiles.time,
-        (first, smallest([tiles.end, f"1 + {first}"])),
+        first,
+        smallest([tiles.end, f"1 + {first}"]),
         [space],
         by=tiles.steps,
     )
-    tile = draft.loop(f"{tiles.name}.tile", slot, ("0", str(count)), [time])
-    tile["type"] = tile["sub_type"] = "map"
+    tile = editor.new_loop(f"{tiles.name}.tile", slot, "0", str(count), [time])
     last = f"idiv({tiles.end} - ({tiles.begin}) - 1, {tiles.steps})"
     turns = f"idiv({last}, {count})"
     waves = f"{blocks} + {turn}*{turns} + {lag}*({last} - {count}*{turns})"
-    return draft.loop(f"{tiles.name}.wave", wave, ("0", waves), [tile])
+    return editor.new_loop(f"{tiles.name}.wave", wave, "0", waves, [replace(tile, kind="map")])

@@ -1,0 +1,250 @@
+"""Tiles of time and skewed space: what `time_tile` and `time_waves` have in common.
+
+Each statement keeps its own loops and its order; only the tiles are new. The transformation is
+legal if no dependence points to an earlier tile: along every tiled dimension
+``distance + factor*steps + shift2 - shift1 >= 0``. The least factor for which there are such shifts
+is taken; shifts are longest paths over these difference constraints. (Wonnacott, "Achieving
+scalable locality with time skewing", IJPP 2002; Bondhugula et al., "A practical automatic
+polyhedral parallelizer and locality optimizer", PLDI 2008.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from loopbook.dependence import Meeting
+from loopbook.dependence.arrays import ArrayLoop, Conflicts, Placed
+from loopbook.dependence.model import statements
+from loopbook.dependence.scalars import Loops
+from loopbook.errors import IllegalStepError
+from loopbook.program import expr
+from loopbook.program.expr import Expr, Polynomial, largest, rendered, smallest
+from loopbook.program.tree import Loop
+from loopbook.program.walk import with_children
+from loopbook.steps.editor import Editor
+from loopbook.steps.plain import MAX_FACTOR, PlainNest, chain
+from loopbook.steps.waves import Tiles, in_turn, in_waves
+
+Constraint = tuple[int, int, int, int]
+"""Statements p and q, least distance d along one dimension, time steps k: q is at least d from p, k
+steps later, so that ``shift[q] - shift[p] + factor*k + d >= 0`` is needed."""
+
+
+@dataclass(frozen=True)
+class Skew:
+    """How one dimension is skewed: by `factor` for each time step, each statement by a shift."""
+
+    factor: int
+    shifts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One loop nest in the time loop's body.
+
+    Attributes:
+        loop: the outermost loop.
+        levels: for each tiled dimension the loop that runs along it, None where the statement stays
+            at one place (0).
+        ends: where the levels end.
+    """
+
+    loop: Loop
+    levels: tuple[Loop | None, ...]
+    ends: tuple[Polynomial, ...]
+
+    @property
+    def places(self) -> tuple[str | int, ...]:
+        """What says where the statement is along each dimension."""
+        return tuple(level.variable if level else 0 for level in self.levels)
+
+    def owns(self, loops: Loops) -> bool:
+        """Whether what the iterations of loops have for themselves is free of the order of tiles:
+        the statement's loops along all dimensions must be among them."""
+        return next((level for level in reversed(self.levels) if level), self.loop) in loops
+
+
+def tile_time(
+    editor: Editor, name: str, steps: int, widths: Sequence[int], at_a_time: int = 0
+) -> None:
+    """Tile a time loop and the one or two outer dimensions of space below it.
+
+    Args:
+        name: of the time loop.
+        steps: time steps in a tile.
+        widths: of a tile, along each tiled dimension of space.
+        at_a_time: in waves of up to so many time tiles, if not 0.
+
+    Raises:
+        IllegalStepError: dependences do not allow it or are not known exactly.
+    """
+    nest = PlainNest(editor, name)
+    time = nest.loop
+    end = rendered(nest.end(time))
+    found = _statements(nest, name, len(widths))
+    nest.scalars(lambda own: any(statement.owns(own) for statement in found))
+    skews = _skews(nest.conflicts(), found, len(widths))
+
+    tile = editor.variable(f"{time.variable}_time", time.variable)
+    spaces = [editor.variable(f"{time.variable}_space", time.variable) for _ in widths]
+    extents = [_extent(found, skew, level, steps) for level, skew in enumerate(skews)]
+    body: list[Loop] = []
+    for number, statement in enumerate(found):
+        ranges: list[Range] = []
+        for skew, space, width in zip(skews, spaces, widths, strict=True):
+            left = f"{space} - {skew.factor}*({time.variable} - {tile}) - {skew.shifts[number]}"
+            ranges.append((left, f"{width} + {left}"))
+        levels = list(zip(statement.levels, statement.ends, ranges, strict=True))
+        body.append(_limited(editor, statement.loop, levels, time.variable))
+    inner = replace(
+        with_children(time, body),
+        init=Expr(tile),
+        condition=Expr(f"({time.variable} < {smallest([end, f'{steps} + {tile}'])})"),
+    )
+    for level in reversed(range(1, len(widths))):
+        inner = editor.new_loop(
+            f"{name}.space{level + 1}", spaces[level], *extents[level], [inner], by=widths[level]
+        )
+    start, by, factor = str(time.init), widths[0], skews[0].factor
+    tiles = Tiles(name, tile, spaces[0], start, end, *extents[0], steps, by, factor)
+    if at_a_time:
+        outer = in_waves(editor, tiles, at_a_time, by, time.variable, [inner])
+    else:
+        outer = in_turn(editor, tiles, [inner])
+    editor.put(nest.path, outer)
+
+
+def _statements(nest: PlainNest, name: str, count: int) -> list[Statement]:
+    """The statements in the time loop, each with its loops along the `count` tiled dimensions.
+
+    A statement with fewer loops than the others lacks the outer ones: it stays at one place there.
+    """
+    children = nest.loop.body.children
+    loops = [child for child in children if isinstance(child, Loop)]
+    if not loops or len(loops) < len(children):
+        raise IllegalStepError(f"{name} holds more than loops")
+    chains = list(map(chain, loops))
+    depth = max(map(len, chains))
+    if depth < count:
+        raise IllegalStepError(f"the loops in {name} are not {count} deep")
+    found: list[Statement] = []
+    for own in chains:
+        levels = tuple(([None] * (depth - len(own)) + own)[:count])
+        ends = tuple(nest.end(level) if level else {(): 1} for level in levels)
+        found.append(Statement(own[0], levels, ends))
+    return found
+
+
+# -- how far space has to be skewed -------------------------------------------------------------
+
+
+def _skews(conflicts: Conflicts, found: Sequence[Statement], levels: int) -> list[Skew]:
+    """The least skew of each dimension that the dependences allow."""
+    numbers = {
+        statement: number
+        for number, child in enumerate(conflicts.loop.children)
+        if isinstance(child, ArrayLoop)
+        for statement, _ in statements(child)
+    }
+    constraints: list[list[Constraint]] = [[] for _ in range(levels)]
+    for one, two in conflicts.pairs():
+        p, q = numbers[one[0]], numbers[two[0]]
+        for level, gap in enumerate(_gaps(conflicts, (found[p], one), (found[q], two))):
+            constraints[level].append((p, q, gap, 0 if p < q else 1))
+    return [_least_skew(one, len(found)) for one in constraints]
+
+
+def _gaps(
+    conflicts: Conflicts, source: tuple[Statement, Placed], sink: tuple[Statement, Placed]
+) -> list[int]:
+    """How far a dependence reaches along each dimension; nothing if there is none."""
+    (first, one), (second, two) = source, sink
+    apart = [
+        conflicts.distance(one, two, place, other)
+        for place, other in zip(first.places, second.places, strict=True)
+    ]
+    if Meeting.NEVER in apart:
+        return []
+    gaps = [gap for gap in apart if isinstance(gap, int)]
+    if len(gaps) < len(apart):
+        raise IllegalStepError("a dependence has no constant distance")
+    if first is second:
+        leading = next((level for level, gap in enumerate(gaps) if gap < 0), len(gaps))
+        if any(gap > 0 for gap in gaps[:leading]) and leading < len(gaps):
+            raise IllegalStepError("a dependence inside a time step points backwards")
+    return gaps
+
+
+def _least_skew(constraints: list[Constraint], count: int) -> Skew:
+    """The least factor with shifts that satisfy all constraints (longest paths, Bellman-Ford)."""
+    for factor in range(MAX_FACTOR + 1):
+        shifts = [0] * count
+        for _ in range(count + 1):
+            before = list(shifts)
+            for p, q, gap, later in constraints:
+                shifts[q] = max(shifts[q], shifts[p] - gap - factor * later)
+            if shifts == before:
+                return Skew(factor, tuple(shifts))
+    raise IllegalStepError(f"no skew up to {MAX_FACTOR} satisfies the dependences")
+
+
+# -- the new loops ------------------------------------------------------------------------------
+
+
+Range = tuple[str, str]
+"""From where to where."""
+
+
+def _limited(
+    editor: Editor, loop: Loop, levels: Sequence[tuple[Loop | None, Polynomial, Range]], like: str
+) -> Loop:
+    """A statement's loops within a tile.
+
+    Args:
+        loop: the outermost one of them.
+        levels: what runs along each tiled dimension, where it ends, and the tile's range.
+        like: a variable of the type that new ones are to have.
+    """
+    if not levels:
+        return loop
+    (level, end, (left, right)), *rest = levels
+    if level is None:
+        point = editor.variable(f"{like}_point", like)
+        once = largest(["0", left]), smallest(["1", right])
+        placed = editor.new_loop(f"{editor.name_of(loop)}.point", point, *once)
+        return with_children(placed, [_limited(editor, loop, rest, like)])
+    if rest:
+        (inner,) = chain(loop)[1:2]
+        loop = with_children(loop, [_limited(editor, inner, rest, like)])
+    last = smallest([rendered(end), right])
+    init = Expr(largest([str(loop.init), left]))
+    return replace(loop, init=init, condition=Expr(f"({loop.variable} < {last})"))
+
+
+def _extent(found: Sequence[Statement], skew: Skew, level: int, steps: int) -> Range:
+    """From where to where the tiles along one dimension go."""
+    lows, highs = [], []
+    for statement, shift in zip(found, skew.shifts, strict=True):
+        loop = statement.levels[level]
+        start = loop.init.polynomial if loop else {}
+        lows.append(expr.plus(start, {(): shift}))
+        highs.append(expr.plus(statement.ends[level], {(): shift + skew.factor * (steps - 1)}))
+    low = smallest(map(rendered, _outermost(lows, -1)))
+    return low, largest(map(rendered, _outermost(highs, 1)))
+
+
+def _outermost(bounds: Iterable[Polynomial], sign: int) -> list[Polynomial]:
+    """The bounds without those that another one always exceeds in the direction of `sign`."""
+    kept: list[Polynomial] = []
+    for bound in bounds:
+        gaps = [expr.plus(bound, other, -1) for other in kept]
+        if any(not set(gap) - {()} and sign * gap.get((), 0) <= 0 for gap in gaps):
+            continue
+        kept = [
+            other
+            for other, gap in zip(kept, gaps, strict=True)
+            if set(gap) - {()} or sign * gap.get((), 0) < 0
+        ]
+        kept.append(bound)
+    return kept
