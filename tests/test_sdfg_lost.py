@@ -12,6 +12,9 @@ from loopbook.errors import SdfgError
 from loopbook.sdfg import lost, passes, program
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.sdfg.frontend import bind, trace
+from loopbook.sdfg.moved import moved
+from loopbook.sdfg.names import rename
+from loopbook.sdfg.rewrites import Draft
 
 
 def turned_sums(a, sums, res):
@@ -207,6 +210,34 @@ def test_loops_that_docc_counts_otherwise_have_not_moved():
     assert fused.count('"indvar"') == 3
     assert "1 + k + m" not in fused
     assert program.baseline(text, "none").to_json().count('"indvar"') == 3
+
+
+def handed_on(a, b, c):
+    for i in range(a.shape[0]):
+        b[i] = 2.0 * a[i]
+    for j in range(a.shape[0]):
+        c[j] = b[j] + 1.0
+
+
+def through_a_pointer(text, index="0"):
+    """`handed_on` with a pointer for what it hands on, as programs of PyTorch come."""
+    draft = Draft(json.loads(text), {})
+    loops = draft.document["root"]["children"]
+    pointer = draft.fresh_pointer("at", draft.document["containers"]["b"])
+    rename(loops, {"b": pointer})
+    loops.insert(0, draft.pointer_block("b", pointer, index))
+    return json.dumps(draft.document)
+
+
+def test_what_is_stored_through_a_pointer_is_stored_into_its_array():
+    """docc puts the array in its place, and fuses the two."""
+    text = trace(handed_on, [np.ones(5), np.ones(5), np.ones(5)])
+    fused = program.baseline(through_a_pointer(text), "none").to_json()
+    assert fused.count('"indvar"') == 1
+    assert "at" not in json.loads(fused)["containers"]
+    before = json.loads(through_a_pointer(text))
+    assert moved(before, json.loads(text)) is None
+    assert moved(json.loads(through_a_pointer(text, "1")), json.loads(text)) == "b"
 
 
 def test_docc_still_loses_them():

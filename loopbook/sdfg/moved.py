@@ -20,6 +20,7 @@ from loopbook.sdfg import affine
 from loopbook.sdfg.affine import minus, shifted
 from loopbook.sdfg.document import subset
 from loopbook.sdfg.looptree import LoopNode, Touch, read_header
+from loopbook.sdfg.rewrites.document import elements
 
 Json = dict[str, Any]
 
@@ -50,6 +51,7 @@ def moved(before: Json, after: Json) -> str | None:
 def _places(document: Json) -> dict[tuple[str, bool], Places]:
     """Where each array is read, and written."""
     found: dict[tuple[str, bool], Places] = {}
+    pointed = _pointed(document)
     for loops, touch in _touches(document["root"], ()):
         header = tuple(
             (loop.variable, *(str(loop.element.get(k)) for k in ("init", "condition", "update")))
@@ -59,7 +61,33 @@ def _places(document: Json) -> dict[tuple[str, bool], Places]:
             key = header, touch.place
         except SdfgError:
             key = header, touch.subset
-        found.setdefault((touch.container, touch.write), {})[key] = loops, touch
+        name = pointed.get(touch.container, touch.container)
+        found.setdefault((name, touch.write), {})[key] = loops, touch
+    return found
+
+
+def _pointed(document: Json) -> dict[str, str]:
+    """Pointers to where an array begins, and that array, which docc puts in their place; both are
+    set once (programs of PyTorch are made of such)."""
+    arguments = set(document["arguments"])
+    sources: dict[str, list[str | None]] = {name: [None] for name in arguments}
+    for element in elements(document["root"]):
+        flow = element.get("dataflow") or {}
+        data = {node["element_id"]: node.get("data") for node in flow.get("nodes", ())}
+        for edge in flow.get("edges", ()):
+            refers = edge["dst_conn"] == "ref"
+            if data[edge["dst"]] is not None and (refers or not edge["subset"]):
+                begins = refers and edge["subset"] == ["0"]
+                sources.setdefault(data[edge["dst"]], []).append(
+                    data[edge["src"]] if begins else None
+                )
+    found: dict[str, str] = {}
+    for name in sources:
+        end, steps = name, 0
+        while len(sources.get(end, ())) == 1 and sources[end][0] and steps < len(sources):
+            end, steps = str(sources[end][0]), steps + 1
+        if end != name and len(sources.get(end, ())) == 1:
+            found[name] = end
     return found
 
 
