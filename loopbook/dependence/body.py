@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import product
 
 from loopbook.dependence import linear
-from loopbook.dependence.model import Linear
+from loopbook.dependence.model import Linear, minus
 from loopbook.dependence.updates import updates
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree
@@ -161,6 +162,15 @@ def read_loop(
         else:
             node.children.append(read_loop(statement, known, private, containers))
     return node
+
+
+def tiles(loop: LoopNode) -> Iterator[tuple[Linear, Linear, int]]:
+    """The tiles that a loop may run through: pairs of bounds that are so many iterations apart."""
+    if loop.step == 1:
+        for low, high in product(loop.lows, loop.highs):
+            size = minus(high, low)
+            if set(size) == {""} and size[""] > 0:
+                yield low, high, size[""]
 
 
 def _runs(nodes: Iterable[tree.Node]) -> Iterator[Statement | tree.Loop | tree.While]:

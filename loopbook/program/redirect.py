@@ -11,7 +11,7 @@ from loopbook.program.dataflow import Node as FlowNode
 from loopbook.program.expr import Expr
 from loopbook.program.rename import Renamed
 from loopbook.program.types import Type
-from loopbook.program.walk import children, with_children
+from loopbook.program.walk import rebuilt
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,12 @@ class Element:
 
 
 def redirected(node: Renamed, target: Callable[[Access], Element | None]) -> Renamed:
-    """A node whose blocks, wherever below it, access other elements.
+    """A node with blocks below it that access other elements.
 
     Args:
         target: what is accessed in the place of an element; None if that is left as it is.
     """
-    if isinstance(node, Block):
-        return _block(node, target)
-    old = children(node)
-    inner = [redirected(child, target) for child in old]
-    same = all(new is child for new, child in zip(inner, old, strict=True))
-    return node if same else with_children(node, inner)
+    return rebuilt(node, lambda inner: _block(inner, target) if isinstance(inner, Block) else inner)
 
 
 def _block(block: Block, target: Callable[[Access], Element | None]) -> Block:

@@ -1,7 +1,30 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from loopbook.dependence import linear
+from loopbook.dependence.body import LoopNode, read_header, tiles
+from loopbook.dependence.scalars import live_out, upward_exposed
+from loopbook.errors import IllegalStepError
+from loopbook.program import expr, tree
+from loopbook.program.accesses import Access, accesses, written
+from loopbook.program.dataflow import Statement
+from loopbook.program.expr import Expr
+from loopbook.program.rename import renamed
+from loopbook.program.tree import Branch, Program
+from loopbook.program.types import Array, Scalar, type_of
+from loopbook.program.walk import preorder
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import Region
+
+_ARITHMETIC = ("assign", "fp_")
+"""How operations begin that may be given any numbers."""
+
+_BOXED = "__daisy_local_storage"
+"""How docc calls buffers of which it copies the smallest box around all points that are used."""
 
 
 class Pad(Step):
@@ -27,3 +50,107 @@ class Pad(Step):
     traits = {"pad": 0.3}
 
     loop = Loop()
+
+    def apply(self, editor: Editor) -> None:
+        """Legal if the additional iterations meet nothing that others use.
+
+        That is: every array indexed by the loop is a local buffer with room for the tile, in which
+        each iteration has a place of its own; nothing else is written, but scalars that each
+        iteration sets before it reads them, and that nothing reads behind the loop.
+        """
+        loop, number = editor.loop(self.loop), editor.id_of(self.loop)
+        program, around = editor.program, Region.of(editor, number).around
+        tile = _tile(read_header(loop, [outer.variable for outer in around]))
+        _check_body(editor, loop)
+        for access in accesses(loop):
+            if type_of(access.container, program.containers).is_array:
+                _check_access(program, loop, access, tile)
+                if access.write and access.container.startswith(_BOXED):
+                    _check_copied_back(access.container, loop, around)
+        scalars = {name for name in written(loop) if not type_of(name, program.containers).is_array}
+        if carried := sorted(scalars & upward_exposed(loop.body)):
+            raise IllegalStepError(f"{carried[0]} may carry a value between iterations")
+        if used := sorted(scalars & live_out(program, loop)):
+            raise IllegalStepError(f"the program uses {used[0]} outside of the loop")
+        editor.put(editor.path(number), _padded(loop, tile))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """What the loop is to run through."""
+
+    start: str
+    end: str
+    size: int
+
+
+def _tile(loop: LoopNode) -> _Tile:
+    if len(loop.lows) + len(loop.highs) > 2:
+        for low, high, size in tiles(loop):
+            return _Tile(linear.text(low), linear.text(high), size)
+    raise IllegalStepError("the loop has no bound but its tile's, or no tile")
+
+
+def _check_body(editor: Editor, loop: tree.Loop) -> None:
+    """Refuse what an iteration beyond the array's end must not come to."""
+    for node in preorder(loop.body):
+        match node:
+            case tree.Loop():
+                if loop.variable in node.init.symbols | node.condition.symbols:
+                    raise IllegalStepError(f"the bounds of {editor.name_of(node)} depend on it")
+            case Branch():
+                raise IllegalStepError("there is a branch in it")
+            case Statement():
+                for operation in node.operations():
+                    if not operation.op.startswith(_ARITHMETIC):
+                        raise IllegalStepError(
+                            f"more than arithmetic is done in it: {operation.op}"
+                        )
+            case tree.Sequence():
+                pass
+            case _:
+                raise IllegalStepError("more than arithmetic is done in it")
+
+
+def _check_access(program: Program, loop: tree.Loop, access: Access, tile: _Tile) -> None:
+    """Refuse an access to an array that an iteration beyond its end must not make."""
+    name = access.container
+    own = [place for place, index in enumerate(access.subset) if loop.variable in index.symbols]
+    if not own:
+        if access.write:
+            raise IllegalStepError(f"all iterations write the same elements of {name}")
+        return
+    extents = _extents(program, name)
+    if len(own) != 1 or len(extents) != len(access.subset):
+        raise IllegalStepError(f"{name} is no local buffer")
+    index = access.subset[own[0]]
+    if expr.polynomial(f"{index} - {loop.variable} + {tile.start}") or extents[own[0]] < tile.size:
+        raise IllegalStepError(f"the buffer {name} does not hold one tile")
+
+
+def _check_copied_back(buffer: str, loop: tree.Loop, around: Sequence[LoopNode]) -> None:
+    """Refuse where a loop through points of a tile around sets where this one begins or ends."""
+    points = {outer.variable for outer in around if outer.step == 1}
+    if not points.isdisjoint(loop.init.symbols | loop.condition.symbols):
+        raise IllegalStepError(f"more than the tile's own points of {buffer} is copied back")
+
+
+def _extents(program: Program, name: str) -> list[int]:
+    """Constant extents of a local buffer; empty for anything else."""
+    kind = program.containers[name]
+    extents: list[int] = []
+    while isinstance(kind, Array) and kind.count.text.isdigit():
+        extents.append(int(kind.count.text))
+        kind = kind.of
+    return extents if isinstance(kind, Scalar) and name not in program.arguments else []
+
+
+def _padded(loop: tree.Loop, tile: _Tile) -> tree.Loop:
+    variable = loop.variable
+    if any(access.container == variable for access in accesses(loop)):
+        condition = Expr(f"({variable} < {tile.end})")
+        return replace(loop, init=Expr(tile.start), condition=condition)
+    # From zero, so that the compiler sees the trip count wherever the tile comes from: in the
+    # body of an OpenMP loop clang cannot tell that `start + size` does not overflow.
+    body = renamed(loop.body, {variable: f"({tile.start} + {variable})"})
+    return replace(loop, init=Expr("0"), condition=Expr(f"({variable} < {tile.size})"), body=body)
