@@ -57,7 +57,7 @@ def test_padded_tiles_are_right_with_threads(tmp_path):
             "no local buffer",
         ),
         (PACKED, "pad L0", "no local buffer"),
-        (PACKED, "pad L2", "write the same elements"),
+        (PACKED, "pad L2", "no local buffer"),
     ],
 )
 def test_padding_is_refused_where_something_else_would_be_touched(before, step, reason):

@@ -62,7 +62,7 @@ class Pad(Step):
         program, around = editor.program, Region.of(editor, number).around
         tile = _tile(read_header(loop, [outer.variable for outer in around]))
         _check_body(editor, loop)
-        for access in accesses(loop):
+        for access in sorted(accesses(loop), key=lambda access: access.write):
             if type_of(access.container, program.containers).is_array:
                 _check_access(program, loop, access, tile)
                 if access.write and access.container.startswith(_BOXED):
