@@ -82,7 +82,7 @@ def test_recipes_are_applied_and_what_may_be_missing_is_left_out(bench):
         ("*(volatile int *)0 = 1;", KernelError),
         ("out[0] = 1e9; return;", WrongResultError),
         ("out[-1] = 1;", WrongResultError),
-        ("for (volatile int go = 1; go;);", DeadlineError),
+        ("int pause(); for (;;) pause();", DeadlineError),
     ],
     ids=["crash", "wrong", "outside", "hang"],
 )

@@ -16,7 +16,7 @@ from loopbook.program.nests import read_nests
 from loopbook.sdfg import frontend, program
 from loopbook.toolchain.sandbox import run_limited
 
-DAMAGED = 1000
+DAMAGED = 600
 BATCH = 50
 ODD_VALUES = (None, True, -1, 0, 10**30, 1.5, "", "i +", "x" * 40, [], {}, [[]], {"a": 1})
 

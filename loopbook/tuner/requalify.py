@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from loopbook.errors import InputError, JailError, LoopbookError
+from loopbook.errors import IllegalStepError, InputError, JailError, LoopbookError
 from loopbook.program.nest import Nest
 from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Measurement, Record
 from loopbook.sdfg.arguments import size_names
+from loopbook.sdfg.build import transform
 from loopbook.sdfg.program import prepare_nests
 from loopbook.sdfg.untrusted import admit
 from loopbook.toolchain import jail
@@ -142,6 +143,8 @@ def requalify(record: Record, here: HardwareProfile) -> Verdict:
         raise InputError("there is no recipe to measure")
     text = admit(record.nest_json).text
     sizes, trips = run_limited(_sizes, record, text, seconds=READ_SECONDS, what="reading the nest")
+    if misfit := _misfit(record, text):
+        return Verdict("illegal", sizes=sizes, message=misfit)
     subject = SdfgSubject("nest", text, sizes)
     candidate = {0: record.recipe.steps}
     with Session(subject, subject.PRESET, record.target, threads=here.threads) as session:
@@ -174,6 +177,22 @@ def _sizes(record: Record, text: str) -> tuple[dict[str, int], dict[str, int]]:
         raise InputError("the record's fingerprint is not that of its nest")
     sizes = sizes_for(nests[0], size_names(text), _wanted(record))
     return sizes, {name: count for name, count in trip_counts(nests[0], sizes).items() if count}
+
+
+def _misfit(record: Record, text: str) -> str:
+    """Why the recipe does not fit the nest: that shows before anything is compiled. Nothing if it
+    fits; whatever else is wrong shows when it is built."""
+    try:
+        run_limited(_apply, record, text, seconds=READ_SECONDS, what="applying the recipe")
+    except IllegalStepError as error:
+        return str(error)
+    except LoopbookError:
+        pass
+    return ""
+
+
+def _apply(record: Record, text: str) -> None:
+    transform(text, record.target, {0: record.recipe.steps})
 
 
 def _wanted(record: Record) -> Mapping[str, int]:
