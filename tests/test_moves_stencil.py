@@ -66,6 +66,20 @@ def recursive(zero, X, Y):
             last = Y[i, j]
 
 
+def twice(zero, A, B):
+    for r in range(A.shape[0]):
+        for i in range(A.shape[1]):
+            last = zero
+            for j in range(r):
+                last = last + A[j, i]
+            A[r, i] = A[r, i] + last
+        for k in range(A.shape[1]):
+            last = A[r, k]
+            for m in range(r):
+                last = last - 0.5 * B[m, k]
+            B[r, k] = last
+
+
 def diagonal(A):
     for i in range(A.shape[0] - 1):
         for j in range(1, A.shape[1] - 1):
@@ -105,6 +119,7 @@ RECIPES = {
     "wavefront, unrolled by the compiler": (seidel, SQUARES, "wavefront L0 8\nvectorize L0"),
     "diagonal": (diagonal, [[random(m, n)] for m, n in SHAPES], "time_tile L0 4 8"),
     "strips": (recursive, FILTERS, "sink L0 8"),
+    "strips beside a loop with the same scalar": (twice, FILTERS, "sink L3 4"),
     "strips of one vector": (recursive, FILTERS, "sink L0 4\nvectorize L0*"),
 }
 
