@@ -13,7 +13,8 @@ from sdfg_kit import (
     matmul,
     matmul_args,
     nests_of,
-    prepared,
+    prepared_nests,
+    prepared_text,
     random,
     rows,
     steps,
@@ -21,10 +22,12 @@ from sdfg_kit import (
 
 from loopbook.errors import IllegalStepError
 from loopbook.moves import Surroundings, openings, propose
-from loopbook.sdfg import frontend, program
+from loopbook.program.read import read
+from loopbook.program.write import write
+from loopbook.sdfg import frontend
+from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.build import transform
-from loopbook.sdfg.rewrites import Draft
-from loopbook.sdfg.rewrites.library import library
+from loopbook.steps.editor import Editor
 
 CALL = steps("library L0")
 SIZES = ((9, 10, 11), (5, 17, 33), (3, 2, 4))
@@ -256,17 +259,12 @@ def test_what_is_no_product_is_refused(kernel, args, reason):
 
 
 def test_arrays_that_may_overlap_are_refused():
-    sdfg = prepared(matmul, matmul_args())
-    document = json.loads(sdfg.to_json())
-    (loop,) = (nest.element_id for nest in program.nests(sdfg))
-    ends = [
-        {"type": "access_node", "element_id": n, "data": d} for n, d in ((901, "C"), (902, "A"))
-    ]
-    flow = {"type": "dataflow", "nodes": ends, "edges": [{"src": 901, "dst": 902}]}
-    block = {"type": "block", "element_id": 900, "dataflow": flow}
-    document["root"]["children"].insert(0, block)
+    _, (nest,) = prepared_nests(matmul, matmul_args())
+    editor = Editor(read(json.loads(prepared_text(matmul, matmul_args()))), {}, {})
+    editor.put_first(editor.address("C", "A"))
+    bench = Workbench(write(editor.program), nest)
     with pytest.raises(IllegalStepError, match="A may be a part of another array"):
-        library(Draft(document, {}), [loop], [])
+        bench.apply(*CALL[0])
 
 
 def test_tiles_are_no_whole_product():

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr
-from loopbook.sdfg.document import opcode, subset
-from loopbook.sdfg.rewrites.document import Json
+from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Node, Tasklet
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class _Product:
 _MINUS = _Product(constants=(-1.0,))
 
 
-def accumulation(block: Json, variables: frozenset[str]) -> Accumulation:
+def accumulation(block: Block, variables: frozenset[str]) -> Accumulation:
     """What a block adds to what.
 
     Args:
@@ -61,7 +60,7 @@ def accumulation(block: Json, variables: frozenset[str]) -> Accumulation:
     Raises:
         IllegalStepError: it does something else, or more.
     """
-    flow = _Flow(block["dataflow"], variables)
+    flow = _Flow(block, variables)
     target, node = flow.result()
     product = flow.added(node, target)
     if len(product.elements) != 2:
@@ -78,25 +77,30 @@ def accumulation(block: Json, variables: frozenset[str]) -> Accumulation:
 class _Flow:
     """The dataflow of one block, read backwards from its result."""
 
-    def __init__(self, flow: Json, variables: frozenset[str]) -> None:
-        self._nodes = {node["element_id"]: node for node in flow["nodes"]}
-        self._edges = flow["edges"]
+    def __init__(self, block: Block, variables: frozenset[str]) -> None:
+        self._block = block
         self._variables = variables
-        written = [edge for edge in self._edges if "data" in self._nodes[edge["dst"]]]
-        self._results = [edge for edge in written if subset(edge)]
-        self.scalars = {self._nodes[edge["dst"]]["data"] for edge in written if not subset(edge)}
+        self._results: list[tuple[Memlet, AccessNode]] = []
+        self.scalars: set[str] = set()
+        for memlet in block.memlets:
+            node = block.nodes[memlet.target]
+            if isinstance(node, AccessNode):
+                if memlet.subset:
+                    self._results.append((memlet, node))
+                else:
+                    self.scalars.add(node.container)
 
-    def result(self) -> tuple[Element, Json]:
-        """The only element that the block writes, and the node that computes it."""
+    def result(self) -> tuple[Element, int]:
+        """The only element that the block writes, and the place of the node that computes it."""
         if len(self._results) != 1:
             raise IllegalStepError("more than one element is written")
-        (edge,) = self._results
-        return self._element(edge, edge["dst"]), self._nodes[edge["src"]]
+        ((memlet, node),) = self._results
+        return _element(memlet, node), memlet.source
 
-    def added(self, node: Json, target: Element) -> _Product:
-        """The product that `node` adds to `target`."""
+    def added(self, place: int, target: Element) -> _Product:
+        """The product that a node adds to `target`."""
         same = _Product(elements=(target,))
-        match opcode(node), self._inputs(node):
+        match self._operation(place):
             case "fp_add", [first, second] if first == same:
                 return second
             case "fp_add", [first, second] if second == same:
@@ -107,46 +111,48 @@ class _Flow:
                 return first.times(second)
         raise IllegalStepError("the block does not add to what was there")
 
-    def _inputs(self, node: Json) -> list[_Product]:
-        incoming = {e["dst_conn"]: e for e in self._edges if e["dst"] == node["element_id"]}
-        connectors = node.get("inputs", ())
-        if set(incoming) != set(connectors):
-            raise IllegalStepError(f"the inputs of {opcode(node)} are not all known")
-        return [self._value(incoming[connector]) for connector in connectors]
-
-    def _value(self, edge: Json) -> _Product:
-        """What comes along an edge."""
-        node = self._nodes[edge["src"]]
-        if "data_type" in node:
-            return _Product(constants=(_number(node["data"]),))
-        if "data" not in node:
-            raise IllegalStepError("an operation feeds another one directly")
-        if subset(edge):
-            return _Product(elements=(self._element(edge, edge["src"]),))
-        source = [e for e in self._edges if e["dst"] == edge["src"]]
-        if len(source) == 1:
-            return self._computed(self._nodes[source[0]["src"]])
-        if source or node["data"] in self.scalars | self._variables:
-            raise IllegalStepError(f"{node['data']} is not the same in every iteration")
-        return _Product(coefficients=(node["data"],))
-
-    def _computed(self, node: Json) -> _Product:
-        if node["type"] != "tasklet":
+    def _operation(self, place: int) -> tuple[str, list[_Product]]:
+        """What an instruction does, and what it is done to."""
+        task: Node = self._block.nodes[place]
+        if not isinstance(task, Tasklet):
             raise IllegalStepError("more than arithmetic is done in it")
-        match opcode(node), self._inputs(node):
+        incoming = {memlet.target_connector: memlet for memlet in self._block.inputs[place]}
+        if set(incoming) != set(task.inputs):
+            raise IllegalStepError(f"the inputs of {task.code} are not all known")
+        return task.code, [self._value(incoming[connector]) for connector in task.inputs]
+
+    def _value(self, memlet: Memlet) -> _Product:
+        """What comes along a memlet."""
+        node = self._block.nodes[memlet.source]
+        if isinstance(node, Constant):
+            return _Product(constants=(_number(node.text),))
+        if not isinstance(node, AccessNode):
+            raise IllegalStepError("an operation feeds another one directly")
+        if memlet.subset:
+            return _Product(elements=(_element(memlet, node),))
+        into = self._block.inputs[memlet.source]
+        if len(into) == 1:
+            return self._computed(into[0].source)
+        if into or node.container in self.scalars | self._variables:
+            raise IllegalStepError(f"{node.container} is not the same in every iteration")
+        return _Product(coefficients=(node.container,))
+
+    def _computed(self, place: int) -> _Product:
+        match self._operation(place):
             case "fp_mul", [first, second]:
                 return first.times(second)
             case "fp_neg", [only]:
                 return only.times(_MINUS)
             case "assign", [only]:
                 return only
-        raise IllegalStepError(f"what is added is not only a product: {opcode(node)}")
+            case code, _:
+                raise IllegalStepError(f"what is added is not only a product: {code}")
 
-    def _element(self, edge: Json, node: int) -> Element:
-        indices = subset(edge)
-        if len(indices) != 1:
-            raise IllegalStepError("an array is not indexed as one block of memory")
-        return Element(self._nodes[node]["data"], expr.normal_form(indices[0]))
+
+def _element(memlet: Memlet, node: AccessNode) -> Element:
+    if len(memlet.subset) != 1:
+        raise IllegalStepError("an array is not indexed as one block of memory")
+    return Element(node.container, expr.normal_form(memlet.subset[0].text))
 
 
 def _number(text: str) -> float:
