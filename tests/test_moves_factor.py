@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from itertools import pairwise
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -15,11 +14,13 @@ from loopbook.errors import IllegalStepError
 from loopbook.moves import Surroundings, openings
 from loopbook.moves.factor import blocked, factor_tiles, fitted_factors
 from loopbook.moves.fission import pushed_on
+from loopbook.program.read import read
+from loopbook.program.tree import Loop, Sequence
+from loopbook.program.walk import preorder
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg.apply import Workbench
-from loopbook.sdfg.rewrites import REWRITINGS, Draft
-from loopbook.sdfg.rewrites.document import elements
-from loopbook.steps import STEPS
+from loopbook.steps import Step
+from loopbook.steps.editor import Editor
 from loopbook.workloads.polybench import cholesky, lu, ludcmp
 
 AROUND = Surroundings("sequential", 8)
@@ -134,15 +135,16 @@ def test_what_the_product_changes_is_not_held(kernel, step):
     bench = bench_of(kernel, [filled(17, 17), filled(4)])
     for op, args in steps("tile L0 4\ntile L1 8\ntile L2 4"):
         bench.apply(op, args)
-    draft = _in_order(bench, ORDERED)
     op, *names = step.split()
     with pytest.raises(IllegalStepError, match=r"more than one place|written before it is read"):
-        REWRITINGS[STEPS[op]](draft, [bench.names[name] for name in names], [])
+        Step(op, tuple(names)).apply(_in_order(bench, ORDERED))
     allowed = bench_of(behind, [filled(17, 17), filled(4)])
     for op, args in steps("tile L0 4\ntile L1 8\ntile L2 4"):
         allowed.apply(op, args)
-    draft = _in_order(allowed, ORDERED)
-    REWRITINGS[STEPS["buffer"]](draft, [allowed.names[name] for name in names], [])
+    editor = _in_order(allowed, ORDERED)
+    before = editor.program
+    Step("buffer", tuple(names)).apply(editor)
+    assert editor.program is not before
 
 
 def test_tiles_are_not_moved_against_a_dependence():
@@ -155,21 +157,14 @@ def test_tiles_are_not_moved_against_a_dependence():
         bench.apply("interchange", ("L1", "L2.tile"))
 
 
-def _in_order(bench: Workbench, names: list[str]) -> Draft:
+def _in_order(bench: Workbench, names: list[str]) -> Editor:
     """The nest with its loops in another order, all maps, whether that is legal or not."""
-    document = json.loads(bench.sdfg.to_json())
-    loops = {e["element_id"]: e for e in elements(document["root"]) if "indvar" in e}
-    chain = [loops[bench.names[name]] for name in names]
-    innermost = next(e for e in chain if not any("indvar" in x for x in e["root"]["children"]))
-    body = innermost["root"]["children"]
-    outermost = next(iter(loops.values()))
-    siblings = next(
-        e["children"] for e in elements(document["root"]) if outermost in e.get("children", ())
+    editor = Editor(read(bench.document()), bench.names, {})
+    loops = [node for node in preorder(editor.program) if isinstance(node, Loop)]
+    (body,) = (
+        loop.body for loop in loops if not any(isinstance(n, Loop) for n in loop.body.children)
     )
-    siblings[siblings.index(outermost)] = chain[0]
-    for outer, inner in pairwise(chain):
-        outer["root"]["children"] = [inner]
-    chain[-1]["root"]["children"] = body
-    for element in chain:
-        element["type"] = element["sub_type"] = "map"
-    return Draft(document, {i: name for name, i in bench.names.items()})
+    for name in reversed(names):
+        body = Sequence((replace(editor.loop(name), kind="map", body=body),))
+    editor.put(editor.path(bench.names["L0.tile"]), *body.children)
+    return editor

@@ -258,6 +258,21 @@ def _block_touches(block: Block, operators: Mapping[Memlet, str]) -> Iterator[To
                 yield Touch(access.container, access.subset, write, operator)
 
 
+def places(nodes: Iterable[object]) -> dict[str, dict[tuple[str, ...], bool]]:
+    """The places of each container that blocks and assignments use, and whether they write them.
+
+    Raises:
+        IllegalStepError: one of them calls a library, or moves pointers.
+    """
+    found: dict[str, dict[tuple[str, ...], bool]] = {}
+    for node in nodes:
+        if isinstance(node, Block | tree.Assignments):
+            for touch in touches(node):
+                stored = found.setdefault(touch.container, {})
+                stored[touch.place] = stored.get(touch.place, False) or touch.write
+    return found
+
+
 def statements(
     body: Body, path: tuple[LoopNode, ...] = ()
 ) -> Iterator[tuple[Statement, tuple[LoopNode, ...]]]:

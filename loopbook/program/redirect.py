@@ -28,11 +28,13 @@ class Element:
 
 
 def redirected(node: Renamed, target: Callable[[Access], Element | None]) -> Renamed:
-    """A node with blocks below it that access other elements.
+    """A node whose blocks, itself or below it, access other elements.
 
     Args:
         target: what is accessed in the place of an element; None if that is left as it is.
     """
+    if isinstance(node, Block):
+        return _block(node, target)
     return rebuilt(node, lambda inner: _block(inner, target) if isinstance(inner, Block) else inner)
 
 

@@ -1,0 +1,134 @@
+"""Loops that copy between an array and a buffer what runs along two loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from loopbook.dependence import Linear, domain
+from loopbook.dependence.body import LoopNode, Statement, write_loop
+from loopbook.dependence.linear import projected
+from loopbook.dependence.model import plus, replaced, shifted
+from loopbook.errors import IllegalStepError, SdfgError
+from loopbook.program.expr import substitute
+from loopbook.program.tree import VECTORISED, Loop
+from loopbook.steps.region import Region
+
+Place = tuple[str, tuple[str, ...]]
+"""A container and where in it."""
+
+Ends = tuple[list[Linear], list[Linear]]
+"""Lower and upper bounds of a loop."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Where a tile starts, and of how many iterations it is when it is complete."""
+
+    start: Linear
+    size: int
+
+
+@dataclass(frozen=True)
+class Copying:
+    """Loops that copy.
+
+    Attributes:
+        pair: the loops along which the array is used.
+        ends: of the copying loops, in terms of the pair's variables.
+    """
+
+    region: Region
+    pair: Sequence[LoopNode]
+    ends: Sequence[Ends]
+
+    def loops(self, name: str, source: Place, target: Place) -> Loop:
+        """``target = source`` for all that the pair of loops meets.
+
+        Args:
+            name: what recipes are to call the loops.
+        """
+        editor = self.region.editor
+        new = {
+            loop.variable: editor.variable(f"{loop.variable}_copy", loop.variable)
+            for loop in self.pair
+        }
+        values = {old: {variable: 1} for old, variable in new.items()}
+        ends = [
+            (container, tuple(substitute(index, new) for index in subset))
+            for container, subset in (source, target)
+        ]
+        node: LoopNode | Statement = Statement([editor.copy(*ends)])
+        for loop, (lows, highs) in reversed(list(zip(self.pair, self.ends, strict=True))):
+            made = replace(editor.new_loop(name, new[loop.variable], "0", "0"), kind="map")
+            if isinstance(node, Statement):
+                made = replace(made, schedule=VECTORISED)
+            begins: list[Linear] = [replaced(low, values) for low in lows]
+            stops: list[Linear] = [replaced(high, values) for high in highs]
+            node = LoopNode(made, made.variable, begins, stops, 1, [node])
+        assert isinstance(node, LoopNode)
+        self.region.tighten(node)
+        return write_loop(node)
+
+
+def copied_ends(
+    path: Sequence[LoopNode], pair: Sequence[LoopNode], tile: Tile, *, written: bool
+) -> list[Ends]:
+    """Bounds of the pair's loops, in order, that hold for all loops between.
+
+    Where a loop between does not run at all, neither must the copying: what that depends on
+    becomes a bound, too.
+
+    Args:
+        path: the loops from the outermost between to the inner one of the pair.
+        tile: that the first of the pair runs through.
+        written: whether the buffer is copied back.
+
+    Raises:
+        IllegalStepError: they would be not exact.
+    """
+    rows = domain(path)
+    names = [loop.variable for loop in pair]
+    between = [loop for loop in path if loop not in pair]
+    for loop in between:
+        if loop.step != 1 and not any(_covers(other, loop) for other in path):
+            raise IllegalStepError(f"the loop over {loop.variable} leaves iterations out")
+    if written:
+        own = {loop.variable for loop in between}
+        if any(not own.isdisjoint(bound) for loop in pair for bound in (*loop.lows, *loop.highs)):
+            raise IllegalStepError("what is written differs from one iteration to the next")
+    try:
+        for loop in reversed(between):
+            rows = projected(rows, loop.variable)
+        inner = _solved(rows, names[1])
+        rows = projected(rows, names[1])
+        lows, highs = _solved(rows, names[0])
+        for row in projected(rows, names[0]):
+            if set(row) - {""}:
+                guard = shifted({name: tile.size * f for name, f in row.items()}, tile.size)
+                highs.append(plus(tile.start, guard))
+        return [(lows, highs), inner]
+    except SdfgError as error:
+        raise IllegalStepError(str(error)) from None
+
+
+def _covers(points: LoopNode, tiles: LoopNode) -> bool:
+    """Whether `points` runs through the tiles of the loop `tiles`, without gaps."""
+    start = {tiles.variable: 1}
+    return start in points.lows and shifted(start, tiles.step) in points.highs
+
+
+def _solved(rows: Iterable[Linear], name: str) -> Ends:
+    """Inclusive lower and exclusive upper bounds of one variable."""
+    lows: list[Linear] = []
+    highs: list[Linear] = []
+    for row in rows:
+        factor = row.get(name, 0)
+        rest = {other: value for other, value in row.items() if other != name}
+        if abs(factor) > 1:
+            raise IllegalStepError(f"{name} has a factor in a bound")
+        if factor == 1:
+            lows.append({other: -value for other, value in rest.items()})
+        elif factor == -1:
+            highs.append(shifted(rest, 1))
+    return lows, highs
