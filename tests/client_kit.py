@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from loopbook.embed.inference import Encoder
 from loopbook.program.nest import Nest
 from loopbook.recipes import HardwareProfile, Measurement, Provenance, Recipe, Record
 from loopbook.recipes.book import Book
+from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import read
 from loopbook.sdfg import frontend, program
 
@@ -170,10 +171,13 @@ def fill(path: Path, records: Iterable[Record]) -> Path:
     """A book of these records, embedded by the encoder that comes with loopbook."""
     from loopbook.program.nests import read_nests
 
+    @cache
+    def embedded(nest_json: str) -> Embedding:
+        return encoder().encode(read_nests(program.load_json(nest_json))[0])
+
     with Book.open(path) as book:
         for one in records:
-            nest = read_nests(program.load_json(one.nest_json))[0]
-            book.add(one, encoder().encode(nest))
+            book.add(one, embedded(one.nest_json))
     return path
 
 

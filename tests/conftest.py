@@ -22,7 +22,9 @@ with contextlib.suppress(CompilerError):  # before docc is there: see `loopbook.
     traces.shorten()
 
 # Compiles and forks share the machine with whatever else runs: no test fails for being slow.
-settings.register_profile("loopbook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "loopbook", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("loopbook")
 
 

@@ -390,9 +390,9 @@ def test_a_full_disk(tmp_path):
         assert book.export(export) == 138
     full = FULL.format(path.stat().st_size + 20_000)
     before = path.read_bytes()
-    for words in (["import", export], ["merge", many]):
-        message = run_program(tmp_path, ["book", *words], before=full).refusal()
-        assert "disk is full" in message
+    words = ["book", "import", export], ["book", "merge", many]
+    for answer in run_programs(tmp_path, *words, before=full):
+        assert "disk is full" in answer.refusal()
     assert path.read_bytes() == before
     message = run_program(
         tmp_path,

@@ -329,7 +329,7 @@ def test_a_truncated_file_is_one_line_and_is_not_overwritten(tmp_path, good):
 
 
 @settings(
-    max_examples=80,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

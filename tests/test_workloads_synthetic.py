@@ -88,7 +88,7 @@ def test_a_family_that_has_no_more_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @given(programs())
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_every_choice_has_a_name_and_is_a_workload(name: str) -> None:
     family = synthetic.FAMILIES[name.partition(".")[0]]
     assert family.name_of(family.choice_of(name)) == name
@@ -112,7 +112,7 @@ def test_sizes_keep_the_work_alike_and_letters_apart(spread: str, preset: str, d
 
 
 @given(programs())
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_a_nest_is_the_same_at_all_sizes(name: str) -> None:
     """docc has one symbol for extents that are equal: which are may not depend on the size."""
     workload = synthetic.load(name)
