@@ -7,12 +7,14 @@ import pytest
 from loopbook.program import tree
 from loopbook.program.expr import Expr
 from loopbook.program.walk import (
+    Inner,
     at,
     changed,
     children,
     outermost,
     places,
     preorder,
+    rebuilt,
     replaced,
     with_children,
     with_loops,
@@ -95,3 +97,27 @@ def test_a_node_with_its_own_children_is_what_it_was(node):
 def test_a_leaf_takes_no_children():
     with pytest.raises(TypeError):
         with_children(X, [Y])
+
+
+def test_what_is_rebuilt_shares_all_that_stays():
+    def without_y(node: Inner) -> Inner:
+        return assign("w") if node is Y else node
+
+    new = rebuilt(PROGRAM, without_y)
+    assert " ".join(map(words, preorder(new))) == (
+        "Program i j x Branch Case k x Case w x Branch Case k x Case w While z"
+    )
+    assert at(new, (2,)) is at(PROGRAM, (2,))
+    assert at(new, (0, 0, 1, 0)) is CASES.cases[0]
+    assert rebuilt(PROGRAM, lambda node: node) is PROGRAM
+
+
+def test_the_innermost_is_rebuilt_first():
+    seen: list[str] = []
+
+    def note(node: Inner) -> Inner:
+        seen.append(words(node))
+        return node
+
+    rebuilt(loop("i", loop("j", X), Y), note)
+    assert seen == ["x", "j", "y"]
