@@ -26,12 +26,12 @@ from loopbook.sdfg.isolation import Isolated, Mentions
 from loopbook.sdfg.marks import ordered
 from loopbook.sdfg.naming import LoopNames
 from loopbook.sdfg.rewrites import REWRITINGS, Draft
-from loopbook.sdfg.rewrites.staging import check_staging
 from loopbook.sdfg.signed import sign_counters, unsigned
 from loopbook.sdfg.transformations import stagings
 from loopbook.steps import Step, base_name, checked
 from loopbook.steps.editor import Editor
 from loopbook.steps.hosts import Made, S
+from loopbook.steps.staging import check_staging
 from loopbook.toolchain.stderr import quiet_stderr
 
 Json = dict[str, Any]
@@ -379,9 +379,9 @@ class Workbench:
 
     def keep_staged(self, loop: str, container: str) -> None:
         """Refuse a copy of an array that the loop also uses in another way."""
-        draft = Draft(json.loads(self._docc.sdfg.to_json()), {})
+        editor = Editor(self._read(), self.names, self._data)
         try:
-            check_staging(draft, self.loop(loop).element_id, self.container(container))
+            check_staging(editor, self.loop(loop).element_id, self.container(container))
         except IllegalStepError as error:
             raise self.refusal(f"'stage {loop} {container}' would lose values: {error}") from None
 
