@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
+from collections.abc import Hashable
 from functools import cache
 from itertools import pairwise
 from math import log2
@@ -21,10 +22,10 @@ from loopbook.moves import Surroundings, openings
 from loopbook.predict.outline import outline
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import Step
-from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy
+from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy, population
 from loopbook.tuner.strategies.editing import SIZES, edited, grafted, resized
 from loopbook.tuner.strategies.explain import ALIKE, explain
-from loopbook.tuner.strategies.genome import Tracer, cross, express, mutate
+from loopbook.tuner.strategies.genome import Genome, Tracer, cross, express, mutate
 from loopbook.tuner.strategies.population import Population
 from loopbook.tuner.strategies.ranker import GRADES, Ranker, grades
 
@@ -37,6 +38,23 @@ SIZES_WANTED = {0: 6, 1: 32, 2: 256}
 """Tile sizes that the made-up machine likes, by loop."""
 
 LEARNING = [name for name in STRATEGIES if name != "random"]
+
+
+_EXPLAINED: dict[Hashable, Genome | None] = {}
+
+
+@pytest.fixture(autouse=True)
+def _explained_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Explaining a recipe takes a tenth of a second, comes to the same every time, and every search
+    here does it for the same openings."""
+
+    def once(problem: Problem, steps: Steps) -> Genome | None:
+        key = problem.nest.fingerprint, repr(problem.around), steps
+        if key not in _EXPLAINED:
+            _EXPLAINED[key] = explain(problem, steps)
+        return _EXPLAINED[key]
+
+    monkeypatch.setattr(population, "explain", once)
 
 
 def problem(seed: int, kernel=product, around=AROUND, starts: tuple[Steps, ...] = ()) -> Problem:
