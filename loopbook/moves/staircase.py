@@ -17,7 +17,6 @@ from loopbook.moves.base import Steps, Surroundings, reorder, step, with_tiles
 from loopbook.moves.chains import Chain
 from loopbook.moves.registers import MICRO_TILES, depth, packed_tiles
 from loopbook.program.nest import Loop
-from loopbook.sdfg.rewrites.document import lower_bounds, upper_bounds
 
 
 @dataclass(frozen=True)
@@ -82,14 +81,14 @@ def related(order: tuple[str, ...], row: Loop, column: Loop, reduction: Loop) ->
     outer, inner = (reduction, row) if turned else (row, reduction)
     own, constant = (outer.indvar,), ()
     names = row.name, column.name, reduction.name
-    for end in upper_bounds(inner):
+    for end in inner.bounds.highs:
         plain = set(end) <= {own, constant} and end.get(own) == 1
         distance = 1 - end.get(constant, 0) if turned else end.get(constant, 0)
         if plain and distance >= 0:
             return Staircase(order, *names, not turned, distance)
         if end.get(own) == -1 and not turned:
             return Staircase(order, *names, below=False, distance=0, skewed=True)
-    for start in lower_bounds(inner):
+    for start in inner.bounds.lows:
         plain = set(start) <= {own, constant} and start.get(own) == 1
         distance = 1 - start.get(constant, 0) if turned else start.get(constant, 0)
         if plain and distance >= 0:

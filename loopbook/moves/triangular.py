@@ -10,7 +10,6 @@ from loopbook.moves.registers import MICRO_TILES, depth, serial
 from loopbook.moves.staircase import staircase_tiles
 from loopbook.program import expr
 from loopbook.program.nest import Loop
-from loopbook.sdfg.rewrites.document import upper_bounds
 
 
 def triangular_tiles(chain: Chain, random: Random, around: Surroundings) -> Steps:
@@ -72,4 +71,4 @@ def _reductions(chain: Chain) -> list[Loop]:
 
 def _runs_from_the_diagonal(outer: Loop, inner: Loop) -> bool:
     """Whether the inner loop is shorter for later iterations of the outer one."""
-    return any(end.get((outer.indvar,), 0) < 0 for end in upper_bounds(inner))
+    return any(end.get((outer.indvar,), 0) < 0 for end in inner.bounds.highs)

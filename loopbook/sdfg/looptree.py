@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from loopbook.dependence import linear
+from loopbook.dependence.model import Linear
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr
 from loopbook.program.bounds import bounds
 from loopbook.program.expr import Expr
-from loopbook.sdfg import affine
-from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.document import Types
 from loopbook.sdfg.updates import updates
 
@@ -118,8 +118,8 @@ def read_header(element: Json, variables: frozenset[str]) -> LoopNode:
     header = (Expr(str(element[key])) for key in ("init", "condition", "update"))
     try:
         found = bounds(variable, *header)
-        lows: list[Linear] = [affine.from_polynomial(low, variables) for low in found.lows]
-        highs: list[Linear] = [affine.from_polynomial(high, variables) for high in found.highs]
+        lows: list[Linear] = [linear.from_polynomial(low, variables) for low in found.lows]
+        highs: list[Linear] = [linear.from_polynomial(high, variables) for high in found.highs]
     except SdfgError as error:
         raise IllegalStepError(str(error)) from None
     if found.step is None or found.step < 1 or not highs:
@@ -167,27 +167,6 @@ def _seen(touch: Touch, private: frozenset[str]) -> Touch:
     """The access as it is seen from other statements, which do not know private scalars."""
     hidden = any(name in private for text in touch.subset for name in expr.symbols(text))
     return replace(touch, hidden=True) if hidden else touch
-
-
-def write_loop(loop: LoopNode) -> Json:
-    """docc's element for the tree, written into the loop's own one."""
-    element = loop.element
-    element["indvar"] = loop.variable
-    element["init"] = _joined([affine.text(low) for low in loop.lows], "max")
-    tests = [f"({loop.variable} < {affine.text(high)})" for high in loop.highs]
-    element["condition"] = tests[0] if len(tests) == 1 else f"And({', '.join(tests)})"
-    element["update"] = f"{loop.step} + {loop.variable}"
-    children: list[Json] = []
-    for child in loop.children:
-        children += [write_loop(child)] if isinstance(child, LoopNode) else child.elements
-    element["root"]["children"] = children
-    return element
-
-
-def make_serial(element: Json) -> None:
-    """Make a loop that docc takes for parallel an ordinary one."""
-    element["type"] = element["sub_type"] = "for"
-    element.pop("reductions", None)
 
 
 def statements(
@@ -329,10 +308,3 @@ def _flow_touches(flow: Json, operators: Mapping[int, str]) -> Iterator[Touch]:
             if end["type"] == "access_node":
                 operator = operators.get(edge["element_id"], "")
                 yield Touch(end["data"], tuple(edge.get("subset", ())), write, operator)
-
-
-def _joined(parts: list[str], function: str) -> str:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = f"{function}({whole}, {part})"
-    return whole

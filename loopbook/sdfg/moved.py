@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from loopbook.dependence import Linear, covered
+from loopbook.dependence import Linear, covered, linear
+from loopbook.dependence.model import minus, shifted
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program.bounds import bounds
 from loopbook.program.expr import Expr
-from loopbook.sdfg import affine
-from loopbook.sdfg.affine import minus, shifted
 from loopbook.sdfg.document import subset
 from loopbook.sdfg.looptree import LoopNode, Touch, read_header
 from loopbook.sdfg.rewrites.document import elements
@@ -134,8 +133,8 @@ def _downwards(
     found = bounds(variable, *header)
     if found.step != -1 or len(found.lows) != 1:
         return [], []
-    room = [affine.from_polynomial(one, variables | {variable}) for one in found.room]
+    room = [linear.from_polynomial(one, variables | {variable}) for one in found.room]
     if any(form.get(variable) != 1 for form in room):
         return [], []
-    begin = affine.from_polynomial(found.lows[0], variables)
+    begin = linear.from_polynomial(found.lows[0], variables)
     return [minus({variable: 1}, form) for form in room], [shifted(begin, 1)]

@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loopbook.dependence import check_order, domain, same_points
+from loopbook.dependence.model import Linear, replaced
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr
-from loopbook.sdfg import affine
-from loopbook.sdfg.affine import Linear
 from loopbook.sdfg.document import Types
 from loopbook.sdfg.looptree import (
     LoopNode,
@@ -326,10 +325,10 @@ class _New:
         values: dict[str, Linear] = {new: {name: 1} for new, name in names.items()}
         for loop in inner:
             model = own[names[loop.variable]]
-            lows = [affine.replaced(low, values) for low in loop.lows]
+            lows = [replaced(low, values) for low in loop.lows]
             if loop.step != model.step or (loop.step > 1 and lows != model.lows):
                 raise IllegalStepError("a loop takes other steps")
-        rows = [affine.replaced(row, values) for row in domain(after)]
+        rows = [replaced(row, values) for row in domain(after)]
         if not same_points(domain(before), rows):
             raise IllegalStepError("a statement runs for other values of its loops' variables")
         self.values[statement] = values
