@@ -205,13 +205,13 @@ def test_doccs_targets_leave_a_folder_of_somebody_elses_alone(shared):
     from docc.sdfg import StructuredSDFG
 
     sdfg = StructuredSDFG.parse(text)
-    target._texts.sdfg, target._texts.text = sdfg, text
+    target._state.sdfg, target._state.text = sdfg, text
     library = Path(target.build("sequential", sdfg, str(theirs), "", False, {}))
     assert library.exists()
     assert [*theirs.iterdir()] == []
     assert mode(next(p for p in library.parents if p.parent == shared)) == 0o700
     mine = shared / "chosen" / "by-me"
-    target._texts.sdfg, target._texts.text = sdfg, text
+    target._state.sdfg, target._state.text = sdfg, text
     library = Path(target.build("sequential", sdfg, str(mine), "", False, {}))
     assert mine in library.parents
 
