@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,11 @@ def stepped(sdfg: Any, nest: Nest, recipe: Sequence[StepPair]) -> Workbench:
     for position, (op, args) in enumerate(recipe):
         bench.apply(op, args, position)
     return bench
+
+
+def sdfg_of(bench: Workbench) -> Any:
+    """docc's SDFG of a program that steps have been applied to."""
+    return program.parse(json.dumps(bench.document()))
 
 
 def steps(text: str) -> list[StepPair]:

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from sdfg_kit import bench_of, check_recipe, nests_of, random, steps, sweep, waves
+from sdfg_kit import bench_of, check_recipe, nests_of, random, sdfg_of, steps, sweep, waves
 
 from loopbook.errors import IllegalStepError
 from loopbook.moves import Surroundings, openings
@@ -149,11 +149,11 @@ def test_tiles_run_in_parallel_threads(tmp_path):
 )
 def test_what_dependences_forbid_is_refused(kernel, args, text: str, message: str):
     bench = bench_of(kernel, args)
-    before = bench.sdfg.to_cpp()
+    before = sdfg_of(bench).to_cpp()
     ((op, arguments),) = steps(text)
     with pytest.raises(IllegalStepError, match=re.escape(message)):
         bench.apply(op, arguments)
-    assert bench.sdfg.to_cpp() == before
+    assert sdfg_of(bench).to_cpp() == before
 
 
 NAMES = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
+from loopbook.program.read import read
+from loopbook.program.tree import Program
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
-from loopbook.sdfg.isolation import Mentions
 from loopbook.steps import Step
 from loopbook.toolchain.worker import Worker
 
@@ -89,7 +89,6 @@ class Trial:
 
     def __init__(self, prepared: str) -> None:
         self._text = prepared
-        self._mentions = Mentions()
 
     def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
         """The legal part of `steps` for `nest`.
@@ -97,7 +96,7 @@ class Trial:
         Raises:
             IllegalStepError: docc refuses a step that is not optional.
         """
-        bench = Workbench(self._document, nest, self._mentions)
+        bench = Workbench(self._program, nest)
         kept: list[Step] = []
         dropped: list[Step] = []
         for position, step in enumerate(steps):
@@ -112,8 +111,8 @@ class Trial:
         return Fit(Recipe(tuple(kept)), tuple(dropped))
 
     @cached_property
-    def _document(self) -> dict[str, Any]:
-        return program.load_json(self._text)
+    def _program(self) -> Program:
+        return read(program.load_json(self._text))
 
 
 class Trials:

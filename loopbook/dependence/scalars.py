@@ -22,7 +22,7 @@ from loopbook.program.dataflow import AccessNode, Block, LibraryNode
 from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
 from loopbook.program.types import Type, type_of
-from loopbook.program.walk import children, preorder
+from loopbook.program.walk import children, places, preorder, replaced
 
 
 @dataclass
@@ -54,11 +54,55 @@ def private_scalars(program: Program) -> frozenset[str]:
     return frozenset(uses.written - uses.exposed)
 
 
+def private_to_iterations(program: Program, loop: Loop) -> frozenset[str]:
+    """Scalars that every iteration of a loop writes before it reads them, and nothing else needs.
+
+    As long as the loop's body stays whole, they stand in the way of no order of its iterations.
+    """
+    inside = _Uses()
+    _iteration(loop.body, set(), inside)
+    candidates = inside.written - inside.exposed
+    if not candidates:
+        return frozenset()
+    rest = _Uses(exposed={*program.arguments, *program.extra.value.get("externals", ())})
+    _sequence(_without(program.body, loop), rest)
+    return frozenset(candidates - rest.exposed)
+
+
+def _iteration(sequence: tree.Sequence, defined: set[str], uses: _Uses) -> None:
+    """Note what a loop's body does, loops inside included; values go along into these."""
+    for node in sequence.children:
+        if _is_statement(node):
+            _scan(node, defined, uses)
+            continue
+        uses.exposed |= own_symbols(node) - defined
+        if isinstance(node, Loop):
+            uses.exposed |= {one.container for one in node.reductions or ()} - defined
+        for case in node.cases if isinstance(node, Branch) else (node,):
+            uses.exposed |= own_symbols(case) - defined
+            if isinstance(case, Loop | While | tree.Case):
+                _iteration(case.body, set(defined) | _counted(case), uses)
+            elif isinstance(case, tree.Sequence):
+                _iteration(case, set(defined), uses)
+
+
+def _counted(node: Loop | While | tree.Case) -> set[str]:
+    return {node.variable} if isinstance(node, Loop) else set()
+
+
+def _without(sequence: tree.Sequence, loop: Loop) -> tree.Sequence:
+    """What holds a loop, without it."""
+    for path, node in places(sequence):
+        if node is loop:
+            return replaced(sequence, path)
+    return sequence
+
+
 def _sequence(sequence: tree.Sequence, uses: _Uses) -> None:
     """Note what the statements of a sequence do, and the loops between them."""
     defined: set[str] = set()
     for node in sequence.children:
-        if isinstance(node, Block | Assignments | Branch):
+        if _is_statement(node):
             _scan(node, defined, uses)
             continue
         defined = set()
@@ -66,6 +110,13 @@ def _sequence(sequence: tree.Sequence, uses: _Uses) -> None:
             _LOOPS[node] = _inside(node)
         uses.exposed |= _LOOPS[node].exposed
         uses.written |= _LOOPS[node].written
+
+
+def _is_statement(node: tree.Node) -> bool:
+    """Whether a node is part of a statement: it has no loops in it."""
+    if isinstance(node, Branch):
+        return all(_is_statement(child) for case in node.cases for child in case.body.children)
+    return isinstance(node, Block | Assignments)
 
 
 def _inside(node: tree.Node) -> _Uses:
@@ -78,6 +129,10 @@ def _inside(node: tree.Node) -> _Uses:
             _sequence(node.body, uses)
         case While():
             _sequence(node.body, uses)
+        case Branch():
+            for branch in node.cases:
+                uses.exposed |= branch.condition.symbols
+                _sequence(branch.body, uses)
         case tree.Sequence():
             _sequence(node, uses)
         case Opaque():

@@ -49,7 +49,7 @@ def bounds(variable: str, init: Expr, condition: Expr, update: Expr) -> Bounds:
     Raises:
         SdfgError: if an expression cannot be read.
     """
-    parts = [_room(part) for part in expr.arguments(expr.parse(condition.text), "and")]
+    parts = _rooms(condition)
     room = [polynomial for part in parts for polynomial in part]
     highs = [_high(polynomial, variable) for polynomial in room]
     plain = all(parts) and None not in highs
@@ -59,6 +59,20 @@ def bounds(variable: str, init: Expr, condition: Expr, update: Expr) -> Bounds:
         highs=tuple(high for high in highs if high is not None) if plain else (),
         step=step(variable, update),
     )
+
+
+def inequalities(condition: Expr) -> list[Polynomial]:
+    """Polynomials that are 0 or more wherever a condition holds; there may be more to it.
+
+    Raises:
+        SdfgError: if it cannot be read.
+    """
+    return [polynomial for part in _rooms(condition) for polynomial in part]
+
+
+def _rooms(condition: Expr) -> list[list[Polynomial]]:
+    """`_room` for each of the comparisons that a condition is a conjunction of."""
+    return [_room(part) for part in expr.arguments(expr.parse(condition.text), "and")]
 
 
 def _room(part: ast.expr) -> list[Polynomial]:

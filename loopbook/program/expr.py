@@ -172,6 +172,21 @@ def mentioned(a: Polynomial) -> set[str]:
     return {name for monomial in a for symbol in monomial for name in symbols(symbol)}
 
 
+def text(a: Polynomial) -> str:
+    """A polynomial as docc reads it."""
+    terms = (
+        "*".join([str(factor), *monomial] if factor != 1 or not monomial else monomial)
+        for monomial, factor in sorted(a.items())
+    )
+    return " + ".join(terms) or "0"
+
+
+def conjunction(*tests: str) -> Expr:
+    """A condition that holds where all of some hold."""
+    parts = [ast.unparse(part) for test in tests for part in arguments(parse(test), "and")]
+    return Expr(f"And({', '.join(f'({part})' for part in parts)})" if len(parts) > 1 else tests[0])
+
+
 def _multiply(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
     if len(a) * len(b) > MAX_TERMS:
         raise SdfgError("an index expression has too many terms")

@@ -37,6 +37,9 @@ SEQUENTIAL = Schedule()
 VECTORISED = Schedule("VECTORIZE", 2)
 """The schedule of a loop that clang is to vectorise."""
 
+THREADS = Schedule("CPU_PARALLEL", 1)
+"""The schedule of a loop whose iterations threads share."""
+
 
 LoopKind = Literal["for", "map", "reduce"]
 

@@ -17,10 +17,11 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 from loopbook import dependence
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
+from loopbook.program.tree import Program
+from loopbook.program.write import write
 from loopbook.sdfg import passes, program
 from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.decided import decide
-from loopbook.sdfg.isolation import Mentions
 from loopbook.sdfg.settle import settle
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
@@ -200,19 +201,19 @@ def transform(
         document, nests = program.prepare_document(text)
     else:
         document = program.load_json(text)
-    mentions = Mentions()
     owners: dict[int, int] = {}
     applied: dict[int, tuple[StepPair, ...]] = {}
+    tree: Program | None = None
     for nest in nests:
         steps = tuple(recipes.get(nest.position, ()))
         own = [loop.element_id for loop in nest.loops]
         applied[nest.position] = ()
         if steps:
-            bench = Workbench(document, nest, mentions)
+            bench = Workbench(tree or document, nest)
             applied[nest.position] = _apply(bench, steps, lenient, patient)
-            document, own = bench.document(), [*bench.names.values()]
+            tree, own = bench.program, [*bench.names.values()]
         owners |= dict.fromkeys(own, nest.position)
-    sdfg = program.parse(json.dumps(document))
+    sdfg = program.parse(json.dumps(write(tree) if tree else document))
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg = passes.finish(sdfg, target)
     document = json.loads(sdfg.to_json())

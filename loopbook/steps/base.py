@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from loopbook.steps.arguments import Argument, Container, Loop
-from loopbook.steps.hosts import Bench, Drawing, Made
+from loopbook.steps.hosts import Drawing
 
 if TYPE_CHECKING:
     from loopbook.steps.editor import Editor
@@ -77,15 +77,8 @@ class Step(_Words):
     rows: ClassVar[bool] = False
     traits: ClassVar[Mapping[str, float]] = {"other": 0.3}
 
-    # Of today's rewritings and of docc's own tests, and gone with them:
-    plain: ClassVar[bool] = False
-    """It leaves nothing behind of which docc's own tests are slow."""
-    proves: ClassVar[bool] = False
-    """docc is not asked any more whether the loop's iterations are independent."""
     ends: ClassVar[bool] = False
     """No step can follow: the nest is a call."""
-    slow_with_docc: ClassVar[bool] = False
-    """In deep nests docc's own test takes many times as long as ours."""
 
     _loops: ClassVar[tuple[int, ...]] = ()
     _containers: ClassVar[tuple[int, ...]] = ()
@@ -172,25 +165,6 @@ class Step(_Words):
             IllegalStepError: the nest does not allow it; the editor is of no use then.
         """
         raise NotImplementedError(f"'{self.op}' stands for other steps")
-
-    @classmethod
-    def is_applied_to_tree(cls) -> bool:
-        """Whether `apply` does it."""
-        return cls.apply is not Step.apply
-
-    def check(self, bench: Bench) -> None:
-        """Refuse what docc's transformation allows although it breaks the program."""
-        if self.reorders:
-            bench.keep_order(self)
-
-    def transformations(self, bench: Bench) -> Made:
-        """docc's own transformations for it; none where it is a rewriting of ours alone."""
-        return iter(())
-
-    @classmethod
-    def has_transformation(cls) -> bool:
-        """Whether docc has transformations for it."""
-        return cls.transformations is not Step.transformations
 
     def draw(self, drawing: Drawing) -> bool:
         """Do to a rough drawing what the step does to loops; False where that cannot be told."""

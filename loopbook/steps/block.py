@@ -39,7 +39,6 @@ class Block(Step):
     makes = ("{inner_loop}.tile", "{outer_loop}.tile")
     reorders = True
     frees = True
-    plain = True
     traits = {"tiles": 1.5, "block": 0.5}
 
     outer_loop = Loop()
@@ -56,7 +55,7 @@ class Block(Step):
         if min(rows, columns) < 1:
             raise IllegalStepError("a tile has at least one iteration")
         region = Region.of(editor, outer_id)
-        outer = region.read(outer_id)
+        outer = region.read(outer_id, whole=editor.loop(self.inner_loop))
         inner = only_child(outer, inner_id)
         if any(loop.step != 1 for loop in (outer, inner)):
             raise IllegalStepError("the loops do not advance by one")

@@ -45,7 +45,6 @@ class Buffer(Step):
     example = "buffer L0.tile L2 L1"
     makes = ("{scope}.load", "{scope}.store")
     splits = True
-    plain = True
     traits = {"hold": 1.5, "buffer": 0.2}
 
     scope = Loop()

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from loopbook.errors import IllegalStepError
+from loopbook.program.expr import mentioned, text
+from loopbook.program.tree import Loop as TreeLoop
+from loopbook.program.tree import Node
 from loopbook.steps.arguments import MAX_COLLAPSE, Integer, Loop
 from loopbook.steps.base import Step
-from loopbook.steps.hosts import Bench, Made
+from loopbook.steps.editor import Editor, assignments
+from loopbook.steps.region import known_bounds
 
 
 class Collapse(Step):
@@ -30,6 +35,43 @@ class Collapse(Step):
     loop = Loop()
     loops_together = Integer(2, MAX_COLLAPSE, label="count")
 
-    def transformations(self, bench: Bench) -> Made:
-        flat = bench.docc.MapCollapse(bench.loop(self.loop), self.loops_together)
-        yield flat, f"{self.loop}.flat"
+    def apply(self, editor: Editor) -> None:
+        """Legal for parallel loops from 0 on that are all that the one around them holds, and whose
+        ends do not depend on each other."""
+        top = editor.loop(self.loop)
+        band = [top]
+        while len(band) < self.loops_together:
+            (inner,) = band[-1].body.children if len(band[-1].body.children) == 1 else (None,)
+            if not isinstance(inner, TreeLoop):
+                raise IllegalStepError(f"{self.loop} does not hold so many loops in each other")
+            band.append(inner)
+        ends = [_end(loop, band) for loop in band]
+        variable = editor.variable(f"{top.variable}_flat", top.variable)
+        values: list[tuple[str, str]] = []
+        rest = variable
+        for loop, end in zip(band[:0:-1], ends[:0:-1], strict=True):
+            values.append((loop.variable, f"imod({rest}, {end})"))
+            rest = f"idiv({rest}, {end})"
+        body: tuple[Node, ...] = (
+            assignments([*values, (top.variable, rest)]),
+            *band[-1].body.children,
+        )
+        flat = editor.new_loop(f"{self.loop}.flat", variable, "0", "*".join(ends), body, like=top)
+        editor.put(editor.path(editor.id_of(self.loop)), flat)
+
+
+def _end(loop: TreeLoop, band: list[TreeLoop]) -> str:
+    """Where a loop of a band ends."""
+    bounds = known_bounds(loop)
+    counted = {other.variable for other in band}
+    if (
+        loop.kind != "map"
+        or bounds.step != 1
+        or bounds.lows != ({},)
+        or len(bounds.highs) != 1
+        or not counted.isdisjoint(mentioned(bounds.highs[0]))
+    ):
+        raise IllegalStepError(
+            f"the loop over {loop.variable} is no parallel loop from 0 to an end"
+        )
+    return f"({text(bounds.highs[0])})"

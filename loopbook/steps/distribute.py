@@ -10,7 +10,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.hosts import Bench, Drawing, Made
+from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import Region, put_for, serialise
 
 
@@ -38,9 +38,6 @@ class Distribute(Step):
 
     loop = Loop()
 
-    def transformations(self, bench: Bench) -> Made:
-        yield bench.docc.LoopDistribute(bench.loop(self.loop)), f"{self.loop}.part"
-
     def draw(self, drawing: Drawing) -> bool:
         return drawing.distribute(self.loop)
 
@@ -61,11 +58,12 @@ class Distribute(Step):
         parts = _parts(replace(whole, children=[*waiting]), region.around)
         if len(parts) < 2:
             raise IllegalStepError("dependences hold the loop's body together")
-        serialise(parts[0])
+        if whole.loop.kind == "reduce":
+            serialise(parts[0])
         for place, part in enumerate(parts[1:], start=1):
             variable = editor.variable(whole.variable, whole.variable)
             name = f"{editor.name_of(whole.loop)}.part{place}"
-            loop = editor.new_loop(name, variable, "0", "0")
+            loop = editor.new_loop(name, variable, "0", "0", like=whole.loop)
             old = {whole.variable: variable}
             nodes = [put_for(node, old) for node in write_loop(part).body.children]
             parts[place] = replace(part, loop=loop, variable=variable, children=[Statement(nodes)])

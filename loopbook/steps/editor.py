@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from loopbook.errors import IllegalStepError, LoopbookError
 from loopbook.program import dataflow, walk
+from loopbook.program.accesses import accesses, written
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet, Tasklet
 from loopbook.program.expr import Expr
 from loopbook.program.kept import Kept
@@ -41,11 +43,20 @@ class Editor:
     Attributes:
         program: as it is now.
         made: number and wanted name of each loop that was made.
+        buffers: local arrays that steps have made and that are filled before they are read; of each
+            whether only what is used of it is copied back.
     """
 
-    def __init__(self, program: Program, ids: Mapping[str, int], data: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        ids: Mapping[str, int],
+        data: Mapping[str, str],
+        buffers: Mapping[str, bool] = MappingProxyType({}),
+    ) -> None:
         self.program = program
         self.made: dict[int, str] = {}
+        self.buffers = dict(buffers)
         self._ids = dict(ids)
         self._names = {number: name for name, number in ids.items()}
         self._data = dict(data)
@@ -119,9 +130,17 @@ class Editor:
         Raises:
             IllegalStepError: there is none.
         """
-        found = walk.at(self.program, self.path(self.id_of(name)))
+        return self.at(self.id_of(name))
+
+    def at(self, number: int) -> Loop:
+        """A counted loop by docc's number.
+
+        Raises:
+            IllegalStepError: there is none.
+        """
+        found = walk.at(self.program, self.path(number))
         if not isinstance(found, Loop):
-            raise IllegalStepError(f"{name} counts nothing")
+            raise IllegalStepError("a loop counts nothing")
         return found
 
     def around(self, path: Path) -> list[Loop | While]:
@@ -133,6 +152,29 @@ class Editor:
             if isinstance(node, Loop | While):
                 found.append(node)
         return found[:-1] if found and found[-1] is node else found
+
+    def shared_locals(self, path: Path) -> set[str]:
+        """Local buffers that are written in a place and used elsewhere, too."""
+        inside = walk.at(self.program, path)
+        local = {
+            name
+            for name in written(inside)
+            if isinstance(self.program.containers.get(name), Array)
+            and name not in self.program.arguments
+        }
+        if not local:
+            return local
+        elsewhere = walk.replaced(self.program, path)
+        return local & {access.container for access in accesses(elsewhere)}
+
+    def buffers_within(self, loop: Loop) -> frozenset[str]:
+        """The `buffers` that nothing outside of a loop uses, and that have other values in each of
+        its iterations."""
+        inside = self.buffers.keys() & {access.container for access in accesses(loop)}
+        if not inside or loop.id is None:
+            return frozenset()
+        elsewhere = walk.replaced(self.program, self.path(loop.id))
+        return frozenset(inside - {access.container for access in accesses(elsewhere)})
 
     # -- changing -------------------------------------------------------------------------------
 
@@ -170,7 +212,7 @@ class Editor:
             Expr(f"{by} + {variable}"),
             Body(tuple(body)),
             kind="for" if like is None or like.kind == "reduce" else like.kind,
-            id=self._numbered(name),
+            id=self.new_number(name),
         )
 
     def copied(self, node: Copied, suffix: str) -> Copied:
@@ -183,10 +225,10 @@ class Editor:
             node = walk.with_children(node, inner)
         if isinstance(node, Loop | While):
             name = self.name_of(node, "")
-            node = replace(node, id=self._numbered(name and name + suffix))
+            node = replace(node, id=self.new_number(name and name + suffix))
         return node
 
-    def _numbered(self, name: str) -> int:
+    def new_number(self, name: str) -> int:
         """A new loop's number; recipes cannot name it if `name` is empty."""
         number = self.program.counter + 1
         self.program = replace(self.program, counter=number)
@@ -235,12 +277,16 @@ class Editor:
         name = self._declared(prefix, Pointer(storage=storage))
         return name, Pointer(storage=element.storage, to=element)
 
-    def fixed_array(self, prefix: str, element: Type, extents: Sequence[int]) -> str:
-        """A new array of fixed size on the stack."""
+    def fixed_array(
+        self, prefix: str, element: Type, extents: Sequence[int], *, exact: bool = True
+    ) -> str:
+        """A new array of fixed size on the stack; `exact` as in `buffers`."""
         kind = element
         for extent in reversed(extents):
             kind = Array(of=kind, count=Expr(str(extent)), storage=element.storage)
-        return self._declared(prefix, kind)
+        name = self._declared(prefix, kind)
+        self.buffers[name] = exact
+        return name
 
     def heap_array(self, prefix: str, element: Scalar, extents: Sequence[str]) -> tuple[str, Type]:
         """A new array on the heap for the whole program, and the type that memlets to it have.

@@ -8,7 +8,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.hosts import Bench, Drawing, Made
+from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import Region, put_for, serialise
 
 
@@ -34,10 +34,6 @@ class Fuse(Step):
 
     first_loop = Loop()
     second_loop = Loop()
-
-    def transformations(self, bench: Bench) -> Made:
-        first, second = bench.loop(self.first_loop), bench.loop(self.second_loop)
-        yield bench.docc.MapFusion(first, second), self.first_loop
 
     def draw(self, drawing: Drawing) -> bool:
         return drawing.fuse(self.first_loop, self.second_loop)

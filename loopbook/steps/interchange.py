@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from loopbook.dependence import check_order
+from loopbook.dependence import carries_nothing, check_order
 from loopbook.dependence.body import LoopNode
 from loopbook.dependence.model import Linear, minus, plus, shifted
 from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.hosts import Bench, Drawing, Made
+from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import Region, only_child, serialise
 
 
@@ -33,19 +33,10 @@ class Interchange(Step):
     example = "interchange L0 L1"
     reorders = True
     only_orders = True
-    slow_with_docc = True
     traits = {"order": 0.4}
 
     outer_loop = Loop()
     inner_loop = Loop()
-
-    def check(self, bench: Bench) -> None:
-        super().check(bench)
-        bench.keep_tile_order(self)
-
-    def transformations(self, bench: Bench) -> Made:
-        outer, inner = bench.loop(self.outer_loop), bench.loop(self.inner_loop)
-        yield bench.docc.LoopInterchange(outer, inner), self.outer_loop
 
     def draw(self, drawing: Drawing) -> bool:
         return drawing.interchange(self.outer_loop, self.inner_loop)
@@ -55,19 +46,27 @@ class Interchange(Step):
         and dependences allow the order. The inner loop may hold anything."""
         outer_id, inner_id = editor.id_of(self.outer_loop), editor.id_of(self.inner_loop)
         region = Region.of(editor, outer_id)
-        outer = region.read(outer_id)
+        outer = region.read(outer_id, whole=editor.loop(self.inner_loop))
         inner = only_child(outer, inner_id)
         lifted, sunk = turned(outer, inner)
         check_order([outer], [lifted], {}, region.around)
         region.tighten(lifted)
-        # A map's iterations do not need each other, wherever it stands; those of the inner one only
-        # within one iteration of the outer one, unless that is a map itself.
-        maps = [loop.loop.kind == "map" for loop in (outer, inner)]
-        if not maps[0]:
+        if outer.loop.kind == "for":
             serialise(sunk)
-        if not all(maps):
+        if not _stays_parallel(outer, inner) and not (
+            inner.loop.kind == "map" and carries_nothing(lifted, region.around)
+        ):
             serialise(lifted)
         region.put(region.place(outer_id), 1, [lifted])
+
+
+def _stays_parallel(outer: LoopNode, inner: LoopNode) -> bool:
+    """Whether what the inner loop's kind says of its iterations within one iteration of the outer
+    one holds for all of them, too."""
+    if inner.loop.kind == "for":
+        return False
+    same = outer.loop.reductions == inner.loop.reductions
+    return outer.loop.kind == "map" or (outer.loop.kind == inner.loop.kind == "reduce" and same)
 
 
 def turned(outer: LoopNode, inner: LoopNode) -> tuple[LoopNode, LoopNode]:

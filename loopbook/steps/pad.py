@@ -23,9 +23,6 @@ from loopbook.steps.region import Region
 _ARITHMETIC = ("assign", "fp_")
 """How operations begin that may be given any numbers."""
 
-_BOXED = "__daisy_local_storage"
-"""How docc calls buffers of which it copies the smallest box around all points that are used."""
-
 
 class Pad(Step):
     """Incomplete tiles run in full, on buffers that are large enough.
@@ -45,7 +42,6 @@ class Pad(Step):
     textbook = "padding of edge tiles"
     source = "Van Zee and van de Geijn, ACM TOMS 41(3), 2015, section 4"
     example = "pad L1"
-    plain = True
     vectors = True
     traits = {"pad": 0.3}
 
@@ -65,7 +61,7 @@ class Pad(Step):
         for access in sorted(accesses(loop), key=lambda access: access.write):
             if type_of(access.container, program.containers).is_array:
                 _check_access(program, loop, access, tile)
-                if access.write and access.container.startswith(_BOXED):
+                if access.write and not editor.buffers.get(access.container, True):
                     _check_copied_back(access.container, loop, around)
         scalars = {name for name in written(loop) if not type_of(name, program.containers).is_array}
         if carried := sorted(scalars & upward_exposed(loop.body)):

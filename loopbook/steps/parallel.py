@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.errors import IllegalStepError
+from loopbook.program import tree, walk
+from loopbook.program.tree import SEQUENTIAL, THREADS
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
-from loopbook.steps.hosts import Bench, Made
+from loopbook.steps.editor import Editor
 
 
 class Parallel(Step):
@@ -28,10 +33,20 @@ class Parallel(Step):
 
     loop = Loop()
 
-    def check(self, bench: Bench) -> None:
-        super().check(bench)
-        for one in bench.each(self):
-            bench.keep_values(one.loop)
+    def apply(self, editor: Editor) -> None:
+        """Legal for a parallel loop that shares nothing with what is around it but arrays in
+        memory.
 
-    def transformations(self, bench: Bench) -> Made:
-        yield bench.docc.OMPTransform(bench.loop(self.loop)), self.loop
+        Every variable that the loop writes is private to its threads, local buffers included; what
+        it was given before the loop is not handed over, and nothing is after it.
+        """
+        number = editor.id_of(self.loop)
+        loop, path = editor.loop(self.loop), editor.path(number)
+        if loop.kind != "map" or loop.schedule != SEQUENTIAL:
+            raise IllegalStepError(f"{self.loop} is no parallel loop")
+        nested = (*editor.around(path), *walk.preorder(loop))
+        if any(isinstance(node, tree.Loop) and node.schedule == THREADS for node in nested):
+            raise IllegalStepError(f"{self.loop} has threads around it or inside")
+        if shared := sorted(editor.shared_locals(path)):
+            raise IllegalStepError(f"its threads would lose the values of {shared[0]}")
+        editor.put(path, replace(loop, schedule=THREADS))

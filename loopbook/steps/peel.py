@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
+from loopbook.errors import IllegalStepError
+from loopbook.program.expr import Expr, Polynomial, conjunction, mentioned, plus, text
+from loopbook.program.tree import Branch, Case, Node, Sequence
+from loopbook.program.tree import Loop as TreeLoop
 from loopbook.steps.arguments import Keyword, Loop
 from loopbook.steps.base import Step
-from loopbook.steps.hosts import Bench, Made
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import known_bounds, put_for
 
 
 class Peel(Step):
@@ -35,11 +42,102 @@ class Peel(Step):
     loop = Loop()
     form = Keyword("predicate", optional=True)
 
-    def check(self, bench: Bench) -> None:
-        super().check(bench)
-        for one in bench.each(self):
-            bench.keep_ends(one.loop)
+    def apply(self, editor: Editor) -> None:
+        """Always legal: the order stays what it was.
 
-    def transformations(self, bench: Bench) -> Made:
-        predicate = self.form == "predicate"
-        yield bench.docc.LoopPeeling(bench.loop(self.loop), predicate), f"{self.loop}.rest"
+        Loops through tiles that are all that the loop holds are peeled with it, one test for all.
+        """
+        top = editor.loop(self.loop)
+        tiles = _tiles(top)
+        ends = [(tile, high) for tile in tiles for high in tile.ends]
+        complete = [(plus(tile.start, {(): tile.size - 1}), high) for tile, high in ends]
+        inside = [(plus(tile.start, {(tile.loop.variable,): 1}), high) for tile, high in ends]
+        counted = {
+            tile.loop.variable: f"({tile.loop.variable} + {text(tile.start)})" for tile in tiles
+        }
+        body = put_for(tiles[-1].loop.body, counted)
+        guarded = Branch((Case(_all_less(inside), body),))
+        rest = _nested(tiles, Sequence((guarded,)))
+        path = editor.path(editor.id_of(self.loop))
+        if self.form == "predicate":
+            editor.put(path, rest)
+            return
+        cases = (
+            Case(_all_less(complete), Sequence((_nested(tiles, body),))),
+            Case(_any_not_less(complete), Sequence((editor.copied(rest, ".rest"),))),
+        )
+        editor.put(path, Branch(cases))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A loop through a tile.
+
+    Attributes:
+        start: where it begins.
+        size: how often it runs if the tile is complete.
+        ends: what its variable stays below where the tile is not complete.
+    """
+
+    loop: TreeLoop
+    start: Polynomial
+    size: int
+    ends: tuple[Polynomial, ...]
+
+
+def _tiles(top: TreeLoop) -> list[_Tile]:
+    """A loop, and those that are all that it holds, as long as they run through tiles.
+
+    Raises:
+        IllegalStepError: the first one does not.
+    """
+    tiles: list[_Tile] = []
+    node: Node = top
+    while isinstance(node, TreeLoop) and (tile := _tile(node)):
+        counted = {other.loop.variable for other in tiles}
+        if any(not counted.isdisjoint(mentioned(end)) for end in (tile.start, *tile.ends)):
+            break
+        tiles.append(tile)
+        if len(node.body.children) != 1:
+            break
+        (node,) = node.body.children
+    if not tiles:
+        raise IllegalStepError(f"the loop over {top.variable} runs through no tile")
+    return tiles
+
+
+def _tile(loop: TreeLoop) -> _Tile | None:
+    bounds = known_bounds(loop)
+    if len(bounds.lows) != 1 or bounds.step != 1 or len(bounds.highs) < 2:
+        return None
+    (start,) = bounds.lows
+    gaps = [plus(high, start, -1) for high in bounds.highs]
+    sizes = [gap[()] for gap in gaps if gap.keys() == {()} and gap[()] > 0]
+    if not sizes or len(sizes) == len(gaps):
+        return None
+    ends = (high for high, gap in zip(bounds.highs, gaps, strict=True) if gap.keys() != {()})
+    return _Tile(loop, start, min(sizes), tuple(ends))
+
+
+def _nested(tiles: list[_Tile], body: Sequence) -> TreeLoop:
+    """The loops around a body, each from 0 to the size of its tile."""
+    for tile in reversed(tiles):
+        loop = replace(
+            tile.loop,
+            init=Expr("0"),
+            condition=Expr(f"({tile.loop.variable} < {tile.size})"),
+            body=body,
+        )
+        body = Sequence((loop,))
+    (outermost,) = body.children
+    assert isinstance(outermost, TreeLoop)
+    return outermost
+
+
+def _all_less(pairs: list[tuple[Polynomial, Polynomial]]) -> Expr:
+    return conjunction(*(f"({text(less)} < {text(more)})" for less, more in pairs))
+
+
+def _any_not_less(pairs: list[tuple[Polynomial, Polynomial]]) -> Expr:
+    tests = [f"({text(more)} <= {text(less)})" for less, more in pairs]
+    return Expr(f"Or({', '.join(tests)})" if len(tests) > 1 else tests[0])

@@ -28,7 +28,6 @@ class Prove(Step):
     source = "Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 2"
     example = "prove L1"
     frees = True
-    proves = True
     traits = {"prove": 0.05}
 
     loop = Loop()

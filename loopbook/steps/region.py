@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from loopbook.dependence import domain, holds
+from loopbook.dependence import domain, holds, linear
 from loopbook.dependence.body import LoopNode, read_header, read_loop, write_loop
-from loopbook.dependence.model import Linear, minus
-from loopbook.dependence.scalars import private_scalars
-from loopbook.errors import IllegalStepError
+from loopbook.dependence.model import Linear, minus, shifted
+from loopbook.dependence.scalars import private_scalars, private_to_iterations
+from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import walk
 from loopbook.program.accesses import accesses
+from loopbook.program.bounds import Bounds, inequalities
+from loopbook.program.expr import Expr
 from loopbook.program.rename import Renamed, renamed
-from loopbook.program.tree import Loop, Node, While
+from loopbook.program.tree import Case, Loop, Node, Program, While
 from loopbook.program.walk import Path
 from loopbook.steps.editor import Editor
 
@@ -26,8 +28,8 @@ class Region:
     Attributes:
         editor: of the program.
         parent: where the siblings are.
-        around: the loops around it, outermost first, without what is in them. What the branches
-            around it say is not used.
+        around: the loops around it, outermost first, without what is in them, but with what the
+            branches around it say of their variables.
     """
 
     editor: Editor
@@ -43,8 +45,13 @@ class Region:
         """
         path = editor.path(number)
         around: list[LoopNode] = []
-        for loop in editor.around(path):
-            around.append(read_header(loop, [outer.variable for outer in around]))
+        node: Program | walk.Inner = editor.program
+        for place in path:
+            if isinstance(node, Loop | While):
+                around.append(read_header(node, [outer.variable for outer in around]))
+            elif isinstance(node, Case):
+                _narrow(around, node.condition)
+            node = walk.children(node)[place]
         return cls(editor, path[:-1], around)
 
     @property
@@ -63,8 +70,12 @@ class Region:
                 return place
         raise IllegalStepError("the loops are not neighbours")
 
-    def read(self, number: int) -> LoopNode:
+    def read(self, number: int, *, whole: Loop | None = None) -> LoopNode:
         """One of the siblings, with what is in it.
+
+        Args:
+            whole: a loop whose body's statements are going to stay together: what is private to its
+                iterations is left out.
 
         Raises:
             IllegalStepError: something is not affine, jumps, or is not understood.
@@ -73,7 +84,10 @@ class Region:
         assert isinstance(loop, Loop | While)
         program = self.editor.program
         variables = [outer.variable for outer in self.around]
-        return read_loop(loop, variables, private_scalars(program), program.containers)
+        private = private_scalars(program)
+        if whole is not None:
+            private |= private_to_iterations(program, whole) | self.editor.buffers_within(whole)
+        return read_loop(loop, variables, private, program.containers)
 
     def tighten(self, loop: LoopNode) -> None:
         """Drop bounds of a loop, and of those inside of it, that others make needless."""
@@ -90,6 +104,39 @@ class Region:
             return
         holder = walk.with_children(walk.at(program, self.parent), inner)  # type: ignore[type-var]
         self.editor.program = walk.replaced(program, self.parent, holder)  # type: ignore[arg-type]
+
+
+def _narrow(around: Sequence[LoopNode], condition: Expr) -> None:
+    """Let bounds of loops say what a condition inside of them does."""
+    variables = [loop.variable for loop in around]
+    try:
+        gaps = [
+            linear.from_polynomial(gap, frozenset(variables)) for gap in inequalities(condition)
+        ]
+    except SdfgError:
+        return
+    for gap in gaps:
+        for loop in reversed(around):
+            factor = gap.get(loop.variable, 0)
+            rest = {name: value for name, value in gap.items() if name != loop.variable}
+            if factor == -1:
+                loop.highs = [*loop.highs, shifted(rest, 1)]
+            elif factor == 1:
+                loop.lows = [*loop.lows, minus({}, rest)]
+            if factor:
+                break
+
+
+def known_bounds(loop: Loop) -> Bounds:
+    """What a loop's header says.
+
+    Raises:
+        IllegalStepError: it cannot be read.
+    """
+    try:
+        return loop.bounds
+    except SdfgError as error:
+        raise IllegalStepError(str(error)) from None
 
 
 def serialise(*loops: LoopNode) -> None:

@@ -25,7 +25,6 @@ class Serial(Step):
     source = "its program's own order"
     example = "serial L2"
     only_orders = True
-    plain = True
     traits = {"serial": 0.1}
 
     loop = Loop()

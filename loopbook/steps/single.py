@@ -31,7 +31,6 @@ class Single(Step):
     source = "docc's own, where there is but one thread"
     example = "single"
     refines = True
-    plain = True
     traits = {"single": 0.1}
 
     def draw(self, drawing: Drawing) -> bool:

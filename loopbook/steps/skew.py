@@ -6,7 +6,6 @@ from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import MAX_SKEW, Integer, Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.hosts import Bench, Made
 from loopbook.steps.region import Region, put_for
 
 
@@ -36,17 +35,6 @@ class Skew(Step):
     outer_loop = Loop()
     inner_loop = Loop()
     factor = Integer(-MAX_SKEW, MAX_SKEW, default=1)
-
-    def check(self, bench: Bench) -> None:
-        if abs(self.factor) > 1:
-            # Bounds are divided by the factor, and docc's interchange rounds negative ones towards
-            # zero (seen with 0.8.1): iterations are lost. `wavefront` skews by more.
-            raise bench.refusal(f"'skew' by {self.factor} would lose iterations when interchanged")
-        super().check(bench)
-
-    def transformations(self, bench: Bench) -> Made:
-        outer, inner = bench.loop(self.outer_loop), bench.loop(self.inner_loop)
-        yield bench.docc.LoopSkewing(outer, inner, self.factor), self.inner_loop
 
     def apply(self, editor: Editor) -> None:
         """Always legal: the order stays what it was."""

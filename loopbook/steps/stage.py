@@ -1,10 +1,35 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import prod
 
+from loopbook.dependence import carries_nothing, keep_apart
+from loopbook.dependence.body import LoopNode, Statement, Touch, write_loop
+from loopbook.dependence.model import minus
+from loopbook.errors import IllegalStepError
+from loopbook.program import tree
+from loopbook.program.accesses import Access
+from loopbook.program.expr import Expr, Monomial
+from loopbook.program.redirect import Element, redirected
+from loopbook.program.tree import Node
+from loopbook.program.types import Scalar
 from loopbook.steps.arguments import Container, Keyword, Loop
 from loopbook.steps.base import Step
-from loopbook.steps.hosts import Bench, Drawing, Made
+from loopbook.steps.boxes import Box, Boxes, Use, flat, local, uses
+from loopbook.steps.editor import BYTES, Editor
+from loopbook.steps.hosts import Drawing
+from loopbook.steps.region import Region
+
+MAX_BYTES = 1 << 20
+"""Of a buffer: it lies on the stack."""
+
+INDEX = Scalar("int64")
+"""The type of what copies are counted with."""
+
+Group = tuple[tuple[tuple[Monomial, int], ...], ...]
+"""Indices without constants: what accesses have in common that lie beside each other."""
 
 
 class Stage(Step):
@@ -40,13 +65,144 @@ class Stage(Step):
         # A sum held in a buffer is something else than an operand copied to one.
         return {**self.traits, "sums": 1.0} if self.direction == "out" else self.traits
 
-    def check(self, bench: Bench) -> None:
-        super().check(bench)
-        for one in bench.each(self):
-            bench.keep_staged(one.loop, one.container)
+    def apply(self, editor: Editor) -> None:
+        """Legal if nothing else that the loop does touches what the copies stand for, one of them
+        writing; accesses beside each other, whose indices differ by constants, are held together.
 
-    def transformations(self, bench: Bench) -> Made:
-        return bench.stagings(self.loop, self.container, self.direction)
+        What is written back is the box, which may be more than the loop uses of it. Nothing else in
+        the loop may write then, and loops around are parallel only if that is still so.
+        """
+        number, container = editor.id_of(self.loop), editor.container(self.container)
+        region = Region.of(editor, number)
+        scope = region.read(number)
+        held = list(uses(scope, container))
+        groups = _groups(held)
+        _check_apart(region, scope, groups)
+        boxes = Boxes(scope, region.around, [i for use in held for i in use.touch.indices if i])
+        members, box = self._chosen(groups, boxes)
+        written = any(use.touch.write for use in members)
+        if written and not box.exact and any(use.touch.write for use in held if use not in members):
+            raise IllegalStepError(f"more of {container} would be written back than is used")
+        element = editor.element_type(container)
+        if BYTES.get(element.dtype, MAX_BYTES) * prod(box.extents) > MAX_BYTES:
+            raise IllegalStepError("the buffer would be too large")
+        buffer = editor.fixed_array(
+            f"{container}_local", element, box.extents, exact=not written or box.exact
+        )
+        kind = editor.program.containers[buffer]
+        places = {
+            use.touch.place: Element(buffer, tuple(map(Expr, local(box, boxes.parts(use)))), kind)
+            for use in members
+        }
+
+        def target(access: Access) -> Element | None:
+            if access.container != container:
+                return None
+            return places.get(Touch(container, access.subset, access.write).place)
+
+        copies = _Copies(editor, region, box, container, buffer)
+        new: list[Node] = [copies.nest(f"{self.loop}.load"), redirected(scope.loop, target)]
+        if written:
+            new.append(copies.nest(f"{self.loop}.store", back=True))
+        region.put(region.place(number), 1, new)
+        if written and not box.exact:
+            _check_parallel(editor, [loop.loop for loop in region.around])
+
+    def _chosen(
+        self, groups: Mapping[Group, Sequence[Use]], boxes: Boxes
+    ) -> tuple[Sequence[Use], Box]:
+        """The first accesses that copies can stand for, and the box around them.
+
+        Raises:
+            IllegalStepError: there are none.
+        """
+        refusal = IllegalStepError(f"nothing of {self.container} is used in this way")
+        for members in groups.values():
+            written = any(use.touch.write for use in members)
+            if self.direction not in ("auto", "out" if written else "in"):
+                continue
+            try:
+                return members, boxes.around(members)
+            except IllegalStepError as error:
+                refusal = error
+        raise refusal
 
     def draw(self, drawing: Drawing) -> bool:
         return drawing.stage(self.loop, self.container, self.direction)
+
+
+def _groups(held: Sequence[Use]) -> dict[Group, list[Use]]:
+    """Accesses by what their indices have in common, in program order.
+
+    Raises:
+        IllegalStepError: it is not known what an index is.
+    """
+    found: dict[Group, list[Use]] = {}
+    for use in held:
+        moving: list[tuple[tuple[Monomial, int], ...]] = []
+        for index in use.touch.indices:
+            if index is None:
+                raise IllegalStepError(f"where {use.touch.container} is used is not known")
+            moving.append(tuple(sorted((m, factor) for m, factor in index.items() if m)))
+        found.setdefault(tuple(moving), []).append(use)
+    return found
+
+
+def _check_apart(region: Region, scope: LoopNode, groups: Mapping[Group, Sequence[Use]]) -> None:
+    """Refuse where an access that a copy does not stand for may touch what it does.
+
+    Raises:
+        IllegalStepError: two may touch the same element, one of them writing.
+    """
+    for one, other in combinations(groups.values(), 2):
+        for first in {use.touch.place: use.touch for use in one}.values():
+            for second in {use.touch.place: use.touch for use in other}.values():
+                writes = any(use.touch.write for use in (*one, *other))
+                if writes and not keep_apart(
+                    scope, region.around, first.container, first.place, second.place
+                ):
+                    raise IllegalStepError(f"{first.container} is used in more than one place")
+
+
+def _check_parallel(editor: Editor, loops: Sequence[tree.Loop]) -> None:
+    """Make loops serial whose iterations may write back what others of them own."""
+    for loop in loops:
+        if loop.kind == "for" or loop.id is None:
+            continue
+        region = Region.of(editor, loop.id)
+        try:
+            body = region.read(loop.id, whole=loop)
+            independent = carries_nothing(body, region.around)
+        except IllegalStepError:
+            independent = False
+        if not independent:
+            at = editor.path(loop.id)
+            editor.put(at, replace(editor.at(loop.id), kind="for", reductions=None))
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """Makes the loops that copy between an array and its buffer."""
+
+    editor: Editor
+    region: Region
+    box: Box
+    container: str
+    buffer: str
+
+    def nest(self, name: str, *, back: bool = False) -> Node:
+        """The copies into the buffer, or back out of it."""
+        counters = [self.editor.scalar(f"{self.container}_copy", INDEX) for _ in self.box.kept]
+        array = self.container, [flat(self.box, counters)]
+        buffered = self.buffer, counters or ["0"]
+        copy = self.editor.copy(*((buffered, array) if back else (array, buffered)))
+        body: list[LoopNode | Statement] = [Statement([copy])]
+        for side, counter in reversed(list(zip(self.box.kept, counters, strict=True))):
+            loop = replace(self.editor.new_loop(name, counter, "0", "0"), kind="map")
+            ends = (minus(end, side.start) for end in side.ends)
+            body = [LoopNode(loop, counter, [{}], [{"": side.extent}, *ends], 1, body)]
+        (outermost,) = body
+        if isinstance(outermost, Statement):
+            return copy
+        self.region.tighten(outermost)
+        return write_loop(outermost)

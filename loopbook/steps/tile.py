@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.errors import IllegalStepError
+from loopbook.program.expr import Expr, conjunction
+from loopbook.program.tree import Sequence
 from loopbook.steps.arguments import MAX_SIZE, Loop, TileSize
 from loopbook.steps.base import Step
-from loopbook.steps.hosts import Bench, Drawing, Made
+from loopbook.steps.editor import Editor
+from loopbook.steps.hosts import Drawing
+from loopbook.steps.region import known_bounds
 
 
 class Tile(Step):
@@ -29,8 +36,25 @@ class Tile(Step):
     loop = Loop()
     size = TileSize(2, MAX_SIZE, of="loop")
 
-    def transformations(self, bench: Bench) -> Made:
-        yield bench.docc.LoopTiling(bench.loop(self.loop), self.size), f"{self.loop}.tile"
+    def apply(self, editor: Editor) -> None:
+        """Always legal where the loop counts up to a bound: the order stays what it was."""
+        loop = editor.loop(self.loop)
+        bounds = known_bounds(loop)
+        if bounds.step is None or bounds.step < 1 or not bounds.highs:
+            raise IllegalStepError(f"{self.loop} does not count up to a bound")
+        variable, width = editor.variable(f"{loop.variable}_tile", loop.variable), self.size
+        width *= bounds.step
+        tiles = replace(
+            loop,
+            id=editor.new_number(f"{self.loop}.tile"),
+            variable=variable,
+            condition=loop.condition.renamed({loop.variable: variable}),
+            update=Expr(f"{width} + {variable}"),
+        )
+        condition = conjunction(loop.condition.text, f"{loop.variable} < {width} + {variable}")
+        inside = replace(loop, init=Expr(variable), condition=condition)
+        path = editor.path(editor.id_of(self.loop))
+        editor.put(path, replace(tiles, body=Sequence((inside,))))
 
     def draw(self, drawing: Drawing) -> bool:
         return drawing.tile(self.loop, self.size)

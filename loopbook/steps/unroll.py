@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.errors import IllegalStepError
+from loopbook.program.expr import plus
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
-from loopbook.steps.hosts import Bench, Made
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import known_bounds
 
 
 class Unroll(Step):
@@ -29,5 +34,18 @@ class Unroll(Step):
 
     loop = Loop()
 
-    def transformations(self, bench: Bench) -> Made:
-        yield bench.docc.UnrollTransform(bench.loop(self.loop)), self.loop
+    def apply(self, editor: Editor) -> None:
+        """Always legal; only loops that always run equally often can be written out."""
+        loop = editor.loop(self.loop)
+        bounds = known_bounds(loop)
+        if (
+            bounds.step is None
+            or len(bounds.lows) != 1
+            or len(bounds.highs) != 1
+            or (plus(bounds.highs[0], bounds.lows[0], -1).keys() - {()})
+        ):
+            raise IllegalStepError(f"{self.loop} does not always run equally often")
+        schedule = replace(
+            loop.schedule, properties=(*loop.schedule.properties, ("unroll", "full"))
+        )
+        editor.put(editor.path(editor.id_of(self.loop)), replace(loop, schedule=schedule))

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from loopbook.errors import IllegalStepError
+from loopbook.program.tree import SEQUENTIAL, VECTORISED
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
-from loopbook.steps.hosts import Bench, Made
+from loopbook.steps.editor import Editor
 
 
 class Vectorize(Step):
@@ -29,5 +33,9 @@ class Vectorize(Step):
 
     loop = Loop()
 
-    def transformations(self, bench: Bench) -> Made:
-        yield bench.docc.VectorizeTransform(bench.loop(self.loop)), self.loop
+    def apply(self, editor: Editor) -> None:
+        """Legal for a parallel loop or a reduction."""
+        loop = editor.loop(self.loop)
+        if loop.kind == "for" or loop.schedule != SEQUENTIAL:
+            raise IllegalStepError(f"{self.loop} is no parallel loop, and no reduction")
+        editor.put(editor.path(editor.id_of(self.loop)), replace(loop, schedule=VECTORISED))

@@ -33,7 +33,6 @@ class Widen(Step):
     textbook = "bounding box of a tile range"
     source = "Renganarayanan et al., Parameterized tiled loops for free, PLDI 2007"
     example = "widen L1.tile"
-    plain = True
     traits = {"widen": 0.5}
 
     tile_loop = Loop()

@@ -1,16 +1,14 @@
-"""A nest that docc is shown without the rest of its program."""
+"""Steps on one nest of a program that has others."""
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
+from sdfg_kit import sdfg_of
 
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
 from loopbook.sdfg.build import build_tuned, transform
 from loopbook.sdfg.frontend import bind, trace
-from loopbook.sdfg.isolation import Isolated
 
 
 def two(a, b, c):
@@ -22,14 +20,6 @@ def two(a, b, c):
             c[i, j] = b[j, i] + a[i, j]
 
 
-def shared(a, b):
-    s = 0.0
-    for i in range(a.shape[0]):
-        s = s + a[i, 0]
-    for i in range(a.shape[0]):
-        b[i, 0] = a[i, 0] / s
-
-
 def arguments(count):
     return [np.arange(49.0).reshape(7, 7) + 1, *(np.zeros((7, 7)) for _ in range(count - 1))]
 
@@ -38,7 +28,7 @@ def test_steps_on_one_nest_leave_the_others_as_they_are():
     sdfg, (first, second) = program.prepare_nests(trace(two, arguments(3)))
     bench = Workbench(sdfg, second)
     bench.apply("tile", ("L0", 4), 0)
-    before, after = program.nests(bench.sdfg)
+    before, after = program.nests(sdfg_of(bench))
     assert before.fingerprint == first.fingerprint
     assert len(after.loops) == 3
     assert set(bench.names) == {"L0", "L0.tile", "L1"}
@@ -55,35 +45,9 @@ def test_recipes_for_several_nests_are_put_together(tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
-def test_what_others_read_keeps_a_nest_where_it_is():
-    sdfg, nests = program.prepare_nests(trace(shared, arguments(2)))
-    kept = Isolated(json.loads(sdfg.to_json()), {nests[0].loops[0].element_id})
-    assert len(program.nests(kept.sdfg)) == 2
-
-
-def test_docc_is_shown_the_nest_alone():
-    sdfg, (first, second) = program.prepare_nests(trace(two, arguments(3)))
-    alone = Isolated(json.loads(sdfg.to_json()), {loop.element_id for loop in second.loops})
-    (shown,) = program.nests(alone.sdfg)
-    assert shown.fingerprint == second.fingerprint
-    assert [nest.element_id for nest in program.nests(alone.whole())] == [
-        first.element_id,
-        second.element_id,
-    ]
-
-
-def test_of_nests_without_a_recipe_docc_is_asked_nothing(monkeypatch):
+def test_nests_without_a_recipe_stay_as_they_are():
     text = program.prepare(trace(two, arguments(3))).to_json()
-    shown = []
-
-    def parse(text):
-        shown.append([int(e["element_id"]) for e in json.loads(text)["root"]["children"]])
-        return program.parse(text)
-
-    monkeypatch.setattr("loopbook.sdfg.isolation.parse", parse)
     sdfg, _, owners, applied = transform(text, "sequential", {1: [("tile", ("L1", 2))]})
-    (_, second) = program.nests(program.parse(text))
-    assert shown == [[second.element_id]]
     assert applied == {0: (), 1: (("tile", ("L1", 2)),)}
     assert sorted(owners.values()) == [0, 1]
     assert [len(nest.loops) for nest in program.nests(sdfg)] == [2, 3]

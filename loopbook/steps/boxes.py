@@ -1,0 +1,222 @@
+"""The part of an array that a loop uses: a box, with an extent for each of the array's dimensions
+that is the same whenever the loop runs.
+
+Flattened indices are taken apart along their strides (`loopbook.dependence.subscripts`), each of
+which is a dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from loopbook.dependence import domain, subscripts
+from loopbook.dependence.body import Body, LoopNode, Statement, Touch
+from loopbook.dependence.linear import text
+from loopbook.dependence.model import Linear, Monomial, minus, plus, replaced, shifted
+from loopbook.errors import IllegalStepError
+from loopbook.program import expr
+
+Path = tuple[LoopNode, ...]
+
+
+@dataclass(frozen=True)
+class Use:
+    """An access, and the loops around it from the scope on."""
+
+    touch: Touch
+    path: Path
+
+
+def uses(scope: LoopNode, container: str) -> Iterator[Use]:
+    """All accesses to a container in a loop, in program order."""
+
+    def visit(body: Body, path: Path) -> Iterator[Use]:
+        if isinstance(body, Statement):
+            yield from (Use(t, path) for t in body.touches if t.container == container)
+            return
+        for child in body.children:
+            yield from visit(child, (*path, body))
+
+    yield from visit(scope, ())
+
+
+@dataclass(frozen=True)
+class Side:
+    """A dimension of a box.
+
+    Attributes:
+        stride: of the array along it.
+        start: the least index that is used.
+        extent: how many there are, if all loops run through whole tiles.
+        ends: indices that all that is used stays below, should they not.
+    """
+
+    stride: Monomial
+    start: Linear
+    extent: int
+    ends: tuple[Linear, ...]
+
+
+@dataclass(frozen=True)
+class Box:
+    """The box of some accesses to one array.
+
+    Attributes:
+        sides: from the greatest stride to the least; all of which only one index is used are left
+            out of buffers.
+        exact: whether all that is in it is used, and nothing beyond.
+    """
+
+    sides: tuple[Side, ...]
+    exact: bool
+
+    @property
+    def kept(self) -> list[Side]:
+        """The sides that a buffer has."""
+        return [side for side in self.sides if side.extent > 1]
+
+    @property
+    def extents(self) -> list[int]:
+        """Of a buffer."""
+        return [side.extent for side in self.kept] or [1]
+
+
+class Boxes:
+    """Boxes of one array's accesses in a loop.
+
+    Args:
+        scope: the loop.
+        around: the loops around it.
+        indices: all flat indices of the array that are compared.
+    """
+
+    def __init__(
+        self, scope: LoopNode, around: Sequence[LoopNode], indices: Sequence[expr.Polynomial]
+    ) -> None:
+        self._around = list(around)
+        self._variables = {loop.variable for loop in around} | _counted(scope)
+        self._along = subscripts.strides(indices, self._variables)
+
+    def parts(self, use: Use) -> Mapping[Monomial, Linear]:
+        """An access's index along each stride.
+
+        Raises:
+            IllegalStepError: it is not known.
+        """
+        if len(use.touch.indices) != 1 or use.touch.indices[0] is None:
+            raise IllegalStepError(f"where {use.touch.container} is used is not known")
+        rows = domain([*self._around, *use.path])
+        index = use.touch.indices[0]
+        found = subscripts.apart(index, self._along, self._variables, rows, {})
+        if found is None:
+            raise IllegalStepError(f"where {use.touch.container} is used is not known")
+        return found
+
+    def around(self, members: Sequence[Use]) -> Box:
+        """The box around some accesses.
+
+        Raises:
+            IllegalStepError: it has no constant size.
+        """
+        parts = [self.parts(use) for use in members]
+        strides = sorted(parts[0], key=lambda stride: (len(stride), stride), reverse=True)
+        pairs = list(zip(parts, members, strict=True))
+        sides = tuple(
+            _joined([_side(s, part[s], use.path) for part, use in pairs]) for s in strides
+        )
+        exact = all(part == parts[0] and _is_exact(part, use.path) for part, use in pairs)
+        return Box(sides, exact)
+
+
+def _counted(body: Body) -> set[str]:
+    if isinstance(body, Statement):
+        return set()
+    return {body.variable}.union(*map(_counted, body.children))
+
+
+def _side(stride: Monomial, form: Linear, path: Path) -> Side:
+    """What one access uses of a dimension."""
+    start: Linear = form
+    extent = 1
+    tops: list[Linear] = [form]
+    for loop in reversed(path):
+        factor = form.get(loop.variable, 0)
+        if factor < 0:
+            raise IllegalStepError("an array is gone through backwards")
+        if factor:
+            low, size = _tile(loop, {other.variable for other in path})
+            extent += factor * (size - 1)
+            start = replaced(start, {loop.variable: low})
+        tops = [last for top in tops for last in _greatest(top, loop)]
+    complete = shifted(start, extent - 1)
+    ends = tuple(shifted(top, 1) for top in tops if minus(top, complete))
+    return Side(stride, start, extent, ends)
+
+
+def _greatest(form: Linear, loop: LoopNode) -> list[Linear]:
+    """What a form does not exceed, whatever a loop's variable is: each of these."""
+    factor = form.get(loop.variable, 0)
+    if not factor:
+        return [form]
+    ends = [shifted(high, -1) for high in loop.highs] if factor > 0 else loop.lows
+    return [replaced(form, {loop.variable: end}) for end in ends]
+
+
+def _tile(loop: LoopNode, inside: Collection[str]) -> tuple[Linear, int]:
+    """Where a loop begins, and how often it runs if it runs through a whole tile."""
+    for low in loop.lows:
+        for high in loop.highs:
+            size = minus(high, low)
+            if set(size) == {""} and size[""] > 0 and inside.isdisjoint(low) and loop.step == 1:
+                return low, size[""]
+    raise IllegalStepError(f"the loop over {loop.variable} runs through no tile of the scope")
+
+
+def _joined(sides: Sequence[Side]) -> Side:
+    """One dimension of the box around several accesses, which differ by constants."""
+    gaps = [minus(side.start, sides[0].start) for side in sides]
+    if any(gap.keys() - {""} for gap in gaps):
+        raise IllegalStepError("the accesses are not known to be beside each other")
+    offsets = [gap.get("", 0) for gap in gaps]
+    low, high = min(offsets), max(offsets)
+    last = sides[offsets.index(high)]
+    for offset, side in zip(offsets, sides, strict=True):
+        ends = {tuple(sorted(shifted(end, high - offset).items())) for end in side.ends}
+        if side.extent != last.extent or ends != {tuple(sorted(e.items())) for e in last.ends}:
+            raise IllegalStepError("the accesses do not end beside each other")
+    start = shifted(sides[0].start, low)
+    return Side(last.stride, start, last.extent + high - low, last.ends)
+
+
+def _is_exact(parts: Mapping[Monomial, Linear], path: Path) -> bool:
+    """Whether an access goes through a whole box: each loop along one dimension, by ones, from and
+    to where the others have no say."""
+    inside = {loop.variable for loop in path}
+    moving: list[str] = []
+    for form in parts.values():
+        names = [name for name in form if name in inside]
+        if len(names) > 1 or any(form[name] != 1 or name in moving for name in names):
+            return False
+        moving += names
+    ends = [end for loop in path if loop.variable in moving for end in (*loop.lows, *loop.highs)]
+    return all(inside.isdisjoint(end) for end in ends)
+
+
+def flat(box: Box, along: Sequence[str]) -> str:
+    """The array's flat index in terms of the buffer's loops.
+
+    Args:
+        along: a variable for each of the box's `kept` sides.
+    """
+    variables = iter(along)
+    terms = []
+    for side in box.sides:
+        index = text(plus(side.start, {next(variables): 1} if side.extent > 1 else {}))
+        terms.append("*".join([*side.stride, f"({index})"]) if side.stride else index)
+    return " + ".join(terms)
+
+
+def local(box: Box, parts: Mapping[Monomial, Linear]) -> list[str]:
+    """An access's indices in the buffer."""
+    return [text(plus(parts[side.stride], side.start, -1)) for side in box.kept] or ["0"]
