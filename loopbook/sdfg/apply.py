@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from docc.sdfg import StructuredSDFG
 
-from loopbook.errors import IllegalStepError, LoopbookError, RecipeError
+from loopbook.errors import IllegalStepError, RecipeError
 from loopbook.program import walk
 from loopbook.program.nest import Nest
 from loopbook.program.read import read

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Sequence as TypeSequence
 from dataclasses import dataclass, replace
 
-from loopbook.errors import IllegalStepError
+from loopbook.dependence import domain, holds, linear
+from loopbook.dependence.model import Linear
+from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program.expr import Expr, Polynomial, conjunction, mentioned, plus, text
 from loopbook.program.tree import Branch, Case, Node, Sequence
 from loopbook.program.tree import Loop as TreeLoop
 from loopbook.steps.arguments import Keyword, Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import known_bounds, put_for
+from loopbook.steps.region import Region, known_bounds, put_for
 
 
 class Peel(Step):
@@ -48,7 +51,7 @@ class Peel(Step):
         Loops through tiles that are all that the loop holds are peeled with it, one test for all.
         """
         top = editor.loop(self.loop)
-        tiles = _tiles(top)
+        tiles = _tiles(top, domain(Region.of(editor, editor.id_of(self.loop)).around))
         ends = [(tile, high) for tile in tiles for high in tile.ends]
         complete = [(plus(tile.start, {(): tile.size - 1}), high) for tile, high in ends]
         inside = [(plus(tile.start, {(tile.loop.variable,): 1}), high) for tile, high in ends]
@@ -85,15 +88,18 @@ class _Tile:
     ends: tuple[Polynomial, ...]
 
 
-def _tiles(top: TreeLoop) -> list[_Tile]:
+def _tiles(top: TreeLoop, known: TypeSequence[Linear]) -> list[_Tile]:
     """A loop, and those that are all that it holds, as long as they run through tiles.
+
+    Args:
+        known: what holds around the first one.
 
     Raises:
         IllegalStepError: the first one does not.
     """
     tiles: list[_Tile] = []
     node: Node = top
-    while isinstance(node, TreeLoop) and (tile := _tile(node)):
+    while isinstance(node, TreeLoop) and (tile := _tile(node, known)):
         counted = {other.loop.variable for other in tiles}
         if any(not counted.isdisjoint(mentioned(end)) for end in (tile.start, *tile.ends)):
             break
@@ -106,17 +112,28 @@ def _tiles(top: TreeLoop) -> list[_Tile]:
     return tiles
 
 
-def _tile(loop: TreeLoop) -> _Tile | None:
+def _tile(loop: TreeLoop, known: TypeSequence[Linear]) -> _Tile | None:
     bounds = known_bounds(loop)
-    if len(bounds.lows) != 1 or bounds.step != 1 or len(bounds.highs) < 2:
+    if len(bounds.lows) != 1 or bounds.step != 1:
         return None
     (start,) = bounds.lows
-    gaps = [plus(high, start, -1) for high in bounds.highs]
-    sizes = [gap[()] for gap in gaps if gap.keys() == {()} and gap[()] > 0]
-    if not sizes or len(sizes) == len(gaps):
-        return None
-    ends = (high for high, gap in zip(bounds.highs, gaps, strict=True) if gap.keys() != {()})
-    return _Tile(loop, start, min(sizes), tuple(ends))
+    gaps = {high: plus(end, start, -1) for high, end in enumerate(bounds.highs)}
+    sizes = [gap[()] for gap in gaps.values() if gap.keys() == {()} and gap[()] > 0]
+    # Of a tile in a tile, the end may be known as that of the outer one alone.
+    sizes = sizes or [
+        gap[()] for gap in gaps.values() if gap.get((), 0) > 0 and _at_most(gap, known)
+    ]
+    ends = tuple(bounds.highs[high] for high, gap in gaps.items() if gap.keys() != {()})
+    return _Tile(loop, start, min(sizes), ends) if sizes and ends else None
+
+
+def _at_most(gap: Polynomial, known: TypeSequence[Linear]) -> bool:
+    """Whether a polynomial is never more than its constant term."""
+    try:
+        rest = linear.from_polynomial(plus({(): gap[()]}, gap, -1), frozenset())
+    except SdfgError:
+        return False
+    return holds(known, rest)
 
 
 def _nested(tiles: list[_Tile], body: Sequence) -> TreeLoop:

@@ -9,6 +9,9 @@ from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import known_bounds
 
+WRITTEN_OUT = "unroll", "full"
+"""What docc's schedules say of such a loop."""
+
 
 class Unroll(Step):
     """All iterations of a loop of constant length, or of its copies, written out.
@@ -45,7 +48,8 @@ class Unroll(Step):
             or (plus(bounds.highs[0], bounds.lows[0], -1).keys() - {()})
         ):
             raise IllegalStepError(f"{self.loop} does not always run equally often")
-        schedule = replace(
-            loop.schedule, properties=(*loop.schedule.properties, ("unroll", "full"))
-        )
+        if WRITTEN_OUT in loop.schedule.properties:
+            raise IllegalStepError(f"{self.loop} is written out already")
+        properties = (*loop.schedule.properties, WRITTEN_OUT)
+        schedule = replace(loop.schedule, properties=properties)
         editor.put(editor.path(editor.id_of(self.loop)), replace(loop, schedule=schedule))
