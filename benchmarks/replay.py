@@ -25,6 +25,7 @@ from loopbook.program.nests import read_nests
 from loopbook.recipes import Book
 from loopbook.recipes.record import Record
 from loopbook.sdfg.apply import Workbench
+from loopbook.sdfg.program import parse
 
 STARTER = Path(__file__).parents[1] / "loopbook" / "data" / "starter.book"
 
@@ -76,7 +77,8 @@ def _replayed(record: Record) -> dict[str, Any]:
         bench = Workbench(document, nest)
         for position, (op, args) in enumerate(record.recipe):
             bench.apply(op, args, position)
-        after = json.loads(bench.sdfg.to_json())  # docc brings expressions into a form of its own
+        # docc brings expressions into a form of its own
+        after = json.loads(parse(json.dumps(bench.document())).to_json())
     except LoopbookError as error:
         return found | {"refused": str(error), "seconds": time.perf_counter() - begun}
     found["seconds"] = time.perf_counter() - begun

@@ -49,7 +49,7 @@ class Unroll(Step):
         ):
             raise IllegalStepError(f"{self.loop} does not always run equally often")
         if WRITTEN_OUT in loop.schedule.properties:
-            raise IllegalStepError(f"{self.loop} is written out already")
+            return
         properties = (*loop.schedule.properties, WRITTEN_OUT)
         schedule = replace(loop.schedule, properties=properties)
         editor.put(editor.path(editor.id_of(self.loop)), replace(loop, schedule=schedule))
