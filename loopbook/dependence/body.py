@@ -136,6 +136,7 @@ def read_loop(
     variables: Iterable[str],
     private: frozenset[str],
     containers: Mapping[str, Type],
+    ignored: frozenset[str] = frozenset(),
 ) -> LoopNode:
     """A loop with what is in it.
 
@@ -143,6 +144,7 @@ def read_loop(
         variables: the variables of the loops around it.
         private: scalars that no statement takes from another one (`private_scalars`).
         containers: the types of all containers.
+        ignored: containers whose accesses do not count.
 
     Raises:
         IllegalStepError: something is not affine, jumps, or is not understood.
@@ -156,11 +158,12 @@ def read_loop(
                 _seen(touch, private)
                 for leaf in statement.nodes
                 for touch in touches(leaf, operators)
-                if (touch.subset or touch.container not in private) and touch.container not in known
+                if (touch.subset or touch.container not in private)
+                and touch.container not in known | ignored
             ]
             node.children.append(statement)
         else:
-            node.children.append(read_loop(statement, known, private, containers))
+            node.children.append(read_loop(statement, known, private, containers, ignored))
     return node
 
 

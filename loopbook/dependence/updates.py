@@ -129,7 +129,7 @@ class _Reader:
         def end(memlet: Memlet) -> _Value:
             """What flows along a memlet."""
             place = memlet.source
-            node, into = block.nodes[place], block.inputs[place]
+            node, into = block.nodes[place], list(block.inputs[place])
             if not isinstance(node, AccessNode):
                 if place not in known:
                     args = sorted(into, key=lambda inner: inner.target_connector)

@@ -151,10 +151,10 @@ def _nested(tiles: list[_Tile], body: Sequence) -> TreeLoop:
     return outermost
 
 
-def _all_less(pairs: list[tuple[Polynomial, Polynomial]]) -> Expr:
+def _all_less(pairs: TypeSequence[tuple[Polynomial, Polynomial]]) -> Expr:
     return conjunction(*(f"({text(less)} < {text(more)})" for less, more in pairs))
 
 
-def _any_not_less(pairs: list[tuple[Polynomial, Polynomial]]) -> Expr:
+def _any_not_less(pairs: TypeSequence[tuple[Polynomial, Polynomial]]) -> Expr:
     tests = [f"({text(more)} <= {text(less)})" for less, more in pairs]
     return Expr(f"Or({', '.join(tests)})" if len(tests) > 1 else tests[0])

@@ -85,9 +85,11 @@ class Region:
         program = self.editor.program
         variables = [outer.variable for outer in self.around]
         private = private_scalars(program)
-        if whole is not None:
-            private |= private_to_iterations(program, whole) | self.editor.buffers_within(whole)
-        return read_loop(loop, variables, private, program.containers)
+        if whole is None:
+            return read_loop(loop, variables, private, program.containers)
+        private |= private_to_iterations(program, whole)
+        buffers = self.editor.buffers_within(whole)
+        return read_loop(loop, variables, private, program.containers, buffers)
 
     def tighten(self, loop: LoopNode) -> None:
         """Drop bounds of a loop, and of those inside of it, that others make needless."""
