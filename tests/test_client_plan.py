@@ -6,7 +6,6 @@ import dataclasses
 import faulthandler
 import json
 import os
-import time
 
 import numpy as np
 import pytest
@@ -287,19 +286,18 @@ def test_a_crash_of_docc_is_an_error_value(good, monkeypatch):
         make_plan(text_of(product), "sequential", good)
 
 
-def test_a_recipe_that_docc_never_comes_to_an_end_with_is_left(good, monkeypatch):
+def test_a_recipe_that_takes_too_long_to_try_is_left(good, monkeypatch):
     good.forget()
-    monkeypatch.setattr("loopbook.client.fit.FIT_SECONDS", 0.2)
-    monkeypatch.setattr("loopbook.client.fit.Trial.fit", lambda *_: time.sleep(60))
+    monkeypatch.setattr("loopbook.client.fit.FIT_SECONDS", -1.0)
     (report,) = plan(product_permuted, good).nests
     assert report.tier == "none"
-    assert "did not end within 0.2 s" in report.reason
+    assert "took longer than" in report.reason
     good.forget()
 
 
-def test_legality_is_asked_of_docc_once(good, monkeypatch):
+def test_legality_is_asked_about_once(good, monkeypatch):
     first = plan(product_permuted, good)
-    monkeypatch.setattr("loopbook.client.fit.Trial.fit", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr("loopbook.client.fit.Trials.fit", lambda *_: pytest.fail("asked again"))
     assert plan(product_permuted, good) == first
     assert all(isinstance(fit, Fit) for fit in good.fits.values())
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook.client import ports
-from loopbook.client.fit import Fit, Refusal, Refusals, Trial, Trials
+from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.match import chain, match_containers, match_loops
 from loopbook.client.port import _reordering, _without_detours, port
 from loopbook.client.ports import AS_IT_IS, Port, Ports, recurrences
@@ -160,13 +160,9 @@ def test_detours_vanish_from_the_inside_out():
     assert _without_detours([there, other, back]) == [there, other, back]
 
 
-@pytest.fixture(params=["here", "in a child"])
-def trial(request):
-    if request.param == "here":
-        yield Trial(_prepared(product))
-        return
-    with Trials(_prepared(product), nests_of(product)) as trials:
-        yield trials
+@pytest.fixture
+def trial():
+    return Trials(_prepared(product))
 
 
 def _prepared(kernel) -> str:
@@ -200,7 +196,7 @@ def test_a_refused_structure_is_an_error_and_leaves_no_trace(trial):
 def test_what_is_ported_is_legal_step_by_step(kernel):
     recipe = ported(blocked(), product, kernel)
     assert recipe is not None
-    assert Trial(_prepared(kernel)).fit(nests_of(kernel)[0], recipe) == Fit(recipe)
+    assert Trials(_prepared(kernel)).fit(nests_of(kernel)[0], recipe) == Fit(recipe)
 
 
 def test_what_is_like_a_refused_recipe_is_covered():

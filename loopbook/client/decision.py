@@ -22,7 +22,7 @@ class Choice:
         tier: "exact" for a record of this very nest, "near" for a neighbour's, "library" for a call
             of one, which needs no record.
         recipe: in the nest's own words, legal there.
-        dropped: how many of the recipe's steps docc refuses here.
+        dropped: how many of the recipe's steps are not legal here.
         predicted_speedup: over docc's own schedule.
         lower: what it reaches with high probability; 0 where nothing predicted that.
     """

@@ -1,12 +1,13 @@
-"""Tries recipes on a nest with docc and keeps the steps that are legal there."""
+"""Tries recipes on a nest and keeps the steps that are legal there."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from loopbook.errors import IllegalStepError
+from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.tree import Program
@@ -14,20 +15,19 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import program
 from loopbook.sdfg.apply import Workbench
 from loopbook.steps import Step
-from loopbook.toolchain.worker import Worker
 
-FIT_SECONDS = 5.0
-"""How long docc may take over a recipe. It finds most legal or not within milliseconds, but looks
-for dependences for hours where loops over tiles of triangles are nested deep."""
+FIT_SECONDS = 2.0
+"""How long a recipe may take. Most are found legal or not within milliseconds, but of nests that
+are deep and have many statements there may be a great many dependences."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What docc accepts of a recipe.
+    """What is legal of a recipe.
 
     Attributes:
-        recipe: the steps that docc accepts.
-        dropped: optional steps that it refuses.
+        recipe: the steps that are legal.
+        dropped: optional steps that are not.
     """
 
     recipe: Recipe
@@ -39,7 +39,7 @@ class Refusal:
     """Why a recipe does not fit.
 
     Attributes:
-        position: index of the step that docc refuses, of the last one where it gave no answer; None
+        position: index of the step that is refused, of the last one where there was no answer; None
             if it is not a single one.
         ordered: loops that were to have threads, but may not.
     """
@@ -54,7 +54,7 @@ Shape = tuple[tuple[str, ...], ...]
 
 
 class Refusals:
-    """What docc has refused of one nest, so that its like need not be asked about: a step after the
+    """What has been refused of one nest, so that its like need not be asked about: a step after the
     same steps with other sizes, and threads for the same loop."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ def _shapes(steps: Iterable[Step]) -> list[Shape]:
     return [tuple(words[: count + 1]) for count in range(len(words))]
 
 
-class Trial:
+class Trials:
     """A prepared SDFG to try recipes on, nest by nest, each as if it were the only one."""
 
     def __init__(self, prepared: str) -> None:
@@ -94,12 +94,16 @@ class Trial:
         """The legal part of `steps` for `nest`.
 
         Raises:
-            IllegalStepError: docc refuses a step that is not optional.
+            IllegalStepError: a step that is not optional is refused.
+            RunError: that is not known within `FIT_SECONDS`.
         """
+        begun = time.monotonic()
         bench = Workbench(self._program, nest)
         kept: list[Step] = []
         dropped: list[Step] = []
         for position, step in enumerate(steps):
+            if time.monotonic() - begun > FIT_SECONDS:
+                raise RunError(f"the first {position} steps took longer than {FIT_SECONDS:g} s")
             try:
                 bench.apply(*step, position)
             except IllegalStepError:
@@ -113,35 +117,3 @@ class Trial:
     @cached_property
     def _program(self) -> Program:
         return read(program.load_json(self._text))
-
-
-class Trials:
-    """A `Trial` in a child process, where docc may crash or never end. Use as a context manager.
-
-    The child is there from the first recipe on, and another one after it has died. It has the
-    nests from its parent, and is only told which one.
-
-    Args:
-        nests: the SDFG's.
-    """
-
-    def __init__(self, prepared: str, nests: Iterable[Nest]) -> None:
-        trial = Trial(prepared)
-        known = {nest.position: nest for nest in nests}
-        self._worker = Worker(lambda place, steps: trial.fit(known[place], steps), what="docc")
-
-    def __enter__(self) -> Trials:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._worker.close()
-
-    def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
-        """The legal part of `steps` for `nest`.
-
-        Raises:
-            IllegalStepError: as in `Trial.fit`.
-            RunError: docc crashed, or did not end within `FIT_SECONDS`.
-        """
-        self._worker.send(nest.position, tuple(steps), seconds=FIT_SECONDS)
-        return self._worker.receive()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from types import MappingProxyType
@@ -338,11 +339,16 @@ class LayeredBook:
         Raises:
             BookError: if the record's nest cannot be read.
         """
-        from loopbook.client.reembed import nest_of
+        from loopbook.program.nests import read_nests
 
-        if record.id not in self._nests:
-            self._nests[record.id] = nest_of(record.nest_json, f"record {record.id}")
-        return self._nests[record.id]
+        if record.nest_json not in self._nests:
+            # Nothing of it is compiled: it is read as data, which lets no harm in.
+            try:
+                (nest,) = read_nests(json.loads(record.nest_json))
+            except (SdfgError, ValueError, RecursionError) as error:
+                raise BookError(f"the nest in record {record.id} is damaged: {error}") from None
+            self._nests[record.nest_json] = nest
+        return self._nests[record.nest_json]
 
     def kinds(self, record: Record) -> frozenset[str]:
         """Names of the kinds of recipes that can be built for a record's nest.

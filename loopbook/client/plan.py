@@ -96,21 +96,20 @@ def plan_nests(
     counted = [trip_counts(nest, sizes or {}) for nest in nests]
     hottest = _hottest(nests, counted)
     frames = marks.frames(normalised)
-    with Trials(normalised, nests) as trials:
-        patience = math.inf if frames is None or choices > 1 else TRYING_SECONDS
-        planner = Planner(
-            layered, target, exclude, max_distance, choices, trials, expressions, patience
-        )
-        for nest, trips in zip(nests, counted, strict=True):
-            if frames and nest.loops[0].element_id in frames:
-                reports.append(left_to_docc(nest, None, None, TOO_LARGE))
-                continue
-            embedding = embeddings[nest.fingerprint]
-            report, usable = planner.plan(nest, embedding, trips, hot=nest is hottest)
-            reports.append(report)
-            if usable:
-                found[nest.position] = usable
-            times.append(planner.measured(nest, usable, trips))
+    patience = math.inf if frames is None or choices > 1 else TRYING_SECONDS
+    planner = Planner(
+        layered, target, exclude, max_distance, choices, Trials(normalised), expressions, patience
+    )
+    for nest, trips in zip(nests, counted, strict=True):
+        if frames and nest.loops[0].element_id in frames:
+            reports.append(left_to_docc(nest, None, None, TOO_LARGE))
+            continue
+        embedding = embeddings[nest.fingerprint]
+        report, usable = planner.plan(nest, embedding, trips, hot=nest is hottest)
+        reports.append(report)
+        if usable:
+            found[nest.position] = usable
+        times.append(planner.measured(nest, usable, trips))
     plan = Plan(target, tuple(reports), found, normalised=normalised)
     wrong = marks.misordered(normalised)
     if TARGETS[target].parallel:

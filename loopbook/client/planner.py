@@ -53,7 +53,7 @@ RARE_ONES = 8
 """Farther neighbours looked at for recipes of rare kinds."""
 
 TRIED = 8
-"""Ports that docc is asked about for each choice wanted."""
+"""Ports that are tried for each choice wanted."""
 
 REMEMBERED = 512
 """Nests of which the prospects are kept."""
@@ -289,7 +289,7 @@ class Planner:
         return [near for near in found if near.record.id not in seen]
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
-        """What docc accepts, or why it refuses. Nests with one fingerprint get the same answer."""
+        """What is legal, or why it is not. Nests with one fingerprint get the same answer."""
         key = (nest.fingerprint, recipe.text())
         if key not in self._layered.fits and self._patience <= 0:
             return Refusal(NO_TIME)

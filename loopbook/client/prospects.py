@@ -84,7 +84,7 @@ class Prospects:
         return self._waiting.pop(max(range(len(self._waiting)), key=worth))
 
     def add(self, tried: Prospect, fit: Fit) -> None:
-        """Put one back of which docc accepts `fit`; without the steps that it refuses, it may
+        """Put one back of which `fit` is legal; without the other steps, it may
         promise less, or be another one that is there already."""
         port, promise, dropped = tried.port, tried.promise, len(fit.dropped)
         if fit.dropped:

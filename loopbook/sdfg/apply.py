@@ -29,6 +29,9 @@ Args = tuple[str | int, ...]
 StepPair = tuple[str, Args]
 S = TypeVar("S", bound=Step)
 
+MOST_LOOPS = 1000
+"""Of a nest while steps are applied to it: those that copy loops could go on for ever."""
+
 
 class Workbench:
     """One nest while steps are applied to it.
@@ -91,6 +94,8 @@ class Workbench:
         self._position = position
         for step in self._well_formed(op, args).expansion():
             done = self._done(step)
+            if len(self.names) + len(done.made) > MOST_LOOPS:
+                raise self.refusal(f"'{step.op}' would make more than {MOST_LOOPS} loops")
             self.program, self._buffers = done.program, done.buffers
             self._names.changed(self._loops(self._foreign), done.made)
             self._called = step.ends

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from loopbook.dependence import check_order
+from loopbook.dependence import carries_nothing, check_order
 from loopbook.dependence.body import Statement, statements, write_loop
 from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
@@ -51,7 +51,11 @@ class Fuse(Step):
         fused = replace(first, children=[*first.children, *second.children])
         moved = {s: {first.variable: {second.variable: 1}} for s, _ in statements(second)}
         check_order([first, second], [fused], moved, region.around)
+        parallel = first.loop.kind == second.loop.kind == "map"
         serialise(fused)
         old = {second.variable: first.variable}
         tail = [put_for(node, old) for node in write_loop(second).body.children]
         region.put(place, 2, [replace(fused, children=[*first.children, Statement(tail)])])
+        if parallel and carries_nothing(region.read(first_id), region.around):
+            loop = replace(editor.at(first_id), kind="map")
+            editor.put(editor.path(first_id), loop)

@@ -1,0 +1,142 @@
+"""How long it takes to plan a nest that was never seen, and where the time goes.
+
+    python benchmarks/planning.py [--synthetic 500] [--seed 77] [--target sequential] [--json OUT]
+
+On one core, without docc's parsing: nests are embedded, looked up, their neighbours' recipes
+ported, tried and ranked, up to eight of them, and nothing that was found out about a nest is kept
+for the next. PolyBench's own records are left out, and synthetic nests are drawn with a seed that
+the book does not know. Fractions of the time:
+
+* ``encode``: the nest's vector;
+* ``neighbours``: the book's nearest;
+* ``try``: steps on the program's tree, with isl;
+* ``rest``: reading neighbours, porting, refitting, expecting.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopbook.client import fit
+from loopbook.client.opening import open_book
+from loopbook.client.plan import plan_nests
+from loopbook.program.nest import Nest
+from loopbook.sdfg import program
+from loopbook.sdfg.frontend import trace
+from loopbook.workloads import polybench, synthetic
+from loopbook.workloads.workload import Workload
+
+LIMITS = (0.015, 0.050)
+"""Seconds that the median and the 95th percentile are to stay under."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--synthetic", type=int, default=500, help="nests of synthetic programs")
+    parser.add_argument("--seed", type=int, default=77)
+    parser.add_argument("--target", default="sequential")
+    parser.add_argument("--book", default=None)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    rows = list(_measured(options))
+    for suite in ("polybench", "synthetic"):
+        _print(suite, [row for row in rows if row["suite"] == suite])
+    _print("all", rows)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return 0
+
+
+def _measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    with open_book(options.book) as layered:
+        spent: Counter[str] = Counter()
+        layered.encoder.encode_many = _timed(layered.encoder.encode_many, "encode", spent)
+        layered.neighbours = _timed(layered.neighbours, "neighbours", spent)
+        fit.Trials.fit = _timed(fit.Trials.fit, "try", spent)
+        warm = False
+        for suite, workload in _programs(options):
+            text, nests = _prepared(workload)
+            for nest in nests if warm else [nests[0], *nests]:
+                layered.fits.clear()
+                layered.prospects.clear()
+                spent.clear()
+                begun = time.perf_counter()
+                plan_nests(
+                    [nest],
+                    text,
+                    options.target,
+                    layered,
+                    exclude=polybench.family(workload.name)
+                    if suite == "polybench"
+                    else [workload.name],
+                )
+                total = time.perf_counter() - begun
+                if warm:
+                    yield {
+                        "suite": suite,
+                        "nest": f"{workload.name}:{nest.position}",
+                        "loops": len(nest.loops),
+                        "seconds": total,
+                        **spent,
+                    }
+                warm = True
+
+
+def _timed(function: Callable[..., Any], name: str, spent: Counter[str]) -> Callable[..., Any]:
+    def timed(*args: Any, **options: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return function(*args, **options)
+        finally:
+            spent[name] += time.perf_counter() - begun
+            spent[f"{name} calls"] += 1
+
+    return timed
+
+
+def _programs(options: argparse.Namespace) -> Iterator[tuple[str, Workload]]:
+    for name in polybench.names():
+        yield "polybench", polybench.load(name)
+    for name in synthetic.names(options.synthetic, options.seed):
+        yield "synthetic", synthetic.load(name)
+
+
+def _prepared(workload: Workload) -> tuple[str, list[Nest]]:
+    preset = next(iter(workload.parameters))
+    sdfg, nests = program.prepare_nests(trace(workload.kernel, workload.arguments(preset)))
+    return sdfg.to_json(), nests
+
+
+def _print(suite: str, rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    seconds = np.array([row["seconds"] for row in rows])
+    middle, late = np.quantile(seconds, (0.5, 0.95))
+    parts = {
+        k: sum(row.get(k, 0.0) for row in rows) / seconds.sum()
+        for k in ("encode", "neighbours", "try")
+    }
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in parts.items())
+    rest = 100 * (1 - sum(parts.values()))
+    tried = sum(row.get("try calls", 0) for row in rows) / len(rows)
+    least, most = (f"(limit {1e3 * limit:.0f})" for limit in LIMITS)
+    print(
+        f"{suite}: {len(rows)} nests, median {1e3 * middle:.1f} ms {least}, "
+        f"95 % {1e3 * late:.1f} ms {most}, worst {1e3 * seconds.max():.0f} ms; "
+        f"{tried:.1f} recipes tried a nest; {shares}, rest {rest:.0f} %"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
