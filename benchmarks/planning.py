@@ -20,7 +20,7 @@ import json
 import os
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def main() -> int:
 
 def _measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     with open_book(options.book) as layered:
-        spent: Counter[str] = Counter()
+        spent: dict[str, float] = defaultdict(float)
         layered.encoder.encode_many = _timed(layered.encoder.encode_many, "encode", spent)
         layered.neighbours = _timed(layered.neighbours, "neighbours", spent)
         fit.Trials.fit = _timed(fit.Trials.fit, "try", spent)
@@ -93,7 +93,7 @@ def _measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 warm = True
 
 
-def _timed(function: Callable[..., Any], name: str, spent: Counter[str]) -> Callable[..., Any]:
+def _timed(function: Callable[..., Any], name: str, spent: dict[str, float]) -> Callable[..., Any]:
     def timed(*args: Any, **options: Any) -> Any:
         begun = time.perf_counter()
         try:
