@@ -49,7 +49,8 @@ class Interchange(Step):
         outer = region.read(outer_id, whole=editor.loop(self.inner_loop))
         inner = only_child(outer, inner_id)
         lifted, sunk = turned(outer, inner)
-        check_order([outer], [lifted], {}, region.around)
+        if outer.loop.kind != "map":  # whose iterations need nothing of one another
+            check_order([outer], [lifted], {}, region.around)
         region.tighten(lifted)
         if outer.loop.kind == "for":
             serialise(sunk)

@@ -1,0 +1,115 @@
+"""What steps do on the program tree beyond what each says of itself: who may run at once, what is
+private, what is written back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, rows, steps
+
+from loopbook.errors import IllegalStepError
+from loopbook.program.tree import Loop
+from loopbook.program.walk import preorder
+from loopbook.sdfg import apply
+from loopbook.sdfg.apply import Workbench
+
+
+def sums(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            total = 0.0
+            for k in range(A.shape[1]):
+                total += A[i, k] * 0.5
+            B[i, j] = total + A[i, j]
+
+
+def mirrored(A, C):
+    """What lies above the diagonal of a tile is another iteration's own."""
+    for i in range(C.shape[0]):
+        for j in range(i):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * A[j, k]
+
+
+def kinds(bench: Workbench) -> dict[str, str]:
+    loops = {node.id: node.kind for node in preorder(bench.program) if isinstance(node, Loop)}
+    return {name: loops[number] for name, number in bench.names.items()}
+
+
+def after(kernel: Callable[..., Any], args: list[Any], text: str) -> Workbench:
+    bench = bench_of(kernel, args)
+    for op, arguments in steps(text):
+        bench.apply(op, arguments)
+    return bench
+
+
+def test_scalars_of_an_iteration_are_in_nobodys_way_while_it_stays_whole(tmp_path):
+    cases = [[random(n, m), random(n, m)] for n, m in ((5, 7), (9, 3))]
+    check_recipe(sums, cases, steps("interchange L0 L1\ntile L0 2"), tmp_path)
+
+
+def test_a_sum_cannot_leave_the_iteration_that_it_is_of():
+    bench = bench_of(sums, [random(5, 7), random(5, 7)])
+    with pytest.raises(IllegalStepError):
+        bench.apply("distribute", ("L1",))
+
+
+def test_fused_loops_are_parallel_if_they_still_are():
+    bench = bench_of(rows, [random(6, 8), random(8, 8), random(8)])
+    before = kinds(bench)
+    bench.apply("fuse", ("L1", "L2"))
+    assert {before["L1"], before["L2"], kinds(bench)["L1"]} == {"map"}
+
+
+@pytest.mark.parametrize("target", ["sequential", "openmp"])
+def test_a_box_that_is_more_than_a_triangle_is_written_back_rightly(target, tmp_path):
+    cases = [[random(n, m), random(n, n)] for n, m in ((9, 5), (16, 3), (3, 4))]
+    bench = bench_of(mirrored, cases[0])
+    serial = "serial L2\n" if kinds(bench)["L2"] == "reduce" else ""
+    text = serial + "tile L0 4\ntile L1 4\nwiden L1.tile\ninterchange L0 L1.tile\n"
+    text += "interchange L1 L2\n"
+    text = text + "interchange L0 L2\nstage L2 A0 out"
+    names = {c.data: c.name for c in nests_of(mirrored, cases[0])[0].containers}
+    text = text.replace("A0", names["C"])
+    bench = after(mirrored, cases[0], text)
+    threads = "\nparallel L0.tile" if kinds(bench)["L0.tile"] == "map" else ""
+    check_recipe(mirrored, cases, steps(text + threads), tmp_path, target)
+
+
+def test_loops_around_a_buffer_may_change_places():
+    text = "tile L0 4\ntile L1 8\ntile L2 16\ninterchange L0 L1.tile\ninterchange L1 L2.tile\n"
+    text += "interchange L1 L2\ninterchange L0 L2.tile\ninterchange L0 L2\nstage L2 A2 out"
+    bench = after(matmul, matmul_args(), text)
+    assert bench.can_apply("interchange", ("L0.tile", "L1.tile"))
+
+
+def test_what_is_written_out_twice_stays_as_it_is():
+    bench = after(matmul, matmul_args(), "tile L0 4\npeel L0\nunroll L0*")
+    before = bench.document()
+    bench.apply("unroll", ("L0*",))
+    assert bench.document() == before
+
+
+def test_tiles_in_tiles_are_peeled(tmp_path):
+    text = "tile L0 8\npeel L0\ntile L0 4\npeel L0"
+    check_recipe(matmul, [matmul_args(), matmul_args(17, 5, 3)], steps(text), tmp_path)
+
+
+def test_loops_are_not_copied_without_end(monkeypatch):
+    monkeypatch.setattr(apply, "MOST_LOOPS", 8)
+    bench = after(matmul, matmul_args(), "tile L0 4\ntile L1 4\ntile L2 4")
+    with pytest.raises(IllegalStepError, match="more than 8 loops"):
+        bench.apply("peel", ("L0",))
+    assert len(bench.names) == 6
+
+
+def test_a_refused_step_costs_nothing():
+    bench = bench_of(matmul, matmul_args())
+    program = bench.program
+    with pytest.raises(IllegalStepError):
+        bench.apply("peel", ("L0",))
+    assert bench.program is program
+    np.testing.assert_equal(bench.document(), bench.document())
