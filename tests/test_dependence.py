@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import pytest
 from dependence_kit import SIZES, Access, Loop, Statement, conflicts, nests, orders, run, value
@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 
 from loopbook import dependence
 from loopbook.dependence import engine
+from loopbook.dependence.body import LoopNode, read_loop
 from loopbook.dependence.model import statements
 from loopbook.errors import DependenceError
-from loopbook.sdfg.document import Types
-from loopbook.sdfg.looptree import LoopNode, read_loop
+from loopbook.program import dataflow, tree
+from loopbook.program.dataflow import AccessNode, Memlet, Tasklet
+from loopbook.program.expr import Expr
+from loopbook.program.types import Pointer, Scalar
 
 forms = st.dictionaries(st.sampled_from(["x", "y", "z", ""]), st.integers(-3, 3), max_size=4)
 
@@ -245,39 +248,23 @@ def test_threads_and_children_ask_for_themselves():
 
 def scattered() -> tuple[LoopNode, LoopNode]:
     """``for i: s = i; A[s + 1] = B[i]`` and ``for i: s = i; C[i] = A[s]``; s is private."""
+    double = Scalar("double")
+    containers = {name: Pointer(double) for name in "ABC"} | {n: Scalar("int64") for n in "si"}
 
-    def loop(edges: list[tuple[str, str, bool]]) -> LoopNode:
-        nodes = [{"element_id": 1, "type": "tasklet", "code": "assign"}]
-        memlets = []
-        for place, (name, index, write) in enumerate(edges, start=2):
-            nodes.append({"element_id": place, "type": "access_node", "data": name})
-            ends = {"src": 1, "dst": place} if write else {"src": place, "dst": 1}
-            memlets.append({**ends, "element_id": 10 + place, "subset": [index], "dst_conn": "_in"})
-        block = {"type": "block", "dataflow": {"nodes": nodes, "edges": memlets}}
-        assigned = {"symbol": "s", "expression": "i"}
-        setting = {"type": "assignment_block", "assignments": [assigned]}
-        element: dict[str, Any] = {
-            "indvar": "i",
-            "init": "0",
-            "condition": "i < n",
-            "update": "1 + i",
-        }
-        element["root"] = {"children": [setting, block]}
-        return read_loop(element, frozenset(), frozenset("s"), types)
+    def loop(source: tuple[str, str], target: tuple[str, str]) -> LoopNode:
+        nodes = AccessNode(source[0]), Tasklet("assign", ("_in",), "_out"), AccessNode(target[0])
+        into = Memlet(0, 1, "void", "_in", (Expr(source[1]),), Pointer(double))
+        out = Memlet(1, 2, "_out", "void", (Expr(target[1]),), Pointer(double))
+        setting = tree.Assignments((tree.Assignment("s", Expr("i")),))
+        body = tree.Sequence((setting, dataflow.block(nodes, (into, out))))
+        counted = tree.Loop("i", Expr("0"), Expr("i < n"), Expr("1 + i"), body)
+        return read_loop(counted, (), frozenset("s"), containers)
 
-    double = {"type": "scalar", "primitive_type": 15}
-    types = Types(
-        {name: {"type": "pointer", "pointee_type": double} for name in "ABC"}
-        | {name: {"type": "scalar", "primitive_type": 5} for name in "si"}
-    )
-    return (
-        loop([("B", "i", False), ("A", "1 + s", True)]),
-        loop([("A", "s", False), ("C", "i", True)]),
-    )
+    return loop(("B", "i"), ("A", "1 + s")), loop(("A", "s"), ("C", "i"))
 
 
 def test_scalars_that_each_iteration_sets_say_nothing_of_where_others_are():
     first, second = scattered()
-    both = LoopNode({}, "i", first.lows, first.highs, 1, [*first.children, *second.children])
+    both = replace(first, children=[*first.children, *second.children])
     with pytest.raises(DependenceError, match=r"^A carries"):
         dependence.check_order([first, second], [both], {}, [])

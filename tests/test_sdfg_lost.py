@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from loopbook.errors import SdfgError
+from loopbook.program.read import read
 from loopbook.sdfg import lost, passes, program
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.sdfg.frontend import bind, trace
@@ -235,9 +236,9 @@ def test_what_is_stored_through_a_pointer_is_stored_into_its_array():
     fused = program.baseline(through_a_pointer(text), "none").to_json()
     assert fused.count('"indvar"') == 1
     assert "at" not in json.loads(fused)["containers"]
-    before = json.loads(through_a_pointer(text))
-    assert moved(before, json.loads(text)) is None
-    assert moved(json.loads(through_a_pointer(text, "1")), json.loads(text)) == "b"
+    plain = read(json.loads(text))
+    assert moved(read(json.loads(through_a_pointer(text))), plain) is None
+    assert moved(read(json.loads(through_a_pointer(text, "1"))), plain) == "b"
 
 
 def test_docc_still_loses_them():

@@ -27,6 +27,7 @@ from docc.sdfg import StructuredSDFG, TaskletCode
 from loopbook.errors import SdfgError
 from loopbook.program import expr
 from loopbook.program.json_element import NOWHERE
+from loopbook.program.read import read
 from loopbook.sdfg.moved import moved
 
 Json = dict[str, Any]
@@ -89,7 +90,9 @@ def _apart(
 def _moved(text: str, simple: Json, promote: Callable[[str], Json]) -> str | None:
     """An array of which docc touches more elements after it has fused loops, or dropped some."""
     before = _counters(json.loads(text), running=True)
-    return None if before <= _counters(simple) else moved(promote(text), simple)
+    if before <= _counters(simple):
+        return None
+    return moved(read(promote(text)), read(simple))
 
 
 def _counters(document: Json, *, running: bool = False) -> set[str]:
@@ -148,7 +151,7 @@ def loses(before: Json, after: Json) -> bool:
         return True
     if _counters(before, running=True) <= _counters(after):
         return False
-    return moved(before, after) is not None
+    return moved(read(before), read(after)) is not None
 
 
 def stores(document: Json, *, running: bool = False) -> Counter[str]:

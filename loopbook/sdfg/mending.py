@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
+from loopbook.program.tree import Loop, Program
 from loopbook.sdfg.validation import Part, compared
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Mended:
-    """A document made of parts of two.
+    """A program made of parts of two.
 
     Attributes:
-        undone: element ids of the outermost loops that are as they were before.
+        undone: docc's numbers of the outermost loops that are as they were before.
     """
 
-    document: Json
+    program: Program
     undone: frozenset[int]
 
 
-def mended(before: Json, after: Json) -> Mended | None:
+def mended(before: Program, after: Program) -> Mended | None:
     """The normalised program with every part as it was before where it computed something else.
 
     Returns:
@@ -31,15 +31,16 @@ def mended(before: Json, after: Json) -> Mended | None:
     parts = compared(before, after)
     if not any(part.fault for part in parts):
         return None
-    children = [e for part in parts for e in (part.before if part.fault else part.after)]
-    document = {
-        **after,
-        "containers": before["containers"] | after["containers"],
-        "root": {**after["root"], "children": children},
-    }
-    return Mended(document, frozenset(_loops(parts)))
+    children = (n for part in parts for n in (part.before if part.fault else part.after))
+    program = replace(
+        after,
+        containers=MappingProxyType({**before.containers, **after.containers}),
+        body=replace(after.body, children=tuple(children)),
+    )
+    return Mended(program, frozenset(_undone(parts)))
 
 
-def _loops(parts: list[Part]) -> list[int]:
-    faulty = [element for part in parts if part.fault for element in part.before]
-    return [int(element["element_id"]) for element in faulty if "indvar" in element]
+def _undone(parts: Iterable[Part]) -> Iterator[int]:
+    for part in parts:
+        if part.fault:
+            yield from (n.id for n in part.before if isinstance(n, Loop) and n.id is not None)

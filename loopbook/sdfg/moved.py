@@ -10,18 +10,15 @@ docc fuses a loop with one that runs less often, and lets what was in that one r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from loopbook.dependence import Linear, covered, linear
+from loopbook.dependence.body import LoopNode, Touch, read_header
 from loopbook.dependence.model import minus, shifted
 from loopbook.errors import IllegalStepError, SdfgError
-from loopbook.program.bounds import bounds
-from loopbook.program.expr import Expr
-from loopbook.sdfg.document import subset
-from loopbook.sdfg.looptree import LoopNode, Touch, read_header
-from loopbook.sdfg.rewrites.document import elements
-
-Json = dict[str, Any]
+from loopbook.program import walk
+from loopbook.program.accesses import own_accesses
+from loopbook.program.dataflow import AccessNode, Block
+from loopbook.program.tree import Loop, Program
 
 Loops = tuple[LoopNode, ...]
 
@@ -29,16 +26,16 @@ Places = dict[object, tuple[Loops, Touch]]
 """Accesses to one array, by what two that are written alike have in common."""
 
 
-def moved(before: Json, after: Json) -> str | None:
-    """An array of which the SDFG touches more elements than before, as far as can be told; None if
-    there is none.
+def moved(before: Program, after: Program) -> str | None:
+    """An array of which the program touches more elements than before, as far as can be told; None
+    if there is none.
 
     Args:
         before: with indices in terms of loops' variables, not of scalars computed from them.
     """
     known, found = _places(before), _places(after)
     for (name, write), places in found.items():
-        if name not in before["containers"]:
+        if name not in before.containers:
             continue
         old = known.get((name, write), {})
         new = [place for key, place in places.items() if key not in old]
@@ -47,17 +44,17 @@ def moved(before: Json, after: Json) -> str | None:
     return None
 
 
-def _places(document: Json) -> dict[tuple[str, bool], Places]:
+def _places(program: Program) -> dict[tuple[str, bool], Places]:
     """Where each array is read, and written."""
     found: dict[tuple[str, bool], Places] = {}
-    pointed = _pointed(document)
-    for loops, touch in _touches(document["root"], ()):
+    pointed = _pointed(program)
+    for loops, touch in _touches(program, ()):
         header = tuple(
-            (loop.variable, *(str(loop.element.get(k)) for k in ("init", "condition", "update")))
-            for loop in loops
+            (node.variable, node.loop.init.text, node.loop.condition.text, node.loop.update.text)
+            for node in loops
         )
         try:
-            key = header, touch.place
+            key: object = (header, touch.place)
         except SdfgError:
             key = header, touch.subset
         name = pointed.get(touch.container, touch.container)
@@ -65,76 +62,65 @@ def _places(document: Json) -> dict[tuple[str, bool], Places]:
     return found
 
 
-def _pointed(document: Json) -> dict[str, str]:
+def _pointed(program: Program) -> dict[str, str]:
     """Pointers to where an array begins, and that array, which docc puts in their place; both are
     set once (programs of PyTorch are made of such)."""
-    arguments = set(document["arguments"])
-    sources: dict[str, list[str | None]] = {name: [None] for name in arguments}
-    for element in elements(document["root"]):
-        flow = element.get("dataflow") or {}
-        data = {node["element_id"]: node.get("data") for node in flow.get("nodes", ())}
-        for edge in flow.get("edges", ()):
-            refers = edge["dst_conn"] == "ref"
-            if data[edge["dst"]] is not None and (refers or not edge["subset"]):
-                begins = refers and edge["subset"] == ["0"]
-                sources.setdefault(data[edge["dst"]], []).append(
-                    data[edge["src"]] if begins else None
-                )
+    sources: dict[str, list[str]] = {name: [""] for name in program.arguments}
+    for block in walk.preorder(program):
+        if not isinstance(block, Block):
+            continue
+        for memlet in block.memlets:
+            source, target = block.nodes[memlet.source], block.nodes[memlet.target]
+            refers = memlet.target_connector == "ref"
+            if isinstance(target, AccessNode) and (refers or not memlet.subset):
+                begins = refers and [index.text for index in memlet.subset] == ["0"]
+                given = source.container if begins and isinstance(source, AccessNode) else ""
+                sources.setdefault(target.container, []).append(given)
     found: dict[str, str] = {}
     for name in sources:
         end, steps = name, 0
         while len(sources.get(end, ())) == 1 and sources[end][0] and steps < len(sources):
-            end, steps = str(sources[end][0]), steps + 1
+            end, steps = sources[end][0], steps + 1
         if end != name and len(sources.get(end, ())) == 1:
             found[name] = end
     return found
 
 
-def _touches(element: Json, around: Loops) -> Iterator[tuple[Loops, Touch]]:
+def _touches(node: Program | walk.Inner, around: Loops) -> Iterator[tuple[Loops, Touch]]:
     """All accesses to arrays, each with the loops around it; conditions are not looked at."""
-    if "indvar" in element:
-        around = (*around, _header(element, around))
-    if "dataflow" in element:
-        flow = element["dataflow"]
-        data = {node["element_id"]: node.get("data") for node in flow["nodes"]}
-        for edge in flow["edges"]:
-            for end, write in (("src", False), ("dst", True)):
-                if data[edge[end]] is not None and edge["subset"]:
-                    yield around, Touch(data[edge[end]], subset(edge), write)
-    for inner in (
-        *element.get("children", ()),
-        *(case["root"] for case in element.get("branches", ())),
-        *([element["root"]] if "root" in element else ()),
-    ):
-        yield from _touches(inner, around)
+    if isinstance(node, Loop):
+        around = (*around, _header(node, around))
+    if isinstance(node, Block):
+        for access in own_accesses(node):
+            if access.subset:
+                yield around, Touch(access.container, access.subset, access.write)
+    for child in walk.children(node):
+        yield from _touches(child, around)
 
 
-def _header(element: Json, around: Loops) -> LoopNode:
+def _header(loop: Loop, around: Loops) -> LoopNode:
     """A loop without what is in it, as if it counted up; without bounds where they are not
     understood."""
-    variables = frozenset(loop.variable for loop in around)
-    variable = str(element["indvar"])
+    variables = frozenset(outer.variable for outer in around)
     try:
-        return read_header(element, variables)
+        return read_header(loop, variables)
     except IllegalStepError:
         pass
     try:
-        lows, highs = _downwards(element, variable, variables)
+        lows, highs = _downwards(loop, variables)
     except SdfgError:
         lows, highs = [], []
-    return LoopNode(element, variable, lows, highs, 1, [])
+    return LoopNode(loop, loop.variable, lows, highs, 1, [])
 
 
-def _downwards(
-    element: Json, variable: str, variables: frozenset[str]
-) -> tuple[list[Linear], list[Linear]]:
+def _downwards(loop: Loop, variables: frozenset[str]) -> tuple[list[Linear], list[Linear]]:
     """The bounds of a loop that counts down by ones; none if it does something else."""
-    header = (Expr(str(element[key])) for key in ("init", "condition", "update"))
-    found = bounds(variable, *header)
+    found = loop.bounds
     if found.step != -1 or len(found.lows) != 1:
         return [], []
-    room = [linear.from_polynomial(one, variables | {variable}) for one in found.room]
-    if any(form.get(variable) != 1 for form in room):
+    own = loop.variable
+    room = [linear.from_polynomial(one, variables | {own}) for one in found.room]
+    if any(form.get(own) != 1 for form in room):
         return [], []
     begin = linear.from_polynomial(found.lows[0], variables)
-    return [minus({variable: 1}, form) for form in room], [shifted(begin, 1)]
+    return [minus({own: 1}, form) for form in room], [shifted(begin, 1)]

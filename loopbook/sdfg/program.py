@@ -211,7 +211,7 @@ def _normalised(text: str) -> tuple[Json, frozenset[int]]:
     document, result = _reordered(text, fuse=False)
     if result is None:
         return document, frozenset()
-    return _read_again(result.document), result.undone
+    return _read_again(write(result.program)), result.undone
 
 
 def _in_pieces(text: str) -> tuple[Json, frozenset[int]]:
@@ -230,7 +230,7 @@ def _in_pieces(text: str) -> tuple[Json, frozenset[int]]:
         if result is None:
             return document
         undone.update(result.undone)
-        return result.document
+        return write(result.program)
 
     cut = Cut(_promoted(text, targets.DEFAULT), work)
     document = _read_again(cut.document)
@@ -282,7 +282,7 @@ def _reordered(text: str, *, fuse: bool) -> tuple[Json, Mended | None]:
     sdfg, before = _simplified(text, fuse=fuse)
     passes.reorder(sdfg, fuse=fuse)
     after = json.loads(sdfg.to_json())
-    return after, mended(before, after)
+    return after, mended(read(before), read(after))
 
 
 def _simplified(

@@ -14,26 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from loopbook.dependence import check_order, domain, same_points
+from loopbook.dependence.body import Body, LoopNode, Statement, Touch, read_header, touches
 from loopbook.dependence.model import Linear, replaced
+from loopbook.dependence.scalars import private_scalars
+from loopbook.dependence.updates import updates
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr
-from loopbook.sdfg.document import Types
-from loopbook.sdfg.looptree import (
-    LoopNode,
-    Statement,
-    Touch,
-    Tree,
-    private_scalars,
-    read_header,
-    touches,
-)
-from loopbook.sdfg.names import written
-from loopbook.sdfg.updates import updates
+from loopbook.program.accesses import own_symbols, written
+from loopbook.program.expr import Expr
+from loopbook.program.tree import Branch, Loop, Node, Opaque, Program, While
+from loopbook.program.types import Type
+from loopbook.program.walk import preorder
 
-Json = dict[str, Any]
+Nodes = Sequence[Node]
+"""Nodes that follow each other."""
 
 Path = tuple[LoopNode, ...]
 """The loops around something, outermost first, without what is in them."""
@@ -41,91 +37,101 @@ Path = tuple[LoopNode, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """Neighbouring elements of a program in two forms.
+    """Neighbouring nodes of a program in two forms.
 
     Attributes:
         fault: what keeps the second form from standing for the first one; empty if nothing does.
     """
 
-    before: list[Json]
-    after: list[Json]
+    before: Nodes
+    after: Nodes
     fault: str
 
 
-def compared(before: Json, after: Json) -> list[Part]:
-    """The parts of an SDFG document before and after docc has moved its statements, in order.
+def compared(before: Program, after: Program) -> list[Part]:
+    """The parts of a program before and after docc has moved its statements, in order.
 
     A part is as small as it can be: no statement has moved from one to another.
     """
-    old, new = before["root"]["children"], after["root"]["children"]
+    old, new = before.body.children, after.body.children
     if set(_leaves(old)) != set(_leaves(new)):
         return [Part(old, new, "there are other statements")]
     try:
         private = private_scalars(before) & private_scalars(after)
     except SdfgError:  # some condition is of an unusual form
         private = frozenset()
-    matching = _Matching(private, frozenset(_written(old)), Types(before["containers"]))
+    matching = _Matching(private, _changing(before), before.containers)
     return [Part(one, two, matching.fault(one, two)) for one, two in _cut(old, new)]
 
 
-def _cut(before: Sequence[Json], after: Sequence[Json]) -> Iterator[tuple[list[Json], list[Json]]]:
-    """The smallest runs of elements that hold the same statements in both forms."""
+def _cut(before: Nodes, after: Nodes) -> Iterator[tuple[Nodes, Nodes]]:
+    """The smallest runs of nodes that hold the same statements in both forms."""
     ends = {held: place for place, held in _prefixes(after)}
     start, begun = 0, 0
     for place, held in _prefixes(before):
         if held in ends:
-            yield list(before[start:place]), list(after[begun : ends[held]])
+            yield before[start:place], after[begun : ends[held]]
             start, begun = place, ends[held]
 
 
-def _prefixes(siblings: Sequence[Json]) -> Iterator[tuple[int, frozenset[int]]]:
-    """After how many elements, if something follows that holds a statement, which were before."""
-    held: frozenset[int] = frozenset()
-    for place, element in enumerate(siblings):
-        inside = frozenset(_leaves([element]))
+def _prefixes(siblings: Nodes) -> Iterator[tuple[int, frozenset[Key]]]:
+    """After how many nodes, if something follows that holds a statement, which were before."""
+    held: frozenset[Key] = frozenset()
+    for place, node in enumerate(siblings):
+        inside = frozenset(_leaves([node]))
         if inside and held:
             yield place, held
         held |= inside
     yield len(siblings), held
 
 
-def _body(element: Json) -> list[list[Json]]:
-    """The sequences directly inside of a loop or a branch."""
-    if "branches" in element:
-        return [case["root"]["children"] for case in element["branches"]]
-    return [element["root"]["children"]] if "root" in element else []
+def _bodies(node: Node) -> list[Nodes]:
+    """What follows each other directly inside of a loop or a branch."""
+    match node:
+        case Branch():
+            return [case.body.children for case in node.cases]
+        case Loop() | While():
+            return [node.body.children]
+    return []
 
 
-def _has_loops(element: Json) -> bool:
-    inner = [child for body in _body(element) for child in body]
-    return ("root" in element and "branches" not in element) or any(map(_has_loops, inner))
+def _has_loops(node: Node) -> bool:
+    if isinstance(node, Loop | While):
+        return True
+    return any(_has_loops(child) for body in _bodies(node) for child in body)
 
 
-def _leaves(siblings: Sequence[Json]) -> Iterator[int]:
-    """Element ids of what has no loops in it, in program order."""
-    for element in siblings:
-        if _has_loops(element):
-            for body in _body(element):
+Key = int | str | None
+"""What tells statements apart that docc moves whole."""
+
+
+def _key(node: Node) -> Key:
+    return node.kept.text if isinstance(node, Opaque) else node.id
+
+
+def _leaves(siblings: Nodes) -> Iterator[Key]:
+    """The keys of what has no loops in it, in program order."""
+    for node in siblings:
+        if _has_loops(node):
+            for body in _bodies(node):
                 yield from _leaves(body)
         else:
-            yield int(element["element_id"])
+            yield _key(node)
 
 
-def _written(siblings: Sequence[Json]) -> Iterator[str]:
+def _changing(program: Program) -> frozenset[str]:
     """What is written somewhere: as part of an index or a bound it may be anything."""
-    for element in siblings:
-        yield from written(element)
-        for body in _body(element):
-            yield from _written(body)
+    unknown = [own_symbols(node) for node in preorder(program) if isinstance(node, Opaque)]
+    return written(program).union(*unknown)
 
 
-def _shape(siblings: Sequence[Json]) -> tuple[Any, ...]:
-    """Loops as tuples of their variable and what is in them, statements by their ids."""
+def _shape(siblings: Nodes) -> tuple[object, ...]:
+    """Loops as tuples of their variable and what is in them, statements by their keys."""
     return tuple(
-        (element.get("indvar"), *map(_shape, _body(element)))
-        if _has_loops(element)
-        else int(element["element_id"])
-        for element in siblings
+        (node.variable if isinstance(node, Loop) else None, *map(_shape, _bodies(node)))
+        if _has_loops(node)
+        else _key(node)
+        for node in siblings
     )
 
 
@@ -136,31 +142,35 @@ class _Matching:
     Attributes:
         private: scalars that carry nothing between statements in either form.
         written: what is written somewhere.
-        types: of all containers.
+        containers: the types of all containers.
     """
 
     private: frozenset[str]
     written: frozenset[str]
-    types: Types
+    containers: Mapping[str, Type]
 
-    def header(self, element: Json, path: Path) -> LoopNode:
+    def header(self, node: Loop, path: Path) -> LoopNode:
         """A loop without what is in it, and without bounds that change as the program runs.
 
         Raises:
             IllegalStepError: it is not understood, or takes steps from where that changes.
         """
-        loop = read_header(element, frozenset(outer.variable for outer in path))
-        if loop.step > 1 and any(map(self.changes, loop.lows)):
+        loop = read_header(node, [outer.variable for outer in path])
+        if loop.step > 1 and any(map(self._varies, loop.lows)):
             raise IllegalStepError(f"the loop over {loop.variable} begins elsewhere each time")
-        loop.lows = [low for low in loop.lows if not self.changes(low)]
-        loop.highs = [high for high in loop.highs if not self.changes(high)]
+        loop.lows = [low for low in loop.lows if not self._varies(low)]
+        loop.highs = [high for high in loop.highs if not self._varies(high)]
         return loop
 
-    def changes(self, texts: Iterable[str]) -> bool:
-        """Whether some expression has something in it that is written."""
-        return any(not self.written.isdisjoint(expr.symbols(text)) for text in texts)
+    def _varies(self, bound: Linear) -> bool:
+        """Whether a bound has something in it that is written."""
+        return any(not self.written.isdisjoint(expr.symbols(name)) for name in bound)
 
-    def fault(self, before: Sequence[Json], after: Sequence[Json]) -> str:
+    def changes(self, subset: Iterable[Expr]) -> bool:
+        """Whether some index has something in it that is written."""
+        return any(not self.written.isdisjoint(index.symbols) for index in subset)
+
+    def fault(self, before: Nodes, after: Nodes) -> str:
         """See `Part`."""
         try:
             self.check(before, after, (), (), {})
@@ -170,8 +180,8 @@ class _Matching:
 
     def check(
         self,
-        before: Sequence[Json],
-        after: Sequence[Json],
+        before: Nodes,
+        after: Nodes,
         around: Path,
         now: Path,
         names: Mapping[str, str],
@@ -187,73 +197,72 @@ class _Matching:
         """
         if _shape(before) == _shape(after):
             return
-        old = _Old(self, _neighbours(after), around)
+        old = _Old(self, _neighbours(after))
         trees = old.trees(before, around)
         new = _New(self, old, around, now, names)
         moved = new.trees(after, now)
         check_order(trees, moved, new.values, around)
         for one, two, path, later, renamed in new.branches:
-            bodies = _body(one), _body(two)
+            bodies = _bodies(one), _bodies(two)
             for inner, other in zip(*bodies, strict=True):
                 self.check(inner, other, path, later, renamed)
 
 
-def _neighbours(siblings: Sequence[Json]) -> dict[int, int]:
-    """For statements that follow directly on another one: its id."""
-    found: dict[int, int] = {}
-    for place, element in enumerate(siblings):
-        if _has_loops(element):
-            for body in _body(element):
+def _neighbours(siblings: Nodes) -> dict[Key, Key]:
+    """For statements that follow directly on another one: its key."""
+    found: dict[Key, Key] = {}
+    for place, node in enumerate(siblings):
+        if _has_loops(node):
+            for body in _bodies(node):
                 found |= _neighbours(body)
         elif place and not _has_loops(siblings[place - 1]):
-            found[int(element["element_id"])] = int(siblings[place - 1]["element_id"])
+            found[_key(node)] = _key(siblings[place - 1])
     return found
 
 
 class _Old:
-    """Loop trees of the form before.
+    """Loops and statements of the form before.
 
-    Statements are cut where the form after does not have their elements next to each other.
+    Statements are cut where the form after does not have their nodes next to each other.
 
     Attributes:
-        known: by the element id of their first element: statements with the loops around them.
+        known: by the key of their first node: statements with the loops around them.
     """
 
-    def __init__(self, matching: _Matching, neighbours: Mapping[int, int], around: Path) -> None:
+    def __init__(self, matching: _Matching, neighbours: Mapping[Key, Key]) -> None:
         self._matching = matching
         self._neighbours = neighbours
-        self._outer = {loop.variable for loop in around}
-        self.known: dict[int, tuple[Statement, Path]] = {}
+        self.known: dict[Key, tuple[Statement, Path]] = {}
 
-    def trees(self, siblings: Sequence[Json], path: Path) -> list[Tree]:
-        found: list[Tree] = []
+    def trees(self, siblings: Nodes, path: Path) -> list[Body]:
+        found: list[Body] = []
         variables = frozenset(loop.variable for loop in path)
-        for element in siblings:
-            if "indvar" in element:
-                loop = self._matching.header(element, path)
-                loop.children += self.trees(element["root"]["children"], (*path, loop))
+        for node in siblings:
+            if isinstance(node, Loop):
+                loop = self._matching.header(node, path)
+                loop.children += self.trees(node.body.children, (*path, loop))
                 found.append(loop)
                 continue
             last = found[-1] if found else None
-            if not _has_loops(element) and isinstance(last, Statement):
-                ahead = self._neighbours.get(int(element["element_id"]))
-                if ahead == last.elements[-1]["element_id"]:
-                    last.elements.append(element)
+            if not _has_loops(node) and isinstance(last, Statement):
+                ahead = self._neighbours.get(_key(node))
+                if ahead is not None and ahead == _key(last.nodes[-1]):
+                    last.nodes = [*last.nodes, node]
                     continue
-            statement = Statement([element])
-            self.known[int(element["element_id"])] = statement, path
+            statement = Statement([node])
+            self.known[_key(node)] = statement, path
             found.append(statement)
         for tree in found:
             if isinstance(tree, Statement):
-                tree.touches += self._touches(tree.elements, variables)
+                tree.touches += self._touches(tree.nodes, variables)
         return found
 
-    def _touches(self, elements: Sequence[Json], variables: frozenset[str]) -> list[Touch]:
-        if _has_loops(elements[0]):
-            return list(_anything(elements[0]))
+    def _touches(self, nodes: Nodes, variables: frozenset[str]) -> list[Touch]:
+        if _has_loops(nodes[0]):
+            return list(_anything(nodes[0]))
         private = self._matching.private
-        operators = updates(elements, self._matching.types)
-        found = (t for element in elements for t in touches(element, operators))
+        operators = updates(nodes, self._matching.containers)
+        found = (touch for node in nodes for touch in touches(node, operators))
         changes = self._matching.changes
         return [
             replace(t, subset=()) if changes(t.subset) else t
@@ -263,7 +272,7 @@ class _Old:
 
 
 class _New:
-    """Loop trees of the form after, of the statements of the form before.
+    """Loops of the form after, with the statements of the form before.
 
     Attributes:
         values: for each statement: variables to those of the form before.
@@ -280,31 +289,31 @@ class _New:
         self._now = now
         self._names = names
         self.values: dict[Statement, dict[str, Linear]] = {}
-        self.branches: list[tuple[Json, Json, Path, Path, dict[str, str]]] = []
+        self.branches: list[tuple[Node, Node, Path, Path, dict[str, str]]] = []
 
-    def trees(self, siblings: Sequence[Json], path: Path) -> list[Tree]:
-        found: list[Tree] = []
-        waiting: list[Json] = []
-        for element in siblings:
-            if "indvar" in element:
-                loop = self._matching.header(element, path)
-                loop.children += self.trees(element["root"]["children"], (*path, loop))
+    def trees(self, siblings: Nodes, path: Path) -> list[Body]:
+        found: list[Body] = []
+        waiting: list[Node] = []
+        for node in siblings:
+            if isinstance(node, Loop):
+                loop = self._matching.header(node, path)
+                loop.children += self.trees(node.body.children, (*path, loop))
                 found.append(loop)
             elif waiting:
-                self._same(waiting.pop(0), element, self._renamed)
+                self._same(waiting.pop(0), node, self._renamed)
             else:
-                statement, before = self._statement(element)
+                statement, before = self._statement(node)
                 self._renamed = self._match(statement, before, path)
-                first, *waiting = statement.elements
-                self._same(first, element, self._renamed)
+                first, *waiting = statement.nodes
+                self._same(first, node, self._renamed)
                 if _has_loops(first):
-                    self.branches.append((first, element, before, path, self._renamed))
+                    self.branches.append((first, node, before, path, self._renamed))
                 found.append(statement)
         return found
 
-    def _statement(self, element: Json) -> tuple[Statement, Path]:
+    def _statement(self, node: Node) -> tuple[Statement, Path]:
         try:
-            return self._old.known[int(element["element_id"])]
+            return self._old.known[_key(node)]
         except KeyError:
             raise IllegalStepError("statements are in an order that is not followed") from None
 
@@ -334,9 +343,9 @@ class _New:
         self.values[statement] = values
         return names
 
-    def _same(self, before: Json, after: Json, names: Mapping[str, str]) -> None:
-        """Refuse unless two elements touch the same, once variables are renamed."""
-        if before["element_id"] != after["element_id"] or before["type"] != after["type"]:
+    def _same(self, before: Node, after: Node, names: Mapping[str, str]) -> None:
+        """Refuse unless two nodes touch the same, once variables are renamed."""
+        if _key(before) != _key(after) or type(before) is not type(after):
             raise IllegalStepError("statements are in an order that is not followed")
         if _has_loops(before):
             return
@@ -350,7 +359,7 @@ def _normal(touch: Touch, names: Mapping[str, str]) -> tuple[str, tuple[str, ...
     def rename(name: str) -> str:
         return names.get(name, name)
 
-    subset = tuple(expr.normal_form(text, rename) for text in touch.subset)
+    subset = tuple(expr.normal_form(index.text, rename) for index in touch.subset)
     return rename(touch.container), subset, touch.write
 
 
@@ -360,22 +369,25 @@ def _is_copy(name: str, original: str) -> bool:
     return name == original or (rest != name and rest.isdigit())
 
 
-def _anything(element: Json) -> Iterator[Touch]:
+def _anything(node: Node) -> Iterator[Touch]:
     """What is touched by something with loops in it; an array as a whole."""
-    if "branches" in element:
-        for case in element["branches"]:
-            for name in expr.symbols(case["condition"]):
-                yield Touch(name, (), False)
-    elif "indvar" in element:
-        for key in ("init", "condition", "update"):
-            for name in expr.symbols(element[key]):
-                yield Touch(name, (), False)
-        yield Touch(element["indvar"], (), True)
-    for child in (child for body in _body(element) for child in body):
+    match node:
+        case Branch():
+            for case in node.cases:
+                yield from _read(case.condition)
+        case Loop():
+            yield from _read(node.init, node.condition, node.update)
+            yield Touch(node.variable, (), True)
+    for child in (child for body in _bodies(node) for child in body):
         if _has_loops(child):
             yield from _anything(child)
         else:
             for touch in touches(child):
                 yield Touch(touch.container, (), touch.write)
-                for name in expr.symbols(" ".join(touch.subset)):
-                    yield Touch(name, (), False)
+                yield from _read(*touch.subset)
+
+
+def _read(*expressions: Expr) -> Iterator[Touch]:
+    for expression in expressions:
+        for name in expr.symbols(expression.text):
+            yield Touch(name, (), False)
