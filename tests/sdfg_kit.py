@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,15 @@ def waves(STEPS, A, B):
 def euler(A):
     for new in range(A.shape[0]):
         A[new] = A[new] + 1.0
+
+
+def elements(element: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """An element of an SDFG's document and all that is in it, in preorder."""
+    yield element
+    inner = [element["root"]] if "root" in element else []
+    inner += [case["root"] for case in element.get("branches", ())]
+    for child in (*inner, *element.get("children", ())):
+        yield from elements(child)
 
 
 def random(*shape: int) -> np.ndarray:

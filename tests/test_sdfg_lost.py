@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from loopbook.errors import SdfgError
 from loopbook.program.read import read
+from loopbook.program.rename import renamed
+from loopbook.program.types import Pointer
+from loopbook.program.write import write
 from loopbook.sdfg import lost, passes, program
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.moved import moved
-from loopbook.sdfg.names import rename
-from loopbook.sdfg.rewrites import Draft
+from loopbook.steps.editor import Editor
 
 
 def turned_sums(a, sums, res):
@@ -222,12 +225,14 @@ def handed_on(a, b, c):
 
 def through_a_pointer(text, index="0"):
     """`handed_on` with a pointer for what it hands on, as programs of PyTorch come."""
-    draft = Draft(json.loads(text), {})
-    loops = draft.document["root"]["children"]
-    pointer = draft.fresh_pointer("at", draft.document["containers"]["b"])
-    rename(loops, {"b": pointer})
-    loops.insert(0, draft.pointer_block("b", pointer, index))
-    return json.dumps(draft.document)
+    editor = Editor(read(json.loads(text)), {}, {})
+    kind = editor.program.containers["b"]
+    assert isinstance(kind, Pointer)
+    pointer = editor.pointer("at", kind)
+    body = renamed(editor.program.body, {"b": pointer})
+    editor.program = replace(editor.program, body=body)
+    editor.put_first(editor.address("b", pointer, index))
+    return json.dumps(write(editor.program))
 
 
 def test_what_is_stored_through_a_pointer_is_stored_into_its_array():

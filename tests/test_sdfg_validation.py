@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sdfg_kit import matmul, matmul_args, random, waves
+from sdfg_kit import elements, matmul, matmul_args, random, waves
 
 from loopbook.program.json_element import NOWHERE
 from loopbook.program.read import read
 from loopbook.sdfg import frontend, marks, passes, program
 from loopbook.sdfg.build import build_tuned
-from loopbook.sdfg.rewrites.document import elements
 from loopbook.sdfg.run import Binding, compare
 from loopbook.sdfg.validation import compared
 

@@ -110,7 +110,12 @@ def rebuilt(node: Outer, change: Callable[[Inner], Inner]) -> Outer:
 
     What has not changed is shared with the old tree.
     """
+    return spread(node, lambda inner: (change(inner),))
+
+
+def spread(node: Outer, change: Callable[[Inner], Sequence[Inner]]) -> Outer:
+    """`rebuilt` with none, one or more in the place of each node."""
     old = children(node)
-    new = [change(rebuilt(child, change)) for child in old]
-    same = all(one is other for one, other in zip(new, old, strict=True))
+    new = [part for child in old for part in change(spread(child, change))]
+    same = len(new) == len(old) and all(one is other for one, other in zip(new, old, strict=True))
     return node if same else with_children(node, new)

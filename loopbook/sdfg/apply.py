@@ -7,7 +7,6 @@ A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` cop
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from docc.sdfg import StructuredSDFG
@@ -18,7 +17,7 @@ from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program, While
 from loopbook.program.write import write
-from loopbook.sdfg.hazards import is_left_early, unordered
+from loopbook.sdfg.hazards import is_left_early, serialised, unordered
 from loopbook.sdfg.signed import sign_counters
 from loopbook.steps import Step, checked
 from loopbook.steps.editor import Editor
@@ -46,7 +45,7 @@ class Workbench:
     def __init__(self, program: Program | StructuredSDFG | Json, nest: Nest) -> None:
         own = {loop.element_id for loop in nest.loops}
         wrong = {nest.loops[number].element_id for number in unordered(nest)}
-        self.program = _serialised(_tree(program), wrong)
+        self.program = serialised(_tree(program), wrong)
         self._foreign = self._loops(own).keys()
         self._data = {c.name: c.data for c in nest.containers}
         self._left_early = {loop.name for loop in nest.loops if is_left_early(nest, loop)}
@@ -152,17 +151,4 @@ def _tree(program: Program | StructuredSDFG | Json) -> Program:
     if isinstance(program, Program):
         return program
     document = program if isinstance(program, dict) else json.loads(program.to_json())
-    document = {**document, "containers": dict(document["containers"])}
-    sign_counters(document)
-    return read(document)
-
-
-def _serialised(program: Program, wrong: set[int]) -> Program:
-    """The program with loops in their own order that docc takes for parallel."""
-
-    def serial(node: walk.Inner) -> walk.Inner:
-        if isinstance(node, Loop) and node.id in wrong:
-            return replace(node, kind="for", reductions=None)
-        return node
-
-    return walk.rebuilt(program, serial) if wrong else program
+    return sign_counters(read(document))

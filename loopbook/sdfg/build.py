@@ -17,6 +17,7 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 from loopbook import dependence
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
+from loopbook.program.read import read
 from loopbook.program.tree import Program
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
@@ -168,12 +169,12 @@ class Transformed(NamedTuple):
     """A program with its recipes and docc's schedule.
 
     Attributes:
-        document: of the SDFG, too.
+        tree: of the same program.
         owners, applied: as `Built.owners` and `Built.recipes`.
     """
 
     sdfg: StructuredSDFG
-    document: dict[str, Any]
+    tree: Program
     owners: dict[int, int]
     applied: dict[int, tuple[StepPair, ...]]
 
@@ -216,13 +217,13 @@ def transform(
     sdfg = program.parse(json.dumps(write(tree) if tree else document))
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg = passes.finish(sdfg, target)
-    document = json.loads(sdfg.to_json())
-    changed = [change(document) for change in (improve_threads, settle)]
-    if any(changed):
-        sdfg = program.parse(json.dumps(document))
+    finished = read(json.loads(sdfg.to_json()))
+    improved = settle(improve_threads(finished))
+    if improved is not finished:
+        sdfg = program.parse(json.dumps(write(improved)))
     after = outermost(sdfg)
     kept = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
-    return Transformed(sdfg, document, kept if len(before) == len(after) else {}, applied)
+    return Transformed(sdfg, improved, kept if len(before) == len(after) else {}, applied)
 
 
 def _apply(
@@ -254,7 +255,7 @@ def _baseline(
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     code = code_of(sdfg)
     if vector_maths:
-        sdfg = _decided(sdfg, json.loads(sdfg.to_json()))
+        sdfg = _decided(sdfg, read(json.loads(sdfg.to_json())))
     return Built(passes.build(sdfg, folder, target, timers=timers), code, owners, {})
 
 
@@ -267,12 +268,13 @@ def _finish(text: str, target: str, recipes: Recipes | None) -> str:
 
 def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], dump: bool) -> Path:
     _choose_maths(True)
-    sdfg = _decided(program.parse(text), json.loads(text))
+    sdfg = _decided(program.parse(text), read(json.loads(text)))
     return passes.build(sdfg, folder, target, wanted=wanted, dump=dump)
 
 
-def _decided(sdfg: StructuredSDFG, document: dict[str, Any]) -> StructuredSDFG:
-    return program.parse(json.dumps(document)) if decide(document) else sdfg
+def _decided(sdfg: StructuredSDFG, tree: Program) -> StructuredSDFG:
+    decided = decide(tree)
+    return sdfg if decided is tree else program.parse(json.dumps(write(decided)))
 
 
 def _tuned(
@@ -287,13 +289,13 @@ def _tuned(
 ) -> Built:
     _choose_maths(vector_maths)
     begun = time.perf_counter()
-    sdfg, document, owners, applied = transform(text, target, recipes, lenient=lenient)
+    sdfg, tree, owners, applied = transform(text, target, recipes, lenient=lenient)
     code = code_of(sdfg)
     applying = time.perf_counter() - begun
     if codes is not None and (codes / code).exists():
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
     if vector_maths:
-        sdfg = _decided(sdfg, document)
+        sdfg = _decided(sdfg, tree)
     library = passes.build(sdfg, folder, target, timers=timers)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))

@@ -11,47 +11,33 @@ That is done last, to what is served: all steps, and what the book knows, see do
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from loopbook.sdfg.names import mentioned
-from loopbook.sdfg.rewrites.document import elements
-
-Json = dict[str, Any]
+from loopbook.program.tree import Assignments, Branch, Case, Program
+from loopbook.program.walk import Inner, spread
 
 
-def decide(document: Json) -> bool:
-    """Give flags in a finished SDFG's document a value in any case; loops keep their element ids.
-
-    Returns:
-        Whether there are such flags.
-    """
-    changed = False
-    for element in elements(document["root"]):
-        children = element.get("children")
-        if children is not None:
-            made = [part for child in children for part in _decided(child)]
-            changed |= len(made) > len(children)
-            element["children"] = made
-    return changed
+def decide(program: Program) -> Program:
+    """A finished program whose flags get a value in any case; itself if it has no such flags.
+    Loops keep docc's numbers."""
+    return spread(program, _decided)
 
 
-def _decided(element: Json) -> list[Json]:
+def _decided(node: Inner) -> list[Inner]:
     """A choice of a flag as a value and a choice of another one; anything else as it is."""
-    branches = element.get("branches") or ()
-    if element.get("type") != "if_else" or len(branches) != 2:
-        return [element]
-    flags = [_flag(branch["root"]["children"]) for branch in branches]
-    if None in flags or flags[0][0] != flags[1][0] or [f[1] for f in flags] != ["1", "0"]:
-        return [element]
-    if mentioned([branch["condition"] for branch in branches], {flags[0][0]}):
-        return [element]
-    (otherwise,) = branches[1]["root"]["children"]
-    return [otherwise, element | {"branches": [branches[0]]}]
+    if not isinstance(node, Branch) or len(node.cases) != 2:
+        return [node]
+    one, other = (_flag(case) for case in node.cases)
+    if one is None or other is None or one[0] != other[0] or (one[1], other[1]) != ("1", "0"):
+        return [node]
+    if any(one[0] in case.condition.symbols for case in node.cases):
+        return [node]
+    return [*node.cases[1].body.children, replace(node, cases=node.cases[:1])]
 
 
-def _flag(children: list[Json]) -> Any:
-    """What a branch gives a value, and which, if it does nothing else."""
-    if len(children) != 1 or len(children[0].get("assignments", ())) != 1:
-        return None
-    only = children[0]["assignments"][0]
-    return str(only["symbol"]), str(only["expression"])
+def _flag(case: Case) -> tuple[str, str] | None:
+    """What a case gives a value, and which, if it does nothing else."""
+    match case.body.children:
+        case [Assignments(assignments=[only])]:
+            return only.symbol, only.expression.text
+    return None

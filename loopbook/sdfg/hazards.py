@@ -12,7 +12,8 @@ calls a map change places with the loop around it.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
 
 from loopbook.dependence import carries_nothing, suspects
 from loopbook.dependence.arrays import loops_in, read_arrays
@@ -20,6 +21,7 @@ from loopbook.dependence.body import LoopNode, Statement, read_header, touches
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree
 from loopbook.program.nest import Access, Loop, Nest
+from loopbook.program.walk import Inner, rebuilt
 
 
 def hazards(nest: Nest) -> frozenset[int]:
@@ -46,6 +48,21 @@ def unordered(nest: Nest) -> frozenset[int]:
     if "unordered" not in nest.notes:
         nest.notes["unordered"] = confirmed(nest, hazards(nest))
     return nest.notes["unordered"]
+
+
+def serialised(program: tree.Program, wrong: Set[int]) -> tree.Program:
+    """The program with loops in their own order that docc takes for parallel.
+
+    Args:
+        wrong: docc's numbers for them.
+    """
+
+    def serial(node: Inner) -> Inner:
+        if isinstance(node, tree.Loop) and node.id in wrong:
+            return replace(node, kind="for", reductions=None)
+        return node
+
+    return rebuilt(program, serial) if wrong else program
 
 
 def _is_independent(nest: Nest, loop: Loop) -> bool:

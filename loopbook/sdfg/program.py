@@ -19,16 +19,17 @@ from docc.sdfg import (
 from loopbook import dependence, targets
 from loopbook.errors import RunError, SdfgError
 from loopbook.program.nest import Nest
-from loopbook.program.nests import read_nests
+from loopbook.program.nests import nests as nests_of
 from loopbook.program.read import read
 from loopbook.program.rename import with_own_variables
+from loopbook.program.tree import Program
 from loopbook.program.write import write, write_node
 from loopbook.sdfg import marks, passes
-from loopbook.sdfg.hazards import confirmed, hazards
+from loopbook.sdfg.document import without_positions, words
+from loopbook.sdfg.hazards import confirmed, hazards, serialised
 from loopbook.sdfg.lost import loses, without_loss
 from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.pieces import LARGE, Cut, pairs
-from loopbook.sdfg.rewrites.document import elements, without_positions, words
 from loopbook.sdfg.signed import sign_counters
 from loopbook.toolchain.sandbox import TRIES, run_limited
 from loopbook.toolchain.stderr import quiet_stderr
@@ -133,26 +134,24 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
     document = load_json(text)
     metadata = document.get("metadata")
     if isinstance(metadata, dict) and metadata.get(marks.PREPARED) == marks.PREPARED_VERSION:
-        with _read_as_it_came():
-            document = _signed(document)
-        return document, read_nests(document)
+        document, tree = _signed(document)
+        return document, nests_of(tree)
     with _read_as_it_came():
         given = read(document)
         apart = with_own_variables(given)
         renamed = text if apart is given else json.dumps(write(apart))
         large = pairs(document) >= LARGE
     document, undone = _in_pieces(renamed) if large else _normalised(renamed)
-    document = _signed(document)
-    found = read_nests(document)
+    document, tree = _signed(document)
+    found = nests_of(tree)
     suspects = [(nest, hazards(nest)) for nest in found]
     doubtful = _ids(suspects)
     if doubtful:
         wrong = _ids([(nest, confirmed(nest, indices)) for nest, indices in suspects])
-        _serialise(document["root"], doubtful)
-        document = _read_again(document)
+        document = _read_again(write(serialised(tree, doubtful)))
         if wrong:
             marks.note(document, marks.ORDERED, wrong)
-        found = read_nests(document)
+        found = nests_of(read(document))
     if undone and (large or not _keeps_order(text)):
         marks.note(document, marks.MISORDERED, undone)
     document["metadata"][marks.PREPARED] = marks.PREPARED_VERSION
@@ -188,9 +187,14 @@ def _prepared(text: str) -> tuple[str, list[Nest]]:
     return json.dumps(document, separators=(",", ":")), found
 
 
-def _signed(document: Json) -> Json:
-    """The SDFG with loops that count in signed numbers; itself if they do."""
-    return _read_again(document) if sign_counters(document) else document
+def _signed(document: Json) -> tuple[Json, Program]:
+    """The SDFG with loops that count in signed numbers, and its tree; itself if they do."""
+    given = read(document)
+    signed = sign_counters(given)
+    if signed is given:
+        return document, given
+    document = _read_again(write(signed))
+    return document, read(document)
 
 
 def _read_again(document: Json) -> Json:
@@ -307,16 +311,9 @@ def _fused(text: str, target: str) -> StructuredSDFG:
     return passes.reorder(parse(json.dumps(simple)), fuse=False)
 
 
-def _serialise(root: dict[str, Any], wrong: set[int]) -> None:
-    """Turn the maps with these element ids into serial loops, in place."""
-    for element in elements(root):
-        if element["type"] == "map" and element["element_id"] in wrong:
-            element["type"] = element["sub_type"] = "for"
-
-
 def nests(sdfg: StructuredSDFG) -> list[Nest]:
     """The nests of `sdfg` in program order, with its element ids."""
-    return read_nests(json.loads(sdfg.to_json()))
+    return nests_of(read(json.loads(sdfg.to_json())))
 
 
 def cut(sdfg: StructuredSDFG, nest: Nest) -> str:

@@ -10,82 +10,96 @@ scalars, then what stores to arrays, otherwise as the program has it.
 
 from __future__ import annotations
 
-import copy
-from typing import Any
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from loopbook.sdfg.names import mentioned
-from loopbook.sdfg.rewrites.document import Draft, elements
+from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet, block
+from loopbook.program.tree import Program
+from loopbook.program.types import Type
+from loopbook.program.walk import Inner, spread
 
-Json = dict[str, Any]
-
-
-def settle(document: Json) -> bool:
-    """Give the independent statements in a scheduled SDFG's document an order of their own.
-
-    Loops keep their element ids.
-
-    Returns:
-        Whether there are such statements.
-    """
-    draft = Draft(document, {})
-    changed = False
-    for element in elements(draft.document["root"]):
-        children = element.get("children")
-        if children is None:
-            continue
-        cut = [part for child in children for part in _statements(draft, child)]
-        changed |= len(cut) > len(children)
-        element["children"] = cut
-    return changed
+Places = set[int]
+"""Of nodes of a block."""
 
 
-def _statements(draft: Draft, block: Json) -> list[Json]:
+def settle(program: Program) -> Program:
+    """A scheduled program whose independent statements have an order of their own; itself if there
+    are none. Loops keep docc's numbers."""
+
+    def cut(node: Inner) -> list[Inner]:
+        return [*_statements(node, program.containers)] if isinstance(node, Block) else [node]
+
+    return spread(program, cut)
+
+
+def _statements(whole: Block, containers: Mapping[str, Type]) -> list[Block]:
     """The block cut into its independent statements; itself if there is only one."""
-    if "dataflow" not in block:
-        return [block]
-    nodes = {node["element_id"]: node for node in block["dataflow"]["nodes"]}
-    edges = block["dataflow"]["edges"]
-    groups = _groups(nodes, edges)
-    if len(groups) < 2 or _clash(groups, nodes, edges):
-        return [block]
-    parts = []
-    for group in groups:
-        inside = [edge for edge in edges if edge["dst"] in group]
-        ends = group | {edge["src"] for edge in inside}
-        part = copy.deepcopy({key: value for key, value in block.items() if key != "dataflow"})
-        part["dataflow"] = copy.deepcopy(
-            block["dataflow"] | {"nodes": [nodes[i] for i in nodes if i in ends], "edges": inside}
-        )
-        parts.append((_stores(draft, group, nodes), min(group), draft.renumbered(part)))
-    return [part for _, _, part in sorted(parts, key=lambda entry: entry[:2])]
+    groups = _groups(whole)
+    if len(groups) < 2 or _clash(whole, groups):
+        return [whole]
+    groups.sort(key=lambda group: (_stores(whole, group, containers), _age(whole, group)))
+    return [_part(whole, group) for group in groups]
 
 
-def _groups(nodes: dict[int, Json], edges: list[Json]) -> list[set[int]]:
+def _part(whole: Block, group: Places) -> Block:
+    """One of a block's statements as a block of its own."""
+    memlets = _into(whole, group)
+    ends = sorted(group | {memlet.source for memlet in memlets})
+    place = {old: new for new, old in enumerate(ends)}
+    return block(
+        tuple(whole.nodes[end] for end in ends),
+        tuple(replace(m, source=place[m.source], target=place[m.target]) for m in memlets),
+        id=whole.id,
+        position=whole.position,
+    )
+
+
+def _into(whole: Block, group: Places) -> list[Memlet]:
+    return [memlet for memlet in whole.memlets if memlet.target in group]
+
+
+def _groups(whole: Block) -> list[Places]:
     """Nodes that belong together. What is only read belongs to whoever reads it."""
-    computed = {edge["dst"] for edge in edges}
-    group = {element: {element} for element in nodes if element in computed}
-    for edge in edges:
-        first, second = group.get(edge["src"]), group[edge["dst"]]
+    group = {memlet.target: {memlet.target} for memlet in whole.memlets}
+    for memlet in whole.memlets:
+        first, second = group.get(memlet.source), group[memlet.target]
         if first is not None and first is not second:
             first |= second
             group |= dict.fromkeys(second, first)
-    return list({id(members): members for members in group.values()}.values())
+    return list({id(places): places for places in group.values()}.values())
 
 
-def _clash(groups: list[set[int]], nodes: dict[int, Json], edges: list[Json]) -> bool:
+def _clash(whole: Block, groups: list[Places]) -> bool:
     """Whether a statement writes what another one mentions, so that their order may matter."""
-    written = [{nodes[i]["data"] for i in group if "data" in nodes[i]} for group in groups]
-    for place, group in enumerate(groups):
-        inside = [edge for edge in edges if edge["dst"] in group]
-        own = [nodes[i] for i in group | {edge["src"] for edge in inside}]
-        others = set().union(*written[:place], *written[place + 1 :])
-        if mentioned([own, inside], others):
+    written = [_containers(whole, group) for group in groups]
+    for number, group in enumerate(groups):
+        others = set().union(*written[:number], *written[number + 1 :])
+        if not others.isdisjoint(_mentioned(whole, group)):
             return True
     return False
 
 
-def _stores(draft: Draft, group: set[int], nodes: dict[int, Json]) -> bool:
+def _mentioned(whole: Block, group: Places) -> set[str]:
+    memlets = _into(whole, group)
+    found = _containers(whole, group | {memlet.source for memlet in memlets})
+    found.update(*(index.symbols for memlet in memlets for index in memlet.subset))
+    calls = (whole.nodes[place] for place in group)
+    return found.union(*(call.fields.symbols for call in calls if isinstance(call, LibraryNode)))
+
+
+def _containers(whole: Block, places: Iterable[int]) -> set[str]:
+    nodes = (whole.nodes[place] for place in places)
+    return {node.container for node in nodes if isinstance(node, AccessNode)}
+
+
+def _stores(whole: Block, group: Places, containers: Mapping[str, Type]) -> bool:
     """Whether the statement writes to memory."""
-    names = {nodes[element].get("data", "") for element in group}
-    declared = draft.document["containers"]
-    return any(name in declared and declared[name]["type"] != "scalar" for name in names)
+    names = _containers(whole, group)
+    return any(name in containers and containers[name].is_array for name in names)
+
+
+def _age(whole: Block, group: Places) -> int:
+    """The number of the statement's oldest node; the order of nodes follows addresses, too."""
+    numbers = (whole.nodes[place].id for place in group)
+    return min(sys.maxsize if number is None else number for number in numbers)

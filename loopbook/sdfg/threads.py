@@ -14,183 +14,176 @@ threads share the temporaries that another part of the program uses as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TypeVar
 
-from loopbook.program.types import DTYPES
-from loopbook.sdfg.names import mentioned, rename
-from loopbook.sdfg.rewrites.document import Draft, elements
+from loopbook.program.accesses import names, written
+from loopbook.program.dataflow import AccessNode, Block, LibraryNode, MathsCall, Memlet
+from loopbook.program.rename import renamed
+from loopbook.program.tree import THREADS, Loop, Node, Program, Sequence, While
+from loopbook.program.types import Pointer, Scalar
+from loopbook.program.walk import Inner, children, places, preorder, replaced
+from loopbook.steps.editor import Editor, assignments
 
-Json = dict[str, Any]
+Code = TypeVar("Code", Loop, Sequence)
 
-_THREADS = "CPU_PARALLEL"
-_ASSIGN = 0
-"""docc's code for the tasklet that copies."""
-
-_GUIDED = "2"
+_GUIDED = "omp_schedule", "2"
 """docc's number for OpenMP's schedule(guided). Dealt out one by one, the rows of a small triangle
 take up to six times as long."""
 
 _PREFIX = "own_"
 
 
-def improve_threads(document: Json) -> bool:
-    """Copy, in a scheduled SDFG's document, what its loops only read: of parallel ones in their
+def improve_threads(program: Program) -> Program:
+    """A scheduled program with copies of what its loops only read: of parallel ones in their
     bodies, of others before them.
 
     Scalars, and pointers to arrays, are copied where there is a loop in the body. Iterations of
-    unequal length are dealt out in ever smaller portions. Element ids stay the same.
+    unequal length are dealt out in ever smaller portions. Loops keep docc's numbers.
 
     Returns:
-        Whether there are parallel loops; the document is as it was if not.
+        The program itself if it has no parallel loops.
     """
-    draft = Draft(document, {})
-    root = document["root"]
-    shared = list(_outermost_parallel(root))
+    editor = Editor(program, {}, {})
+    shared = list(_outermost_parallel(program))
     if not shared:
-        return False
+        return program
     for loop in filter(_has_loop, shared):
-        _balance(loop)
-        _separate(draft, loop)
-        body = loop["root"]
-        body["children"][:0] = _captured(draft, body, {loop["indvar"]})
-    for sequence, loop in list(_outermost_serial(root)):
-        place = next(n for n, child in enumerate(sequence) if child is loop)
-        sequence[place:place] = _captured(draft, loop, {loop["indvar"]})
-    return True
+        body = _separated(editor, loop)
+        copies, body = _captured(editor, body, {loop.variable})
+        body = replace(body, children=(*copies, *body.children))
+        editor.put(_path(editor, loop), replace(_balanced(loop), body=body))
+    for loop in list(_outermost_serial(editor.program)):
+        copies, own = _captured(editor, loop, {loop.variable})
+        editor.put(_path(editor, loop), *copies, own)
+    return editor.program
 
 
-def _outermost_parallel(element: Json) -> Iterator[Json]:
-    if _is_parallel(element):
-        yield element
+def _path(editor: Editor, loop: Loop) -> tuple[int, ...]:
+    return next(path for path, node in places(editor.program) if node is loop)
+
+
+def _outermost_parallel(node: Program | Inner) -> Iterator[Loop]:
+    if isinstance(node, Loop) and _is_parallel(node):
+        yield node
         return
-    if "root" in element:
-        yield from _outermost_parallel(element["root"])
-    for case in element.get("branches", ()):
-        yield from _outermost_parallel(case["root"])
-    for child in element.get("children", ()):
+    for child in children(node):
         yield from _outermost_parallel(child)
 
 
-def _outermost_serial(element: Json) -> Iterator[tuple[list[Json], Json]]:
-    """Loops without threads, not in each other, with the sequences that they stand in."""
-    children = element.get("children", [])
-    for child in children:
-        if "indvar" in child and not any(_outermost_parallel(child)):
-            yield children, child
-        elif not _is_parallel(child):
-            yield from _outermost_serial(child.get("root", child))
-    for case in element.get("branches", ()):
-        yield from _outermost_serial(case["root"])
+def _outermost_serial(node: Program | Inner) -> Iterator[Loop]:
+    """Loops without threads, not in each other."""
+    for child in children(node):
+        if isinstance(child, Loop) and not any(_outermost_parallel(child)):
+            yield child
+        elif not (isinstance(child, Loop) and _is_parallel(child)):
+            yield from _outermost_serial(child)
 
 
-def _is_parallel(element: Json) -> bool:
-    return element.get("schedule_type", {}).get("value") == _THREADS
+def _is_parallel(loop: Loop) -> bool:
+    return loop.schedule.name == THREADS.name
 
 
-def _has_loop(loop: Json) -> bool:
+def _has_loop(loop: Loop) -> bool:
     """Whether a copy for each iteration is outweighed by what the iteration does."""
-    return any("root" in element for element in elements(loop["root"]))
+    return any(isinstance(node, Loop | While) for node in preorder(loop.body))
 
 
-def _balance(loop: Json) -> None:
-    """Deal iterations out as threads get free, if one end of a loop inside moves with them.
+def _balanced(loop: Loop) -> Loop:
+    """The loop with iterations dealt out as threads get free, if one end of a loop inside moves
+    with them.
 
     Both ends of a loop over the points of a tile move: it is as long in every iteration.
     """
-    own = {loop["indvar"]}
-    for inside in elements(loop["root"]):
-        ends = [mentioned(inside.get(end, ""), own) for end in ("init", "condition")]
-        if "init" in inside and ends[0] != ends[1]:
-            loop["schedule_type"]["properties"].setdefault("omp_schedule", _GUIDED)
-            return
+    if _GUIDED[0] in dict(loop.schedule.properties):
+        return loop
+    for inner in preorder(loop.body):
+        if isinstance(inner, Loop):
+            ends = [loop.variable in end.symbols for end in (inner.init, inner.condition)]
+            if ends[0] != ends[1]:
+                properties = (*loop.schedule.properties, _GUIDED)
+                return replace(loop, schedule=replace(loop.schedule, properties=properties))
+    return loop
 
 
-def _separate(draft: Draft, loop: Json) -> None:
-    """Give scalars that are set in the body and occur elsewhere too other names there.
+def _separated(editor: Editor, loop: Loop) -> Sequence:
+    """A loop's body with other names for scalars that are set in it and occur elsewhere too.
 
     docc makes those private to a thread that occur in no other place (seen with 0.8.1). The rest,
     which copies of a loop have in common say, all threads would share.
     """
-    body, root = loop["root"], draft.document["root"]
-    containers = draft.document["containers"]
-    scalars = {n for n in _set(body) if containers[n]["type"] == "scalar"}
-    loop["root"] = {"children": []}
-    shared = mentioned(root, scalars)
-    loop["root"] = body
-    rename(body, {name: draft.fresh_variable(_PREFIX + name, name) for name in sorted(shared)})
+    empty = replace(loop, body=replace(loop.body, children=()))
+    elsewhere = names(replaced(editor.program, _path(editor, loop), empty))
+    shared = sorted(_scalars(_set(loop.body), editor) & elsewhere)
+    return renamed(loop.body, {name: editor.variable(_PREFIX + name, name) for name in shared})
 
 
-def _captured(draft: Draft, code: Json, own: set[str]) -> list[Json]:
-    """Blocks that copy what a loop or body only reads; it reads the copies from now on.
+def _captured(editor: Editor, code: Code, own: set[str]) -> tuple[list[Node], Code]:
+    """Blocks that copy what a loop or body only reads, and the code that reads the copies.
 
     Args:
         own: variables that change with it.
     """
-    containers = draft.document["containers"]
-    constant = set(containers) - own - _changed(code, containers)
+    containers = editor.program.containers
+    constant = names(code) & containers.keys() - own - _changed(code, editor)
     reached = _reached(code)
-    copies: list[Json] = []
+    copies: list[Node] = []
     symbols: list[tuple[str, str]] = []
-    names: dict[str, str] = {}
-    for name in sorted(mentioned(code, constant)):
+    fresh: dict[str, str] = {}
+    for name in sorted(constant):
         kind = containers[name]
-        if kind["type"] == "scalar":
-            fresh = draft.fresh_variable(_PREFIX + name, name)
-            if DTYPES[int(kind["primitive_type"])].startswith(("int", "uint")):
-                symbols.append((fresh, name))
+        if isinstance(kind, Scalar):
+            fresh[name] = editor.variable(_PREFIX + name, name)
+            if kind.dtype.startswith(("int", "uint")):
+                symbols.append((fresh[name], name))
             else:
-                copies.append(draft.copy_block((name, ()), (fresh, ())))
+                copies.append(editor.copy((name, ()), (fresh[name], ())))
         elif name in reached:
-            fresh = draft.fresh_pointer(_PREFIX + name, reached[name])
-            copies.append(draft.pointer_block(name, fresh))
-        else:
-            continue
-        names[name] = fresh
-    rename(code, names)
+            fresh[name] = editor.pointer(_PREFIX + name, reached[name])
+            copies.append(editor.address(name, fresh[name]))
     if symbols:
-        copies.append(draft.assignment_block(symbols))
-    return copies
+        copies.append(assignments(symbols))
+    return copies, renamed(code, fresh)
 
 
-def _set(body: Json) -> set[str]:
-    """What the body itself gives values to: variables of loops, symbols, and ends of edges."""
-    found: set[str] = set()
-    for element in elements(body):
-        if "indvar" in element:
-            found.add(element["indvar"])
-        found.update(a["symbol"] for a in element.get("assignments", ()))
-        found.update(target["data"] for _, _, target in _edges(element) if "data" in target)
+def _scalars(found: Iterable[str], editor: Editor) -> set[str]:
+    return {name for name in found if isinstance(editor.program.containers.get(name), Scalar)}
+
+
+def _set(code: Loop | Sequence) -> frozenset[str]:
+    """What the code itself gives values to: variables of loops, symbols, and what it stores."""
+    counted = (node.variable for node in preorder(code) if isinstance(node, Loop))
+    return written(code).union(counted)
+
+
+def _changed(code: Loop | Sequence, editor: Editor) -> set[str]:
+    """Scalars and pointers that the code itself sets, and all that its library nodes are given."""
+    found = _scalars(_set(code), editor)
+    for block, memlet in _memlets(code):
+        ends = block.nodes[memlet.source], block.nodes[memlet.target]
+        given = {end.container for end in ends if isinstance(end, AccessNode)}
+        if any(isinstance(end, LibraryNode | MathsCall) for end in ends):
+            found |= given
+        elif isinstance(ends[1], AccessNode) and memlet.target_connector == "ref":
+            found.add(ends[1].container)
     return found
 
 
-def _changed(body: Json, containers: Json) -> set[str]:
-    """Scalars and pointers that the body itself sets, and all that its library nodes are given."""
-    found = {name for name in _set(body) if containers[name]["type"] == "scalar"}
-    for element in elements(body):
-        for edge, source, target in _edges(element):
-            ends = {end["data"] for end in (source, target) if "data" in end}
-            if "library_node" in (source["type"], target["type"]):
-                found |= ends
-            elif "data" in target and edge["dst_conn"] == "ref":
-                found.add(target["data"])
+def _reached(code: Loop | Sequence) -> dict[str, Pointer]:
+    """Containers that the code reaches as pointers, and the type that it takes them for."""
+    found: dict[str, Pointer] = {}
+    for block, memlet in _memlets(code):
+        if isinstance(memlet.type, Pointer) and memlet.type.to is not None:
+            for place in (memlet.source, memlet.target):
+                end = block.nodes[place]
+                if isinstance(end, AccessNode):
+                    found[end.container] = memlet.type
     return found
 
 
-def _reached(body: Json) -> dict[str, Json]:
-    """Containers that the body reaches as pointers, and the type that it takes them for."""
-    found: dict[str, Json] = {}
-    for element in elements(body):
-        for edge, *ends in _edges(element):
-            kind = edge.get("base_type", {})
-            if kind.get("type") == "pointer" and "pointee_type" in kind:
-                found |= {end["data"]: kind for end in ends if "data" in end}
-    return found
-
-
-def _edges(element: Json) -> Iterator[tuple[Json, Json, Json]]:
-    """The edges of a block, each with the nodes at its ends."""
-    flow = element.get("dataflow", {})
-    nodes = {node["element_id"]: node for node in flow.get("nodes", ())}
-    for edge in flow.get("edges", ()):
-        yield edge, nodes[edge["src"]], nodes[edge["dst"]]
+def _memlets(code: Loop | Sequence) -> Iterator[tuple[Block, Memlet]]:
+    for node in preorder(code):
+        if isinstance(node, Block):
+            for memlet in node.memlets:
+                yield node, memlet
