@@ -7,10 +7,13 @@ change. An index that is not known may be any. What is too large a question is a
 ::
 
     model       what is asked about                   sets       are there such integers?
-    pieces      statements, by loops that take steps   order      is a new order kept to?
-    subscripts  flattened arrays taken apart           places     do accesses meet?
-    instances   two of them: order, same element       distances  how far apart?
-    elements    is what some touch touched by others?
+    body        loops of the program tree as that     order      is a new order kept to?
+    updates     sums and products, in any order       places     do accesses meet?
+    scalars     which carry values, and how far       distances  how far apart?
+    arrays      the same for whole loops of arrays    elements   is what some touch touched?
+    pieces      statements, by loops that take steps  instances  two of them: order, same element
+    subscripts  flattened arrays taken apart          apart      a statement's independent parts
+    linear      forms from expressions, and back
     engine      isl itself: a context a thread, limits
 """
 

@@ -13,6 +13,7 @@ written again is what it was. Everything in between works on the tree:
 `walk`         going through a tree, and putting something else in a place of it
 `accesses`     what a node reads, writes and names
 `rename`       other names for loop variables, containers and symbols
+`redirect`     dataflow on other elements; `copies`: blocks that only copy
 `nests`        outermost loops numbered through, with canonical names (see `nest.Nest`)
 `trips`        how often loops run
 =============  =======================================================================

@@ -1,7 +1,16 @@
 """The steps that recipes are made of: one file and class each.
 
 Importing the package imports all its files, so a new step is a new file and nothing else. Nothing
-here imports docc, NumPy or isl: to read a recipe is light. See ``docs/add-a-step.md``.
+here imports docc or NumPy, and isl is loaded with the first question: to read a recipe is light.
+See ``docs/add-a-step.md``. What is no step::
+
+    base, arguments, grammar    what a step is, what it takes, how it is written
+    editor, region, naming      the program while steps change it
+    boxes, copying, wide        local copies of parts of arrays; scalars as arrays
+    plain, time_tiling, waves   what tilings of time loops ask, and the loops that they make
+    products, accumulation      which library call a nest is
+    minima                      branches that are minima
+    hosts                       what the cost model's outline offers a step
 """
 
 from __future__ import annotations
