@@ -205,7 +205,7 @@ def _scan_branch(branch: Branch, defined: set[str], uses: _Uses) -> None:
         for child in case.body.children:
             _scan(child, inside, uses)
         ends.append(inside)
-    if len(ends) > 1 and _covers_all([case.condition for case in branch.cases]):
+    if len(ends) > 1 and covers_all([case.condition for case in branch.cases]):
         defined |= set.intersection(*ends)
 
 
@@ -224,7 +224,7 @@ def _scan_block(block: Block, defined: set[str], uses: _Uses) -> None:
     uses.written |= new
 
 
-def _covers_all(conditions: list[Expr]) -> bool:
+def covers_all(conditions: list[Expr]) -> bool:
     """Whether two conditions are each other's opposite: ``a < b`` and ``b <= a``."""
     if len(conditions) != 2:
         return False
