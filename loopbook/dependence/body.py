@@ -16,7 +16,7 @@ from loopbook.dependence.model import Linear, minus
 from loopbook.dependence.updates import updates
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import own_accesses
+from loopbook.program.accesses import own_accesses, own_symbols, written
 from loopbook.program.bounds import Bounds
 from loopbook.program.dataflow import Block, LibraryNode, Memlet, Reference
 from loopbook.program.expr import Expr
@@ -35,6 +35,7 @@ class Touch:
         subset: where; none: a scalar.
         update: the operator if it is part of an update; see `loopbook.dependence.updates`.
         hidden: whether the subset says nothing, since a scalar in it has another value each time.
+        conditions: of the branches that it stands in.
     """
 
     container: str
@@ -42,6 +43,7 @@ class Touch:
     write: bool
     update: str = ""
     hidden: bool = False
+    conditions: tuple[Expr, ...] = field(default=(), compare=False)
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -137,33 +139,43 @@ def read_loop(
     private: frozenset[str],
     containers: Mapping[str, Type],
     ignored: frozenset[str] = frozenset(),
+    needed: frozenset[str] = frozenset(),
+    changing: frozenset[str] | None = None,
 ) -> LoopNode:
-    """A loop with what is in it.
+    """A loop with what is in it. Its statements read what its bounds name, too.
 
     Args:
         variables: the variables of the loops around it.
         private: scalars that no statement takes from another one (`private_scalars`).
         containers: the types of all containers.
         ignored: containers whose accesses do not count.
+        needed: what the bounds of the loops around name.
+        changing: what may have another value each time; default: what the loop writes.
 
     Raises:
         IllegalStepError: something is not affine, jumps, or is not understood.
     """
     node = read_header(loop, variables)
     known = frozenset((*variables, node.variable))
+    needed = (needed | own_symbols(loop)) & containers.keys() - known
+    changing = private | written(loop) if changing is None else changing
     for statement in _runs(loop.body.children):
         if isinstance(statement, Statement):
             operators = updates(statement.nodes, containers)
             statement.touches = [
-                _seen(touch, private)
-                for leaf in statement.nodes
-                for touch in touches(leaf, operators)
+                _seen(touch, changing)
+                for touch in (
+                    *(touch for leaf in statement.nodes for touch in touches(leaf, operators)),
+                    *(Touch(name, (), False) for name in sorted(needed)),
+                )
                 if (touch.subset or touch.container not in private)
                 and touch.container not in known | ignored
             ]
             node.children.append(statement)
         else:
-            node.children.append(read_loop(statement, known, private, containers, ignored))
+            node.children.append(
+                read_loop(statement, known, private, containers, ignored, needed, changing)
+            )
     return node
 
 
@@ -191,9 +203,9 @@ def _runs(nodes: Iterable[tree.Node]) -> Iterator[Statement | tree.Loop | tree.W
         yield Statement(run)
 
 
-def _seen(touch: Touch, private: frozenset[str]) -> Touch:
-    """The access as it is seen from other statements, which do not know private scalars."""
-    hidden = any(not private.isdisjoint(index.symbols) for index in touch.subset)
+def _seen(touch: Touch, changing: frozenset[str]) -> Touch:
+    """The access as it is seen from other statements, where scalars have other values."""
+    hidden = any(not changing.isdisjoint(index.symbols) for index in touch.subset)
     return replace(touch, hidden=True) if hidden else touch
 
 
@@ -243,7 +255,9 @@ def touches(node: tree.Node, operators: Mapping[Memlet, str] | None = None) -> I
                     yield Touch(name, (), False)
             for case in node.cases:
                 for child in case.body.children:
-                    yield from touches(child, operators)
+                    for touch in touches(child, operators):
+                        conditions = (case.condition, *touch.conditions)
+                        yield replace(touch, conditions=conditions)
         case _:
             raise IllegalStepError(f"a {type(node).__name__.lower()} cannot be moved")
 
@@ -254,6 +268,8 @@ def _block_touches(block: Block, operators: Mapping[Memlet, str]) -> Iterator[To
             raise IllegalStepError(f"a {node.code} cannot be moved")
     if isinstance(block, Reference):
         raise IllegalStepError("pointers that are moved cannot be followed")
+    for name in sorted(own_symbols(block)):
+        yield Touch(name, (), False)
     for write in (False, True):
         for access in own_accesses(block):
             if access.write == write and access.memlet is not None:

@@ -30,6 +30,11 @@ class Schedule:
     category: int = 3
     properties: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether threads share the iterations, whatever else belongs to the schedule."""
+        return self.name == THREADS.name
+
 
 SEQUENTIAL = Schedule()
 """The schedule of a loop that nobody has scheduled."""

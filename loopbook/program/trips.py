@@ -89,7 +89,8 @@ def _value(polynomial: Polynomial, values: Mapping[str, float]) -> float:
 
 
 def _symbol(text: str, values: Mapping[str, float]) -> float:
-    """The value of what a polynomial takes for one symbol: a name, or docc's floor division."""
+    """The value of what a polynomial takes for one symbol: a name, docc's floor division, the least
+    or greatest of some."""
     if text in values:
         return values[text]
     match expr.parse(text):
@@ -98,4 +99,7 @@ def _symbol(text: str, values: Mapping[str, float]) -> float:
                 _value(expr.polynomial(ast.unparse(one)), values) for one in (over, under)
             )
             return math.floor(over / under)
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=args):
+            found = [_value(expr.polynomial(ast.unparse(one)), values) for one in args]
+            return min(found) if name == "min" else max(found)
     raise KeyError(text)

@@ -85,19 +85,26 @@ class Workbench:
     def apply(self, op: str, args: Args, position: int = 0) -> None:
         """Apply one step.
 
-        A starred step is applied to the copies that allow it, and refused if none does.
+        A starred step is applied to the copies that allow it, and refused if none does. One that
+        stands for several steps is done in whole or not at all.
 
         Raises:
             IllegalStepError: if it names an unknown loop or container, or is not legal here.
         """
         self._position = position
-        for step in self._well_formed(op, args).expansion():
-            done = self._done(step)
-            if len(self.names) + len(done.made) > MOST_LOOPS:
-                raise self.refusal(f"'{step.op}' would make more than {MOST_LOOPS} loops")
-            self.program, self._buffers = done.program, done.buffers
-            self._names.changed(self._loops(self._foreign), done.made)
-            self._called = step.ends
+        before = self.program, self._buffers, self._called, self._names.ids
+        try:
+            for step in self._well_formed(op, args).expansion():
+                done = self._done(step)
+                if len(self.names) + len(done.made) > MOST_LOOPS:
+                    raise self.refusal(f"'{step.op}' would make more than {MOST_LOOPS} loops")
+                self.program, self._buffers = done.program, done.buffers
+                self._names.changed(self._loops(self._foreign), done.made)
+                self._called = step.ends
+        except IllegalStepError:
+            self.program, self._buffers, self._called, ids = before
+            self._names = LoopNames(ids, self._loops(self._foreign))
+            raise
 
     def _well_formed(self, op: str, args: Args) -> Step:
         try:

@@ -8,6 +8,8 @@ and nothing of indices that differ: of a factorisation it suspects that ``A[1 + 
 ``A[k, k]``. `confirmed` does; the loops that it leaves may be reordered. (In ``for i: for j:
 A[i + 1, j] += A[i, j + 1]`` the inner loop is parallel, but better a suspect too: docc lets what it
 calls a map change places with the loop around it.)
+
+It also takes ``s += s * a[i]; t += s`` for two sums, whose iterations may be added in any order.
 """
 
 from __future__ import annotations
@@ -20,16 +22,17 @@ from loopbook.dependence.arrays import loops_in, read_arrays
 from loopbook.dependence.body import LoopNode, Statement, read_header, touches
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree
+from loopbook.program.accesses import own_accesses, own_symbols
 from loopbook.program.nest import Access, Loop, Nest
-from loopbook.program.walk import Inner, rebuilt
+from loopbook.program.walk import Inner, preorder, rebuilt
 
 
 def hazards(nest: Nest) -> frozenset[int]:
-    """Indices of the loops that docc calls maps, but whose iterations may depend on their order."""
+    """Indices of the loops that docc calls maps, but whose iterations may depend on their order,
+    and of those that it calls reductions, but which are more."""
     maps = [loop for loop in nest.loops if loop.kind == "map"]
-    return frozenset(loop.index for loop in maps if is_left_early(nest, loop)) | _suspects(
-        nest, maps
-    )
+    early = frozenset(loop.index for loop in maps if is_left_early(nest, loop))
+    return early | _suspects(nest, maps) | _no_reductions(nest)
 
 
 def confirmed(nest: Nest, found: Iterable[int]) -> frozenset[int]:
@@ -38,7 +41,9 @@ def confirmed(nest: Nest, found: Iterable[int]) -> frozenset[int]:
     return frozenset(
         index
         for index in found
-        if is_left_early(nest, nest.loops[index]) or not _is_independent(nest, nest.loops[index])
+        if nest.loops[index].kind == "reduce"
+        or is_left_early(nest, nest.loops[index])
+        or not _is_independent(nest, nest.loops[index])
     )
 
 
@@ -63,6 +68,37 @@ def serialised(program: tree.Program, wrong: Set[int]) -> tree.Program:
         return node
 
     return rebuilt(program, serial) if wrong else program
+
+
+def _no_reductions(nest: Nest) -> frozenset[int]:
+    """Indices of reductions to scalars that are used for something else, too, as they grow."""
+    numbers = {loop.element_id: loop.index for loop in nest.loops if loop.kind == "reduce"}
+    if not numbers:
+        return frozenset()
+    scalars = {container.data for container in nest.containers if not container.is_array}
+    return frozenset(
+        numbers[node.id]
+        for node in preorder(nest.loop)
+        if isinstance(node, tree.Loop) and node.id in numbers
+        if any(
+            one.container in scalars and _is_read_apart(node, one.container)
+            for one in node.reductions or ()
+        )
+    )
+
+
+def _is_read_apart(loop: tree.Loop, scalar: str) -> bool:
+    """Whether a loop reads a scalar oftener than it writes it."""
+    reads = 0
+    for node in preorder(loop):
+        own = [access for access in own_accesses(node) if access.container == scalar]
+        reads += sum(1 if not access.write else -1 for access in own)
+        if isinstance(node, tree.Assignments):
+            texts = (one.expression.text for one in node.assignments)
+            reads += sum(expr.symbols(text).count(scalar) for text in texts)
+        else:
+            reads += scalar in own_symbols(node)
+    return reads > 0
 
 
 def _is_independent(nest: Nest, loop: Loop) -> bool:

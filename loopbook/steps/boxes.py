@@ -7,38 +7,81 @@ which is a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
-from loopbook.dependence import domain, subscripts
+from loopbook.dependence import domain, holds, subscripts
 from loopbook.dependence.body import Body, LoopNode, Statement, Touch
-from loopbook.dependence.linear import text
+from loopbook.dependence.linear import from_polynomial, text
 from loopbook.dependence.model import Linear, Monomial, minus, plus, replaced, shifted
-from loopbook.errors import IllegalStepError
+from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr
+from loopbook.program.accesses import written
+from loopbook.program.bounds import inequalities
 
 Path = tuple[LoopNode, ...]
 
 
 @dataclass(frozen=True)
 class Use:
-    """An access, and the loops around it from the scope on."""
+    """An access, and the loops around it from the scope on.
+
+    Attributes:
+        path: the loops, with what the branches around the access say of their ends.
+        certain: whether it is made in all iterations of `path`, and not where some other condition
+            does not hold.
+    """
 
     touch: Touch
     path: Path
+    certain: bool = True
 
 
 def uses(scope: LoopNode, container: str) -> Iterator[Use]:
     """All accesses to a container in a loop, in program order."""
+    changing = written(scope.loop)
 
     def visit(body: Body, path: Path) -> Iterator[Use]:
         if isinstance(body, Statement):
-            yield from (Use(t, path) for t in body.touches if t.container == container)
+            yield from (_use(t, path, changing) for t in body.touches if t.container == container)
             return
         for child in body.children:
             yield from visit(child, (*path, body))
 
     yield from visit(scope, ())
+
+
+def _use(touch: Touch, path: Path, changing: Set[str]) -> Use:
+    variables = {loop.variable for loop in path}
+    loops, certain = list(path), True
+    for condition in touch.conditions:
+        gaps = _gaps(condition, variables)
+        known = bool(gaps) and condition.symbols.isdisjoint(changing - variables)
+        certain = certain and known and all(_ended(loops, gap) for gap in gaps)
+    return Use(touch, tuple(loops), certain)
+
+
+def _gaps(condition: expr.Expr, variables: set[str]) -> Sequence[Linear]:
+    """What is 0 or more just where a condition holds; nothing where that is not known."""
+    try:
+        found = [from_polynomial(gap, frozenset(variables)) for gap in inequalities(condition)]
+    except SdfgError:
+        return []
+    tests = expr.arguments(expr.parse(condition.text), "and")
+    return found if len(found) == len(list(tests)) else []
+
+
+def _ended(loops: list[LoopNode], gap: Linear) -> bool:
+    """Let a bound of the innermost loop that an inequality names say it, if it ends the loop."""
+    for place in reversed(range(len(loops))):
+        loop = loops[place]
+        factor = gap.get(loop.variable, 0)
+        if factor == -1:
+            high = shifted(plus(gap, {loop.variable: 1}), 1)
+            loops[place] = replace(loop, highs=[*loop.highs, high])
+        if factor:
+            return factor == -1
+    return False
 
 
 @dataclass(frozen=True)
@@ -120,13 +163,27 @@ class Boxes:
             IllegalStepError: it has no constant size.
         """
         parts = [self.parts(use) for use in members]
-        strides = sorted(parts[0], key=lambda stride: (len(stride), stride), reverse=True)
         pairs = list(zip(parts, members, strict=True))
-        sides = tuple(
-            _joined([_side(s, part[s], use.path) for part, use in pairs]) for s in strides
+        sides = _sides(pairs)
+        certain = [pair for pair in pairs if pair[1].certain]
+        if not certain or _sides(certain) != sides:  # there may be nothing in memory
+            raise IllegalStepError("what a branch uses is copied whether or not it is there")
+        known = domain(self._around)
+        for side in sides:  # what is copied without a loop is copied always
+            if side.extent == 1 and not all(
+                holds(known, minus(end, shifted(side.start, 1))) for end in side.ends
+            ):
+                raise IllegalStepError("one element is copied whether or not it is there")
+        exact = len(certain) == len(pairs) and all(
+            part == parts[0] and _is_exact(part, use.path) for part, use in pairs
         )
-        exact = all(part == parts[0] and _is_exact(part, use.path) for part, use in pairs)
         return Box(sides, exact)
+
+
+def _sides(pairs: Sequence[tuple[Mapping[Monomial, Linear], Use]]) -> tuple[Side, ...]:
+    first, _ = pairs[0]
+    strides = sorted(first, key=lambda stride: (len(stride), stride), reverse=True)
+    return tuple(_joined([_side(s, part[s], use.path) for part, use in pairs]) for s in strides)
 
 
 def _counted(body: Body) -> set[str]:

@@ -56,7 +56,8 @@ class Collapse(Step):
             assignments([*values, (top.variable, rest)]),
             *band[-1].body.children,
         )
-        flat = editor.new_loop(f"{self.loop}.flat", variable, "0", "*".join(ends), body, like=top)
+        count = "*".join(f"max(0, {end})" for end in ends)  # two may be below zero
+        flat = editor.new_loop(f"{self.loop}.flat", variable, "0", count, body, like=top)
         editor.put(editor.path(editor.id_of(self.loop)), flat)
 
 

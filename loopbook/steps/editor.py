@@ -67,6 +67,7 @@ class Editor:
         before = self.program, dict(self.made)
         try:
             step.apply(self)
+            self._check_threads()
         except LoopbookError as refusal:
             self.program, self.made = before
             return refusal
@@ -175,6 +176,19 @@ class Editor:
             return frozenset()
         elsewhere = walk.replaced(self.program, self.path(loop.id))
         return frozenset(inside - {access.container for access in accesses(elsewhere)})
+
+    def _check_threads(self) -> None:
+        """Refuse what takes local buffers into loops that threads share, or out of them.
+
+        Each thread has its own of all that such a loop writes.
+
+        Raises:
+            IllegalStepError: a buffer that is written there is used elsewhere, too.
+        """
+        for path, node in walk.places(self.program):
+            is_shared = isinstance(node, Loop) and node.schedule.is_shared
+            if is_shared and (lost := sorted(self.shared_locals(path))):
+                raise IllegalStepError(f"threads would lose the values of {lost[0]}")
 
     # -- changing -------------------------------------------------------------------------------
 

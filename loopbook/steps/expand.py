@@ -14,7 +14,7 @@ from loopbook.program.tree import Program
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, only_child
+from loopbook.steps.region import Region, only_child, serialise_around
 from loopbook.steps.wide import Temporary, Wide
 
 
@@ -57,8 +57,8 @@ class Expand(Step):
         end to end, and of which nothing more is used. In an array the program finds what the last
         iteration left there.
 
-        With one loop, iterations of what is around it share the memory. It is allocated where the
-        program begins, so the loops' sizes must be known there.
+        Iterations of what is around share the memory, and are not parallel then. It is allocated
+        where the program begins, so the loops' sizes must be known there.
         """
         number, *inside = (editor.id_of(name) for name in self.loops)
         region = Region.of(editor, number)
@@ -77,6 +77,7 @@ class Expand(Step):
                 after.append(wide.copied_back())
         region = Region.of(editor, number)  # allocations have moved it
         region.put(region.place(number), 1, [loop, *after])
+        serialise_around(editor, [outer.loop for outer in region.around])
 
 
 def _size(program: Program, loop: LoopNode) -> str:

@@ -45,8 +45,6 @@ class Parallel(Step):
         if loop.kind != "map" or loop.schedule != SEQUENTIAL:
             raise IllegalStepError(f"{self.loop} is no parallel loop")
         nested = (*editor.around(path), *walk.preorder(loop))
-        if any(isinstance(node, tree.Loop) and node.schedule == THREADS for node in nested):
+        if any(isinstance(node, tree.Loop) and node.schedule.is_shared for node in nested):
             raise IllegalStepError(f"{self.loop} has threads around it or inside")
-        if shared := sorted(editor.shared_locals(path)):
-            raise IllegalStepError(f"its threads would lose the values of {shared[0]}")
         editor.put(path, replace(loop, schedule=THREADS))

@@ -118,6 +118,8 @@ def _tile(loop: TreeLoop, known: TypeSequence[Linear]) -> _Tile | None:
         return None
     (start,) = bounds.lows
     gaps = {high: plus(end, start, -1) for high, end in enumerate(bounds.highs)}
+    if any(gap.keys() <= {()} and gap.get((), 0) <= 0 for gap in gaps.values()):
+        return None  # it never runs
     sizes = [gap[()] for gap in gaps.values() if gap.keys() == {()} and gap[()] > 0]
     # Of a tile in a tile, the end may be known as that of the outer one alone.
     sizes = sizes or [

@@ -147,6 +147,20 @@ def serialise(*loops: LoopNode) -> None:
         node.loop = replace(node.loop, kind="for", reductions=None)
 
 
+def serialise_around(editor: Editor, loops: Iterable[Loop]) -> None:
+    """Make loops of the program ordinary ones: what is inside of them now is not parallel.
+
+    Raises:
+        IllegalStepError: threads share one of them already.
+    """
+    for loop in loops:
+        if loop.id is None or loop.kind == "for":
+            continue
+        if loop.schedule.is_shared:
+            raise IllegalStepError("the iterations of a loop around are shared out already")
+        editor.put(editor.path(loop.id), replace(editor.at(loop.id), kind="for", reductions=None))
+
+
 def child_loop(parent: LoopNode, number: int) -> LoopNode:
     """A loop directly inside of another one.
 

@@ -15,7 +15,7 @@ from loopbook.steps.arguments import MAX_SIZE, Loop, VectorSize
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 from loopbook.steps.plain import PlainNest, only_end
-from loopbook.steps.region import duplicate, put_for
+from loopbook.steps.region import duplicate, put_for, serialise_around
 
 LONGEST = 4096
 """Longest strip: arrays of expanded scalars live on the stack."""
@@ -85,6 +85,9 @@ class Sink(Step):
         if not arrays:
             whole = replace(whole, kind="map")
         editor.put(nest.path, whole, rest)
+        if arrays:  # all iterations of what is around have them in common
+            around = [outer for outer in editor.around(nest.path) if isinstance(outer, tree.Loop)]
+            serialise_around(editor, around)
 
 
 Group = list[tree.Node]

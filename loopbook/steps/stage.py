@@ -20,7 +20,7 @@ from loopbook.steps.base import Step
 from loopbook.steps.boxes import Box, Boxes, Use, flat, local, uses
 from loopbook.steps.editor import BYTES, Editor
 from loopbook.steps.hosts import Drawing
-from loopbook.steps.region import Region
+from loopbook.steps.region import Region, serialise_around
 
 MAX_BYTES = 1 << 20
 """Of a buffer: it lies on the stack."""
@@ -176,8 +176,7 @@ def _check_parallel(editor: Editor, loops: Sequence[tree.Loop]) -> None:
         except IllegalStepError:
             independent = False
         if not independent:
-            at = editor.path(loop.id)
-            editor.put(at, replace(editor.at(loop.id), kind="for", reductions=None))
+            serialise_around(editor, [loop])
 
 
 @dataclass(frozen=True)
