@@ -1,0 +1,189 @@
+"""The programs that `benchmarks.legality` draws: PolyBench's, the synthetic ones, and nests drawn
+here, of all that makes an order matter: values carried by scalars and from element to element,
+triangles, strides, branches, index arrays, neighbours that share their scalars."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from loopbook.workloads import polybench, synthetic
+from loopbook.workloads.workload import Workload, read_workload
+
+EXTRA = 6
+"""Elements of each extent beyond the size: subscripts reach that far."""
+
+DTYPES = ("np.float64", "np.float32", "np.int64", "np.int32")
+
+MIXED = "mixed"
+"""What the names of nests drawn here begin with."""
+
+OWN_SHARE = 0.5
+"""So many programs are drawn here; the others are PolyBench's and synthetic ones."""
+
+
+def names(count: int, seed: int) -> list[str]:
+    """The names of so many programs, none twice."""
+    rng = random.Random(seed)
+    found = dict.fromkeys(polybench.names())
+    families = sorted(synthetic.FAMILIES)
+    number = 0
+    while len(found) < count:
+        number += 1
+        if rng.random() < OWN_SHARE:
+            found[f"{MIXED}.{seed}.{number}"] = None
+        else:
+            family = synthetic.FAMILIES[families[number % len(families)]]
+            found[family.name_of(family.draw(rng))] = None
+    mixed = list(found)
+    rng.shuffle(mixed)
+    return mixed[:count]
+
+
+def load(name: str) -> Workload:
+    """A program by its name."""
+    if name.startswith(f"{MIXED}."):
+        return read_workload(_Drawn(name).source(), Path(__file__).with_name(f"{name}.py"))
+    if name in polybench.names():
+        return polybench.load(name)
+    return synthetic.load(name)
+
+
+class _Drawn:
+    """A program of nests that belong to nothing."""
+
+    def __init__(self, name: str) -> None:
+        self._rng = random.Random(name)
+        self._dtype = self._rng.choice(DTYPES)
+        self._scalars: list[str] = []
+        self._number = 0
+
+    def source(self) -> str:
+        """Its workload file."""
+        body = [line for _ in range(self._rng.choice((1, 1, 2, 3))) for line in self._nest()]
+        return "\n".join(
+            [
+                "import numpy as np",
+                "PARAMETERS = {'S': {'N': 7, 'M': 6}}",
+                "def initialize(N, M):",
+                "    rng = np.random.default_rng(N)",
+                f"    made = lambda *s: (rng.random(s) * 9 + 1).astype({self._dtype})",
+                f"    a, b = made(N + {EXTRA}, M + {EXTRA}), made(N + {EXTRA}, M + {EXTRA})",
+                f"    c, d = made(N + M + {EXTRA}), made(N + M + {EXTRA})",
+                f"    p = rng.integers(0, min(N, M), N + M + {EXTRA}).astype(np.int64)",
+                "    return a, b, c, d, p, N, M",
+                "def kernel(a, b, c, d, p, N, M):",
+                *(f"    {line}" for line in body),
+                "",
+            ]
+        )
+
+    def _nest(self) -> Iterator[str]:
+        self._number += 1
+        if self._rng.random() < 0.4 and "s" not in self._scalars:
+            self._scalars.append("s")
+            yield "s = c[0]"
+        if self._rng.random() < 0.25:
+            yield f"for t{self._number} in range(3):"
+            yield from (f"    {line}" for line in self._loop([], 0))
+            return
+        yield from self._loop([], 0)
+
+    def _loop(self, around: list[tuple[str, str]], depth: int) -> Iterator[str]:
+        """A loop with what is in it; `around`: variables with their sizes."""
+        rng = self._rng
+        variable = f"{'ijk'[depth]}{self._number}"
+        size = rng.choice("NM") if depth else "N"
+        low, high, by = "0", size, 1
+        if around and rng.random() < 0.35:
+            outer = rng.choice(around)[0]
+            form = rng.randrange(4)
+            if form == 0:
+                low = outer
+            elif form == 1:
+                high = f"{outer} + 1"
+            elif form == 2:
+                low = f"{outer} + 1"
+            else:
+                high = outer
+            size = "N" if "N" in (size, dict(around)[outer]) else "M"
+        elif rng.random() < 0.2:
+            low, high = rng.choice((("1", size), ("0", f"{size} - 1"), ("1", f"{size} - 1")))
+        if rng.random() < 0.15:
+            by = rng.choice((2, 3))
+        yield f"for {variable} in range({low}, {high}, {by}):"
+        inner = [*around, (variable, size)]
+        parts = 1 if rng.random() < 0.6 else 2
+        carried = f"v{self._number}{depth}" if rng.random() < 0.3 else ""
+        if carried:
+            yield f"    {carried} = {self._read(inner)}"
+            self._scalars.append(carried)
+        for _ in range(parts):
+            if depth < 2 and rng.random() < (0.85 if depth == 0 else 0.5):
+                lines = self._loop(inner, depth + 1)
+            else:
+                lines = self._statement(inner)
+            yield from (f"    {line}" for line in lines)
+        if carried:
+            yield f"    {self._written(inner)} = {carried} + {self._read(inner)}"
+            self._scalars.remove(carried)
+
+    def _statement(self, around: list[tuple[str, str]]) -> Iterator[str]:
+        rng = self._rng
+        if rng.random() < 0.2:
+            if len(around) > 1 and rng.random() < 0.6:
+                one, other = rng.sample([name for name, _ in around], 2)
+                yield f"if {one} {rng.choice(('<', '>', '<=', '!='))} {other}:"
+            else:
+                yield f"if {self._read(around)} > {self._read(around)}:"
+            yield from (f"    {line}" for line in self._simple(around))
+            if rng.random() < 0.3:
+                yield "else:"
+                yield from (f"    {line}" for line in self._simple(around))
+            return
+        yield from self._simple(around)
+
+    def _simple(self, around: list[tuple[str, str]]) -> Iterator[str]:
+        rng = self._rng
+        where = self._written(around)
+        if self._scalars and rng.random() < 0.35:
+            where = rng.choice(self._scalars)
+        form = rng.randrange(5)
+        if form < 2:
+            yield f"{where} += {self._read(around)} * {self._read(around)}"
+        elif form == 2:
+            yield f"{where} = {self._read(around)} + {self._read(around)}"
+        elif form == 3:
+            yield f"{where} = {where} + {self._read(around)} - {self._read(around)}"
+        else:
+            yield f"{where} = {self._read(around)} * {rng.randrange(2, 4)}"
+
+    def _read(self, around: list[tuple[str, str]]) -> str:
+        rng = self._rng
+        if self._scalars and rng.random() < 0.2:
+            return rng.choice(self._scalars)
+        if rng.random() < 0.08:
+            return f"c[p[{rng.choice(around)[0]} + {rng.randrange(3)}]]"
+        return self._written(around)
+
+    def _written(self, around: list[tuple[str, str]]) -> str:
+        """An element of an array."""
+        rng = self._rng
+        if rng.random() < 0.35 or len(around) < 1:
+            name = rng.choice("cd")
+            if rng.random() < 0.06:
+                return f"{name}[p[{rng.choice(around)[0]}]]"
+            if len(around) > 1 and rng.random() < 0.2:
+                one, other = rng.sample([name for name, _ in around], 2)
+                return f"{name}[{one} + {other} + {rng.randrange(2)}]"
+            return f"{name}[{rng.choice(around)[0]} + {rng.randrange(4)}]"
+        name = rng.choice("ab")
+        rows = [n for n, s in around if s == "N"] or [around[0][0]]
+        columns = [n for n, s in around if s == "M"]
+        row = rng.choice(rows)
+        if columns:
+            column = rng.choice(columns)
+        else:
+            return f"{name}[{row} + {rng.randrange(3)}, {rng.randrange(4)}]"
+        return f"{name}[{row} + {rng.randrange(3)}, {column} + {rng.randrange(3)}]"

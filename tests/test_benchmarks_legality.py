@@ -1,0 +1,192 @@
+"""What random sequences of steps were once allowed and wrong, and the interpreter that says so."""
+
+import numpy as np
+import pytest
+from sdfg_kit import steps
+
+from benchmarks.interpreter import FaultError, Interpreted
+from benchmarks.legality import checked, fault, prepared
+from loopbook.errors import IllegalStepError
+from loopbook.sdfg.apply import Workbench
+
+
+def doubled(a, b):
+    for i in range(a.shape[0]):
+        b[i] = a[i] + a[i]
+
+
+def scaled(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            b[i, j] = 2 * a[i, j]
+
+
+def products(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(a.shape[1]):
+                b[i, j] += a[i, k]
+
+
+def pushed(a, b):
+    for i in range(a.shape[0]):
+        for j in range(i + 1, a.shape[0]):
+            b[j] += a[j, i]
+
+
+def totals(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            total = 0.0
+            for k in range(a.shape[0]):
+                total += a[k, j]
+            b[i, j] = total
+
+
+def inner(a, b):
+    for i in range(a.shape[0] - 4):
+        for j in range(a.shape[1] - 4):
+            b[i + 4, j + 4] = a[i, j]
+
+
+def triangle(a, b):
+    for i in range(a.shape[0]):
+        for j in range(i):
+            b[i] += a[i, j]
+
+
+def sums(a, b):
+    for j in range(a.shape[0]):
+        for i in range(a.shape[0]):
+            total = 0.0
+            for k in range(i):
+                total += a[k, j]
+            for k in range(i):
+                b[k, j] += a[i, j]
+            b[i, j] += total
+
+
+def rows(start, a, b):
+    for i in range(b.shape[0]):
+        low = start[i]
+        high = start[i + 1]
+        for k in range(low, high):
+            b[i] += a[k]
+
+
+def picked(p, a, b):
+    for i in range(b.shape[0]):
+        k = p[i]
+        for j in range(a.shape[1]):
+            b[i] += a[k, j]
+
+
+def grown(s, c, a):
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            s[0] += a[i, k]
+        total = c[i]
+        seen = c[i + 1]
+        for k in range(a.shape[1]):
+            total += total * a[i, k]
+            seen += total * c[i]
+        s[i] = seen
+
+
+def grids(*sizes):
+    return [[np.ones((m, n)), np.ones((m, n))] for m, n in sizes]
+
+
+VECTORS = [[np.ones(n), np.ones(n)] for n in (9, 5, 2)]
+SQUARES = [[np.ones((n, n)), np.ones(n)] for n in (9, 5, 2)]
+GROWN = [[np.ones(6), np.ones(7), np.ones((6, 5))]]
+STARTS = [[np.array([0, 2, 2, 5]), np.ones(5), np.ones(3)]]
+PICKED = [[np.array([2, 0, 1, 2]), np.ones((3, 5)), np.ones(4)]]
+
+
+def outcome(kernel, cases, text):
+    """ "refused", what is wrong, or nothing."""
+    subject = prepared(kernel, cases)
+    assert subject.cases
+    bench = Workbench(subject.tree, subject.nests[-1])
+    for position, (op, args) in enumerate(steps(text)):
+        try:
+            bench.apply(op, args, position)
+        except IllegalStepError:
+            return f"{position} refused"
+    return next(filter(None, (fault(subject, bench.program, seed) for seed in range(3))), "")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "cases", "text", "expected"),
+    [
+        pytest.param(
+            doubled, VECTORS, "tile L0 4\npeel L0\nstage L0* A0 in", "", id="rest-beyond-the-end"
+        ),
+        pytest.param(
+            doubled, VECTORS, "tile L0 4\npeel L0 predicate\nstage L0 A1 out", "", id="written-back"
+        ),
+        pytest.param(
+            doubled, VECTORS, "tile L0 4\nparallel L0\nstage L0 A1", "2 refused", id="own-buffers"
+        ),
+        pytest.param(
+            doubled,
+            VECTORS,
+            "tile L0 4\nparallel L0\npeel L0\nunroll L0\nstage L0 A1",
+            "4 refused",
+            id="own-buffers-unrolled",
+        ),
+        pytest.param(
+            triangle, SQUARES, "tile L1 8\ncut L1 L0 1\npeel L1.rest", "2 refused", id="never-runs"
+        ),
+        pytest.param(
+            sums, grids((9, 9), (5, 5)), "expand L1\nparallel L0", "1 refused", id="shared-memory"
+        ),
+        pytest.param(inner, grids((3, 2), (9, 7)), "collapse L0 2", "", id="two-ends-below-zero"),
+        pytest.param(
+            products, grids((9, 7)), "collapse L0 2\nstage L0.flat A1", "1 refused", id="an-index"
+        ),
+        pytest.param(
+            pushed, SQUARES, "cut L1 L0 2\nstage L1 A1", "1 refused", id="one-beyond-the-end"
+        ),
+        pytest.param(
+            totals, grids((9, 7)), "parallel L0\nsink L1 2", "1 refused", id="one-strip-for-all"
+        ),
+        pytest.param(grown, GROWN, "serial L1", "", id="no-sums"),
+        pytest.param(rows, STARTS, "distribute L0", "0 refused", id="bounds-that-change"),
+        pytest.param(picked, PICKED, "distribute L0", "0 refused", id="indices-that-change"),
+    ],
+)
+def test_steps_that_are_allowed_are_right(kernel, cases, text, expected):
+    assert outcome(kernel, cases, text) == expected
+
+
+def test_steps_that_stand_for_several_are_done_in_whole_or_not_at_all():
+    subject = prepared(scaled, grids((9, 7)))
+    bench = Workbench(subject.tree, subject.nests[0])
+    before, names = bench.program, bench.names
+    with pytest.raises(IllegalStepError):
+        bench.apply("unroll_and_jam", ("L0", 2, "L1", "L0"))
+    assert (bench.program, bench.names) == (before, names)
+
+
+def test_threads_that_write_one_element_are_found():
+    subject = prepared(scaled, grids((9, 7)))
+    bench = Workbench(subject.tree, subject.nests[0])
+    bench.apply("parallel", ("L0",))
+    assert fault(subject, bench.program, 0) == ""
+    memory = {**subject.cases[0][0], "_s1": 0}
+    columns = Interpreted(bench.program, 0)
+    assert columns(memory)["b"] == memory["b"]  # no column, nothing to do
+    wider = {**memory, "_s0": 9, "_s1": 9}
+    with pytest.raises(FaultError):
+        columns(wider)
+
+
+def test_a_program_is_checked_with_random_sequences():
+    result = checked("atax", 3, 0)
+    assert result["sequences"] >= 2
+    assert not result["wrong"]
+    assert not result["raised"]
+    assert sum(result["allowed"].values()) > 0
+    assert sum(result["refused"].values()) > 0
