@@ -19,25 +19,29 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
-from docc.sdfg import StructuredSDFG, TaskletCode
+from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
-from loopbook.program.json_element import NOWHERE
+from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
+from loopbook.program.expr import Expr
 from loopbook.program.read import read
+from loopbook.program.tree import Assignments, Loop, Program
+from loopbook.program.walk import Inner, children, with_children
+from loopbook.program.write import write
 from loopbook.sdfg.moved import moved
 
-Json = dict[str, Any]
+Simplify = Callable[[str], StructuredSDFG]
+Promote = Callable[[str], Program]
+Outer = TypeVar("Outer", bound=Program | Inner)
 
 
-def without_loss(
-    text: str, simplify: Callable[[str], StructuredSDFG], promote: Callable[[str], Json]
-) -> tuple[StructuredSDFG, Json]:
+def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[StructuredSDFG, Program]:
     """What `simplify` makes of an SDFG's text, with statements between the loops if it fails,
-    loses stores or moves them otherwise; its document, too. Those that are lost may be for nothing,
+    loses stores or moves them otherwise; its tree, too. Those that are lost may be for nothing,
     and go however loops are kept apart.
 
     Args:
@@ -47,103 +51,113 @@ def without_loss(
         SdfgError: if all stores into an array, or a variable, are lost in any case, or some moved,
             or as `simplify`.
     """
-    document = json.loads(text)
     try:
         sdfg = simplify(text)
     except SdfgError as error:  # of some readings at several places, say
         try:
-            given = stores(document, running=True)
-            if not separated(document):
-                raise
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError):
-            raise error from None  # it is no SDFG
-        sdfg, simple, array = _apart(document, simplify, promote)
+            program = read(json.loads(text))
+        except SdfgError:
+            raise error from None
+        if (apart := separated(program)) is None:
+            raise
+        given = stores(program, running=True)
+        sdfg, simple, array = _apart(apart, simplify, promote)
     else:
-        given = stores(document, running=True)
-        simple = json.loads(sdfg.to_json())
-        array = _moved(text, simple, promote)
+        program = read(json.loads(text))
+        given = stores(program, running=True)
+        simple = _tree(sdfg)
+        array = _moved(program, text, simple, promote)
         confused = array is not None or _confused(given, simple)
-        if (confused or _lost(given, stores(simple))) and separated(document):
-            other = _apart(document, simplify, promote)
+        doubtful = confused or _lost(given, stores(simple))
+        if doubtful and (apart := separated(program)) is not None:
+            other = _apart(apart, simplify, promote)
             if confused or _lost(stores(other[1]), stores(simple)):
                 sdfg, simple, array = other
     if array is not None:
         raise SdfgError(f"docc touches elements of {array} that the program does not")
     left = stores(simple)
     gone = sorted(name for name in given if not left[name])
-    gone += sorted(_read_in_vain(simple) - _read_in_vain(document))
+    gone += sorted(_read_in_vain(simple) - _read_in_vain(program))
     if gone:
         raise SdfgError(f"docc loses what is stored into {gone[0]}")
     return sdfg, simple
 
 
+def _tree(sdfg: StructuredSDFG) -> Program:
+    return read(json.loads(sdfg.to_json()))
+
+
 def _apart(
-    document: Json, simplify: Callable[[str], StructuredSDFG], promote: Callable[[str], Json]
-) -> tuple[StructuredSDFG, Json, str | None]:
-    """What becomes of a document with its loops kept apart, and an array with `_moved` stores."""
-    text = json.dumps(document)
+    program: Program, simplify: Simplify, promote: Promote
+) -> tuple[StructuredSDFG, Program, str | None]:
+    """What becomes of a program with its loops kept apart, and an array with `_moved` stores."""
+    text = json.dumps(write(program))
     sdfg = simplify(text)
-    simple = json.loads(sdfg.to_json())
-    return sdfg, simple, _moved(text, simple, promote)
+    simple = _tree(sdfg)
+    return sdfg, simple, _moved(program, text, simple, promote)
 
 
-def _moved(text: str, simple: Json, promote: Callable[[str], Json]) -> str | None:
+def _moved(program: Program, text: str, simple: Program, promote: Promote) -> str | None:
     """An array of which docc touches more elements after it has fused loops, or dropped some."""
-    before = _counters(json.loads(text), running=True)
-    if before <= _counters(simple):
-        return None
-    return moved(read(promote(text)), read(simple))
+    before = _counters(program, running=True)
+    return None if before <= _counters(simple) else moved(promote(text), simple)
 
 
-def _counters(document: Json, *, running: bool = False) -> set[str]:
-    found = _elements(document["root"], running)
-    return {str(element["indvar"]) for element in found if "indvar" in element}
+def _counters(program: Program, *, running: bool = False) -> set[str]:
+    return {node.variable for node in _below(program, running) if isinstance(node, Loop)}
 
 
-def _confused(before: Counter[str], document: Json) -> bool:
+def _confused(before: Counter[str], program: Program) -> bool:
     """Whether docc has fused loops into one that stores into one place twice: the older value may
     come last then (seen with 0.8.1: two updates of one triangle); or has copied stores, or left out
     what a scalar is computed in (a product of whole numbers behind a product of matrices)."""
-    if not any(name.startswith("_fused_tmp") for name in document["containers"]):
+    if not any(name.startswith("_fused_tmp") for name in program.containers):
         return False
-    if any(count > before[name] for name, count in stores(document).items()):
+    if any(count > before[name] for name, count in stores(program).items()):
         return True
-    if _read_in_vain(document):
+    if _read_in_vain(program):
         return True
-    given = set(document["arguments"])
-    for element in _elements(document["root"]):
-        for body in _bodies(element) if "indvar" in element else ():
-            places = [place for child in body for place in _stored_by(child) if place[0] in given]
+    for node in _below(program):
+        if isinstance(node, Loop):
+            inner = (stored for child in node.body.children for stored in _stored(child))
+            places = [(name, m.subset) for name, m in inner if name in program.arguments]
             if len(places) > len(set(places)):
                 return True
     return False
 
 
-def _read_in_vain(document: Json) -> set[str]:
+def _read_in_vain(program: Program) -> set[str]:
     """Variables that blocks read and that nothing gives a value."""
-    own = set(document["containers"]) - set(document["arguments"])
-    read: set[str] = set()
+    loaded: set[str] = set()
     written: set[str] = set()
-    for element in _elements(document["root"]):
-        flow = element.get("dataflow") or {}
-        data = {n["element_id"]: n.get("data", "") for n in flow.get("nodes", ())}
-        for edge in flow.get("edges", ()):
-            read.add(data[edge["src"]])
-            written.add(data[edge["dst"]])
-        written.update(str(one["symbol"]) for one in element.get("assignments", ()))
-        written.add(str(element.get("indvar", "")))
-    return (read & own) - written
+    for node in _below(program):
+        match node:
+            case Block():
+                loaded.update(name for name, _ in _loaded(node))
+                written.update(name for name, _ in _stored(node))
+            case Assignments():
+                written.update(one.symbol for one in node.assignments)
+            case Loop():
+                written.add(node.variable)
+    return (loaded & program.containers.keys()) - set(program.arguments) - written
 
 
-def _stored_by(element: Json) -> Iterator[tuple[str, ...]]:
-    """Arrays that a block stores into, each with its subset."""
-    flow = element.get("dataflow") or {}
-    data = {n["element_id"]: n.get("data", "") for n in flow.get("nodes", ())}
-    for edge in flow.get("edges", ()):
-        yield data[edge["dst"]], *edge["subset"]
+def _loaded(node: Block) -> Iterator[tuple[str, Memlet]]:
+    """Containers that a block reads, each with the memlet."""
+    for memlet in node.memlets:
+        if isinstance(end := node.nodes[memlet.source], AccessNode):
+            yield end.container, memlet
 
 
-def loses(before: Json, after: Json) -> bool:
+def _stored(node: Inner) -> Iterator[tuple[str, Memlet]]:
+    """Containers that a block stores into, each with the memlet."""
+    if isinstance(node, Block):
+        for memlet in node.memlets:
+            if isinstance(end := node.nodes[memlet.target], AccessNode):
+                yield end.container, memlet
+
+
+def loses(before: Program, after: Program) -> bool:
     """Whether docc has fused an SDFG so that stores are gone, which may have been for nothing,
     stand in a doubtful order, or at other places."""
     given = stores(before, running=True)
@@ -151,131 +165,88 @@ def loses(before: Json, after: Json) -> bool:
         return True
     if _counters(before, running=True) <= _counters(after):
         return False
-    return moved(read(before), read(after)) is not None
+    return moved(before, after) is not None
 
 
-def stores(document: Json, *, running: bool = False) -> Counter[str]:
+def stores(program: Program, *, running: bool = False) -> Counter[str]:
     """How many statements store into each array that the program was given.
 
     Args:
         running: leave out loops that never run.
     """
-    found: Counter[str] = Counter()
-    given = set(document["arguments"])
-    for element in _elements(document["root"], running):
-        flow = element.get("dataflow") or {}
-        data = {n["element_id"]: n.get("data", "") for n in flow.get("nodes", ())}
-        found.update(data[e["dst"]] for e in flow.get("edges", ()) if data[e["dst"]] in given)
-    return found
+    given = set(program.arguments)
+    inner = (stored for node in _below(program, running) for stored in _stored(node))
+    return Counter(name for name, _ in inner if name in given)
 
 
 def _lost(before: Counter[str], after: Counter[str]) -> bool:
     return any(after[name] < count for name, count in before.items())
 
 
-def separated(document: Json) -> bool:
-    """Put a statement between loops that follow each other, in place.
-
-    Returns:
-        Whether there are such loops, and a statement that can stand between them.
-    """
-    stored = next(_stored(document), None)
-    if stored is None:
-        return False
-    found = False
-    for element in [document["root"], *_elements(document["root"])]:
-        for body in _bodies(element):
-            for place in range(len(body) - 1, 0, -1):
-                if "indvar" in body[place] and _follows_loop(document, body, place):
-                    body.insert(place, _copy(document, *stored))
-                    found = True
-    return found
+def separated(program: Program) -> Program | None:
+    """The program with a statement between loops that follow each other; None if there are no such
+    loops, or no statement that can stand between them: the copy of an array's first element to
+    where it is."""
+    for node in _below(program):
+        for name, memlet in _stored(node):
+            if name in program.arguments and memlet.subset:
+                apart = _spaced(program, _copy(name, memlet))
+                return None if apart is program else apart
+    return None
 
 
-def _follows_loop(document: Json, body: list[Json], place: int) -> bool:
-    """Whether there is a loop in front of a place, or nothing but scalars between the two: docc
-    writes them, such as bounds, into what uses them, and then the loops are neighbours."""
-    for child in reversed(body[:place]):
-        if "indvar" in child:
+def _spaced(node: Outer, copy: Block) -> Outer:
+    """What is below a node, with a copy wherever a loop follows another one."""
+    old = children(node)
+    made: list[Inner] = []
+    for place, child in enumerate(old):
+        if isinstance(child, Loop) and _follows_loop(old[:place]):
+            made.append(copy)
+        made.append(_spaced(child, copy))
+    same = len(made) == len(old) and all(new is one for new, one in zip(made, old, strict=True))
+    return node if same else with_children(node, made)
+
+
+def _follows_loop(ahead: Sequence[Inner]) -> bool:
+    """Whether a loop stands in front, or there is nothing but scalars between the two: docc writes
+    them, such as bounds, into what uses them, and then the loops are neighbours."""
+    for node in reversed(ahead):
+        if isinstance(node, Loop):
             return True
-        if "dataflow" not in child or any(len(into) > 1 for into in _stored_by(child)):
+        if not isinstance(node, Block) or any(memlet.subset for memlet in node.memlets):
             return False
     return False
 
 
-def _stored(document: Json) -> Iterator[tuple[str, Json, int]]:
-    """Arrays that the program was given and stores into, with type and rank of such a memlet."""
-    given = set(document["arguments"])
-    for element in _elements(document["root"]):
-        flow = element.get("dataflow") or {}
-        data = {n["element_id"]: n.get("data", "") for n in flow.get("nodes", ())}
-        for edge in flow.get("edges", ()):
-            if data[edge["dst"]] in given and edge["subset"]:
-                yield data[edge["dst"]], edge["base_type"], len(edge["subset"])
-
-
-def _copy(document: Json, name: str, memlet: Json, rank: int) -> Json:
+def _copy(name: str, stored: Memlet) -> Block:
     """A block that copies an array's first element to where it is."""
-    first = int(document["element_counter"]) + 1
-    document["element_counter"] = first + 5
-    source, tasklet, target, into, out, block = range(first, first + 6)
-
-    def access(number: int) -> Json:
-        return {"type": "access_node", "element_id": number, "data": name, "debug_info": NOWHERE}
-
-    def edge(number: int, src: int, dst: int, ends: tuple[str, str]) -> Json:
-        return {
-            "element_id": number, "src": src, "dst": dst, "src_conn": ends[0], "dst_conn": ends[1],
-            "subset": ["0"] * rank, "base_type": memlet, "debug_info": NOWHERE,
-        }  # fmt: skip
-
-    copying = {
-        "type": "tasklet", "element_id": tasklet, "code": int(TaskletCode.assign),
-        "inputs": ["_in"], "output": "_out", "debug_info": NOWHERE,
-    }  # fmt: skip
-    return {
-        "type": "block",
-        "element_id": block,
-        "debug_info": NOWHERE,
-        "dataflow": {
-            "type": "dataflow",
-            "nodes": [access(source), copying, access(target)],
-            "edges": [
-                edge(into, source, tasklet, ("void", "_in")),
-                edge(out, tasklet, target, ("_out", "void")),
-            ],
-        },
-    }
+    first = (Expr("0"),) * len(stored.subset)
+    into = Memlet(0, 1, "void", "_in", first, stored.type)
+    out = Memlet(1, 2, "_out", "void", first, stored.type)
+    return block(
+        (AccessNode(name), Tasklet("assign", ("_in",), "_out"), AccessNode(name)), (into, out)
+    )
 
 
-def _bodies(element: Json) -> list[list[Json]]:
-    if "branches" in element:
-        return [case["root"]["children"] for case in element["branches"]]
-    if "children" in element:
-        return [element["children"]]
-    return [element["root"]["children"]] if "root" in element else []
-
-
-def _elements(element: Json, running: bool = False) -> Iterator[Json]:
-    """All that is in a sequence, loop or branch, in program order.
+def _below(node: Program | Inner, running: bool = False) -> Iterator[Inner]:
+    """All that is in a node, in program order.
 
     Args:
         running: leave out loops that never run.
     """
-    for body in _bodies(element):
-        for child in body:
-            if not (running and _is_empty(child)):
-                yield child
-                yield from _elements(child, running)
+    for child in children(node):
+        if not (running and isinstance(child, Loop) and _is_empty(child)):
+            yield child
+            yield from _below(child, running)
 
 
-def _is_empty(element: Json) -> bool:
-    """Whether an element is a loop that is known to end before it begins."""
-    condition = re.fullmatch(r"\(?\w+ < (.+?)\)?", str(element.get("condition", "")))
-    if condition is None or "init" not in element:
+def _is_empty(loop: Loop) -> bool:
+    """Whether a loop is known to end before it begins."""
+    condition = re.fullmatch(r"\(?\w+ < (.+?)\)?", loop.condition.text)
+    if condition is None:
         return False
     try:
-        count = expr.polynomial(f"({condition[1]}) - ({element['init']})")
+        count = expr.polynomial(f"({condition[1]}) - ({loop.init})")
     except SdfgError:
         return False
     return not count or (set(count) == {()} and count[()] <= 0)

@@ -286,18 +286,18 @@ def _reordered(text: str, *, fuse: bool) -> tuple[Json, Mended | None]:
     sdfg, before = _simplified(text, fuse=fuse)
     passes.reorder(sdfg, fuse=fuse)
     after = json.loads(sdfg.to_json())
-    return after, mended(read(before), read(after))
+    return after, mended(before, read(after))
 
 
 def _simplified(
     text: str, *, fuse: bool, target: str = targets.DEFAULT
-) -> tuple[StructuredSDFG, Json]:
-    """`passes.simplify` without losing stores, and its document; raises `SdfgError` where that
+) -> tuple[StructuredSDFG, Program]:
+    """`passes.simplify` without losing stores, and its tree; raises `SdfgError` where that
     cannot be."""
     return without_loss(
         text,
         lambda given: passes.simplify(parse(given), fuse=fuse, target=target),
-        lambda given: _promoted(given, target),
+        lambda given: read(_promoted(given, target)),
     )
 
 
@@ -306,9 +306,9 @@ def _fused(text: str, target: str) -> StructuredSDFG:
     sdfg, simple = _simplified(text, fuse=True, target=target)
     with contextlib.suppress(SdfgError):
         passes.reorder(sdfg, fuse=True)
-        if not loses(simple, json.loads(sdfg.to_json())):
+        if not loses(simple, read(json.loads(sdfg.to_json()))):
             return sdfg
-    return passes.reorder(parse(json.dumps(simple)), fuse=False)
+    return passes.reorder(parse(json.dumps(write(simple))), fuse=False)
 
 
 def nests(sdfg: StructuredSDFG) -> list[Nest]:
