@@ -113,3 +113,32 @@ def test_a_refused_step_costs_nothing():
         bench.apply("peel", ("L0",))
     assert bench.program is program
     np.testing.assert_equal(bench.document(), bench.document())
+
+
+def diagonals(T):
+    for d in range(1, T.shape[0]):
+        for i in range(T.shape[0] - d):
+            T[i, i + d] = T[i, i + d - 1] + T[i + 1, i + d]
+
+
+def test_what_threads_share_out_is_not_put_into_another_order():
+    bench = after(diagonals, [random(9, 9)], "skew L0 L1\ntile L0 3\nparallel L1")
+    with pytest.raises(IllegalStepError, match="shared out already"):
+        bench.apply("interchange", ("L0", "L1"))
+
+
+def handed_on(A, B):
+    for i in range(A.shape[0]):
+        t = A[i, 0]
+        B[i, 0] = t
+        for j in range(A.shape[1]):
+            t = A[i, j] * 2.0
+            B[i, j] += t
+        B[i, 0] += 1.0
+
+
+def test_loops_inside_share_the_place_that_a_scalar_gets():
+    bench = bench_of(handed_on, [random(6, 5), random(6, 5)])
+    if bench.can_apply("expand", ("L0",)):
+        bench.apply("expand", ("L0",))
+        assert not bench.can_apply("parallel", ("L1",))

@@ -11,6 +11,7 @@ from loopbook.program import tree
 from loopbook.program.accesses import written
 from loopbook.program.dataflow import Block
 from loopbook.program.tree import Program
+from loopbook.program.walk import preorder
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
@@ -57,8 +58,9 @@ class Expand(Step):
         end to end, and of which nothing more is used. In an array the program finds what the last
         iteration left there.
 
-        Iterations of what is around share the memory, and are not parallel then. It is allocated
-        where the program begins, so the loops' sizes must be known there.
+        Iterations of what is around share the memory, and are not parallel then; nor are those
+        inside that had a scalar each, and share its place. The memory is allocated where the
+        program begins, so the loops' sizes must be known there.
         """
         number, *inside = (editor.id_of(name) for name in self.loops)
         region = Region.of(editor, number)
@@ -78,6 +80,9 @@ class Expand(Step):
         region = Region.of(editor, number)  # allocations have moved it
         region.put(region.place(number), 1, [loop, *after])
         serialise_around(editor, [outer.loop for outer in region.around])
+        names = {temporary.name for temporary in found if not temporary.extent}
+        inside = (n for n in preorder(path[-1].loop.body) if isinstance(n, tree.Loop))
+        serialise_around(editor, [inner for inner in inside if written(inner) & names])
 
 
 def _size(program: Program, loop: LoopNode) -> str:

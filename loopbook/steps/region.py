@@ -16,7 +16,15 @@ from loopbook.program.accesses import accesses
 from loopbook.program.bounds import Bounds, inequalities
 from loopbook.program.expr import Expr
 from loopbook.program.rename import Renamed, renamed
-from loopbook.program.tree import Case, Loop, Node, Program, While
+from loopbook.program.tree import (
+    SEQUENTIAL,
+    VECTORISED,
+    Case,
+    Loop,
+    Node,
+    Program,
+    While,
+)
 from loopbook.program.walk import Path
 from loopbook.steps.editor import Editor
 
@@ -141,10 +149,22 @@ def known_bounds(loop: Loop) -> Bounds:
         raise IllegalStepError(str(error)) from None
 
 
+def serial(loop: Loop) -> Loop:
+    """A loop whose iterations may depend on each other, so that they are no vectors either.
+
+    Raises:
+        IllegalStepError: threads share them already.
+    """
+    if loop.schedule.is_shared:
+        raise IllegalStepError("the iterations of a loop are shared out already")
+    schedule = SEQUENTIAL if loop.schedule.name == VECTORISED.name else loop.schedule
+    return replace(loop, kind="for", reductions=None, schedule=schedule)
+
+
 def serialise(*loops: LoopNode) -> None:
     """Make loops ordinary ones, whose iterations may depend on each other."""
     for node in loops:
-        node.loop = replace(node.loop, kind="for", reductions=None)
+        node.loop = serial(node.loop)
 
 
 def serialise_around(editor: Editor, loops: Iterable[Loop]) -> None:
@@ -156,9 +176,7 @@ def serialise_around(editor: Editor, loops: Iterable[Loop]) -> None:
     for loop in loops:
         if loop.id is None or loop.kind == "for":
             continue
-        if loop.schedule.is_shared:
-            raise IllegalStepError("the iterations of a loop around are shared out already")
-        editor.put(editor.path(loop.id), replace(editor.at(loop.id), kind="for", reductions=None))
+        editor.put(editor.path(loop.id), serial(editor.at(loop.id)))
 
 
 def child_loop(parent: LoopNode, number: int) -> LoopNode:
