@@ -27,16 +27,16 @@ from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # on one core, two would wait for each other
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-from loopbook.client import fit  # noqa: E402
-from loopbook.client.opening import open_book  # noqa: E402
-from loopbook.client.plan import plan_nests  # noqa: E402
-from loopbook.program.nest import Nest  # noqa: E402
-from loopbook.sdfg import program  # noqa: E402
-from loopbook.sdfg.frontend import trace  # noqa: E402
-from loopbook.workloads import polybench, synthetic  # noqa: E402
-from loopbook.workloads.workload import Workload  # noqa: E402
+from loopbook.client import fit
+from loopbook.client.opening import open_book
+from loopbook.client.plan import plan_nests
+from loopbook.program.nest import Nest
+from loopbook.sdfg import program
+from loopbook.sdfg.frontend import trace
+from loopbook.workloads import polybench, synthetic
+from loopbook.workloads.workload import Workload
 
 LIMITS = (0.015, 0.050)
 """Seconds that the median and the 95th percentile are to stay under."""
