@@ -28,10 +28,15 @@ _POSITION = frozenset(NOWHERE)
 
 
 class ElementReader:
-    """Reads what elements have in common, and sees to it that each has a number of its own."""
+    """Reads what elements have in common, and sees to it that each has a number of its own.
+
+    Attributes:
+        greatest: of these numbers.
+    """
 
     def __init__(self) -> None:
         self._ids: set[int] = set()
+        self.greatest = 0
 
     def read(self, raw: Json, known: frozenset[str]) -> Json:
         """The fields of `Element`.
@@ -48,6 +53,7 @@ class ElementReader:
         if number < 0 or number in self._ids:
             raise SdfgError(f"the SDFG is damaged: {number} is not the id of one element alone")
         self._ids.add(number)
+        self.greatest = max(self.greatest, number)
         return {"id": number, "position": _read_position(raw.get("debug_info"))}
 
 

@@ -56,15 +56,18 @@ def read(document: Json) -> Program:
         SdfgError: if the document is no SDFG, or is damaged.
     """
     document = members.mapping(document, "it")
+    reader = _Reader()
     try:
+        body = reader.sequence(document.get("root"))
         return Program(
             name=members.text(document, "name"),
             containers=read_containers(document),
             arguments=members.texts(document, "arguments"),
-            body=_Reader().sequence(document.get("root")),
+            body=body,
             returns=read_type(document.get("return_type")),
             target=members.text(document, "type"),
-            counter=members.number(document, "element_counter"),
+            # New elements must not get numbers that others have, whatever the document says.
+            counter=max(members.number(document, "element_counter"), reader.greatest),
             extra=Kept.of({key: document[key] for key in document.keys() - _PROGRAM}),
         )
     except members.UnknownMemberError as error:  # around all that could be kept as `Opaque`
@@ -104,6 +107,11 @@ class _Reader:
     def __init__(self) -> None:
         self._elements = ElementReader()
         self._depth = 0
+
+    @property
+    def greatest(self) -> int:
+        """The greatest number of an element so far."""
+        return self._elements.greatest
 
     def sequence(self, raw: Any) -> Sequence:
         """A sequence and all that is in it."""
