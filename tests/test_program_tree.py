@@ -228,6 +228,6 @@ def test_damage_is_refused_with_our_error_or_kept(texts: dict[str, str], data: s
 def test_new_elements_get_numbers_of_their_own_whatever_the_document_says():
     document = json.loads(prepared(matmul, matmul_args()).to_json()) | {"element_counter": 0}
     program = read(document)
-    numbers = [node.id for node in preorder(program) if isinstance(node, tree.Loop)]
+    numbers = [node.id or 0 for node in preorder(program) if isinstance(node, tree.Loop)]
     assert program.counter >= max(numbers)
     assert write(program)["element_counter"] == program.counter
