@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from server_kit import Served
-from test_imports import loaded_by
 
 from loopbook.demo_server.answers import FOLDER, Answers
 from loopbook.errors import InputError
+
+from .test_imports import loaded_by
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PROGRAMS = ("contraction", "stencil", "transposed_chain")

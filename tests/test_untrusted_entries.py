@@ -1,6 +1,6 @@
 """The attacks that once ran a command, through each entry: nothing runs, and one line says why.
 
-The server's entries are in `test_server_api.py` and `test_server_docc.py`.
+The server's entries are in `server/test_api.py` and `server/test_docc.py`.
 """
 
 from __future__ import annotations

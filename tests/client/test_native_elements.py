@@ -1,0 +1,46 @@
+"""Compiled loops whose sizes and conditions depend on what is in the arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import loopbook
+from loopbook.errors import SdfgError
+
+from .test_native_arrays import no_book
+
+__all__ = ["no_book"]
+
+
+@loopbook.native(strict=True)
+def counts(i, line, x):
+    return np.bincount(i), np.searchsorted(line, x)
+
+
+def test_each_call_is_looked_into():
+    i, line, x = np.array([2, 0, 2, 1]), np.linspace(0, 1, 5), np.array([0.9, 0.3])
+    for factor in (1, 1, 400, 0, 1):  # after the first one the short way, for the same shapes
+        found, wanted = counts(i * factor, line, x), counts.func(i * factor, line, x)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+    for one, other in ((i, line[::-1].copy()), (i - 1, line)):
+        with pytest.raises(SdfgError, match="refuses these arguments"):
+            counts(one, other, x)
+
+
+def test_an_index_may_turn_out_to_be_negative(no_book):
+    """Of a number or of data: it counts from the end, in a function of loops too."""
+
+    @loopbook.native(strict=True)
+    def taken(x, y, places, k):
+        for i in range(x.shape[0]):
+            x[i] = y[k - 1] + y[places[i] - 1]
+        x[k - 2] = 7.0
+
+    places, y = np.array([3, 0, 1, -1]), np.arange(1.0, 5.0)
+    for k in (3, 1, 0):
+        found, wanted = np.zeros(6), np.zeros(6)
+        taken(found[1:-1], y, places, k)
+        taken.func(wanted[1:-1], y, places, k)
+        np.testing.assert_array_equal(found, wanted)

@@ -1,0 +1,49 @@
+"""Arrays that change their names in loops and branches, and tuples that live there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+
+from .kit import check, data, function
+
+RIGHT = [
+    "a = np.zeros(5)\nb = x * 2\nfor i in range(3):\n    a, b = b, a\n    a[i] = 7\nreturn a, b",
+    "u = x.copy()\nfor i in range(3):\n    p = u\n    u = u * 2\n    p[0] = 5\nreturn u, p",
+    "p = x * 1\nfor i in range(4):\n    n = x + p\n    n[0] = i\n    p = n\nreturn p",
+    "st = (0.0, 1.0, x)\nfor i in range(4):\n    st = (st[1] + 1, st[0] * 2, st[2] + 1)\nreturn st",
+    "p, q = (1, 2), (3, x)\nfor i in range(4):\n    p, q = (p[1], p[0] + i), (q[0] * 2, q[1] * 2)\n"
+    "return p, q",
+    "best = (np.inf, 0)\nfor i in range(5):\n    if x[i] < best[0]:\n        best = (x[i], i)\n"
+    "return best",
+    "return np.inf, -np.inf",
+]
+
+REFUSED = [
+    "if s > 0:\n    z = x\nelse:\n    z = y\nz += 1\nreturn z",
+    "z = x\nfor i in range(3):\n    z[0] = z[0] + 1\n    z = y\nreturn z",
+    "u = x * 1\nfor i in range(3):\n    v = u + 1\n    u = v\n    v[0] = 100\nreturn u",
+    "for i in range(3):\n    x, y = y, x\n    x[0] = x[0] + i + y[1]\nreturn x, y",
+    "A = A * 1\ng = A[0]\nfor i in range(3):\n    A[0, i] = 5.0\n    if g[1] > s:\n"
+    "        g = A[1].copy()\nreturn g",
+]
+
+
+@pytest.mark.parametrize("body", RIGHT)
+def test_names_of_arrays_change_in_loops(body):
+    check(function(body, "A, x, y, s"), data(3, 5), data(5), data(5, seed=3), 0.5)
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_two_names_of_an_array_that_changes_are_refused(body):
+    with pytest.raises(LoweringError, match="by a second name"):
+        lower(function(body, "A, x, y, s"), [data(3, 5), data(5), data(5, seed=3), 0.5])
+
+
+def test_a_tuple_keeps_its_length():
+    body = "t = (1, 2)\nfor i in range(3):\n    t = (1, 2, i)\nreturn t"
+    with pytest.raises(LoweringError, match="tuple of another length"):
+        lower(function(body, "x"), [np.ones(3)])

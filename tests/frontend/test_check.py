@@ -1,0 +1,105 @@
+"""Loops are compared with the function before they are compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import check, lower
+from loopbook.frontend.check import SIZES, small
+from loopbook.frontend.rounding import is_rounding
+
+from .kit import data
+
+
+def smoothed(A, x, steps):
+    for _ in range(steps):
+        A[1:-1] = (A[:-2] + A[2:]) * 0.5
+        x[1:] += x[:-1]
+    return A @ x
+
+
+ARGS = [data(100, 60), data(60), 500]
+
+
+def test_right_loops_pass_at_three_sizes():
+    lowered = lower(smoothed, ARGS)
+    assert lowered is not None
+    assert check(smoothed, lowered, ARGS) == 3
+
+
+def test_small_sizes_keep_what_sizes_have_to_do_with_each_other():
+    halo, inner, twice = small([data(102, 100), data(100), data(200)], SIZES[0], 0)
+    assert [halo.shape, inner.shape, twice.shape] == [(4, 2), (2,), (5,)]
+    inner, twice = small([data(100), data(200)], SIZES[2], 0)
+    assert [inner.shape, twice.shape] == [(4,), (8,)]
+
+
+def distances(A, B):
+    squares = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2.0 * (A @ B.T)
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def test_roots_of_rounding_are_no_difference():
+    A = data(6, 5)
+    lowered = lower(distances, [A, A])
+    assert lowered is not None
+    assert check(distances, lowered, [A, A]) == 3
+
+
+def residue(x):
+    return (x - x.mean()).sum(), x
+
+
+def test_rounding_that_is_all_that_is_left_is_no_difference():
+    x = data(9)
+    own = [residue(x)[0], x, x]
+    assert is_rounding(residue, [x], own, [own[0] + 1e-15, x, x])
+    assert not is_rounding(residue, [x], own, [own[0] + 1e-9, x, x])
+    assert not is_rounding(residue, [x], own, [own[0], x + 1e-9, x])
+    assert not is_rounding(residue, [x], own, [own[0], x])
+    assert not is_rounding(residue, [x], own, [np.nan, x, x])
+    assert not is_rounding(lambda x: 1 // 0, [x], own, own)
+
+
+def test_numbers_of_both_signs_are_tried():
+    assert [small(ARGS, SIZES[0], number)[0].min() < 0 for number in range(3)] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("* 0.5", "* 0.5000001"), ("range(1, A.shape[0] - 1)", "range(1, A.shape[0] - 2)")],
+)
+def test_wrong_loops_are_found(right, wrong):
+    lowered = lower(smoothed, ARGS)
+    assert lowered is not None
+    assert right in lowered.kernel_source
+    damaged = dataclasses.replace(
+        lowered, kernel_source=lowered.kernel_source.replace(right, wrong)
+    )
+    with pytest.raises(LoweringError, match="gives other numbers") as caught:
+        check(smoothed, damaged, ARGS)
+    assert "\n" not in str(caught.value)
+
+
+def test_made_up_arguments_keep_what_is_equal_and_what_is_larger():
+    A, x, y, steps = small([data(100, 60), data(60), data(1, 100), 500], (3, 4), 0)
+    assert (A.shape, x.shape, y.shape, steps) == ((4, 3), (3,), (1, 4), 6)
+    (indices,) = small([np.arange(1000)], (3,), 0)
+    assert indices.min() >= 0
+    assert indices.max() <= 1
+
+
+def between(x, places, values):
+    return np.interp(x, places, values), np.searchsorted(places, x)
+
+
+def test_what_grows_goes_on_growing():
+    args = data(20), np.linspace(-1, 1, 9), data(9)
+    lowered = lower(between, args)
+    assert lowered is not None
+    assert check(between, lowered, args) == 3
+    assert not lowered.holds(args[0], args[2], args[1])

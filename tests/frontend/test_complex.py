@@ -1,0 +1,154 @@
+"""Complex numbers, which the loops hold as pairs of floats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+
+from .kit import check, data, function
+
+C = np.complex128
+
+EXPRESSIONS = {
+    "sum": "x + y - 2 * s",
+    "product": "x * y * 0.5j - s * z",
+    "quotient": "x / y + 1.0 / x + z / s + x / 3",
+    "squares": "x**2 + y**3 + s**4",
+    "powers": "np.power(x, 1.7) + y**-2 + np.power(s, -0.3)",
+    "exp": "np.exp(x) + np.exp(-2j * np.pi * z)",
+    "roots": "np.sqrt(x) + x**0.5 + np.log(y)",
+    "waves": "np.sin(x) * np.cos(y)",
+    "parts": "x.real * y.imag + np.real(x * y) - np.imag(x + s)",
+    "real of real": "z.real + np.imag(z)",
+    "conjugates": "x.conj() * np.conjugate(y) + z.conj()",
+    "absolute": "abs(x) + np.abs(x - y) + abs(s)",
+    "angle": "np.angle(x)",
+    "where": "np.where(abs(x) > 1.5, x, z)",
+    "equal": "(x == y) | (x[::-1] != x)",
+    "total": "x.sum() + (x * y).sum()",
+    "means": "x.mean() - y.mean()",
+    "truth": "np.any(x) and np.all(y)",
+    "norm": "np.linalg.norm(x)",
+    "dot": "x @ y + x @ z",
+    "vdot": "np.vdot(x, y)",
+    "outer": "np.outer(x, y)",
+    "matrices": "np.outer(x, y) @ np.outer(z, x).T + s * np.outer(x, x)",
+    "slices": "x[1:-1] * y[2:] - x[::-1][:-2]",
+    "builtin": "x * complex(2, 1) + complex(z[0], 3.0)",
+    "casts": "(z.astype(np.complex128) * 1j).astype(np.complex64)",
+    "new": "np.zeros(3, dtype=np.complex128) + np.full(3, 2j) + np.eye(3, dtype=np.complex128)[1]",
+    "joined": "np.concatenate((x, z, y))",
+    "reshaped": "np.reshape(np.outer(x, y).T, (x.size * y.size,))",
+    "repeated": "np.repeat(x, 2)",
+    "several": "(x[1], s * 2, x[1:3], x.real, x[1:].imag)",
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_expressions(name):
+    x, y, z = data(5, dtype=C), data(5, dtype=C, seed=3), data(5, seed=1)
+    kernel = function(f"return {EXPRESSIONS[name]}", "x, y, z, s")
+    check(kernel, x, y, z, 0.7 - 1.3j)
+
+
+def test_short_complex_numbers_stay_short():
+    x = data(6, dtype=np.complex64)
+    check(function("return x * s + 1j", "x, s"), x, np.complex64(2 + 1j))
+    check(function("return x * np.float32(2), x * 2.0, x.sum(), abs(x)", "x"), x)
+
+
+def test_elements_written_from_themselves_are_read_whole_first():
+    def square(z):
+        z[:] = z * z
+        z *= 1j
+        z[1:] = z[:-1]
+        z[0] = z[0] * z[1]
+
+    def parts(z, x):
+        z.real[:] = z.imag
+        z.imag[1:] = x[1:]
+        r = z.real
+        r[0] = 7.0
+        return r
+
+    check(square, data(6, dtype=C))
+    check(parts, data(6, dtype=C), data(6))
+
+
+def test_masks_indices_and_rows():
+    def masked(z, c, n):
+        inside = np.less(abs(z), 2.0)
+        n[inside] = 1
+        z[inside] = z[inside] ** 2 + c[inside]
+        return z[~inside]
+
+    def indexed(z, places):
+        z[places] = z[places + 1] * 1j
+        total = 0
+        for row in z:
+            total = total + row * row
+        return total
+
+    check(masked, data(4, 5, dtype=C), data(4, 5, dtype=C, seed=2), np.zeros((4, 5)))
+    check(indexed, data(6, dtype=C), np.array([0, 2, 2]))
+
+
+def test_numbers_that_become_complex_later():
+    def kernel(x, n):
+        a = 1.0
+        b = 0.0
+        for i in range(n):
+            a, b = a * x[i] + b, a
+            if abs(a) > 3.0:
+                a = a / 2
+        return a, b
+
+    check(kernel, data(5, dtype=C), 5)
+
+
+def test_linear_algebra():
+    a, real = data(4, 4, dtype=C) + 3 * np.eye(4), data(4, 4) + 3 * np.eye(4)
+    both = function("return np.linalg.solve(a, b), np.linalg.inv(a)", "a, b")
+    for left, right in ((a, data(4, 2, dtype=C)), (a, data(4)), (real, data(4, dtype=C))):
+        check(both, left, right)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.max(z)", "np.argmax(z)", "np.cumsum(z)", "np.var(z)", "np.floor(z)",
+        "np.isnan(z)", "z.prod()", "float(z[0])", "z**z", "np.sort(z)", "np.linalg.det(w)",
+        "np.histogram(z)", "np.sign(z)", "np.cov(w)", "np.clip(z, 0, 1)", "np.linalg.cholesky(w)",
+    ],
+)  # fmt: skip
+def test_what_has_no_pairs_is_refused(text):
+    with pytest.raises(LoweringError):
+        lower(function(f"return {text}", "z, w"), [data(4, dtype=C), data(3, 3, dtype=C)])
+
+
+def test_arrays_that_are_no_pairs_in_memory_are_refused():
+    def kernel(z):
+        return z + 1
+
+    with pytest.raises(LoweringError, match="contiguous"):
+        lower(kernel, [data(6, dtype=C)[::2]])
+
+
+def test_complex_into_real_is_refused():
+    def kernel(z, x):
+        x[:] = z
+
+    with pytest.raises(LoweringError, match="real"):
+        lower(kernel, [data(4, dtype=C), data(4)])
+
+
+def test_pairs_lie_along_the_last_axis():
+    """How far apart neighbours are is then known to who compiles the loops."""
+    body = "z.real[1:] = w.imag[:-1] * z.shape[1]\nreturn z * w + z.shape[0], np.abs(z[:, ::2])"
+    z, w = data(3, 4) + 1j * data(3, 4), data(3, 4) - 1j * data(3, 4)
+    lowered = check(function(body, "z, w"), z, w)
+    given = dict(zip(lowered.kernel_parameters, lowered.prepare(z, w), strict=True))
+    assert given["z"].shape == given["w"].shape == (3, 8)

@@ -1,0 +1,93 @@
+"""Arrays that a function reads from outside: elements that are known, others in memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+
+from .kit import check, data
+
+SOBEL = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])
+SMALL = np.array([200, 100, 50], np.uint8)
+TURNS = np.array([1, 1j, -1, -1j])
+EVEN = np.array([True, False, True])
+SCALE = np.array(2.5, np.float32)
+STEPS = np.array([0, 1, 2])
+BOTH = (SOBEL.T / 4.0, np.eye(3))
+
+
+def convolved(image, weights=SOBEL):
+    out = np.zeros((image.shape[0] - 2, image.shape[1] - 2))
+    for i in range(3):
+        for j in range(3):
+            out += weights[i, j] * image[i : i + out.shape[0], j : j + out.shape[1]]
+    return out
+
+
+def both(image):
+    return convolved(image), convolved(image, SOBEL.T), [convolved(image, w) for w in BOTH][1]
+
+
+def narrow(image):
+    return SMALL + SMALL, SMALL[1] + image[0, :3].astype(np.uint8), SMALL[STEPS]
+
+
+def turned(image):
+    return image[:4, 0] * TURNS, TURNS.imag[1], TURNS[3] * image[0, 0], abs(TURNS[1])
+
+
+def masked(image):
+    return np.where(EVEN, image[:, :3], 0.0), image[:, :3][:, EVEN], image * SCALE
+
+
+def unrolled(image):
+    total = np.zeros_like(image)
+    for step, weight in zip(STEPS, SOBEL[:, 2], strict=True):
+        total += weight * np.roll(image, step, axis=1)
+    return total, SOBEL[0, 2] if STEPS[1] == 1 else SOBEL[0, 0]
+
+
+def itself(image):
+    image += BOTH[1].sum()
+    return SOBEL
+
+
+@pytest.mark.parametrize("function", [both, narrow, turned, masked, unrolled, itself])
+def test_it_gives_the_same(function):
+    check(function, data(6, 5))
+
+
+def test_what_is_returned_is_not_the_array_itself():
+    lowered = lower(itself, [data(6, 5)])
+    assert lowered is not None
+    lowered.plain(data(6, 5))[...] = 7
+    np.testing.assert_array_equal(lowered.plain(data(6, 5)), SOBEL)
+
+
+def test_known_elements_are_written_out():
+    lowered = lower(unrolled, [data(6, 5)])
+    assert lowered is not None
+    assert "constant" not in lowered.kernel_source
+
+
+def stores(image):
+    SOBEL[0, 0] = 3
+    return image + SOBEL[0, 0]
+
+
+def of_an_object(image):
+    return image + math.constants  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("function", "what"), [(stores, "from outside"), (of_an_object, "of something else")]
+)
+def test_what_is_refused(function, what, monkeypatch):
+    monkeypatch.setattr(math, "constants", SOBEL, raising=False)
+    with pytest.raises(LoweringError, match=what):
+        lower(function, [data(3, 3)])

@@ -1,0 +1,58 @@
+"""Counts of whole numbers, as loops run as Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+
+from .kit import check, data, function
+
+PLACES = np.array([2, 0, 5, 2, 1, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.int16, np.bool_])
+def test_counts(dtype):
+    body = """c = np.bincount(i), np.bincount(i, minlength=n), np.bincount(i, None, 2 * n)
+w = np.bincount(i, weights=x, minlength=n), np.bincount(i, x), np.bincount(i, i > 0)
+return (*c, *w, np.bincount(i) / x.size)"""
+    check(function(body, "i, x, n"), PLACES.astype(dtype), data(6), 3)
+    check(function(body, "i, x, n"), PLACES.astype(dtype), data(6, dtype=np.float32), 9)
+
+
+def test_counts_of_none_and_one():
+    body = "return np.bincount(i), np.bincount(i, x), np.bincount(i, minlength=3)"
+    for size in (0, 1):
+        check(function(body, "i, x"), PLACES[:size], data(size))
+
+
+def test_an_image_is_counted_whatever_its_size():
+    body = "h = np.bincount(A.ravel(), minlength=256)\nreturn h, h.cumsum()[A], h.sum()"
+    check(function(body, "A"), PLACES.reshape(2, 3).astype(np.uint8))
+    check(function(body, "A"), PLACES.reshape(2, 3))
+
+
+def test_the_length_is_that_of_each_call():
+    kernel = function("return np.bincount(i)", "i")
+    lowered = check(kernel, PLACES)
+    assert lowered.holds(PLACES + 4)
+    np.testing.assert_array_equal(lowered.plain(PLACES + 4), kernel(PLACES + 4))
+    assert not lowered.holds(PLACES - 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "for k in range(2):\n    c = np.bincount(i)\n    i[0] = 9\nreturn c",
+            "copy it first",
+        ),
+        ("return np.bincount(x)", "astype"),
+        ("return np.bincount(i, x[1:])", "weights"),
+    ],
+)
+def test_lengths_that_only_loops_could_find_out_are_refused(body, said):
+    with pytest.raises(LoweringError, match=said):
+        lower(function(body, "i, x"), [PLACES, data(6)])

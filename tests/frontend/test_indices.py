@@ -1,0 +1,66 @@
+"""Arrays made to be indices, and other small ways to put arrays together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+
+from .kit import check, data, function
+
+TYPES = (np.float64, np.float32, np.int64, np.int32)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+@pytest.mark.parametrize("k", [-5, -1, 0, 1, 5])
+def test_indices_of_triangles(n, k):
+    body = f"""i, j = np.triu_indices(n, k={k})
+h, l = np.tril_indices(n, {k}, 3)
+p, q = np.triu_indices(n, {k}, 6)
+return i, j, h, l, p, q, *np.tril_indices_from(A, {k}), A[np.triu_indices_from(A)]"""
+    check(function(body, "n, A"), n, data(n, n))
+
+
+def test_places_in_arrays_of_several_dimensions():
+    body = """i, j = np.unravel_index(np.argmin(A), A.shape)
+k, l, m = np.unravel_index(p, (2, 3, 4))
+return i, j, A[i, j], k, l, m, *np.unravel_index(7, (2, 5))"""
+    check(function(body, "A, p"), data(3, 5), np.array([0, 23, 12, 7]))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_rows_by_columns_powers_and_numbers_put_in(dtype):
+    body = """a = A[np.ix_(p, q)], np.vander(x, 4), np.vander(x[:0], 2)
+b = np.vander(x, increasing=True)
+A[np.ix_(q, p)] = 0
+a = *a, b
+return *a, np.insert(x, 0, 0.0), np.insert(x, 2, y), np.insert(x, -1, 7), np.insert(x[:0], 0, 1)"""
+    arrays = data(4, 4, dtype=dtype), data(3, dtype=dtype), data(2, dtype=dtype)
+    check(function(body, "A, x, y, p, q"), *arrays, np.array([0, 3]), np.array([2, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return np.insert(A, 0, 1.0)", "np.concatenate"),
+        ("return np.insert(x, 9, 1.0)", "behind the end"),
+        ("return A[np.ix_(x > 0, x > 0)]", "np.where"),
+    ],
+)
+def test_what_has_no_loops_says_what_to_write(body, said):
+    with pytest.raises(LoweringError, match=said):
+        lower(function(body, "A, x"), [data(3, 3), data(3)])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(1, 5):\n    x[i * i :: i] = i\nreturn x",
+        "for i in range(1, 5):\n    s = s + x[i::i].sum() + x[: i * i : i].sum()\nreturn s",
+        "for i in range(1, 4):\n    A[::i, 1::i] = i\nreturn A[1::2]",
+    ],
+)
+def test_steps_that_a_loop_gives(body):
+    check(function(body, "x, s, A"), data(13), 0.0, data(4, 5))

@@ -1,0 +1,88 @@
+"""Lists that grow, comprehensions, arrays chosen by conditions, and shapes that change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+
+from .kit import check, data, function
+
+LISTS = [
+    "o = []\nfor i in range(4):\n    o.append(x * i)\n"
+    "return np.array(o), np.stack(o, axis=1), len(o)",
+    "o = [s]\nfor i in range(90):\n    s = s * 0.9\n    o.append(s)\n"
+    "return np.array(o), o, max(o), sum(o), o[-1]",
+    "o = []\nfor i in range(5):\n    if x[i] > 0:\n        o.append(i)\n    o.append(i * 2)\n"
+    "return np.array(o), len(o), o",
+    "o = []\nk = 0\nwhile k < 7:\n    k += 2\n    o.append(k * 2)\nreturn np.array(o), np.sum(o)",
+    "p, q = [], []\nfor v in x:\n    p.append(v)\n    q.append(v * 2)\n"
+    "return np.array(p) + np.array(q)",
+    "r = []\nfor i in range(3):\n    for j in range(2):\n        r.append(A[i] + j)\n"
+    "return np.vstack(r), np.concatenate(r)",
+    "return np.array([v.sum() for v in A]), [float(v) * 2 for v in x]",
+    "return np.array([[i * 3 + j for j in range(4)] for i in range(5)])",
+    "return np.array([x[i] for i in range(len(x)) if x[i] > 0]), sum(v * v for v in x)",
+    "return sum(np.roll(A, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1))",
+    "return np.array([1.0] + [np.dot(x[:-k], x[k:]) for k in range(1, len(x))])",
+]
+
+SHAPES = [
+    "z = x if x[0] > 0 else y + 1\nw = z if s > 0 else -z\nreturn z, w",
+    "e = 0.0\nwhile len(x) > 1:\n    m = len(x) // 2\n    e += (x[:m] * x[m : 2 * m]).sum()\n"
+    "    x = x[:m] + x[m : 2 * m]\nreturn x[0], e, x",
+    "v = np.arange(6.0)\nfor i in range(4, -1, -1):\n    v = 0.5 * (v[1 : i + 2] + v[: i + 1])\n"
+    "    v = np.maximum(v, s)\nreturn v[0], v",
+    "if x[0] > 0:\n    z = x[:2] * 2\nelse:\n    z = x[1:] + 1\nreturn z",
+    "z = x * 1\nfor i in range(3):\n    z = z[z > -1 + 0.5 * i]\nreturn z, len(z)",
+    "z = x * 1\nfor i in range(3):\n    if z[0] > 0:\n        z = z[1:]\n    else:\n"
+    "        z = z[:-1] * 2\nreturn z, z.sum()",
+    "n = len(x)\nb = x.copy()\nwhile n > 1:\n    h = n // 2\n    b[:h] = b[:h] + b[h : 2 * h]\n"
+    "    n = h\nreturn b[0]",
+    "k = int(s * 6)\nz = np.zeros((k, k))\nz[:] = 1\nreturn z + np.arange(k)",
+    "y = x * 1\nn = 2\nfor i in range(2):\n    for j in range(0, 5, n):\n        y[j] += n\n"
+    "    n *= 2\nreturn y",
+    "i = (np.abs(x) * 3).astype(int)\n"
+    "return np.bincount(i, minlength=9), np.bincount(i), np.bincount(i, weights=x, minlength=9)",
+    "return np.repeat(x, np.arange(len(x)) % 3)",
+]
+
+
+@pytest.mark.parametrize("body", [*LISTS, *SHAPES])
+def test_lists_and_shapes(body):
+    check(function(body), data(3, 4), data(3, 4, seed=2), data(5), data(5, seed=9), 0.7)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "o = []\nfor i in range(3):\n    o.append(i)\n    o.append(x)\nreturn len(o)",
+            "different",
+        ),
+        ("o = []\nfor i in range(3):\n    o.append(x[i:])\nreturn len(o)", "different shapes"),
+    ],
+)
+def test_lists_of_different_things_are_refused(body, said):
+    with pytest.raises(LoweringError, match=said):
+        lower(function(body, "x"), [data(6)])
+
+
+def test_too_many_or_negative_numbers_run_as_python():
+    """Counts are supposed to be below `minlength`, and nothing is stored outside."""
+    func = function("return np.bincount((x * 3).astype(int), minlength=9)", "x")
+    lowered = check(func, np.array([0.1, 1.2, 2.0]))
+    for x in (np.array([9.0, 1.0, 0.0]), np.array([0.0, -1.0, 2.0])):
+        called = []
+        lowered.wrap(lowered.plain_kernel, lambda *args, c=called: c.append(args))(x)
+        assert len(called) == 1
+
+
+def test_error_functions_and_numbers_of_python():
+    body = "return math.erf(s), math.erfc(-s), math.erfc(s * 9), math.hypot(s, 2.0), ord('a')"
+    for s in (0.1, 0.6, -3.0, 5.5):
+        check(function(body, "x, s"), data(3), s)
+    body = "z = x + 1j * y\nreturn z > 0.3, z * np.conj(z) >= 1, np.average(x, weights=y * y)"
+    check(function(body, "x, y"), data(6), data(6, seed=4))

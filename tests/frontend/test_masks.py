@@ -1,0 +1,65 @@
+"""Elements and rows that masks choose, as loops run as Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+
+from .kit import check, data, function
+
+LABELS = np.array([1, 0, 2, 1, 1, 0])
+TYPES = (np.float64, np.float32, np.int64, np.int32)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return X[i == 1].mean(axis=0), X[i == 0].sum(axis=0), X[i > 0, :].sum()",
+        "m = i == 1\nR = X[m]\nreturn R, R.T @ R, R.T, R[:, ::2], X[m, 1]",
+        "m = i == 1\nreturn X[m, 1:].max(axis=0), X[m][:, [2, 0]]",
+        "m = X[0] > 0\nreturn X[:, m], X[2, m].sum(), X[1:, m].sum(axis=1)",
+        "for k in range(3):\n    m = i == k\n    if m.sum() > 0:\n        C[k] = X[m].mean(axis=0)",
+        "X[i == 1] = C[0]\nX[i == 2, 1:] = 0\nX[i == 0, 0] = s",
+        "m = i != 0\nX[m, 0] += 2\nX[m] *= 2\nX[m, 1:] -= C[1, 1:]",
+        "m = i != 0\nX[m] = X[m][:, [2, 0, 1, 3]]\nC[:, m[:4]] = X[:3, m[:4]] + 1",
+        "m = i == 1\nX[m] = C",
+        "X[i == 1] = C[:1]\nX[i == 5] = 3\nreturn X[i == 5], X[i == 5].sum(axis=0)",
+        "Z = np.zeros((6, 4, 2), dtype=X.dtype)\nZ[X > 0] = C[0, :2]\nZ[i > 1, :, 1] = 1\nreturn Z",
+    ],
+)  # fmt: skip
+def test_rows_that_a_mask_chooses(body, dtype):
+    arrays = data(6, 4, dtype=dtype), data(3, 4, dtype=dtype, seed=1)
+    check(function(body, "X, C, i, s"), *arrays, LABELS, dtype(3))
+
+
+def test_all_rows_and_none():
+    body = "return X[m], X[m].sum(axis=0), X[~m, 0].sum(), X[:, m[:2]]"
+    for mask in (np.zeros(3, bool), np.ones(3, bool)):
+        check(function(body, "X, m"), data(3, 2), mask)
+    check(function("return X[m].sum(axis=0)", "X, m"), data(0, 2), np.zeros(0, bool))
+    check(function("return X[m].sum(axis=0)", "X, m"), data(1, 2), np.ones(1, bool))
+
+
+def test_different_masks_are_told_apart():
+    mask = np.array([True, False, False, True, True, False])
+    check(function("return (x[m] * x[m]).sum(), x[m].sum() - x[~m].sum()", "x, m"), data(6), mask)
+    for chosen, calls in ((mask, 0), (~mask, 0), (mask & (np.arange(6) > 0), 1)):
+        func, called = function("return x[m] + x[~m]", "x, m"), []
+        lowered = lower(func, [data(6), chosen])
+        assert lowered is not None
+        lowered.wrap(lowered.plain_kernel, lambda *args, c=called: c.append(args))(data(6), chosen)
+        assert len(called) == calls
+
+
+def test_masks_beside_other_indices_that_have_no_loops():
+    for body, said in (
+        ("return X[m, i]", "arrays of indices"),
+        ("return Z[:, m, 0]", "index twice"),
+        ("return X[m[1:]]", "another shape"),
+    ):
+        with pytest.raises(LoweringError, match=said):
+            lower(function(body, "X, Z, m, i"), [data(3, 3), data(2, 3, 2), LABELS[:3] > 0, LABELS])

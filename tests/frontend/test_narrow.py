@@ -1,0 +1,82 @@
+"""Whole numbers of 8 and 16 bits and unsigned ones: words in the kernel, NumPy's outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.client.variants.dispatch import Dispatcher
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+from loopbook.sdfg.build import build_baseline
+
+from .kit import agree, check, copied, flat, function
+
+BODIES = (
+    "y[:] = x + x",
+    "y[:] = x * x - 3 * x",
+    "y -= x",
+    "return (x + y) // 2, x.sum(), y.max(), x.mean()",
+    "return x - y > 3, x == y, np.diff(x)",
+    "return -x, abs(x), ~x, x << 2, x >> 1",
+    "return A @ x, x @ y, np.outer(x, y)",
+    "return x / (y | 1), np.where(x > y, x, y), np.clip(x, 3, 9)",
+    "x[x > 5] = 7\nreturn x[x > 3], np.cumsum(x)",
+    "t = x[0]\nfor i in range(x.shape[0]):\n    t += x[i]\n    t ^= y[i]\nreturn t",
+    "return x // (y | 1), x % (y | 1), x**2, (x * 1.0 % 50).astype(np.int8)",
+    "A[0] += x\nA[:, 1] *= 3\nreturn A.T, x[::-1], np.full(4, 7, x.dtype)",
+    "return x.astype(np.uint8), x.astype(np.int16), x & y, x | y, x ^ y",
+)
+TYPES = (np.uint8, np.int8, np.uint16, np.int16, np.uint32)
+
+
+def arguments(dtype):
+    """Numbers of the whole range, so that nearly everything wraps around."""
+    limits, rng = np.iinfo(dtype), np.random.default_rng(0)
+    shapes = ((5, 5), (5, 5), (5,), (5,))
+    made = (rng.integers(limits.min, limits.max, s, np.int64, endpoint=True) for s in shapes)
+    return [*(array.astype(dtype) for array in made), 3]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_narrow_numbers_wrap_around_as_numpys(dtype):
+    for body in BODIES:
+        check(function(body), *arguments(dtype))
+
+
+def test_the_kernel_is_given_words():
+    lowered = check(function("y[:] = x + 1\nreturn x"), *arguments(np.uint8))
+    prepared = lowered.prepare(*arguments(np.uint8))
+    assert {a.dtype for a in prepared if isinstance(a, np.ndarray)} == {np.dtype(np.int64)}
+    assert "x[...]" not in lowered.source  # only what was written is copied back
+    assert "y[...]" in lowered.source
+
+
+def test_compiled_narrow_numbers_are_numpys():
+    def build(reading, args, folder):
+        return build_baseline(reading.text, "none", folder).library
+
+    def checksum(A, x, counts):
+        total = 0xFFFF
+        for b in x:
+            total = (total ^ int(b)) & 0xFFFF
+            total = ~(total >> 1) & 0xFFFF
+        counts[x] += 1
+        A[1:] += A[:-1] * 3
+        return total, x + x, counts.sum()
+
+    _, _, x, _, _ = arguments(np.uint8)
+    args = [arguments(np.int16)[0], x, np.zeros(256, np.uint32)]
+    lowered = lower(checksum, copied(args))
+    assert lowered is not None
+    kernel = Dispatcher(lowered.kernel, build, strict=True)
+    kernel.compiled(lowered.prepare(*copied(args)))
+    first, second = copied(args), copied(args)
+    expected = checksum(*first)
+    got = lowered.wrap(kernel)(*second)
+    agree([*flat(expected), *first], [*flat(got), *second], lowered.source)
+
+
+def test_unsigned_words_of_64_bits_are_refused():
+    with pytest.raises(LoweringError, match="uint64"):
+        lower(function("y[:] = x + 1", "x, y"), [np.ones(3, np.uint64), np.ones(3, np.uint64)])

@@ -1,0 +1,43 @@
+"""Returns from branches and loops; results of one kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+
+from .kit import check, data, function
+
+BODIES = [
+    "for i in range(x.shape[0]):\n    if x[i] > s:\n        return i\nreturn -1",
+    "for i in range(x.shape[0]):\n    for j in range(3):\n        if x[i] * j > s:\n"
+    "            return i, j * 1.5\n    x[i] = 0\nx[0] = 9\nreturn -1, 2.0",
+    "k = 0\nwhile True:\n    k += 1\n    if k > 3:\n        return x * k",
+    "for i in range(4):\n    if x[i] > s:\n        return x + 1\n    elif x[i] < -s:\n"
+    "        return x * 2\n    else:\n        x[i] = 1\nfor i in range(3):\n"
+    "    if x[i] == 1:\n        return x - 1\nreturn x.copy()",
+    "if s > 1:\n    return x.sum(), x + 1\nreturn x.max(), x * 2",
+    "def f(v):\n    for i in range(v.shape[0]):\n        if v[i] < 0:\n            return v[i]\n"
+    "    return 0.0\nreturn f(x) + f(x * 2) + f(-x)",
+    "for i in range(3):\n    if x[i] > s:\n        return\n    x[i] = s",
+]
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_loops_are_left_with_a_result(body):
+    for s in (1, 0.5, 50, -50.0):
+        check(function(body, "x, s"), data(5), s)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(3):\n    if x[i] > 99:\n        return x[i]",
+        "if s > x[0]:\n    return x",
+        "if s > x[0]:\n    return x\nreturn s",
+    ],
+)
+def test_results_of_different_kinds_are_refused(body):
+    with pytest.raises(LoweringError, match="results of different kinds"):
+        lower(function(body, "x, s"), [data(5), 0.5])

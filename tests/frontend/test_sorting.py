@@ -1,0 +1,99 @@
+"""Numbers in order, places of what is true, and what only the loops can tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.frontend import check as compared
+from loopbook.frontend import lower
+
+from .kit import agree, check, data, flat, function
+
+SORTED = [
+    "n = np.floor(x[:7])\nreturn np.lexsort((n, k)), np.lexsort((x[:7], k, n)), np.lexsort((k,))",
+    "return np.sort(x), np.sort(A), np.sort(A, axis=0), np.sort(A, axis=None)",
+    "return np.argsort(x), np.argsort(-x)[::-1], np.argsort(A, axis=0), x[np.argsort(x)]",
+    "return np.median(x), np.median(A), np.median(A, axis=0), np.median(A, 1, keepdims=True)",
+    "return np.percentile(x, [25, 50, 97.5]), np.quantile(A, 0.3, axis=0), np.percentile(x, 100)",
+    "x.sort()\nA.sort(axis=0)",
+    "return np.argsort(k, kind='stable'), np.sort(k)[::-1]",
+    "u, c = np.unique(k, return_counts=True)\nreturn u, c, len(u), np.unique(x)",
+    "u, f, b = np.unique(k, return_index=True, return_inverse=True)\nreturn u, f, b, u[b]",
+    "for i in range(3):\n    x[i] = np.median(x[i : i + 4])",
+]
+
+
+@pytest.mark.parametrize("body", SORTED)
+def test_sorting(body):
+    k = np.array([3, 1, 2, 3, 1, 1, 7])
+    check(function(body, "A, x, k"), data(4, 6), data(9), k)
+
+
+def test_what_is_no_number_is_last():
+    x = data(9)
+    x[[1, 4]] = np.nan, np.inf
+    check(function("return np.sort(x), np.argsort(x), np.median(x), np.unique(x)", "x"), x)
+    check(function("return np.percentile(x, 10), np.unique(x)", "x"), x[2:])
+
+
+PICKED = [
+    "return np.nonzero(x > 0)[0], np.flatnonzero(A > s), np.argwhere(A > s)",
+    "i, j = np.where(A > s)\nreturn i, j, A[i, j], i.size",
+    "return np.take(x, k), np.take(A, k, axis=1), np.extract(x > 0, x), np.compress(x > 0, x)",
+    "return np.take_along_axis(A, np.argsort(A, axis=1), axis=1)",
+    "return np.select([x > 1, x > 0], [x, x * 2], -1.0), np.array_equal(x, x + 0), "
+    "np.array_equal(x, k)",
+    "np.copyto(x, 3.0, where=x > 0)\nnp.putmask(A, A > s, 9.0)",
+    "a, b = np.split(x, 2)\nc, d, e = np.split(A, [1, 2], axis=1)\nreturn a, b, c, d, e",
+    "return np.dstack((A, A)), np.c_[x, x], np.r_[x, 1.0, s], np.delete(x, 2)",
+    "return np.maximum.reduce([x, -x, x * x]), np.add.reduce(A), np.minimum.reduce(A, axis=1)",
+    "return np.block([[A, A], [A, -A]]), np.allclose(x, x + 1e-12), np.hanning(7)",
+    "return np.rot90(A), np.rot90(A, 2), np.linalg.matrix_power(A[:, :4], 5), np.isin(k, [1, 2])",
+    "return np.lib.stride_tricks.sliding_window_view(x, 3).max(axis=-1)",
+    "y, z = np.mgrid[0:1:4j, -1:1:5j]\nv, w = np.ogrid[0:1:4j, 0:3]\nreturn y, z, v, w",
+]
+
+
+@pytest.mark.parametrize("body", PICKED)
+def test_picking(body):
+    k = np.array([3, 1, 2, 3])
+    check(function(body, "A, x, k, s"), data(4, 6), data(8), k, 0.5)
+
+
+def test_what_was_supposed_is_looked_at():
+    """Sizes that only the loops know must be equal; where they are not, Python is called."""
+    body = "y = x[x > 0]\nz = x[x < s]\nx[0] = 9\nreturn y * z"
+    func = function(body, "x, s")
+    x = np.array([1.0, -2, 3, -4, 5, -6])
+    lowered = check(func, x, 0.0)
+    assert lowered.failed
+    other = np.array([1.0, -2, 3, 4, 5, -6])
+    kept = other.copy()
+    called = []
+    assert lowered.wrap(lowered.plain_kernel, lambda *args: called.append(args))(other, 0.0) is None
+    assert called[0][0] is other
+    agree([other], [kept])
+    assert compared(func, lowered, [x, 0.0]) >= 0
+
+
+def test_equal_numbers_have_no_order_of_their_own():
+    lowered = lower(function("return np.argsort(x)", "x"), [data(6)])
+    assert lowered is not None
+    x = np.array([1.0, 2, 1, 3, 0, 5])
+    found = lowered.wrap(lowered.plain_kernel, np.argsort)(x)
+    agree(flat(np.argsort(x)), flat(found))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 33])
+def test_single_numbers_are_found_without_sorting(size):
+    rng = np.random.default_rng(size)
+    body = "return np.median(x), np.percentile(x, [0, 33.3, 50, 99, 100]), np.quantile(x, s)"
+    lines = [
+        np.arange(size)[::-1] * 1.0,
+        rng.integers(0, 3, size),
+        np.where(rng.random(size) < 0.3, np.inf, rng.standard_normal(size)),
+    ]
+    for line in lines:
+        lowered = check(function(body, "x, s"), line, 0.61)
+        assert "width" not in lowered.kernel_source  # of runs that are merged

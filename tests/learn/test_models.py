@@ -1,0 +1,153 @@
+"""Learning: examples become rows and lessons, forests learn what there is to learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from loopbook.cli import learning
+from loopbook.embed.inference import Encoder
+from loopbook.errors import CorpusError, InputError
+from loopbook.learn.examples import FAILED, Examples, gain_of, tabulate
+from loopbook.learn.holdout import check_unseen
+from loopbook.learn.lessons import lessons, regret
+from loopbook.learn.retrieval import retrieval
+from loopbook.predict.head import Head
+from loopbook.predict.rows import COLUMNS
+
+from .kit import MACHINE, examples
+
+pytest.importorskip("lightgbm")
+
+from loopbook.learn import boosting
+from loopbook.learn.head import train_head
+
+
+def column(table, name: str) -> np.ndarray:
+    return table.rows[:, COLUMNS.index(name)]
+
+
+def test_gains_are_logarithms_and_failures_are_bad():
+    assert gain_of(4.0) == 2.0
+    assert gain_of(None) == gain_of(0.0) == FAILED
+    assert gain_of(1e9) < 10
+
+
+def test_examples_become_rows():
+    given = examples(30)
+    table = tabulate(given, lambda one, other: 0.0 if one == other else 0.5)
+    assert len(table) == 30
+    ported = np.array([bool(one.donor) for one in given.examples])
+    np.testing.assert_array_equal(column(table, "donor known"), ported)
+    assert set(column(table, "donor distance")[ported]) == {0.0, 0.5}
+    unfit = replace(given, examples=[replace(given.examples[0], fits=False)])
+    assert len(tabulate(unfit, lambda one, other: 0.0)) == 0
+
+
+def test_what_is_held_out_is_not_learnt_from():
+    given = examples(30)
+    first = given.examples[0].fingerprint
+    left = given.without((), {first})
+    assert 0 < len(left) < len(given)
+    assert first not in left.fingerprints
+    assert first in given.fingerprints
+    named = given.without({"donor-product"}, ())
+    assert "donor-product" in given.programs
+    assert "donor-product" not in named.programs
+    told = {"programs": sorted(named.programs), "fingerprints": []}
+    check_unseen(told, "the head", ["donor-product"], [])
+    with pytest.raises(InputError, match="learnt from donor-stencil"):
+        check_unseen(told, "the head", ["donor-stencil"], [])
+    with pytest.raises(InputError, match="does not say"):
+        check_unseen({}, "the head", ["gemm"], [])
+
+
+def test_forests_in_numpy_give_what_lightgbm_gives():
+    import lightgbm
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 5)).astype(np.float32)
+    gains = rows[:, 0] + (rows[:, 1] > 0.3) * rows[:, 2]
+    data = lightgbm.Dataset(rows, gains)
+    model = lightgbm.train({"verbosity": -1, "num_threads": 1}, data, num_boost_round=30)
+    fresh = rng.normal(size=(500, 5)).astype(np.float32)
+    mine = boosting.exported(model.dump_model())(fresh)
+    np.testing.assert_allclose(mine, np.asarray(model.predict(fresh)), atol=1e-4)
+
+
+def test_a_head_learns_and_says_from_what(tmp_path: Path):
+    given, encoder = examples(), Encoder.load()
+    report = train_head(tmp_path / "head.npz", given, encoder, rounds=60)
+    assert report.calibration.explained > 0.4
+    assert report.calibration.order > 0.7
+    head = Head.load(tmp_path / "head.npz")
+    assert head.version == report.version
+    assert head.encoder == encoder.version
+    assert head.metadata["examples"] == len(given)
+    assert set(head.metadata["programs"]) == given.programs
+    again = train_head(tmp_path / "again.npz", given, encoder, rounds=60)
+    assert again.version == report.version
+    table = tabulate(given, lambda one, other: 0.0)
+    expected = head.predict(list(table.rows))
+    promising = [
+        2**gain >= one.lower
+        for gain, one in zip(table.gains, expected, strict=True)
+        if one.speedup >= 1.1
+    ]
+    assert np.mean(promising) > 0.8
+    with pytest.raises(CorpusError, match="too few"):
+        train_head(tmp_path / "none.npz", examples(9), encoder)
+
+
+def test_lessons_say_whose_recipes_work():
+    given = examples()
+    made = lessons(given)
+    assert len(made) == 3
+    for lesson in made:
+        assert len(lesson.donors) == len(lesson.regrets) == 3
+        assert 0 <= lesson.regrets.min() <= lesson.regrets.max() <= 1
+        assert np.isfinite(lesson.facts[:-1]).all(), "the time is not known where trips are not"
+    one = given.examples[0]
+    assert regret(replace(one, gain=2.0)) == 0.0
+    assert regret(replace(one, gain=1.0)) == 0.5
+    assert regret(replace(one, fits=False)) == 1.0
+    assert lessons(Examples()) == []
+    assert MACHINE.key in given.hardware
+
+
+def test_retrieval_counts_the_best_record_among_the_first():
+    given = examples().keep(lambda one: bool(one.donor))
+    perfect = retrieval(given, [regret(one) for one in given.examples])
+    worst = retrieval(given, [-regret(one) for one in given.examples])
+    assert perfect.nests == worst.nests == 3
+    assert perfect.recall[1] == 1.0
+    assert worst.recall[1] < 1.0
+    assert perfect.regret[1] < worst.regret[1]
+
+
+@pytest.mark.heavy
+def test_training_tells_where_it_is_without_a_terminal(capsys, monkeypatch):
+    """A line for each stage, and for a long one every now and then."""
+    from loopbook.learn.train import Progress
+
+    now = [0.0]
+    monkeypatch.setattr(learning.time, "monotonic", lambda: now[0])
+    with learning.stages(hidden=False) as tell:
+        for step in range(4):
+            tell(Progress("tracing", step, 4))
+        for epoch in range(4):
+            now[0] += 0.4 * learning.LINE_SECONDS
+            tell(Progress("training", epoch, 4, 1 / (epoch + 1)))
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [
+        "tracing 0/4",
+        "training 0/4 loss 1.000",
+        "training 3/4 loss 0.250",
+    ]
+    assert said.out == ""
+    with learning.stages(hidden=True) as tell:
+        tell(Progress("tracing", 0, 4))
+    assert capsys.readouterr().err == ""
