@@ -49,6 +49,14 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return request.getfixturevalue("postgres").database()
 
 
+def pytest_sessionstart() -> None:
+    """However slow the machine is, docc and the compiler get the time that they need."""
+    from loopbook.sdfg import batch, build, program  # import docc: after `traces.shorten`
+
+    program.NORMALISING_SECONDS = build.BUILD_SECONDS = 600.0
+    batch.PATIENCE = 600.0, 0.0
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put tests marked ``long`` first, so that no worker ends with one while the others have none
     left, and tests marked ``heavy`` last: what they import stays, and would make each of the
@@ -74,7 +82,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     names = pyfuncitem._fixtureinfo.argnames
     wanted = {name: pyfuncitem.funcargs[name] for name in names}
-    run_limited(_call, pyfuncitem.obj, wanted, seconds=120.0, memory=16 << 30, tries=TRIES)
+    run_limited(_call, pyfuncitem.obj, wanted, seconds=900.0, memory=16 << 30, tries=TRIES)
     return True
 
 

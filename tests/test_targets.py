@@ -115,7 +115,7 @@ print(main(["nearest", "--help"]))
 def test_a_target_and_a_kind_of_device_are_one_entry_each(tmp_path):
     """Declared before anything else is imported, as an edit of the one file would."""
     command = [sys.executable, "-c", NEW_KIND, str(tmp_path / "book.db")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "sequential, openmp or abacus" in " ".join(done.stdout.split())
     assert "nothing can be run here for the target abacus: no abacus is at hand" in done.stderr

@@ -1,5 +1,5 @@
-"""``kill -9`` while seeding: nothing that was shown as done is lost, no process or folder is left
-over, and the next run goes on."""
+"""Ctrl-C and ``kill -9`` while seeding: nothing that was shown as done is lost, no process or
+folder is left over, and the next run goes on."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from wait_kit import wait_until
 from loopbook.recipes.book import Book
 
 KERNELS = ("jacobi-1d", "trisolv", "mvt")
-KILLS = 6
-LONGEST = 2.5
-"""Seconds; about what one kernel takes, so that kills hit its builds, its runs and its records."""
+KILLS = 3
 
 
 def _hear_interrupts() -> None:
@@ -35,7 +33,7 @@ class Seeding:
     """``loopbook seed polybench`` as a program of its own, in a process group of its own."""
 
     def __init__(self, folder: Path) -> None:
-        words = ["seed", "polybench", "--preset", "MINI", "--trials", "3", "--json"]
+        words = ["seed", "polybench", "--preset", "MINI", "--trials", "2", "--json"]
         words += ["--target", "sequential"]
         words += [word for kernel in KERNELS for word in ("--only", kernel)]
         (folder / "tmp").mkdir(exist_ok=True)
@@ -68,37 +66,53 @@ class Seeding:
     def kill(self) -> Answer:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
-        return self._ended(self._process.wait(10))
+        return self._ended(self._process.wait(300))
 
     def _ended(self, code: int) -> Answer:
-        self._reader.join(10)
+        self._reader.join(300)
         self._errors.seek(0)
         return Answer(code, "", self._errors.read())
 
 
 @pytest.mark.long
-def test_killed_at_random_moments(tmp_path):
-    chance = random.Random(2)
+def test_interrupted_and_killed_at_random_moments(tmp_path):
+    """Ctrl-C ends with one line and exit code 130; ``kill -9`` hits the builds, the runs and the
+    records of a kernel, wherever they are on a machine of this speed."""
     promised: dict[str, str] = {}
+
+    def ends(seeding: Seeding) -> None:
+        assert wait_until(lambda: not marked(str(tmp_path))), "processes live on"
+        check(tmp_path / "own.db", seeding.shown, promised)
+        check_logs(tmp_path)
+
+    begun = time.monotonic()
+    seeding = Seeding(tmp_path)
+    assert seeding.completed.wait(600)
+    one_kernel = time.monotonic() - begun
+    os.kill(seeding._process.pid, signal.SIGINT)
+    answer = seeding.wait(300)
+    assert answer.code == 130, "it was done before it could be interrupted"
+    assert answer.err == "loopbook: stopped; what was done is kept\n"
+    ends(seeding)
+
+    chance = random.Random(2)
     ended = []
     for number in range(KILLS):
         seeding = Seeding(tmp_path)
         assert marked(str(tmp_path))
-        if number % 3 == 2:  # right after a completion is shown, or while the next one begins
-            seeding.completed.wait(60)
+        if number % 3 == 1:  # right after a completion is shown, or while the next one begins
+            seeding.completed.wait(600)
             time.sleep(chance.uniform(0, 0.05))
         else:
-            time.sleep(chance.uniform(0.3, LONGEST))
+            time.sleep(chance.uniform(0.2, 0.6) * one_kernel)
         answer = seeding.kill()
         ended.append(answer.code)
         assert answer.err == ""
-        assert wait_until(lambda: not marked(str(tmp_path))), "processes live on"
-        check(tmp_path / "own.db", seeding.shown, promised)
-        check_logs(tmp_path)
-    assert ended.count(-signal.SIGKILL) >= 4, ended
+        ends(seeding)
+    assert ended.count(-signal.SIGKILL) >= 2, ended
 
     last = Seeding(tmp_path)
-    answer = last.wait(120)
+    answer = last.wait(600)
     assert (answer.code, answer.err) == (0, "")
     assert [told["kernel"] for told in last.shown] == list(KERNELS)
     check(tmp_path / "own.db", last.shown, promised)
@@ -142,16 +156,3 @@ def check(path: Path, shown: list[dict], promised: dict[str, str]) -> None:
     assert promised.items() <= {record.id: record.recipe.text() for record in records}.items()
     nests = [record.nest for record in records]
     assert len(set(nests)) == len(nests), "a program's records are there twice"
-
-
-def test_interrupted_by_the_keyboard(tmp_path):
-    """Ctrl-C ends with one line and exit code 130, and leaves no process behind."""
-    seeding = Seeding(tmp_path)
-    assert seeding.completed.wait(60)
-    os.kill(seeding._process.pid, signal.SIGINT)
-    answer = seeding.wait(30)
-    if answer.code == 0:
-        pytest.fail(f"it was done before it could be interrupted: {answer.err}")
-    assert answer.code == 130
-    assert answer.err == "loopbook: stopped; what was done is kept\n"
-    check(tmp_path / "own.db", seeding.shown, {})

@@ -369,7 +369,7 @@ def test_a_forked_child_compiles_while_another_thread_did(tmp_path):
         if not child:
             thread = threading.Thread(target=lambda: program(line()))
             thread.start()
-            thread.join(60)
+            thread.join(600)
             os._exit(0 if not thread.is_alive() and program.last is not None else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 

@@ -180,6 +180,6 @@ def _python(
         capture_output=True,
         text=True,
         env={**os.environ, **surroundings(folder), **(environment or {})},
-        timeout=120,
+        timeout=600,
         check=False,
     )

@@ -57,7 +57,7 @@ class Server:
             check=True,
             capture_output=True,
             cwd=self._folder,
-            timeout=120,
+            timeout=600,
             **self._as,
         )
 
@@ -72,7 +72,7 @@ class Server:
             cwd=self._folder,
             **self._as,
         )
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while time.monotonic() < until:
             try:
                 self._run("psql", "-h", "127.0.0.1", "-p", self.port, "-U", USER, "-c", "", FIRST)
@@ -85,7 +85,7 @@ class Server:
         """End it: as an administrator would, or as a power cut would."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT if rudely else signal.SIGINT)
-            self._process.wait(60)
+            self._process.wait(300)
             self._process = None
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ def store() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def server(store: str) -> Iterator[Served]:
     """A server over that book, with one worker."""
-    with serving(store, "--workers", 1, "--deadline", 60) as one:
+    with serving(store, "--workers", 1, "--deadline", 600) as one:
         yield one
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from loopbook.sdfg import program
 from loopbook.server.tables import open_tables
 from loopbook.server.tokens import Tokens
 
-SECONDS = 120.0
+SECONDS = 600.0
 
 
 def token(store: str, *scopes: str, name: str = "test", days: float | None = None) -> str:
@@ -128,18 +129,20 @@ class Served:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            code = self.process.wait(60)
+            code = self.process.wait(SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        self._reader.join(10)
+        self._reader.join(SECONDS)
         if self.process.stdout is not None:
             self.process.stdout.close()
         return code
 
-    def client(self, secret: str | None = None, scheme: str = "Token") -> httpx.Client:
+    def client(
+        self, secret: str | None = None, scheme: str = "Token", verify: ssl.SSLContext | bool = True
+    ) -> httpx.Client:
         headers = {} if secret is None else {"Authorization": f"{scheme} {secret}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=SECONDS)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=SECONDS, verify=verify)
 
     def listens(self) -> bool:
         """Whether it still takes connections."""

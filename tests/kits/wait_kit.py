@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(true: Callable[[], T], seconds: float = 60.0) -> T:
+def wait_until(true: Callable[[], T], seconds: float = 300.0) -> T:
     """Ask again and again until the answer is yes; the last answer.
 
     Args:

@@ -239,7 +239,7 @@ def test_a_search_waits_for_no_successor_until_it_must(store, monkeypatch, built
 
     def slowly(*given):
         if threading.current_thread().name == "loopbook index":
-            assert going_on.wait(60)
+            assert going_on.wait(600)
         return make(*given)
 
     monkeypatch.setattr(_indexes, "_built", slowly)

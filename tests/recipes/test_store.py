@@ -374,7 +374,7 @@ def test_a_read_only_place_is_read_and_never_written(in_log_mode):
             "except LoopbookError as error: print(error)\n",
             path,
         )
-        output = process.communicate(timeout=60)[0].splitlines()
+        output = process.communicate(timeout=600)[0].splitlines()
         assert output[0] == "True 5 3"
         assert output[1] == f"book {path} is read-only: open another one to write to"
         assert output[2] == f"book {folder / 'new.db'}: Permission denied"
@@ -398,7 +398,7 @@ def test_a_full_disk_is_one_line_and_the_book_as_it_was(tmp_path):
         "print(len(book))\n",
         path,
     )
-    lines = process.communicate(timeout=60)[0].splitlines()
+    lines = process.communicate(timeout=600)[0].splitlines()
     assert lines[0].startswith(f"BookError book {path}: it can't be written, the disk is full")
     assert lines[1:] == ["5"]
     store = Store.open(path)
@@ -414,7 +414,7 @@ def test_a_full_disk_at_creation_leaves_nothing(tmp_path):
         "except LoopbookError as error: print(type(error).__name__)\n",
         tmp_path / "book.db",
     )
-    assert process.communicate(timeout=60)[0] == "BookError\n"
+    assert process.communicate(timeout=600)[0] == "BookError\n"
     assert os.listdir(tmp_path) == []
 
 
@@ -440,7 +440,7 @@ def test_writers_take_turns_also_at_creation(location):
     )
     processes = [child(code, location, start) for start in (0, 100)]
     for process in processes:
-        assert process.communicate(timeout=120)[0] == ""
+        assert process.communicate(timeout=600)[0] == ""
     store = Store.open(location)
     assert len(store.entries()) == 61
     assert store.encoders() == {"first": 61}

@@ -77,24 +77,27 @@ def test_recipes_are_applied_and_what_may_be_missing_is_left_out(bench):
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"),
+    ("body", "kind", "limits"),
     [
-        ("*(volatile int *)0 = 1;", KernelError),
-        ("out[0] = 1e9; return;", WrongResultError),
-        ("out[-1] = 1;", WrongResultError),
-        ("int pause(); for (;;) pause();", DeadlineError),
+        ("*(volatile int *)0 = 1;", KernelError, [300.0]),
+        ("out[0] = 1e9; return;", WrongResultError, [300.0]),
+        ("out[-1] = 1;", WrongResultError, [300.0]),
+        ("int pause(); for (;;) pause();", DeadlineError, [0.5, 5.0, 50.0]),
     ],
     ids=["crash", "wrong", "outside", "hang"],
 )
-def test_a_bad_one_fails_alone(bench, tuned, tmp_path, body, kind):
+def test_a_bad_one_fails_alone(bench, tuned, tmp_path, body, kind, limits):
     document = bench.text
     body = body.replace("out[", f"{_result(document)}[")
     bad = broken(tuned[1], tmp_path / "bad", body)
     group = [bench._plain, tuned[0], bad, tuned[1]]
     library = compile_together(group, tmp_path / "together.so")
-    readings = bench.sizes[0].turns.measure(library, group, rounds=QUICK, seconds=1.0)
-    assert readings[0].error is readings[2].error is None
-    assert isinstance(readings[1].error, kind)
+    for seconds in limits:  # a slow machine needs more of it for the good ones
+        readings = bench.sizes[0].turns.measure(library, group, rounds=QUICK, seconds=seconds)
+        assert isinstance(readings[1].error, kind)
+        if readings[0].error is readings[2].error is None:
+            return
+    raise AssertionError([reading.error for reading in readings])
 
 
 def _result(text: str) -> str:

@@ -117,7 +117,7 @@ def test_docc_behind_the_sandbox_refuses_damage_with_our_errors_only(texts, tmp_
     while len(seen) < DAMAGED:
         error = ""
         try:
-            run_limited(docc_outcomes, texts[len(seen) : len(seen) + BATCH], told, seconds=60)
+            run_limited(docc_outcomes, texts[len(seen) : len(seen) + BATCH], told, seconds=600)
         except RunError as caught:
             error = type(caught).__name__
         seen += [ast.literal_eval(line) for line in told.read_text().splitlines()]

@@ -143,18 +143,18 @@ def test_a_write_outside_an_array_is_caught(offset: int):
 
 
 @pytest.mark.parametrize(
-    ("body", "error", "message"),
+    ("body", "error", "message", "seconds"),
     [
-        (lambda a: ctypes.memset(0, 0, 8), KernelError, "the kernel crashed"),
-        (lambda a: 1 // 0, KernelError, "ZeroDivisionError"),
-        (lambda a: exec("while True: pass"), DeadlineError, "did not end"),
+        (lambda a: ctypes.memset(0, 0, 8), KernelError, "the kernel crashed", 300.0),
+        (lambda a: 1 // 0, KernelError, "ZeroDivisionError", 300.0),
+        (lambda a: exec("while True: pass"), DeadlineError, "did not end", 0.3),
     ],
     ids=["crash", "exception", "hang"],
 )
-def test_failing_runs(body, error, message: str):
+def test_failing_runs(body, error, message: str, seconds: float):
     binding = Binding(partial(stand_in, body), [random(9)])
     with pytest.raises(error, match=message):
-        binding.results(Path("unused"), seconds=1.0)
+        binding.results(Path("unused"), seconds=seconds)
 
 
 def test_a_library_that_is_none(args, tmp_path):

@@ -28,7 +28,7 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def server(store: str) -> Iterator[Served]:
-    with serving(store, "--workers", 2, "--deadline", 60, "--held", 0.5) as one:
+    with serving(store, "--workers", 2, "--deadline", 600, "--held", 0.5) as one:
         yield one
         assert "Traceback" not in one.log
 

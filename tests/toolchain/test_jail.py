@@ -29,7 +29,7 @@ from loopbook.toolchain.jail.inmate import USER
 
 HERE = Path(__file__).parent
 MIB = 1 << 20
-SMALL = jail.Limits(seconds=30.0, memory=512 * MIB, processes=40, files=32 * MIB)
+SMALL = jail.Limits(seconds=300.0, memory=512 * MIB, processes=40, files=32 * MIB)
 
 
 def run(job: str, given: Any = None, limits: jail.Limits = SMALL) -> Any:

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 from sdfg_kit import children
+from wait_kit import wait_until
 
 from loopbook.errors import (
     CompilerError,
@@ -113,14 +114,13 @@ def test_a_hang_ends_with_all_that_the_child_started(tmp_path):
         while True:
             time.sleep(1)
 
-    with pytest.raises(DeadlineError, match=r"the guest did not end within 0\.5 s"):
-        run_limited(child, seconds=0.5, what="the guest")
-    pid = int((tmp_path / "pid").read_text())
-    for _ in range(100):
-        if not running(pid):
-            return
-        time.sleep(0.05)
-    raise AssertionError("the child's child lives on")
+    told = tmp_path / "pid"
+    for seconds in (0.25, 2.5, 25):  # where the machine is slow, it has not started it at first
+        with pytest.raises(DeadlineError, match=f"the guest did not end within {seconds:g} s"):
+            run_limited(child, seconds=seconds, what="the guest")
+        if told.exists() and told.read_text():
+            break
+    assert wait_until(lambda: not running(int(told.read_text()))), "the child's child lives on"
 
 
 def running(pid: int) -> bool:
@@ -139,7 +139,7 @@ def test_a_child_that_ignores_signals_ends_too():
             pass
 
     with pytest.raises(DeadlineError):
-        run_limited(child, seconds=0.5)
+        run_limited(child, seconds=0.2)
 
 
 def test_too_much_memory():
@@ -189,6 +189,6 @@ except ChildProcessError:
 
 def test_an_interrupt_while_forking_is_not_lost():
     done = subprocess.run(
-        [sys.executable, "-c", FORKS_UNDER_FIRE], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FORKS_UNDER_FIRE], capture_output=True, text=True, timeout=600
     )
     assert (done.stdout, done.stderr) == ("stopped\nstopped\nno child is left\n", "")

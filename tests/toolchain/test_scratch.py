@@ -37,7 +37,7 @@ def test_what_a_killed_process_left_goes_with_the_next_folder(tmp_path):
     subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "TMPDIR": str(tmp_path)},
-        timeout=60,
+        timeout=600,
         check=False,
     )
     (left,) = tmp_path.glob(f"{scratch.PREFIX}*")
@@ -66,7 +66,7 @@ def test_what_a_killed_compiler_kept_for_itself_goes_with_the_next_folder(tmp_pa
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "TMPDIR": str(folder), "LOOPBOOK_CXX": str(compiler)},
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode == -signal.SIGKILL

@@ -27,7 +27,7 @@ def seconds_in_children(folder: str) -> float:
         capture_output=True,
         text=True,
         env={**os.environ, "TMPDIR": folder},
-        timeout=60,
+        timeout=600,
         check=True,
     )
     return float(done.stdout)

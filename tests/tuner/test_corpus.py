@@ -400,7 +400,7 @@ def test_two_that_pack_at_once_lose_nothing(tmp_path):
         subprocess.Popen([sys.executable, "-c", code, source, tmp_path / "corpus"])
         for source in logs
     ]
-    assert [one.wait(60) for one in running] == [0] * 4
+    assert [one.wait(600) for one in running] == [0] * 4
     assert load(tmp_path / "corpus").num_rows == 80
 
 

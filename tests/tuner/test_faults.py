@@ -17,9 +17,11 @@ from tuner_kit import bad_library, descendants, subject
 
 from loopbook.recipes.hardware import read
 from loopbook.sdfg import rig
-from loopbook.sdfg.build import build_once
+from loopbook.sdfg.build import Built, Recipes, build_once
 from loopbook.steps import Step
 from loopbook.toolchain.compiler import find_compiler
+from loopbook.toolchain.times import Schedule
+from loopbook.toolchain.worker import Worker
 from loopbook.tuner import workshop
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import search
@@ -33,9 +35,10 @@ KERNELS = {
     "past the end": "C[-1] = 1;",
     "segfault": "*(volatile int *)8 = 1;",
     "hang": "int pause(); for (;;) pause();",
-    "memory": "for (long n = 1l << 26;;) __builtin_memset(new char[n], 1, n);",
+    "memory": "for (;;) *(volatile char *)new char[1l << 26] = 1;",
 }
-"""Bodies of kernels that do damage, by what they do."""
+"""Bodies of kernels that do damage, by what they do. What takes memory touches little of it: that
+may last long."""
 
 COMPILERS = {
     "compile error": "echo 'x.cpp:1:2: error: no such thing' >&2; exit 1",
@@ -56,6 +59,10 @@ STATUS = {
     "builder crash": "crash",
 }
 """What each of them, and a builder that ends, is logged as."""
+
+HANGING_S = 2.0
+"""After how long those that are known to hang are given up. How long the others take depends on the
+machine."""
 
 
 class Proposals:
@@ -90,6 +97,7 @@ def session(tmp_path_factory) -> Iterator[Session]:
 @pytest.fixture
 def run(session, monkeypatch) -> Iterator[Callable[[list[tuple[Step, ...]]], TrialLog]]:
     """Searches with the given proposals."""
+    monkeypatch.setattr(session, "_seconds_limit", 300.0)
 
     def run(recipes: list[tuple[Step, ...]]) -> TrialLog:
         def proposals(problem: Problem) -> Proposals:
@@ -111,18 +119,40 @@ def marked(kind: str) -> tuple[Step, ...]:
     return (Step("tile", ("L9", 2 + number)), *good(40 + number))
 
 
-def sabotaged(text: str, folder: Path) -> Callable[..., Any]:
+def mark(plan: Recipes) -> str:
+    """What goes wrong with a recipe that is `marked`; empty for others."""
+    return next((kind for kind in STATUS if marked(kind)[0] == Step(*next(iter(plan[0])))), "")
+
+
+class Builder(Worker[Any]):
+    """Knows which compilers hang."""
+
+    def send(self, *args: Any, seconds: float) -> None:
+        plan = next((one for one in args if isinstance(one, dict)), None)
+        hangs = plan is not None and mark(plan) == "compiler hang"
+        super().send(*args, seconds=HANGING_S if hangs else seconds)
+
+
+def measured(hanging: bytes) -> Callable[..., Any]:
+    """`Rig.measure`, which knows what library hangs."""
+    measure = rig.Rig.measure
+
+    def known(self: rig.Rig, built: Built, schedule: Schedule, lost: float, seconds: float) -> Any:
+        hangs = built.library.read_bytes() == hanging
+        return measure(self, built, schedule, lost, HANGING_S if hangs else seconds)
+
+    return known
+
+
+def sabotaged(libraries: dict[str, Path], folder: Path) -> Callable[..., Any]:
     """`build_once`, but for recipes that are `marked`: the library that comes out, the compiler or
     the builder itself is another one then."""
-    libraries = {
-        kind: bad_library(text, folder / f"{n}", KERNELS[kind]) for n, kind in enumerate(KERNELS)
-    }
     scripts = {
         kind: _script(folder / f"cxx{n}", COMPILERS[kind]) for n, kind in enumerate(COMPILERS)
     }
 
-    def build(text: str, target: str, recipes: Any, *args: Any) -> Any:
-        kind = next((kind for kind in STATUS if marked(kind)[0] == Step(*recipes[0][0])), "")
+    def build(text: str, target: str, recipes: Recipes, *args: Any) -> Any:
+        kind = mark(recipes)
         if kind in scripts:
             os.environ["LOOPBOOK_CXX"] = str(scripts[kind])
         if kind == "builder crash":
@@ -154,9 +184,13 @@ def address_space() -> int:
 
 def test_what_candidates_do_is_their_own_failure(session, run, monkeypatch, tmp_path):
     """Good candidates between bad ones of every kind, all in one search."""
-    monkeypatch.setattr(workshop, "build_once", sabotaged(session.text, tmp_path))
-    monkeypatch.setattr(workshop, "COMPILE_SECONDS", 8.0)
-    monkeypatch.setattr(session, "_seconds_limit", 9.0)
+    libraries = {
+        kind: bad_library(session.text, tmp_path / f"{n}", KERNELS[kind])
+        for n, kind in enumerate(KERNELS)
+    }
+    monkeypatch.setattr(workshop, "build_once", sabotaged(libraries, tmp_path))
+    monkeypatch.setattr(workshop, "Worker", Builder)
+    monkeypatch.setattr(rig.Rig, "measure", measured(libraries["hang"].read_bytes()))
     monkeypatch.setattr(rig, "RUN_BYTES", address_space() + (1 << 30))
     recipes = [steps for n, kind in enumerate(STATUS) for steps in (marked(kind), good(n))]
     log = run(recipes)

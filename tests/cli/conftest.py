@@ -1,0 +1,13 @@
+"""Settings that all tests of the command line share."""
+
+from __future__ import annotations
+
+import pytest
+
+from loopbook.tuner import workshop
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, no candidate is given up."""
+    monkeypatch.setattr(workshop, "COMPILE_SECONDS", 300.0)
