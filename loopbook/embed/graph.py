@@ -69,9 +69,14 @@ FEATURES = (
 WIDTH = len(FEATURES)
 """Features of a node."""
 
-SCHEMA = hashlib.sha256(repr((2, FEATURES, _RELATION_GROUPS)).encode()).hexdigest()[:8]
-"""Changes when features or relations do: weights of another schema are of no use. The number in
-front is raised when the meaning of a feature changes."""
+SCHEMA = {
+    "meaning": 2,
+    "features": list(FEATURES),
+    "groups": list(GROUPS),
+    "relations": _RELATION_GROUPS,
+}
+"""What there is in a graph, by name, as weights keep it (see `loopbook.embed.schema`). The number
+is raised when a name gets another meaning: weights that have learnt the old one are of no use."""
 
 _COLUMN = {name: column for column, name in enumerate(FEATURES)}
 _RELATION = {name: number for number, name in enumerate(RELATIONS)}
@@ -155,6 +160,17 @@ def side_by_side(graphs: Sequence[NestGraph]) -> NestGraph:
         owner=np.repeat(np.arange(len(graphs)), sizes),
         count=len(graphs),
     )
+
+
+def heard(graph: NestGraph, relations: np.ndarray) -> NestGraph:
+    """The graph without edges of other relations.
+
+    Args:
+        relations: for each of `RELATIONS` whether it stays.
+    """
+    kept = relations[graph.relation]
+    edges = {name: getattr(graph, name)[kept] for name in ("source", "target", "relation")}
+    return replace(graph, **edges)
 
 
 def signature(graph: NestGraph, rounds: int = 4) -> str:

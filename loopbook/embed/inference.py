@@ -17,6 +17,7 @@ from loopbook.embed.graph import (
     RELATION_GROUP,
     NestGraph,
     essential_graph,
+    heard,
     nest_graph,
     side_by_side,
 )
@@ -39,6 +40,7 @@ class Encoder:
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights.arrays
+        self._relations = weights.relations
         self.version = weights.version
         self.metadata = weights.metadata
 
@@ -95,6 +97,8 @@ class Encoder:
     def forward(self, graph: NestGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Vectors of the parts of `graph` ``(graph.count, 128)``, of its loops and its arrays."""
         w = self._weights
+        if self._relations is not None:
+            graph = heard(graph, self._relations)
         state = _relu(graph.features @ w["input.weight"] + w["input.bias"])
         state = _normalised(state, w["input.scale"], w["input.shift"])
         slots = graph.target * len(GROUPS) + RELATION_GROUP[graph.relation]

@@ -125,7 +125,7 @@ def train(
         progress: called now and then.
     """
     settings = {
-        "schema": SCHEMA,
+        "schema": zlib.crc32(repr(SCHEMA).encode()),
         **{"epochs": epochs, "seed": seed, "classes": classes, "variants": variants},
         **{"views": views, "steps": steps, "batch": batch, "rate": rate},
         **{"suite": suite, "lessons": len(lessons)},

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.embed.graph import GROUPS, RELATIONS, SCHEMA, WIDTH
+from loopbook.embed.schema import fitted
 from loopbook.errors import EncoderError
 
 NAME = "gnn1"
@@ -70,11 +71,13 @@ class Weights:
         arrays: float32, named and shaped as in `shapes`.
         metadata: how they came about: seed, date, number of nests, losses, command.
         version: name of the architecture and a short hash of the weights.
+        relations: which of the graph's relations they know, ``(len(RELATIONS),)``; None for all.
     """
 
     arrays: Mapping[str, np.ndarray]
     metadata: Mapping[str, Any]
     version: str
+    relations: np.ndarray | None = None
 
 
 def save(path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> Weights:
@@ -102,7 +105,7 @@ def load(path: Path | None = None) -> Weights:
     """Read and check weights, by default those that come with loopbook.
 
     Raises:
-        EncoderError: if the file is missing, damaged, or made for another nest graph.
+        EncoderError: if the file is missing, damaged, or what it knows means something else today.
     """
     path = path or DEFAULT_PATH
     try:
@@ -119,11 +122,14 @@ def load(path: Path | None = None) -> Weights:
             f"the encoder weights {path} are damaged ({type(error).__name__}): "
             "reinstall loopbook, or run 'loopbook train'"
         ) from None
-    if schema != SCHEMA:
+    version = _version(stored)
+    try:
+        stored, relations = fitted(stored, schema, HIDDEN)
+    except (KeyError, TypeError, ValueError):
         raise EncoderError(
             f"the encoder weights {path} are for another version of the nest graph: "
             "run 'loopbook train'"
-        )
+        ) from None
     for name, shape in shapes().items():
         array = stored[name]
         if array.shape != shape or array.dtype.kind != "f" or not np.isfinite(array).all():
@@ -132,7 +138,7 @@ def load(path: Path | None = None) -> Weights:
                 "reinstall loopbook, or run 'loopbook train'"
             )
     arrays = {name: array.astype(np.float32) for name, array in stored.items()}
-    return Weights(arrays, metadata, _version(stored))
+    return Weights(arrays, metadata, version, None if relations.all() else relations)
 
 
 def _version(arrays: Mapping[str, np.ndarray]) -> str:

@@ -6,6 +6,8 @@ import json
 import random
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 
 from loopbook.embed import variants, weights
 from loopbook.embed.corpus import trace_kernels
-from loopbook.embed.graph import nest_graph, side_by_side
+from loopbook.embed.graph import FEATURES, RELATIONS, heard, nest_graph, side_by_side
 from loopbook.embed.inference import Encoder
 from loopbook.embed.kernels import Kernel, kernels
 from loopbook.errors import EncoderError
@@ -229,6 +231,64 @@ class TestDamage:
         stored["metadata"] = np.frombuffer(other, np.uint8)
         np.savez(tmp_path / "w.npz", **stored)  # type: ignore[arg-type]
         assert "another version" in self.refuse(tmp_path / "w.npz")
+
+
+class TestSchema:
+    """Weights go on working when graphs gain or lose features and relations."""
+
+    def saved(self, path: Path, change: Callable[[dict[str, np.ndarray], dict], None]) -> Path:
+        """The shipped weights as if they had been trained on other graphs."""
+        with np.load(weights.DEFAULT_PATH) as file:
+            stored = {name: file[name] for name in file.files}
+        metadata = json.loads(stored.pop("metadata").tobytes())
+        change(stored, metadata["schema"])
+        told = np.frombuffer(json.dumps(metadata).encode(), np.uint8)
+        np.savez(path, **stored, metadata=told)  # type: ignore[arg-type]
+        return path
+
+    def test_what_graphs_have_no_longer_is_never_there(self, tmp_path: Path) -> None:
+        def richer(stored: dict[str, np.ndarray], schema: dict) -> None:
+            row = stored["input.weight"][:1]
+            stored["input.weight"] = np.concatenate([row, stored["input.weight"]])
+            schema["features"].insert(0, "operation warp")
+            schema["relations"] = {"beside in time": "beside", **schema["relations"]}
+            for number in range(weights.ROUNDS):
+                known = stored[f"round{number}.relation"]
+                stored[f"round{number}.relation"] = np.concatenate([known[:1], known])
+
+        nest = nest_of(product())
+        made = Encoder.load(self.saved(tmp_path / "w.npz", richer)).encode(nest)
+        shipped = Encoder.load().encode(nest)
+        assert np.array_equal(made.nest, shipped.nest)
+        assert np.array_equal(made.loops, shipped.loops)
+
+    def test_what_weights_have_not_met_is_not_heard(self, tmp_path: Path) -> None:
+        def poorer(stored: dict[str, np.ndarray], schema: dict) -> None:
+            place = schema["features"].index("loop children")
+            del schema["features"][place]
+            stored["input.weight"] = np.delete(stored["input.weight"], place, axis=0)
+            place = list(schema["relations"]).index("next")
+            del schema["relations"]["next"]
+            for number in range(weights.ROUNDS):
+                name = f"round{number}.relation"
+                stored[name] = np.delete(stored[name], place, axis=0)
+
+        nest = nest_of(product())
+        made = Encoder.load(self.saved(tmp_path / "w.npz", poorer))
+        graph = nest_graph(nest)
+        without = graph.features.copy()
+        without[:, FEATURES.index("loop children")] = 0.0
+        silent = np.array([name != "next" for name in RELATIONS])
+        expected = Encoder.load().forward(heard(replace(graph, features=without), silent))
+        for mine, theirs in zip(made.forward(graph), expected, strict=True):
+            assert np.allclose(mine, theirs, atol=1e-6)
+
+    def test_names_with_another_meaning_are_refused(self, tmp_path: Path) -> None:
+        def other(_: dict[str, np.ndarray], schema: dict) -> None:
+            schema["meaning"] += 1
+
+        with pytest.raises(EncoderError, match="another version"):
+            Encoder.load(self.saved(tmp_path / "w.npz", other))
 
 
 def test_saving_is_all_or_nothing(tmp_path: Path) -> None:
