@@ -25,18 +25,18 @@ class Appraisal:
 
     Args:
         trips: of the nest at the size at hand, as far as they are known.
-        kinds: names of the kinds of recipes that can be built for the nest.
+        rules: names of the rules that apply to the nest.
     """
 
     def __init__(
-        self, layered: LayeredBook, nest: Nest, target: str, trips: Trips, kinds: Collection[str]
+        self, layered: LayeredBook, nest: Nest, target: str, trips: Trips, rules: Collection[str]
     ) -> None:
         self._layered = layered
         head = layered.head
         self._head = head if head is not None and target in head.forests else None
         self._rows = None
         if self._head is not None:
-            self._rows = Rows(nest, layered.hardware(target), target, trips, kinds)
+            self._rows = Rows(nest, layered.hardware(target), target, trips, rules)
 
     def __call__(self, ports: Sequence[Port], dropped: int = 0) -> list[Prediction]:
         """One prediction for each port.

@@ -35,7 +35,7 @@ def evidence_of(layered: LayeredBook, near: Neighbour, nest: Nest, trips: Trips)
         near,
         source,
         gain,
-        layered.kinds(near.record),
+        layered.rules(near.record),
         strided(nest) >= STRIDED * strided(source),
     )
 

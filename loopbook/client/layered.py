@@ -69,7 +69,7 @@ class LayeredBook:
         self._anew: dict[str, dict[str, Embedding]] = {}
         self.fits: dict[tuple[str, str], Any] = {}
         self.prospects: dict[tuple[Any, ...], Any] = {}
-        self._kinds: dict[str, frozenset[str]] = {}
+        self._rules: dict[str, frozenset[str]] = {}
 
     def __enter__(self) -> LayeredBook:
         return self
@@ -350,19 +350,19 @@ class LayeredBook:
             self._nests[record.nest_json] = nest
         return self._nests[record.nest_json]
 
-    def kinds(self, record: Record) -> frozenset[str]:
-        """Names of the kinds of recipes that can be built for a record's nest.
+    def rules(self, record: Record) -> frozenset[str]:
+        """Names of the rules that apply to a record's nest.
 
         Raises:
             BookError: if the record's nest cannot be read.
         """
-        from loopbook.moves import Surroundings
-        from loopbook.moves.kinds import fitting
+        from loopbook.rules import TuningContext
+        from loopbook.rules.schedule_rule import applicable
 
-        if record.fingerprint not in self._kinds:
-            around = Surroundings.of(record.hardware, record.target)
-            self._kinds[record.fingerprint] = fitting(self.source(record), around)
-        return self._kinds[record.fingerprint]
+        if record.fingerprint not in self._rules:
+            around = TuningContext.of(record.hardware, record.target)
+            self._rules[record.fingerprint] = applicable(self.source(record), around)
+        return self._rules[record.fingerprint]
 
     def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
         """Count in the first layer that a nest was asked for in vain."""

@@ -13,8 +13,8 @@ from functools import lru_cache
 from random import Random
 
 from loopbook.client.sizes import Trips
-from loopbook.moves import Surroundings
-from loopbook.moves.library import library_call
+from loopbook.rules import TuningContext
+from loopbook.rules.library import library_call
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 
@@ -31,7 +31,7 @@ TUNED = ("openblas_get_config", "MKL_Get_Version", "bli_info_get_version_str", "
 def product_call(nest: Nest, target: str, trips: Trips) -> Recipe | None:
     """The recipe that hands a nest to BLAS, if it looks like products that are large enough, and
     there is a BLAS that is fast. Whether it is legal, the step itself finds out."""
-    steps = library_call(nest, Random(0), Surroundings(target, 1, libraries=True))
+    steps = library_call(nest, Random(0), TuningContext(target, 1, libraries=True))
     runs = math.prod(trips.get(loop.name, 0) for loop in nest.loops[-3:])
     return Recipe(tuple(steps)) if steps and runs >= LEAST and has_tuned_blas() else None
 

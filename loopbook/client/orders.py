@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit, Refusal
-from loopbook.moves import reorder
-from loopbook.moves.base import Steps
-from loopbook.moves.chains import Chain, chains
+from loopbook.rules import reorder
+from loopbook.rules.base import Steps
+from loopbook.rules.bands import Band, bands
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 
@@ -27,12 +27,12 @@ is fixed: what is compiled for a first call serves others of other sizes."""
 
 
 def along_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> tuple[Choice, ...]:
-    """Interchanges for the chains of loops that add up along the wrong axis: one choice, or none.
+    """Interchanges for the bands of loops that add up along the wrong axis: one choice, or none.
 
     Chains that have the right order already may lose it where docc fuses nests. Being chosen, even
     for no step at all, keeps the program from that.
     """
-    orders = [steps for chain in chains(nest) if (steps := _order(chain)) is not None]
+    orders = [steps for band in bands(nest) if (steps := _order(band)) is not None]
     while orders:
         steps = [step for order in orders for step in order]
         found = fit(nest, Recipe(tuple(steps)))
@@ -44,15 +44,15 @@ def along_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> tu
     return ()
 
 
-def _order(chain: Chain) -> Steps | None:
-    """Interchanges that make the loop along memory the innermost one of a chain that sums up; None
+def _order(band: Band) -> Steps | None:
+    """Interchanges that make the loop along memory the innermost one of a band that sums up; None
     if no loop that sums up is much worse there."""
-    cost = {loop.name: chain.innermost_cost(loop) for loop in chain.loops}
-    long = [loop.name for loop in chain.loops if loop.trip is None or loop.trip >= SHORTEST]
+    cost = {loop.name: band.innermost_cost(loop) for loop in band.loops}
+    long = [loop.name for loop in band.loops if loop.trip is None or loop.trip >= SHORTEST]
     if not long:
         return None
     best = min(reversed(long), key=lambda name: cost[name])
-    sums = [cost[loop.name] for loop in chain.loops if not chain.moves_output(loop)]
+    sums = [cost[loop.name] for loop in band.loops if not band.moves_output(loop)]
     if not cost[best] or max(sums, default=0.0) < GAIN * cost[best]:
         return None
-    return reorder(chain.names, [*(name for name in chain.names if name != best), best])
+    return reorder(band.names, [*(name for name in band.names if name != best), best])

@@ -18,8 +18,8 @@ from loopbook.client.ports import Evidence, Ports
 from loopbook.client.prospects import Prospects
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
-from loopbook.moves import Surroundings
-from loopbook.moves.kinds import RARE, Firsts, firsts, names
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.layer import Neighbour
@@ -50,7 +50,7 @@ LOOKED_AT = 24
 """Neighbours whose recipes are thought about."""
 
 RARE_ONES = 8
-"""Farther neighbours looked at for recipes of rare kinds."""
+"""Farther neighbours looked at for recipes of rare rules."""
 
 TRIED = 8
 """Ports that are tried for each choice wanted."""
@@ -196,7 +196,7 @@ class Planner:
             return (), far
         evidence = [evidence_of(self._layered, near, nest, trips) for near in neighbours]
         hardware = self._layered.hardware(self._target)
-        around = Surroundings.of(hardware, self._target, trips)
+        around = TuningContext.of(hardware, self._target, trips)
         built = firsts(nest, around)
         for near in self._rare(nest, embedding, built, evidence):
             evidence.append(evidence_of(self._layered, near, nest, trips))
@@ -255,7 +255,7 @@ class Planner:
         ports: Ports,
         trips: Trips,
         neighbours: list[Neighbour],
-        kinds: Collection[str],
+        rules: Collection[str],
     ) -> Prospects:
         """The ports with their promises. They are the same for nests with one fingerprint, as long
         as sizes and neighbours are."""
@@ -270,16 +270,16 @@ class Planner:
         if key not in known:
             if len(known) >= REMEMBERED:
                 known.clear()
-            appraise = Appraisal(self._layered, nest, self._target, trips, kinds)
+            appraise = Appraisal(self._layered, nest, self._target, trips, rules)
             known[key] = Prospects(ports, appraise)
         return known[key].copy()
 
     def _rare(
         self, nest: Nest, embedding: Embedding, built: Firsts, evidence: list[Evidence]
     ) -> list[Neighbour]:
-        """Farther neighbours with recipes of the rare kinds that fit the nest, but none so far."""
+        """Farther neighbours with recipes of the rare rules that fit the nest, but none so far."""
         known = {step.op for one in evidence if one.gain for step in one.near.record.recipe}
-        signs = {RARE[kind] for kind in names(built) & RARE.keys()} - known
+        signs = {RARE[rule] for rule in names(built) & RARE.keys()} - known
         if not signs:
             return []
         seen = {one.near.record.id for one in evidence}

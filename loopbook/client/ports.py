@@ -1,13 +1,13 @@
 """What the recipes of a nest's neighbours become on that nest, most promising first.
 
 A recipe can be ported in two ways. *Renamed*, its own steps name the partners of its loops (see
-`loopbook.client.port`): right for nests of the same build. *Refitted*, it is built anew by the move
-that makes its kind of recipe (`loopbook.moves.kinds`), with parameters as near to its own as can
+`loopbook.client.port`): right for nests of the same build. *Refitted*, it is built anew by the rule
+that makes its sort of recipe (`loopbook.rules.schedule_rule`), with parameters as near to its own as can
 be: that also carries over from a product to a triangle, or from two dimensions to three.
 
 What to expect of a port is a weighted mean over the neighbours (the estimator of Nadaraya and of
 Watson, 1964, in logarithms of speedups). Each speaks for recipes like its own by what it gained;
-the farther away it is, the less it counts. A neighbour for which no recipe of that kind can be
+the farther away it is, the less it counts. A neighbour for which no recipe by that rule can be
 built says nothing about it; one for which it can, but that gained nothing, speaks against it.
 """
 
@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.client.port import port
-from loopbook.moves import Surroundings
-from loopbook.moves.kinds import RARE, Built, Firsts, names, with_threads
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import RARE, Built, Firsts, names, with_threads
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
@@ -31,17 +31,17 @@ from loopbook.recipes.rescale import rescaled
 
 WIDTH = 0.35
 """Of the weights: a neighbour this much farther than the nearest (in the root of the difference of
-squares) counts 1/e of it. This and `OTHER_KINDS` are those of some tried that tell best what
+squares) counts 1/e of it. This and `OTHER_RULES` are those of some tried that tell best what
 recipes of synthetic nests gained on others."""
 
 NEGLIGIBLE = 1e-3
 """Weight of a neighbour that is not asked any more."""
 
-OTHER_KINDS = 0.7
-"""How much farther away a neighbour is for which none of the same kinds can be built."""
+OTHER_RULES = 0.7
+"""How much farther away a neighbour is for which none of the same rules applies."""
 
 CLOSER = 0.7
-"""Neighbours that fit the same rare kind are nearer than they seem to the encoder."""
+"""Neighbours that fit the same rare rule are nearer than they seem to the encoder."""
 
 THOROUGH = 64
 """Candidates that must have been measured in vain before a neighbour speaks against recipes with
@@ -74,7 +74,7 @@ class Evidence:
     Attributes:
         source: its nest.
         gain: logarithm of its speedup at about the size at hand, not less than 0.
-        kinds: names of the kinds of recipes that can be built for its nest.
+        rules: names of the rules that apply to its nest.
         strides: whether the nest at hand jumps through memory about as often as this one does. If
             not, there is nothing to gain from another order of its loops.
     """
@@ -82,7 +82,7 @@ class Evidence:
     near: Neighbour
     source: Nest
     gain: float
-    kinds: frozenset[str]
+    rules: frozenset[str]
     strides: bool = True
 
     @property
@@ -104,7 +104,7 @@ class Port:
 
     Attributes:
         evidence: the neighbour that vouches most for it.
-        how: `AS_IT_IS`, or the kind that it was refitted as.
+        how: `AS_IT_IS`, or the rule that it was refitted by.
         expected: logarithm of the speedup to expect.
     """
 
@@ -129,7 +129,7 @@ class Ports:
         embedding: Embedding,
         evidence: Sequence[Evidence],
         hardware: HardwareProfile,
-        around: Surroundings,
+        around: TuningContext,
         firsts: Firsts,
     ) -> None:
         self._nest = nest
@@ -141,7 +141,7 @@ class Ports:
         self._told: dict[tuple[Recipe, str], tuple[float, Evidence]] = {}
         own = names(firsts)
         self._apart = [
-            e.near.rank + OTHER_KINDS * (1 - len(own & e.kinds) / max(1, len(own | e.kinds)))
+            e.near.rank + OTHER_RULES * (1 - len(own & e.rules) / max(1, len(own | e.rules)))
             for e in evidence
         ]
 
@@ -182,15 +182,15 @@ class Ports:
 
     def _refitted(self) -> Iterator[Port]:
         told = [
-            (kind, steps, *self.expect(Recipe(steps), kind.name))
-            for kind, steps in self._firsts.items()
+            (rule, steps, *self.expect(Recipe(steps), rule.name))
+            for rule, steps in self._firsts.items()
         ]
         told.sort(key=lambda one: -one[2])
-        for number, (kind, first, _, evidence) in enumerate(told):
+        for number, (rule, first, _, evidence) in enumerate(told):
             if number < REFITTED:
-                like = kind.like(self._wanted(evidence).steps, self._nest, self._around)
-                yield from self._variants(kind.name, like)
-            yield from self._variants(kind.name, first)
+                like = rule.like(self._wanted(evidence).steps, self._nest, self._around)
+                yield from self._variants(rule.name, like)
+            yield from self._variants(rule.name, first)
 
     def _wanted(self, evidence: Evidence) -> Recipe:
         """A neighbour's recipe with sizes for this machine."""
@@ -203,24 +203,24 @@ class Ports:
             expected, evidence = self.expect(recipe, how)
             yield Port(recipe, evidence, how, expected)
 
-    def expect(self, recipe: Recipe, kind: str = "") -> tuple[float, Evidence]:
+    def expect(self, recipe: Recipe, rule: str = "") -> tuple[float, Evidence]:
         """The logarithm of the speedup to expect of a recipe, and the neighbour that says so most.
 
         Args:
-            kind: only neighbours that this kind of recipe could be built for are asked.
+            rule: only neighbours that this rule applies to are asked.
         """
-        if (recipe, kind) not in self._told:
-            if kind not in self._panels:
-                self._panels[kind] = self._panel(kind)
-            self._told[recipe, kind] = self._panels[kind].expect(recipe)
-        return self._told[recipe, kind]
+        if (recipe, rule) not in self._told:
+            if rule not in self._panels:
+                self._panels[rule] = self._panel(rule)
+            self._told[recipe, rule] = self._panels[rule].expect(recipe)
+        return self._told[recipe, rule]
 
-    def _panel(self, kind: str) -> _Panel:
-        closer = CLOSER if kind in RARE else 1.0
+    def _panel(self, rule: str) -> _Panel:
+        closer = CLOSER if rule in RARE else 1.0
         asked = [
             (away * closer, evidence)
             for away, evidence in zip(self._apart, self._evidence, strict=True)
-            if not kind or kind in evidence.kinds
+            if not rule or rule in evidence.rules
         ]
         if not asked:
             return _Panel(self._evidence[0], 0.0, 1.0, ())
@@ -240,7 +240,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class _Panel:
-    """The neighbours that are asked about recipes of one kind.
+    """The neighbours that are asked about recipes by one rule.
 
     Attributes:
         first: speaks where nobody has anything to say.

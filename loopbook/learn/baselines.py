@@ -14,7 +14,7 @@ import numpy as np
 
 from loopbook.embed.inference import Encoder
 from loopbook.embed.weights import Weights, shapes
-from loopbook.moves import Surroundings
+from loopbook.rules import TuningContext
 from loopbook.predict.features import SITE, Features
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
@@ -23,7 +23,7 @@ from loopbook.targets import DEFAULT
 SEED = 0
 """Of untrained weights and of random vectors."""
 
-_PLAIN = Surroundings(DEFAULT, lanes=8)
+_PLAIN = TuningContext(DEFAULT, lanes=8)
 """What features of a nest alone are computed for: some machine, sizes unknown."""
 
 _SPREAD = 8.0

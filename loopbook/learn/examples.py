@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from loopbook.errors import RecipeError
-from loopbook.moves import Surroundings
-from loopbook.moves.kinds import fitting
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import applicable
 from loopbook.predict.rows import COLUMNS, Donor, Rows
 from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
@@ -197,8 +197,8 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
         key = (fingerprint, hardware, target, tuple(trips.items()))
         if key not in makers:
             nest, profile = examples.nests[fingerprint], examples.hardware[hardware]
-            kinds = fitting(nest, Surroundings.of(profile, target, trips))
-            makers[key] = Rows(nest, profile, target, trips, kinds)
+            rules = applicable(nest, TuningContext.of(profile, target, trips))
+            makers[key] = Rows(nest, profile, target, trips, rules)
         return makers[key]
 
     rows: list[np.ndarray] = []

@@ -15,8 +15,8 @@ from loopbook.embed.inference import Encoder
 from loopbook.errors import RecipeError
 from loopbook.learn.candidates import family_of
 from loopbook.learn.examples import Example, Examples, Source
-from loopbook.moves import Surroundings
-from loopbook.moves.kinds import firsts
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import firsts
 from loopbook.recipes.book import Book
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
@@ -101,7 +101,7 @@ def _expected(
         return
     evidence = [evidence_of(layered, near, nest, first.trips) for near in neighbours]
     hardware = layered.hardware(first.target)
-    around = Surroundings.of(hardware, first.target, first.trips)
+    around = TuningContext.of(hardware, first.target, first.trips)
     ports = Ports(nest, embedding, evidence, hardware, around, firsts(nest, around))
     for one in group:
         try:

@@ -10,7 +10,7 @@ from loopbook.embed.corpus import MAX_NODES
 from loopbook.embed.graph import NestGraph, essential_graph
 from loopbook.embed.lessons import Lesson
 from loopbook.learn.examples import Example, Examples
-from loopbook.moves import Surroundings
+from loopbook.rules import TuningContext
 from loopbook.predict.features import SITE, Features
 from loopbook.program.trips import iterations
 
@@ -78,7 +78,7 @@ def _facts(examples: Examples, one: Example) -> np.ndarray:
     """Static features of the nest, with what they say of reuse in the machine's caches, and the
     logarithm of the seconds that one iteration takes by docc's own schedule."""
     nest = examples.nests[one.fingerprint]
-    around = Surroundings.of(examples.hardware[one.hardware], one.target, one.trips)
+    around = TuningContext.of(examples.hardware[one.hardware], one.target, one.trips)
     told = Features(nest, around)(())[: len(SITE)]
     count = iterations(nest, one.trips)
     known = bool(count) and one.baseline_s > 0

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from loopbook.moves.kinds import NAMES
+from loopbook.rules.schedule_rule import NAMES
 from loopbook.program.nest import Bound, Nest
 
 CONTEXT = (
@@ -24,14 +24,14 @@ CONTEXT = (
 )
 """Counts are base-2 logarithms, shares go from 0 to 1. ``serial outside``: how many loops, from the
 outermost one inwards, run in order. ``in place``: the share of arrays written that are read, too.
-``fits …``: 1 where that kind of recipe can be built."""
+``fits …``: 1 where that rule applies."""
 
 
-def context(nest: Nest, kinds: Collection[str]) -> np.ndarray:
+def context(nest: Nest, rules: Collection[str]) -> np.ndarray:
     """One number for each name in `CONTEXT`, float32.
 
     Args:
-        kinds: names of the kinds of recipes that can be built, see `loopbook.moves.kinds`.
+        rules: names of the rules that apply, see `loopbook.rules.schedule_rule`.
     """
     loops = nest.loops
     parents = {loop.parent for loop in loops}
@@ -53,4 +53,4 @@ def context(nest: Nest, kinds: Collection[str]) -> np.ndarray:
         len(written & read) / max(1, len(written)),
         sum(stride > 1 for stride in last) / max(1, len(last)),
     ]
-    return np.array([*values, *(float(name in kinds) for name in NAMES)], np.float32)
+    return np.array([*values, *(float(name in rules) for name in NAMES)], np.float32)

@@ -23,7 +23,7 @@ from zlib import crc32
 
 import numpy as np
 
-from loopbook.moves import Surroundings
+from loopbook.rules import TuningContext
 from loopbook.predict import threads
 from loopbook.predict.outline import Node, Outline, outline
 from loopbook.program.nest import Nest, Stride
@@ -162,7 +162,7 @@ class _Reference:
 class Features:
     """Computes the features of one nest's recipes."""
 
-    def __init__(self, nest: Nest, around: Surroundings) -> None:
+    def __init__(self, nest: Nest, around: TuningContext) -> None:
         self._nest, self._around = nest, around
         self._references: dict[tuple[int, ...], list[_Reference]] = {}
 
@@ -332,7 +332,7 @@ def _caches(
     values: dict[str, float],
     path: list[Node],
     references: list[_Reference],
-    around: Surroundings,
+    around: TuningContext,
 ) -> None:
     """For each cache the bytes that come into it per iteration of the body: what the outermost
     loop touches whose data fit, once for each of its runs."""
@@ -356,7 +356,7 @@ def _buffers(
     values: dict[str, float],
     path: list[Node],
     references: list[_Reference],
-    around: Surroundings,
+    around: TuningContext,
 ) -> None:
     size, packed = 0.0, set()
     for place, node in enumerate(path):

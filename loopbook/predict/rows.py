@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loopbook.moves import Surroundings
+from loopbook.rules import TuningContext
 from loopbook.predict import features
 from loopbook.predict.context import CONTEXT, context
 from loopbook.predict.features import SITE, Features
@@ -69,7 +69,7 @@ class Rows:
 
     Args:
         trips: loop name to how often it runs, as far as that is known.
-        kinds: names of the kinds of recipes that can be built for the nest (`kinds.fitting`).
+        rules: names of the rules that apply to the nest (`schedule_rule.applicable`).
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class Rows:
         hardware: HardwareProfile,
         target: str,
         trips: Mapping[str, int],
-        kinds: Collection[str] = (),
+        rules: Collection[str] = (),
     ) -> None:
-        self._features = Features(nest, Surroundings.of(hardware, target, trips))
+        self._features = Features(nest, TuningContext.of(hardware, target, trips))
         self._before = self._features(())[: len(SITE)]
-        self._around = np.concatenate([context(nest, kinds), _machine(hardware, target)])
+        self._around = np.concatenate([context(nest, rules), _machine(hardware, target)])
 
     def __call__(
         self, steps: Sequence[Step], donor: Donor | None = None, dropped: int = 0

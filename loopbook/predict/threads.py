@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from loopbook.moves import Surroundings
+from loopbook.rules import TuningContext
 from loopbook.predict.outline import Node
 
 THREAD_START = 8192
@@ -13,7 +13,7 @@ microseconds against half a nanosecond."""
 
 
 def describe(
-    values: dict[str, float], path: list[Node], shared: set[Node], around: Surroundings
+    values: dict[str, float], path: list[Node], shared: set[Node], around: TuningContext
 ) -> None:
     """Say who runs a body: sets the features named ``thread…``, and ``parallel``.
 

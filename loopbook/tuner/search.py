@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, TypedDict
 
-from loopbook.moves import Surroundings
+from loopbook.rules import TuningContext
 from loopbook.program.nest import Nest
 from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
@@ -163,7 +163,7 @@ def _strategies(
         nest.position: STRATEGIES[strategy](
             Problem(
                 nest=nest,
-                around=Surroundings.of(
+                context=TuningContext.of(
                     hardware,
                     session.target,
                     trip_counts(nest, session.symbols),

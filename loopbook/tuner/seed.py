@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loopbook.errors import DeadlineError, LoopbookError
-from loopbook.moves.threads import threaded
+from loopbook.rules.threads import threaded
 from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe

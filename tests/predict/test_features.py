@@ -19,7 +19,7 @@ from client_kit import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.moves import Surroundings, propose, random_step
+from loopbook.rules import TuningContext, propose, random_step
 from loopbook.predict.features import NAMES, Features
 from loopbook.predict.outline import UNKNOWN_TRIP, Outline, outline
 from loopbook.recipes.recipe import Recipe
@@ -27,10 +27,10 @@ from loopbook.sdfg import frontend, program
 from loopbook.steps import Step
 
 TRIPS = {"L0": 1000, "L1": 1000, "L2": 1000}
-AROUND = Surroundings("sequential", 8, 32 << 10, 1 << 20, 32 << 20, trips=TRIPS)
+AROUND = TuningContext("sequential", 8, 32 << 10, 1 << 20, 32 << 20, trips=TRIPS)
 
 
-def features(text: str = "", kernel=product, around: Surroundings = AROUND) -> dict[str, float]:
+def features(text: str = "", kernel=product, around: TuningContext = AROUND) -> dict[str, float]:
     nest = nests_of(kernel)[0]
     steps = Recipe.parse(text.replace("; ", "\n")).steps
     return dict(zip(NAMES, map(float, Features(nest, around)(steps)), strict=True))
@@ -99,7 +99,7 @@ def test_unknown_trips_are_guessed():
 @given(st.integers(0, 2**32), st.sampled_from([product, stencil, chain]), st.booleans())
 def test_features_are_finite_and_of_one_length(seed, kernel, known):
     random = Random(seed)
-    around = AROUND if known else Surroundings("openmp", 4, threads=2)
+    around = AROUND if known else TuningContext("openmp", 4, threads=2)
     for nest in nests_of(kernel):
         steps = (*propose(nest, random, around), random_step(nest, random, around))
         row = Features(nest, around)(steps)
@@ -154,8 +154,8 @@ def test_blocking_for_registers_and_caches_shows():
 
 
 def test_larger_caches_mean_less_traffic():
-    small = features("interchange L1 L2", around=Surroundings("sequential", 8, trips=TRIPS))
-    large = Surroundings("sequential", 8, 1 << 30, 1 << 31, 1 << 32, trips=TRIPS)
+    small = features("interchange L1 L2", around=TuningContext("sequential", 8, trips=TRIPS))
+    large = TuningContext("sequential", 8, 1 << 30, 1 << 31, 1 << 32, trips=TRIPS)
     assert features("interchange L1 L2", around=large)["hot l1 traffic"] < small["hot l1 traffic"]
 
 
@@ -166,7 +166,7 @@ def test_ragged_tiles_are_peeled_away():
 
 def test_the_body_that_runs_most_is_the_hot_one():
     trips = {"L0": 10, "L1": 4, "L2": 4, "L3": 100, "L4": 100}
-    around = Surroundings("sequential", 8, trips=trips)
+    around = TuningContext("sequential", 8, trips=trips)
     assert features("vectorize L4", stencil, around)["hot vectorized"] == 1
     assert features("vectorize L2", stencil, around)["hot vectorized"] == 0
     assert 0 < features("vectorize L2", stencil, around)["mean vectorized"] < 0.1
@@ -189,7 +189,7 @@ def test_a_loop_in_a_branch_can_be_followed():
 
 
 def test_who_gets_threads_is_seen():
-    shared = Surroundings("openmp", 8, 32 << 10, 1 << 20, 32 << 20, threads=4, trips=TRIPS)
+    shared = TuningContext("openmp", 8, 32 << 10, 1 << 20, 32 << 20, threads=4, trips=TRIPS)
     alone = features("parallel L0")
     assert (alone["hot parallel"], alone["hot threaded"]) == (0, 0), "another target"
     own = features(around=shared)
@@ -202,7 +202,7 @@ def test_who_gets_threads_is_seen():
     assert own["hot thread grain"] > inner["hot thread grain"]
     assert inner["hot thread starts"] == pytest.approx(np.log2(1000))
     assert own["hot thread time"] < inner["hot thread time"] < 0
-    short = Surroundings("openmp", 8, threads=4, trips={"L0": 1000, "L1": 4, "L2": 4})
+    short = TuningContext("openmp", 8, threads=4, trips={"L0": 1000, "L1": 4, "L2": 4})
     assert features("parallel L1", around=short)["hot thread time"] > 0, "waking them takes longer"
 
 
@@ -228,7 +228,7 @@ def test_docc_shares_outermost_maps_or_those_right_below_if_there_are_several():
     )
     names = [{node.name for node in outline(nest, ()).shared()} for nest in (several, single)]
     assert names == [{"L1", "L2"}, set()]
-    around = Surroundings("openmp", 8, 32 << 10, 1 << 20, 32 << 20, threads=2, trips={"L1": 400})
+    around = TuningContext("openmp", 8, 32 << 10, 1 << 20, 32 << 20, threads=2, trips={"L1": 400})
     place = NAMES.index("hot thread time")
     woken = Features(several, around)
     assert woken(())[place] > 4, "two loops of 400 iterations are not worth waking threads"

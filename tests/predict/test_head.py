@@ -9,8 +9,8 @@ import pytest
 from client_kit import blocked, nests_of, product, stencil
 
 from loopbook.errors import EncoderError
-from loopbook.moves import Surroundings
-from loopbook.moves.kinds import fitting
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import applicable
 from loopbook.predict.features import SITE
 from loopbook.predict.head import TRUST, Head
 from loopbook.predict.rows import COLUMNS, NO_DONOR, Donor, Rows
@@ -145,12 +145,12 @@ def test_rows_see_another_nest():
 
 def test_rows_see_what_sort_of_nest_it_is():
     nest = nests_of(product)[0]
-    kinds = fitting(nest, Surroundings.of(MACHINE, "sequential", TRIPS))
-    row = dict(zip(COLUMNS, Rows(nest, MACHINE, "sequential", TRIPS, kinds)(()), strict=True))
+    rules = applicable(nest, TuningContext.of(MACHINE, "sequential", TRIPS))
+    row = dict(zip(COLUMNS, Rows(nest, MACHINE, "sequential", TRIPS, rules)(()), strict=True))
     assert (row["nest depth"], row["nest serial outside"], row["nest triangular"]) == (3, 0, 0)
     assert row["nest fits register_tiles"] == 1.0
     assert row["nest fits pivot_cuts"] == 0.0
     bare = dict(zip(COLUMNS, Rows(nest, MACHINE, "sequential", TRIPS)(()), strict=True))
     assert {name for name in COLUMNS if row[name] != bare[name]} == {
-        f"nest fits {kind}" for kind in kinds
+        f"nest fits {rule}" for rule in rules
     }

@@ -21,7 +21,7 @@ from sdfg_kit import (
 )
 
 from loopbook.errors import IllegalStepError
-from loopbook.moves import Surroundings, openings, propose
+from loopbook.rules import TuningContext, seed_population, propose
 from loopbook.program.read import read
 from loopbook.program.write import write
 from loopbook.sdfg import frontend
@@ -286,11 +286,11 @@ def test_nothing_follows_a_call(after):
 
 
 def _with_calls(kernel, args, libraries: bool) -> tuple[bool, bool]:
-    """Whether openings, and whether random recipes, hold a call."""
+    """Whether the seed population, and whether random recipes, hold a call."""
     nest, random = nests_of(kernel, args)[0], Random(1)
-    around = Surroundings("sequential", 8, libraries=libraries)
+    around = TuningContext("sequential", 8, libraries=libraries)
     drawn = [propose(nest, random, around) for _ in range(300)]
-    opened = openings(nest, around)
+    opened = seed_population(nest, around)
     return tuple(any(s.op == "library" for r in rs for s in r) for rs in (opened, drawn))  # type: ignore[return-value]
 
 

@@ -8,7 +8,7 @@ from client_kit import nests_of, product
 from sdfg_kit import bench_of, check_recipe, random, steps
 
 from loopbook.errors import IllegalStepError
-from loopbook.moves import Surroundings
+from loopbook.rules import TuningContext
 from loopbook.predict.features import Features
 from loopbook.recipes.likeness import likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
@@ -50,7 +50,7 @@ def test_what_has_to_run_in_order_is_not_jammed():
 
 def test_models_see_what_it_stands_for():
     short, long = Recipe.parse(JAM), Recipe.parse(LONG)
-    features = Features(nests_of(product)[0], Surroundings("sequential", lanes=8))
+    features = Features(nests_of(product)[0], TuningContext("sequential", lanes=8))
     assert np.array_equal(features(short.steps), features(long.steps))
     assert likeness(short, long) == pytest.approx(1.0)
     assert only_reorders(short)

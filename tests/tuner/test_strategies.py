@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopbook.errors import InputError
-from loopbook.moves import Surroundings, openings
+from loopbook.rules import TuningContext, seed_population
 from loopbook.predict.outline import outline
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import Step
@@ -31,7 +31,7 @@ from loopbook.tuner.strategies.ranker import GRADES, Ranker, grades
 
 Steps = tuple[Step, ...]
 
-AROUND = Surroundings("sequential", 8)
+AROUND = TuningContext("sequential", 8)
 TRIPS = {"L0": 1000, "L1": 1000, "L2": 1000}
 MARKS = ("vectorize", "unroll")
 SIZES_WANTED = {0: 6, 1: 32, 2: 256}
@@ -46,10 +46,10 @@ _EXPLAINED: dict[Hashable, Genome | None] = {}
 @pytest.fixture(autouse=True)
 def _explained_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Explaining a recipe takes a tenth of a second, comes to the same every time, and every search
-    here does it for the same openings."""
+    here does it for the same seed population."""
 
     def once(problem: Problem, steps: Steps) -> Genome | None:
-        key = problem.nest.fingerprint, repr(problem.around), steps
+        key = problem.nest.fingerprint, repr(problem.context), steps
         if key not in _EXPLAINED:
             _EXPLAINED[key] = explain(problem, steps)
         return _EXPLAINED[key]
@@ -114,7 +114,7 @@ def test_what_learns_beats_random_search(name):
 
 def test_neighbours_recipes_save_trials():
     """The more alike to a secret recipe, the faster; a neighbour's is, and no opening is."""
-    known = openings(nests_of(product)[0], AROUND)
+    known = seed_population(nests_of(product)[0], AROUND)
     pairs = [express(problem(0), Random(seed)) for seed in range(60)]
     secret, genome = min(
         (pair for pair in pairs if len(pair[0]) > 5),
@@ -152,11 +152,11 @@ def test_transfer_asks_for_neighbours_recipes_first_and_once():
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_openings_come_first_and_the_seed_decides_the_rest(name):
+def test_the_seed_population_comes_first_and_the_seed_decides_the_rest(name):
     first = search(STRATEGIES[name](problem(1)), 40)
     assert first == search(STRATEGIES[name](problem(1)), 40)
     assert first != search(STRATEGIES[name](problem(2)), 40)
-    known = [lenient(steps) for steps in openings(nests_of(product)[0], AROUND)]
+    known = [lenient(steps) for steps in seed_population(nests_of(product)[0], AROUND)]
     assert [steps for steps, _ in first[: len(known)]] == known
 
 
@@ -164,7 +164,7 @@ def test_openings_come_first_and_the_seed_decides_the_rest(name):
 @pytest.mark.parametrize("kernel", [product, stencil, chain])
 @pytest.mark.parametrize("target", ["sequential", "openmp"])
 def test_all_that_is_asked_is_a_recipe(name, kernel, target):
-    strategy = STRATEGIES[name](problem(3, kernel, Surroundings(target, 4, trips={"L0": 40})))
+    strategy = STRATEGIES[name](problem(3, kernel, TuningContext(target, 4, trips={"L0": 40})))
     for number in range(34):
         steps = strategy.ask()
         assert Recipe.parse(Recipe(steps).text()) == Recipe(steps)
@@ -329,15 +329,15 @@ def test_the_draws_of_a_move_belong_to_it():
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=12, deadline=None)
-def test_recipes_from_elsewhere_are_explained_by_our_moves(seed):
+def test_recipes_from_elsewhere_are_explained_by_our_rules(seed):
     steps, _ = express(problem(0), Random(seed))
     genome = explain(problem(0), steps)
     if genome is not None:
         assert alike(express(problem(0), Random(0), genome)[0], steps) >= ALIKE
 
 
-def test_openings_are_explained():
-    known = openings(nests_of(product)[0], AROUND)
+def test_the_seed_population_is_explained():
+    known = seed_population(nests_of(product)[0], AROUND)
     genomes = [explain(problem(0), steps) for steps in known]
     found = [
         express(problem(0), Random(0), genome)[0] == steps

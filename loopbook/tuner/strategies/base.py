@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from loopbook.moves import Surroundings
+from loopbook.rules import TuningContext
 from loopbook.program.nest import Nest
 from loopbook.steps import Step
 
@@ -18,13 +18,13 @@ class Problem:
 
     Attributes:
         nest: of the prepared program.
-        around: machine, target and sizes.
+        context: machine, target and sizes.
         random: where all random choices come from.
         starts: recipes of near neighbours, ported to this nest, nearest first.
     """
 
     nest: Nest
-    around: Surroundings
+    context: TuningContext
     random: Random
     starts: Sequence[tuple[Step, ...]] = ()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.moves import ROWS, TILES, random_step
-from loopbook.moves.chains import chains
+from loopbook.rules import ROWS, TILES, random_step
+from loopbook.rules.bands import bands
 from loopbook.predict.outline import outline
 from loopbook.program.nest import Nest
 from loopbook.steps import MAX_SIZE, Step, base_name
@@ -46,7 +46,7 @@ def _with_one_more(problem: Problem, steps: list[Step], random: Random) -> list[
     """`steps` with a random one somewhere; as they are if none is found that seems to fit."""
     fits = outline(problem.nest, steps).refused
     for _ in range(TRIES):
-        fresh = random_step(problem.nest, random, problem.around)
+        fresh = random_step(problem.nest, random, problem.context)
         place = random.randint(0, len(steps))
         longer = [*steps[:place], fresh, *steps[place:]]
         if fresh not in steps and outline(problem.nest, longer).refused <= fits:
@@ -62,9 +62,9 @@ def resized(tile: Step, random: Random) -> Step:
 
 
 def grafted(nest: Nest, first: Steps, second: Steps, random: Random) -> Steps:
-    """For each chain of loops the steps of one of the parents; steps that touch several chains
+    """For each band of loops the steps of one of the parents; steps that touch several bands
     come from `first`."""
-    home = {loop.name: number for number, chain in enumerate(chains(nest)) for loop in chain.loops}
+    home = {loop.name: number for number, band in enumerate(bands(nest)) for loop in band.loops}
     taken = {number for number in set(home.values()) if random.random() < 0.5}
     from_second = [step for step in second if _only_in(step, home, taken)]
     kept = [step for step in first if not _only_in(step, home, taken)]
@@ -73,6 +73,6 @@ def grafted(nest: Nest, first: Steps, second: Steps, random: Random) -> Steps:
 
 
 def _only_in(step: Step, home: dict[str, int], chosen: set[int]) -> bool:
-    """Whether all loops that a step names are in chosen chains."""
+    """Whether all loops that a step names are in chosen bands."""
     loops = [base_name(name) for name in step.loops]
     return bool(loops) and all(home.get(loop) in chosen for loop in loops)

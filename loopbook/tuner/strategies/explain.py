@@ -1,6 +1,6 @@
-"""Genomes for recipes from elsewhere: which decisions of our moves would have made them?
+"""Genomes for recipes from elsewhere: which decisions of our rules would have made them?
 
-Openings, neighbours' recipes and results of an earlier run come as steps only. The decisions behind
+Seed populations, neighbours' recipes and results of an earlier run come as steps only. The decisions behind
 them are searched by how much the recipe that they make is like the one at hand; with them, such
 recipes breed like all others.
 """
@@ -28,7 +28,7 @@ ALIKE = 0.75
 """Share of equal steps from which a genome is taken for a recipe's."""
 
 MAX_SIZE = 24
-"""Draws among more values are not gone through."""
+"""Decisions among more values are not gone through."""
 
 NUMBERS = (0.02, 0.2, 0.4, 0.6, 0.8, 0.98)
 

@@ -7,7 +7,7 @@ measurement waits for the others.
 
 from __future__ import annotations
 
-from loopbook.moves import openings
+from loopbook.rules import seed_population
 from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 from loopbook.tuner.strategies.breeding import Child, breed
@@ -24,7 +24,7 @@ FRESH = 0.15
 """Share of later proposals that are new random recipes."""
 
 TRIES = 50
-"""Draws before something known is proposed again."""
+"""Samples before something known is proposed again."""
 
 
 class Genetic:
@@ -32,12 +32,12 @@ class Genetic:
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._random = problem, problem.random
-        self._openings = openings(problem.nest, problem.around)
+        self._seeds = seed_population(problem.nest, problem.context)
         self._population = Population(problem)
 
     def ask(self) -> tuple[Step, ...]:
-        while self._openings:
-            steps = self._openings.pop(0)
+        while self._seeds:
+            steps = self._seeds.pop(0)
             if not self._population.knows(steps):
                 return self._population.ask(steps)
         child = self._child()

@@ -1,9 +1,9 @@
 """Genomes: the random decisions behind a composite recipe, recorded so that they can be bred.
 
 A flat list of steps crosses badly: half of a register tile with half of another is no register
-tile. What crosses well are the decisions that made the recipe: which move for which chain, which
-sizes, which order. `Tracer` stands in for the moves' `random.Random`, notes every draw as a gene,
-and can be made to draw again what a genome says. Draws are named by where they are made, so that
+tile. What crosses well are the decisions that made the recipe: which rule for which band, which
+sizes, which order. `Tracer` stands in for the rules' `random.Random`, notes every sampled decision as a gene,
+and can be made to decide again as a genome says. Decisions are named by where they are made, so that
 genes of two genomes that mean the same have the same locus (the naming of random choices in
 D. Wingate, A. Stuhlmüller, N. Goodman, "Lightweight implementations of probabilistic programming
 languages via transformational compilation", AISTATS 2011).
@@ -15,23 +15,23 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from loopbook.moves import propose
+from loopbook.rules import propose
 from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 
 Gene = float | int | tuple[int, ...]
-"""What was drawn: a number below 1, an index, or indices in their order."""
+"""What was sampled: a number below 1, an index, or indices in their order."""
 
 
 class Locus(NamedTuple):
-    """Where a draw is made.
+    """Where a decision is made.
 
     Attributes:
-        scope: how many moves had been chosen before, and the last one's name.
+        scope: how many rules had been chosen before, and the last one's name.
         kind: "number", "index" or "order".
         size: among how many values; 0 for a number.
         taken: how many of them an "order" holds.
-        turn: how many such draws came before in this scope.
+        turn: how many such decisions came before in this scope.
     """
 
     scope: tuple[int, str]
@@ -45,12 +45,12 @@ Genome = Mapping[Locus, Gene]
 
 
 class Tracer(Random):
-    """Draws what a genome says where it says something, else anew, and notes all draws.
+    """Decides as a genome says where it says something, else anew, and notes all decisions.
 
-    Choosing a callable is taken for choosing a move: what it draws belongs to it.
+    Choosing a callable is taken for choosing a rule: what it samples belongs to it.
 
     Attributes:
-        genome: all draws so far.
+        genome: all decisions so far.
     """
 
     def __new__(cls, *_: object) -> Tracer:
@@ -64,7 +64,7 @@ class Tracer(Random):
         self.genome: dict[Locus, Gene] = {}
 
     def random(self) -> float:
-        return self._draw("number", 0, 0, self._fresh.random)
+        return self._decide("number", 0, 0, self._fresh.random)
 
     def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
         values = range(start) if stop is None else range(start, stop, step)
@@ -92,16 +92,16 @@ class Tracer(Random):
         if counts is not None:
             return super().sample(population, k, counts=counts)
         size = len(population)
-        order = self._draw("order", size, k, lambda: tuple(self._fresh.sample(range(size), k)))
+        order = self._decide("order", size, k, lambda: tuple(self._fresh.sample(range(size), k)))
         return [population[place] for place in order]
 
     def shuffle(self, x: Any) -> None:
         x[:] = self.sample(list(x), len(x))
 
     def _index(self, size: int, fresh: Callable[[], int]) -> int:
-        return self._draw("index", size, 0, fresh)
+        return self._decide("index", size, 0, fresh)
 
-    def _draw(self, kind: str, size: int, taken: int, fresh: Callable[[], Any]) -> Any:
+    def _decide(self, kind: str, size: int, taken: int, fresh: Callable[[], Any]) -> Any:
         place = self._scope, kind, size, taken
         turn = self._turns.get(place, 0)
         self._turns[place] = turn + 1
@@ -119,10 +119,10 @@ class Tracer(Random):
 def express(
     problem: Problem, random: Random, genome: Genome | None = None
 ) -> tuple[tuple[Step, ...], Genome]:
-    """A whole recipe and the draws behind it; genes that the genome lacks are drawn from `random`,
+    """A whole recipe and the decisions behind it; genes that the genome lacks are sampled from `random`,
     those that the recipe does not need are left out."""
     tracer = Tracer(random, genome or {})
-    return propose(problem.nest, tracer, problem.around), tracer.genome
+    return propose(problem.nest, tracer, problem.context), tracer.genome
 
 
 def cross(parents: Sequence[Genome], random: Random) -> Genome:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopbook.moves import openings
+from loopbook.rules import seed_population
 from loopbook.predict.features import Features
 from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
@@ -40,7 +40,7 @@ POPULATION = 8
 """The best recipes, which breed."""
 
 TRIES = 50
-"""Draws before something known is proposed again."""
+"""Samples before something known is proposed again."""
 
 
 class ModelGuided:
@@ -52,16 +52,16 @@ class ModelGuided:
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._random = problem, problem.random
-        self._openings = openings(problem.nest, problem.around)
+        self._seeds = seed_population(problem.nest, problem.context)
         self._population = Population(problem)
-        self._features = Features(problem.nest, problem.around)
+        self._features = Features(problem.nest, problem.context)
         self._rows: dict[tuple[Step, ...], np.ndarray] = {}
         self._ranker = Ranker(self._random.randrange(2**31))
         self._batch: list[Child] = []
 
     def ask(self) -> tuple[Step, ...]:
-        while self._openings:
-            steps = self._openings.pop(0)
+        while self._seeds:
+            steps = self._seeds.pop(0)
             if not self._population.knows(steps):
                 return self._population.ask(steps)
         return self._population.ask(*self._next())

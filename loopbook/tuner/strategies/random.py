@@ -1,8 +1,8 @@
-"""Random search: the usual openings, then one random composite recipe after the other."""
+"""Random search: the usual seed population, then one random composite recipe after the other."""
 
 from __future__ import annotations
 
-from loopbook.moves import openings, propose
+from loopbook.rules import seed_population, propose
 from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 
@@ -12,13 +12,13 @@ class RandomSearch:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._openings = openings(problem.nest, problem.around)
+        self._seeds = seed_population(problem.nest, problem.context)
 
     def ask(self) -> tuple[Step, ...]:
-        if self._openings:
-            return self._openings.pop(0)
-        return propose(self._problem.nest, self._problem.random, self._problem.around)
+        if self._seeds:
+            return self._seeds.pop(0)
+        return propose(self._problem.nest, self._problem.random, self._problem.context)
 
     def tell(self, steps: tuple[Step, ...], speedup: float | None) -> None:
-        if steps in self._openings:
-            self._openings.remove(steps)
+        if steps in self._seeds:
+            self._seeds.remove(steps)

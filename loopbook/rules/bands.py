@@ -1,0 +1,131 @@
+"""Perfectly nested bands of loops: what tiling and interchange work on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+from loopbook.program.nest import Access, Loop, Nest, Stride
+
+MISS_COST = {
+    Stride.ZERO: 0.0,
+    Stride.UNIT: 1.0,
+    Stride.CONSTANT: 4.0,
+    Stride.SYMBOLIC: 8.0,
+    Stride.NON_AFFINE: 8.0,
+}
+"""Cache lines that an access touches per iteration of the innermost loop, in eighths of a line."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Loops of which each but the last holds nothing but the next.
+
+    Attributes:
+        loops: outermost first.
+    """
+
+    nest: Nest
+    loops: tuple[Loop, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(loop.name for loop in self.loops)
+
+    def innermost_cost(self, loop: Loop) -> float:
+        """How badly the band's accesses would walk memory with `loop` innermost."""
+        return sum(MISS_COST[stride] for stride, _ in self._strides(loop))
+
+    def by_locality(self) -> list[str]:
+        """The loops' names, the one that suits the innermost place best last."""
+        return list(self._by_locality)
+
+    @cached_property
+    def _by_locality(self) -> tuple[str, ...]:
+        ranked = sorted(self.loops, key=lambda loop: (-self.innermost_cost(loop), loop.index))
+        return tuple(loop.name for loop in ranked)
+
+    def moves_output(self, loop: Loop) -> bool:
+        """Whether some array that is written moves with `loop`: it is no pure reduction loop."""
+        return any(write and stride != Stride.ZERO for stride, write in self._strides(loop))
+
+    def staged_outputs(self, reduction: str) -> list[str]:
+        """Arrays that are read and written inside the band and do not move with `reduction`."""
+        loop = next(loop for loop in self.loops if loop.name == reduction)
+        read, written, moving = set(), set(), set()
+        for access in self._accesses:
+            container = self.nest.containers[access.container]
+            (written if access.write else read).add(container.name)
+            if loop.depth < len(access.strides) and access.strides[loop.depth] != Stride.ZERO:
+                moving.add(container.name)
+        return sorted((read & written) - moving)
+
+    def inputs(self) -> list[str]:
+        """Arrays that the band only reads."""
+        read, written = set(), set()
+        for access in self._accesses:
+            container = self.nest.containers[access.container]
+            (written if access.write else read).add(container.name)
+        return sorted(read - written)
+
+    def inputs_along(self, loop: Loop, still: Loop) -> list[str]:
+        """Arrays only read that move with `loop` and stay the same along `still`."""
+        moving, standing = set(), set()
+        for access in self.nest.accesses:
+            if self._inside(access.block) and max(loop.depth, still.depth) < len(access.strides):
+                name = self.nest.containers[access.container].name
+                if access.strides[loop.depth] != Stride.ZERO:
+                    moving.add(name)
+                if access.strides[still.depth] == Stride.ZERO:
+                    standing.add(name)
+        return [name for name in self.inputs() if name in moving & standing]
+
+    def _inside(self, block: int) -> bool:
+        parent = self.nest.blocks[block].parent
+        return any(loop.index == self.loops[-1].index for loop in self.nest.ancestry(parent))
+
+    def _strides(self, loop: Loop) -> list[tuple[Stride, bool]]:
+        return [
+            (access.strides[loop.depth], access.write)
+            for access in self._accesses
+            if loop.depth < len(access.strides)
+        ]
+
+    @cached_property
+    def _accesses(self) -> tuple[Access, ...]:
+        """Those of arrays inside the innermost loop."""
+        return tuple(
+            access
+            for access in self.nest.accesses
+            if self.nest.containers[access.container].is_array and self._inside(access.block)
+        )
+
+
+def bands(nest: Nest) -> list[Band]:
+    """The maximal bands of a nest in preorder; every loop stands in exactly one."""
+    if "bands" not in nest.notes:
+        nest.notes["bands"] = tuple(_chains(nest))
+    return list(nest.notes["bands"])
+
+
+def _chains(nest: Nest) -> list[Band]:
+    children = defaultdict(list)
+    for parent, child in nest.contains:
+        children[parent].append(child)
+
+    found: list[Band] = []
+
+    def visit(index: int) -> None:
+        run = [nest.loops[index]]
+        while True:
+            inner = children[("loop", run[-1].index)]
+            if len(inner) != 1 or inner[0][0] != "loop":
+                break
+            run.append(nest.loops[inner[0][1]])
+        found.append(Band(nest, tuple(run)))
+        for loop in nest.children(run[-1].index):
+            visit(loop.index)
+
+    visit(0)
+    return found

@@ -1,0 +1,155 @@
+"""Products held together by a temporary: it is expanded, and each gets a loop nest of its own.
+
+A sum that is gathered in a scalar, or in one row for all rows in turn, ties what is done for one
+row together. With a place for each row, the statements can be distributed over nests of which the
+expensive ones are products of whole matrices.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from loopbook.rules.base import Steps, TuningContext, reorder, step, tile_all, with_tiles
+from loopbook.rules.bands import Band
+from loopbook.rules.fission import carried
+from loopbook.rules.registers import MICRO_TILES, depth
+from loopbook.rules.staircase import related, tiles
+from loopbook.program.nest import Loop, Nest
+
+
+def separate(nest: Nest, random: Random, context: TuningContext) -> Steps:
+    """Expand what holds the nest's products together, distribute, and tile each product."""
+    rows, vectors = random.choice(MICRO_TILES)
+    columns = vectors * context.lanes
+    return _separated(nest, (rows, columns, depth(context, columns, random)), context)
+
+
+def fitted_separations(nest: Nest, context: TuningContext) -> list[Steps]:
+    """Two sizes to begin with; none where nothing is to be separated."""
+    found: list[Steps] = []
+    for rows, vectors, summands in ((4, 4, 256), (8, 3, 256)):
+        if steps := _separated(nest, (rows, vectors * context.lanes, summands), context):
+            found.append(steps)
+    return found
+
+
+def _separated(nest: Nest, sizes: tuple[int, int, int], context: TuningContext) -> Steps:
+    threads = context.parallel
+    for outer, inner in carried(nest):
+        if outer.parent >= 0 and nest.children(outer.index) == (inner,):
+            top = nest.loops[outer.parent]
+            if nest.children(top.index) == (outer,) and not nest.children(inner.index):
+                return _from_scalar(nest, (top, outer, inner), sizes, threads)
+    for loop in nest.loops:
+        if _sets_first(nest, loop):
+            return _from_row(nest, loop, sizes, threads)
+    return []
+
+
+def _from_scalar(
+    nest: Nest, loops: tuple[Loop, Loop, Loop], sizes: tuple[int, int, int], threads: bool
+) -> Steps:
+    """The scalar's sum apart from what comes before and after, and from what is pushed on by it."""
+    top, outer, inner = loops
+    steps = [step("expand", top.name, outer.name)]
+    pushes = any(
+        access.write
+        and nest.containers[access.container].is_array
+        and nest.blocks[access.block].parent == inner.index
+        for access in nest.accesses
+    )
+    if pushes:
+        steps += [step("distribute", inner.name), step("delay", f"{inner.name}.part1")]
+    steps += [step("distribute", outer.name), step("distribute", top.name)]
+    for part in ("", ".part2"):
+        name = f"{outer.name}{part}"
+        steps += [step("prove", name), step("vectorize", name)]
+    band = Band(nest, loops)
+    column = min((top, outer), key=band.innermost_cost)
+    row = outer if column is top else top
+    names = {loop.name: f"{loop.name}.part1" for loop in (top, outer)} | {inner.name: inner.name}
+    steps += _tiled(band.names, names, (row, column, inner), sizes, threads)
+    if pushes:
+        names = {loop.name: f"{loop.name}.part3" for loop in (top, outer)}
+        names[inner.name] = f"{inner.name}.part1"
+        steps += _tiled(band.names, names, (inner, column, row), sizes, threads)
+    return steps
+
+
+def _sets_first(nest: Nest, loop: Loop) -> bool:
+    """Whether each iteration begins with setting an array that all iterations share."""
+    children = nest.children(loop.index)
+    if len(children) < 2 or nest.children(children[0].index):
+        return False
+    first = children[0]
+    return any(
+        access.write
+        and nest.containers[access.container].is_array
+        and nest.blocks[access.block].parent == first.index
+        and access.subset == (first.indvar,)
+        for access in nest.accesses
+    )
+
+
+def _from_row(nest: Nest, loop: Loop, sizes: tuple[int, int, int], threads: bool) -> Steps:
+    """A product for all of the loop's iterations in the place of one for each."""
+    steps = [step("expand", loop.name), step("distribute", loop.name)]
+    for number, child in enumerate(nest.children(loop.index)):
+        held = list(nest.children(child.index))
+        if not held:
+            steps.append(step("vectorize", child.name))
+            continue
+        inner = held[0]
+        if len(held) > 1 or nest.children(inner.index):
+            continue
+        band = Band(nest, (loop, child, inner))
+        moving = [o for o in (child, inner) if band.moves_output(o)]
+        if len(moving) != 1:
+            continue
+        (column,) = moving
+        reduction = inner if column is child else child
+        if reduction.kind == "reduce":
+            steps.append(step("serial", reduction.name))
+        names = {name: name for name in band.names}
+        names[loop.name] = f"{loop.name}.part{number}" if number else loop.name
+        steps += _tiled(band.names, names, (loop, column, reduction), sizes, threads)
+    return steps
+
+
+def _tiled(
+    order: tuple[str, ...],
+    names: dict[str, str],
+    roles: tuple[Loop, Loop, Loop],
+    sizes: tuple[int, int, int],
+    threads: bool,
+) -> Steps:
+    """Register tiles for the product of the loops `roles`: row, column, reduction.
+
+    Args:
+        order: the loops of it, outermost first.
+        names: what they are called now.
+    """
+    rows, columns, summands = sizes
+    found = related(order, *roles)
+    shared = [step("parallel", f"{names[roles[1].name]}.tile")] if threads else []
+    if found is not None:
+        return tiles(found.renamed(names), rows, columns, summands, threads=threads) + shared
+    row, column, reduction = (names[loop.name] for loop in roles)
+    order = tuple(names[name] for name in order)
+    lengths = {row: rows, column: columns, reduction: summands}
+    tiled = sorted(lengths, key=order.index)
+    final = [f"{column}.tile", f"{reduction}.tile", f"{row}.tile", reduction, row, column]
+    return [
+        *tile_all({name: lengths[name] for name in tiled}),
+        *reorder(with_tiles(order, tiled), final),
+        *([step("prove", f"{column}.tile")] if threads else []),
+        step("buffer", f"{row}.tile", reduction, column),
+        step("prove", row),
+        step("prove", column),
+        step("buffer", reduction, row, column),
+        step("pad", column),
+        step("peel", row),
+        step("vectorize", f"{column}*"),
+        step("unroll", f"{row}*"),
+        *shared,
+    ]

@@ -1,0 +1,90 @@
+"""Several time steps of a stencil on one part of the grid, while that is in cache."""
+
+from __future__ import annotations
+
+from random import Random
+
+from loopbook.rules.base import Steps, TuningContext, step
+from loopbook.rules.bands import bands
+from loopbook.rules.orders import stride_one
+from loopbook.rules.threads import waves
+from loopbook.program.nest import Loop, Nest
+
+STEPS = (4, 8, 8, 16, 16, 32)
+WIDTHS = (4, 8, 8, 16, 16, 32, 64)
+UNKNOWN_TRIP = 256
+
+
+def time_tiles(nest: Nest, random: Random, context: TuningContext) -> Steps:
+    """Time tiles of random sizes, along one or two dimensions of space."""
+    depth = _depth(nest)
+    if depth < 1:
+        return []
+    count = 1 if depth < 3 else random.choice((1, 2, 2))
+    widths = [random.choice(WIDTHS) for _ in range(count)]
+    return _tiled(nest, random.choice(STEPS), widths, context)
+
+
+def fitted_time_tiles(nest: Nest, context: TuningContext) -> list[Steps]:
+    """Time tiles whose part of the grid fits the L2 cache, for the seed population.
+
+    A tile of `width` rows touches about as many more rows as it skews; rows that are too long for
+    that are tiled along a second dimension too.
+    """
+    depth = _depth(nest)
+    if depth < 1:
+        return []
+    arrays = sum(container.written for container in nest.arrays) or 1
+    trips = [context.trips.get(loop.name, UNKNOWN_TRIP) for loop in _longest(nest)]
+    found = []
+    for count in range(1, min(2, depth) + 1):
+        points = context.l2_bytes // (8 * arrays)
+        for trip in trips[count:]:
+            points //= max(1, trip)
+        rows = points if count == 1 else int(points**0.5)
+        if rows < 8 or (found and depth < 3):
+            continue
+        width = _power_below(rows // 2, 4, 64)
+        # Steps beyond a few rows' worth cost more in skew than they save in traffic.
+        for steps in dict.fromkeys(
+            (_power_below(rows // 2, 4, 16), _power_below(rows // 4, 4, 16))
+        ):
+            found.append(_tiled(nest, steps, [width] * count, context))
+    return found
+
+
+def _tiled(nest: Nest, steps: int, widths: list[int], context: TuningContext) -> Steps:
+    """Time tiles of loops with good strides; with OpenMP in waves, one row of tiles for each
+    thread."""
+    order = _contiguous(nest, context)
+    if context.parallel:
+        times = context.trips.get("L0", UNKNOWN_TRIP)
+        steps = max(2, min(steps, -(-times // max(2, context.threads))))
+        return order + waves(step("time_tile", "L0", steps, *widths), context.threads)
+    return [*order, step("time_tile", "L0", steps, *widths)]
+
+
+def _contiguous(nest: Nest, context: TuningContext) -> Steps:
+    """Interchanges that give all loops over space good strides, where some jump through memory:
+    statements whose loops are in different orders cannot be tiled together either."""
+    found = [each for band in bands(nest) for each in stride_one(band, Random(0), context)]
+    return [] if any("L0" in each.args for each in found) else found
+
+
+def _depth(nest: Nest) -> int:
+    """How many loops are below the outermost one, 0 unless it holds loops only."""
+    inside = [child for parent, child in nest.contains if parent == ("loop", 0)]
+    if not inside or any(kind != "loop" for kind, _ in inside):
+        return 0
+    return len(_longest(nest))
+
+
+def _longest(nest: Nest) -> list[Loop]:
+    """The longest path of loops below the outermost one."""
+    deepest = max(nest.loops, key=lambda loop: loop.depth)
+    return list(nest.ancestry(deepest.index))[1:]
+
+
+def _power_below(number: int, low: int, high: int) -> int:
+    """The largest power of two up to `number`, within bounds."""
+    return max(low, min(high, 1 << max(0, number.bit_length() - 1)))
