@@ -22,9 +22,12 @@ from typing import Any
 
 from loopbook.errors import LoopbookError
 from loopbook.program.nests import read_nests
+from loopbook.program.read import read
+from loopbook.program.signed import sign_counters
+from loopbook.program.write import write
 from loopbook.recipes import Book
 from loopbook.recipes.record import Record
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.program import parse
 
 STARTER = Path(__file__).parents[1] / "loopbook" / "data" / "starter.book"
@@ -74,11 +77,11 @@ def _replayed(record: Record) -> dict[str, Any]:
     begun = time.perf_counter()
     try:
         (nest,) = read_nests(document)
-        bench = Workbench(document, nest)
+        bench = Workbench(sign_counters(read(document)), nest)
         for position, (op, args) in enumerate(record.recipe):
             bench.apply(op, args, position)
         # docc brings expressions into a form of its own
-        after = json.loads(parse(json.dumps(bench.document())).to_json())
+        after = json.loads(parse(json.dumps(write(bench.program))).to_json())
     except LoopbookError as error:
         return found | {"refused": str(error), "seconds": time.perf_counter() - begun}
     found["seconds"] = time.perf_counter() - begun

@@ -13,7 +13,7 @@ from loopbook.program.read import read
 from loopbook.program.tree import Program
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import program
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.steps import Step
 
 FIT_SECONDS = 2.0

@@ -2,8 +2,9 @@
 
 A recipe can be ported in two ways. *Renamed*, its own steps name the partners of its loops (see
 `loopbook.client.port`): right for nests of the same build. *Refitted*, it is built anew by the rule
-that makes its sort of recipe (`loopbook.rules.schedule_rule`), with parameters as near to its own as can
-be: that also carries over from a product to a triangle, or from two dimensions to three.
+that makes its sort of recipe (`loopbook.rules.schedule_rule`), with parameters as near
+to its own as can be: that also carries over from a product to a triangle, or from two dimensions to
+three.
 
 What to expect of a port is a weighted mean over the neighbours (the estimator of Nadaraya and of
 Watson, 1964, in logarithms of speedups). Each speaks for recipes like its own by what it gained;

@@ -22,8 +22,8 @@ from docc.sdfg import StructuredSDFG
 from loopbook import private
 from loopbook.errors import CompilerError, DeadlineError
 from loopbook.sdfg import frontend, passes, program
-from loopbook.sdfg.apply import StepPair
 from loopbook.sdfg.build import Recipes, code_of, outermost, transform
+from loopbook.steps.workbench import StepPair
 from loopbook.toolchain.compiler import DOCC_NAME, command
 
 _NOTES = """\

@@ -16,16 +16,17 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook import dependence
 from loopbook.errors import IllegalStepError
+from loopbook.program.canonical_order import in_canonical_order
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
+from loopbook.program.signed import sign_counters
 from loopbook.program.tree import Program
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
-from loopbook.sdfg.apply import StepPair, Workbench
 from loopbook.sdfg.decided import decide
-from loopbook.sdfg.settle import settle
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
+from loopbook.steps.workbench import StepPair, Workbench
 from loopbook.toolchain import compiler
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
@@ -210,7 +211,7 @@ def transform(
         own = [loop.element_id for loop in nest.loops]
         applied[nest.position] = ()
         if steps:
-            bench = Workbench(tree or document, nest)
+            bench = Workbench(tree or sign_counters(read(document)), nest)
             applied[nest.position] = _apply(bench, steps, lenient, patient)
             tree, own = bench.program, [*bench.names.values()]
         owners |= dict.fromkeys(own, nest.position)
@@ -218,7 +219,7 @@ def transform(
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg = passes.finish(sdfg, target)
     finished = read(json.loads(sdfg.to_json()))
-    improved = settle(improve_threads(finished))
+    improved = in_canonical_order(improve_threads(finished))
     if improved is not finished:
         sdfg = program.parse(json.dumps(write(improved)))
     after = outermost(sdfg)

@@ -17,20 +17,20 @@ from docc.sdfg import (
 )
 
 from loopbook import dependence, targets
+from loopbook.dependence.missed import confirmed, missed, serialised
 from loopbook.errors import RunError, SdfgError
 from loopbook.program.nest import Nest
 from loopbook.program.nests import nests as nests_of
 from loopbook.program.read import read
+from loopbook.program.signed import sign_counters
 from loopbook.program.rename import with_own_variables
 from loopbook.program.tree import Program
 from loopbook.program.write import write, write_node
 from loopbook.sdfg import marks, passes
 from loopbook.sdfg.document import without_positions, words
-from loopbook.sdfg.hazards import confirmed, hazards, serialised
 from loopbook.sdfg.lost import loses, without_loss
-from loopbook.sdfg.mending import Mended, mended
 from loopbook.sdfg.pieces import LARGE, Cut, pairs
-from loopbook.sdfg.signed import sign_counters
+from loopbook.sdfg.rollback import RolledBack, rolled_back
 from loopbook.toolchain.sandbox import TRIES, run_limited
 from loopbook.toolchain.stderr import quiet_stderr
 
@@ -123,8 +123,8 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
     are not fused: independent statements stay nests of their own, which are more alike between
     programs than what fusion makes of them. What docc normalises so that it computes something else
     (see `loopbook.sdfg.validation`) stays as it was. Loops that docc then takes for parallel, but
-    which may not be (see `loopbook.sdfg.hazards`), are made serial. Loops count in signed numbers
-    then (see `loopbook.sdfg.signed`).
+    which may not be (see `loopbook.dependence.missed`), are made serial. Loops count in signed numbers
+    then (see `loopbook.program.signed`).
 
     The result is marked as prepared: given here again, as text, it is only read.
 
@@ -144,7 +144,7 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
     document, undone = _in_pieces(renamed) if large else _normalised(renamed)
     document, tree = _signed(document)
     found = nests_of(tree)
-    suspects = [(nest, hazards(nest)) for nest in found]
+    suspects = [(nest, missed(nest)) for nest in found]
     doubtful = _ids(suspects)
     if doubtful:
         wrong = _ids([(nest, confirmed(nest, indices)) for nest, indices in suspects])
@@ -281,12 +281,12 @@ def _keeps(text: str) -> bool:
     return _reordered(text, fuse=True)[1] is None
 
 
-def _reordered(text: str, *, fuse: bool) -> tuple[Json, Mended | None]:
+def _reordered(text: str, *, fuse: bool) -> tuple[Json, RolledBack | None]:
     """The document of the SDFG normalised, and what has to be taken back of that."""
     sdfg, before = _simplified(text, fuse=fuse)
     passes.reorder(sdfg, fuse=fuse)
     after = json.loads(sdfg.to_json())
-    return after, mended(before, read(after))
+    return after, rolled_back(before, read(after))
 
 
 def _simplified(
@@ -309,6 +309,11 @@ def _fused(text: str, target: str) -> StructuredSDFG:
         if not loses(simple, read(json.loads(sdfg.to_json()))):
             return sdfg
     return passes.reorder(parse(json.dumps(write(simple))), fuse=False)
+
+
+def tree_of(sdfg: StructuredSDFG) -> Program:
+    """The tree of `sdfg`, with its element ids and loops that count in signed numbers."""
+    return sign_counters(read(json.loads(sdfg.to_json())))
 
 
 def nests(sdfg: StructuredSDFG) -> list[Nest]:

@@ -26,7 +26,7 @@ from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg import build, program
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.known_wrong import shown
 from loopbook.sdfg.untrusted import Admitted, Names
 from loopbook.server import document
@@ -295,7 +295,7 @@ def checked(record: Record, settings: Settings) -> Nest:
     nest = nests[0]
     if nest.fingerprint != record.fingerprint:
         raise InputError("the record's fingerprint is not that of its nest")
-    bench = Workbench(sdfg, nest)
+    bench = Workbench(program.tree_of(sdfg), nest)
     for position, step in enumerate(record.recipe):
         try:
             bench.apply(*step, position)

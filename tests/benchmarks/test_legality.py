@@ -7,7 +7,7 @@ from sdfg_kit import steps
 from benchmarks.interpreter import FaultError, Interpreted
 from benchmarks.legality import checked, fault, prepared
 from loopbook.errors import IllegalStepError
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 
 
 def doubled(a, b):

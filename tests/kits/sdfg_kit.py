@@ -13,8 +13,9 @@ from docc.python.python_program import PythonProgram
 from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.program.nest import Nest
+from loopbook.program.write import write
 from loopbook.sdfg import frontend, program
-from loopbook.sdfg.apply import StepPair, Workbench
+from loopbook.steps.workbench import StepPair, Workbench
 from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.run import Guarded, compare
 from loopbook.toolchain.sandbox import run_limited
@@ -125,12 +126,12 @@ def nests_of(kernel: Callable[..., Any], args: Sequence[Any]) -> list[Nest]:
 
 def bench_of(kernel: Callable[..., Any], args: Sequence[Any], nest: int = 0) -> Workbench:
     sdfg, nests = prepared_nests(kernel, args)
-    return Workbench(sdfg, nests[nest])
+    return Workbench(program.tree_of(sdfg), nests[nest])
 
 
 def stepped(sdfg: Any, nest: Nest, recipe: Sequence[StepPair]) -> Workbench:
     """A nest of a prepared SDFG after some steps."""
-    bench = Workbench(sdfg, nest)
+    bench = Workbench(program.tree_of(sdfg), nest)
     for position, (op, args) in enumerate(recipe):
         bench.apply(op, args, position)
     return bench
@@ -138,7 +139,7 @@ def stepped(sdfg: Any, nest: Nest, recipe: Sequence[StepPair]) -> Workbench:
 
 def sdfg_of(bench: Workbench) -> Any:
     """docc's SDFG of a program that steps have been applied to."""
-    return program.parse(json.dumps(bench.document()))
+    return program.parse(json.dumps(write(bench.program)))
 
 
 def steps(text: str) -> list[StepPair]:

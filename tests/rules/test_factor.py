@@ -14,11 +14,10 @@ from loopbook.errors import IllegalStepError
 from loopbook.rules import TuningContext, seed_population
 from loopbook.rules.factor import blocked, factor_tiles, fitted_factors
 from loopbook.rules.fission import pushed_on
-from loopbook.program.read import read
 from loopbook.program.tree import Loop, Sequence
 from loopbook.program.walk import preorder
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.steps import Step
 from loopbook.steps.editor import Editor
 from loopbook.workloads.polybench import cholesky, lu, ludcmp
@@ -159,7 +158,7 @@ def test_tiles_are_not_moved_against_a_dependence():
 
 def _in_order(bench: Workbench, names: list[str]) -> Editor:
     """The nest with its loops in another order, all maps, whether that is legal or not."""
-    editor = Editor(read(bench.document()), bench.names, {})
+    editor = Editor(bench.program, bench.names, {})
     loops = [node for node in preorder(editor.program) if isinstance(node, Loop)]
     (body,) = (
         loop.body for loop in loops if not any(isinstance(n, Loop) for n in loop.body.children)

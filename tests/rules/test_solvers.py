@@ -18,7 +18,7 @@ from loopbook.rules.reductions import accumulate, held
 from loopbook.program.tree import Loop
 from loopbook.program.walk import preorder
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.workloads.polybench import nussinov
 
 RIGHT_LOOKING = "push L1 L2\ninterchange L3 L4\nfuse L1 L4\njoin L2 L3\n"

@@ -25,7 +25,7 @@ from sdfg_kit import (
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import program
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.steps import checked
 
 BLOCKED = """
@@ -158,7 +158,7 @@ def test_what_is_found_by_an_index_array_is_not_staged():
     sdfg = prepared(gathered, args)
     nest = program.nests(sdfg)[0]
     names = {container.data: container.name for container in nest.arrays}
-    bench = Workbench(sdfg, nest)
+    bench = Workbench(program.tree_of(sdfg), nest)
     bench.apply("tile", ("L0", 8))
     assert not bench.can_apply("stage", ("L0", names["x"], "in"))
     assert bench.can_apply("stage", ("L0", names["p"], "in"))
@@ -192,7 +192,7 @@ def test_what_may_be_left_early_is_left_alone(text: str):
 
 def test_a_refused_step_changes_nothing():
     sdfg = prepared(sweep, [random(9, 9)])
-    bench = Workbench(sdfg, program.nests(sdfg)[0])
+    bench = Workbench(program.tree_of(sdfg), program.nests(sdfg)[0])
     before = sdfg_of(bench).to_cpp()
     assert not bench.can_apply("parallel", ("L0",))
     with pytest.raises(IllegalStepError):

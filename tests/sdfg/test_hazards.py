@@ -13,9 +13,9 @@ from loopbook.program.read import read
 from loopbook.program.rename import with_own_variables
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, marks, passes, program
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.build import build_baseline, build_tuned
-from loopbook.sdfg.hazards import confirmed, hazards
+from loopbook.dependence.missed import confirmed, missed
 from loopbook.sdfg.run import Binding
 from loopbook.toolchain.times import Schedule
 
@@ -90,9 +90,9 @@ def test_docc_takes_the_loop_for_parallel_and_we_do_not(name):
     document = write(with_own_variables(read(json.loads(text))))
     alone = passes.simplify(program.parse(json.dumps(document)), fuse=False)
     passes.reorder(alone, fuse=False)
-    assert any(hazards(nest) for nest in program.nests(alone)), "docc has learnt to see this"
+    assert any(missed(nest) for nest in program.nests(alone)), "docc has learnt to see this"
     sdfg, nests = program.prepare_nests(text)
-    assert not any(hazards(nest) for nest in nests)
+    assert not any(missed(nest) for nest in nests)
     assert marks.ordered(sdfg)
     assert nests[-1].loops[0].kind == "for"
 
@@ -102,7 +102,7 @@ def test_threads_are_refused_for_it(name):
     kernel, args = CASES[name]
     sdfg, nests = prepared_nests(kernel, args)
     with pytest.raises(IllegalStepError, match="step 1"):
-        Workbench(sdfg, nests[-1]).apply("parallel", ("L0",))
+        Workbench(program.tree_of(sdfg), nests[-1]).apply("parallel", ("L0",))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -157,7 +157,7 @@ def test_bounds_clear_the_loops_of_a_factorisation_but_not_the_one_that_carries_
     assert [loop.kind for loop in nests[0].loops] == ["for"] * 4
     assert not marks.ordered(sdfg)
     with pytest.raises(IllegalStepError, match="may depend on each other"):
-        Workbench(sdfg, nests[0]).apply("prove", ("L0",))
+        Workbench(program.tree_of(sdfg), nests[0]).apply("prove", ("L0",))
 
 
 def test_a_cleared_loop_runs_in_threads_with_right_numbers(tmp_path, monkeypatch):
@@ -209,4 +209,4 @@ def eliminated(A):
 def test_an_array_is_not_staged_where_it_is_also_used_otherwise(kernel, allowed):
     args = data((37, 37), (37, 37))[: kernel.__code__.co_argcount]
     sdfg, nests = prepared_nests(kernel, args)
-    assert Workbench(sdfg, nests[-1]).can_apply("stage", ("L2", "A0", "out")) == allowed
+    assert Workbench(program.tree_of(sdfg), nests[-1]).can_apply("stage", ("L2", "A0", "out")) == allowed

@@ -23,9 +23,9 @@ from sdfg_kit import (
 from loopbook.errors import IllegalStepError
 from loopbook.rules import TuningContext, seed_population, propose
 from loopbook.program.read import read
-from loopbook.program.write import write
+from loopbook.program.signed import sign_counters
 from loopbook.sdfg import frontend
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.build import transform
 from loopbook.steps.editor import Editor
 
@@ -262,7 +262,7 @@ def test_arrays_that_may_overlap_are_refused():
     _, (nest,) = prepared_nests(matmul, matmul_args())
     editor = Editor(read(json.loads(prepared_text(matmul, matmul_args()))), {}, {})
     editor.put_first(editor.address("C", "A"))
-    bench = Workbench(write(editor.program), nest)
+    bench = Workbench(sign_counters(editor.program), nest)
     with pytest.raises(IllegalStepError, match="A may be a part of another array"):
         bench.apply(*CALL[0])
 

@@ -13,7 +13,7 @@ from loopbook.program.read import read
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.build import transform
-from loopbook.sdfg.settle import settle
+from loopbook.program.canonical_order import in_canonical_order
 
 RECIPE = "tile L0 4\npeel L0\nunroll L0*"
 
@@ -53,7 +53,7 @@ def test_blocks_are_cut_and_nothing_is_lost():
     sdfg = passes.finish(prepared(two_products, product_args()), "none")
     document = json.loads(sdfg.to_json())
     before = dataflows(document)
-    settled = write(settle(read(document)))
+    settled = write(in_canonical_order(read(document)))
     after = dataflows(json.loads(program.parse(json.dumps(settled)).to_json()))
     assert len(after) > len(before)
 
@@ -68,9 +68,9 @@ def test_blocks_are_cut_and_nothing_is_lost():
 def test_what_is_settled_stays_as_it_is():
     scheduled = passes.finish(prepared(two_products, product_args()), "none")
     given = read(json.loads(scheduled.to_json()))
-    settled = settle(given)
+    settled = in_canonical_order(given)
     assert settled is not given
-    assert settle(settled) is settled
+    assert in_canonical_order(settled) is settled
 
 
 def test_a_statement_that_reads_what_another_writes_stays_with_it():
@@ -82,4 +82,4 @@ def test_a_statement_that_reads_what_another_writes_stays_with_it():
                 node["data"], changed = "s", changed + 1
     assert changed
     given = read(document)
-    assert settle(given) is given
+    assert in_canonical_order(given) is given

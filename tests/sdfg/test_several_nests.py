@@ -6,7 +6,7 @@ import numpy as np
 from sdfg_kit import sdfg_of
 
 from loopbook.sdfg import program
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.build import build_tuned, transform
 from loopbook.sdfg.frontend import bind, trace
 
@@ -26,7 +26,7 @@ def arguments(count):
 
 def test_steps_on_one_nest_leave_the_others_as_they_are():
     sdfg, (first, second) = program.prepare_nests(trace(two, arguments(3)))
-    bench = Workbench(sdfg, second)
+    bench = Workbench(program.tree_of(sdfg), second)
     bench.apply("tile", ("L0", 4), 0)
     before, after = program.nests(sdfg_of(bench))
     assert before.fingerprint == first.fingerprint

@@ -13,10 +13,10 @@ from sdfg_kit import elements, random, steps
 from loopbook.errors import IllegalStepError
 from loopbook.program.read import read, read_containers
 from loopbook.sdfg import frontend, passes, program
-from loopbook.sdfg.apply import Workbench
+from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.run import Binding, compare
-from loopbook.sdfg.signed import sign_counters, unsigned
+from loopbook.program.signed import sign_counters, unsigned
 
 UINT64 = 10
 """docc's number for the type."""
@@ -88,7 +88,7 @@ def test_loops_that_may_need_to_wrap_stay_unsigned_and_are_not_rewritten(update)
     given = read(document)
     assert sign_counters(given) is given
     sdfg = program.parse(json.dumps(document))
-    bench = Workbench(sdfg, program.nests(sdfg)[0])
+    bench = Workbench(program.tree_of(sdfg), program.nests(sdfg)[0])
     with pytest.raises(IllegalStepError, match="below zero"):
         bench.apply("sink", ("L0", 4))
 

@@ -13,8 +13,9 @@ from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, rand
 from loopbook.errors import IllegalStepError
 from loopbook.program.tree import Loop
 from loopbook.program.walk import preorder
-from loopbook.sdfg import apply
-from loopbook.sdfg.apply import Workbench
+from loopbook.program.write import write
+from loopbook.steps import workbench
+from loopbook.steps.workbench import Workbench
 
 
 def sums(A, B):
@@ -88,9 +89,9 @@ def test_loops_around_a_buffer_may_change_places():
 
 def test_what_is_written_out_twice_stays_as_it_is():
     bench = after(matmul, matmul_args(), "tile L0 4\npeel L0\nunroll L0*")
-    before = bench.document()
+    before = write(bench.program)
     bench.apply("unroll", ("L0*",))
-    assert bench.document() == before
+    assert write(bench.program) == before
 
 
 def test_tiles_in_tiles_are_peeled(tmp_path):
@@ -99,7 +100,7 @@ def test_tiles_in_tiles_are_peeled(tmp_path):
 
 
 def test_loops_are_not_copied_without_end(monkeypatch):
-    monkeypatch.setattr(apply, "MOST_LOOPS", 8)
+    monkeypatch.setattr(workbench, "MOST_LOOPS", 8)
     bench = after(matmul, matmul_args(), "tile L0 4\ntile L1 4\ntile L2 4")
     with pytest.raises(IllegalStepError, match="more than 8 loops"):
         bench.apply("peel", ("L0",))
@@ -112,7 +113,7 @@ def test_a_refused_step_costs_nothing():
     with pytest.raises(IllegalStepError):
         bench.apply("peel", ("L0",))
     assert bench.program is program
-    np.testing.assert_equal(bench.document(), bench.document())
+    np.testing.assert_equal(write(bench.program), write(bench.program))
 
 
 def diagonals(T):

@@ -144,7 +144,7 @@ PATTERNS: dict[str, Sequence[str]] = {
 ``A`` replace it, ``Q`` has orthogonal columns in the end, ``B`` and ``C`` are many right sides.
 
 Outer products copy what they take from ``A`` first: without that their loops, which docc calls
-parallel, look as if they overwrote what they read (`loopbook.sdfg.hazards`)."""
+parallel, look as if they overwrote what they read (`loopbook.dependence.missed`)."""
 
 AXES: dict[str, Sequence[str]] = {
     "A": "ii", "B": "ij", "C": "ji", "G": "ii", "Q": ("2 * j", "j"), "R": "jj",

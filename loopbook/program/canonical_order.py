@@ -1,4 +1,4 @@
-"""Settles the order of what docc may compute in any order.
+"""A canonical order for what docc may compute in any order.
 
 docc merges statements that do not depend on each other into one block, and generates their code in
 an order that follows addresses in its memory: another one in every process. Clang cannot tell most
@@ -23,7 +23,7 @@ Places = set[int]
 """Of nodes of a block."""
 
 
-def settle(program: Program) -> Program:
+def in_canonical_order(program: Program) -> Program:
     """A scheduled program whose independent statements have an order of their own; itself if there
     are none. Loops keep docc's numbers."""
 

@@ -6,24 +6,19 @@ A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` cop
 
 from __future__ import annotations
 
-import json
-from typing import Any, TypeVar
+from collections.abc import Collection
+from typing import TypeVar
 
-from docc.sdfg import StructuredSDFG
-
+from loopbook.dependence.missed import is_left_early, serialised, unordered
 from loopbook.errors import IllegalStepError, RecipeError
 from loopbook.program import walk
 from loopbook.program.nest import Nest
-from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program, While
-from loopbook.program.write import write
-from loopbook.sdfg.hazards import is_left_early, serialised, unordered
-from loopbook.sdfg.signed import sign_counters
-from loopbook.steps import Step, checked
+from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
+from loopbook.steps.grammar import checked
 from loopbook.steps.naming import LoopNames
 
-Json = dict[str, Any]
 Args = tuple[str | int, ...]
 StepPair = tuple[str, Args]
 S = TypeVar("S", bound=Step)
@@ -36,16 +31,17 @@ class Workbench:
     """One nest while steps are applied to it.
 
     Args:
-        program: the program's tree, or an SDFG or its document. It is left as it is.
+        program: its loops count in signed numbers (`loopbook.program.signed`). It is left as it
+            is.
 
     Attributes:
         program: as it is now.
     """
 
-    def __init__(self, program: Program | StructuredSDFG | Json, nest: Nest) -> None:
+    def __init__(self, program: Program, nest: Nest) -> None:
         own = {loop.element_id for loop in nest.loops}
         wrong = {nest.loops[number].element_id for number in unordered(nest)}
-        self.program = serialised(_tree(program), wrong)
+        self.program = serialised(program, wrong)
         self._foreign = self._loops(own).keys()
         self._data = {c.name: c.data for c in nest.containers}
         self._left_early = {loop.name for loop in nest.loops if is_left_early(nest, loop)}
@@ -55,7 +51,7 @@ class Workbench:
         ids = {loop.name: loop.element_id for loop in nest.loops}
         self._names = LoopNames(ids, self._loops(self._foreign))
 
-    def _loops(self, without: Any) -> dict[int, str]:
+    def _loops(self, without: Collection[int]) -> dict[int, str]:
         """Number to variable of the program's loops, but for those of some numbers, in preorder."""
         return {
             node.id: node.variable if isinstance(node, Loop) else ""
@@ -67,10 +63,6 @@ class Workbench:
     def names(self) -> dict[str, int]:
         """Name to docc's number of every loop, in preorder."""
         return self._names.ids
-
-    def document(self) -> Json:
-        """The document of the program as it is now."""
-        return write(self.program)
 
     def can_apply(self, op: str, args: Args) -> bool:
         """Whether the step is allowed now (for starred names: on at least one copy; of a step that
@@ -153,9 +145,3 @@ class Workbench:
         """The error that says why a step is not legal here."""
         return IllegalStepError(f"step {self._position + 1}: {message}", self._position)
 
-
-def _tree(program: Program | StructuredSDFG | Json) -> Program:
-    if isinstance(program, Program):
-        return program
-    document = program if isinstance(program, dict) else json.loads(program.to_json())
-    return sign_counters(read(document))

@@ -1,4 +1,4 @@
-"""Takes back what docc's normalisation has got wrong."""
+"""Rolls back what docc's normalisation has got wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from loopbook.sdfg.validation import Part, compared
 
 
 @dataclass(frozen=True)
-class Mended:
+class RolledBack:
     """A program made of parts of two.
 
     Attributes:
@@ -22,7 +22,7 @@ class Mended:
     undone: frozenset[int]
 
 
-def mended(before: Program, after: Program) -> Mended | None:
+def rolled_back(before: Program, after: Program) -> RolledBack | None:
     """The normalised program with every part as it was before where it computed something else.
 
     Returns:
@@ -37,7 +37,7 @@ def mended(before: Program, after: Program) -> Mended | None:
         containers=MappingProxyType({**before.containers, **after.containers}),
         body=replace(after.body, children=tuple(children)),
     )
-    return Mended(program, frozenset(_undone(parts)))
+    return RolledBack(program, frozenset(_undone(parts)))
 
 
 def _undone(parts: Iterable[Part]) -> Iterator[int]:

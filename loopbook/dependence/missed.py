@@ -2,7 +2,7 @@
 
 docc 0.8 takes a loop for parallel although one iteration reads what a later one overwrites
 (``B[i] = B[i + 1]``), or although all iterations add to the same elements (``s[j] += …`` in a loop
-over ``i`` that computes something else as well). Its threads race then. `hazards` finds such loops
+over ``i`` that computes something else as well). Its threads race then. `missed` finds such loops
 by a rough look at their indices, so that they are not run in parallel. That test knows no bounds,
 and nothing of indices that differ: of a factorisation it suspects that ``A[1 + i + k, k]`` may be
 ``A[k, k]``. `confirmed` does; the loops that it leaves may be reordered. (In ``for i: for j:
@@ -17,17 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
-from loopbook.dependence import carries_nothing, suspects
 from loopbook.dependence.arrays import loops_in, read_arrays
 from loopbook.dependence.body import LoopNode, Statement, read_header, touches
+from loopbook.dependence.places import carries_nothing, suspects
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import own_accesses, own_symbols
-from loopbook.program.nest import Access, Loop, Nest
+from loopbook.program.nest import Loop, Nest
 from loopbook.program.walk import Inner, preorder, rebuilt
 
 
-def hazards(nest: Nest) -> frozenset[int]:
+def missed(nest: Nest) -> frozenset[int]:
     """Indices of the loops that docc calls maps, but whose iterations may depend on their order,
     and of those that it calls reductions, but which are more."""
     maps = [loop for loop in nest.loops if loop.kind == "map"]
@@ -36,7 +36,7 @@ def hazards(nest: Nest) -> frozenset[int]:
 
 
 def confirmed(nest: Nest, found: Iterable[int]) -> frozenset[int]:
-    """Those of some `hazards` of which the loops' bounds do not show either that all iterations
+    """Those of some `missed` of which the loops' bounds do not show either that all iterations
     touch different elements."""
     return frozenset(
         index
@@ -48,10 +48,10 @@ def confirmed(nest: Nest, found: Iterable[int]) -> frozenset[int]:
 
 
 def unordered(nest: Nest) -> frozenset[int]:
-    """Indices of the loops that docc wrongly takes for parallel: the `hazards` that are
+    """Indices of the loops that docc wrongly takes for parallel: the `missed` that are
     `confirmed`; looked for once."""
     if "unordered" not in nest.notes:
-        nest.notes["unordered"] = confirmed(nest, hazards(nest))
+        nest.notes["unordered"] = confirmed(nest, missed(nest))
     return nest.notes["unordered"]
 
 
@@ -177,42 +177,3 @@ def _suspects(nest: Nest, loops: Sequence[Loop]) -> frozenset[int]:
     asked = {inside[loop.index]: loop.index for loop in loops}
     found = suspects(root, list(asked), scalars)
     return frozenset(number for node, number in asked.items() if node in found)
-
-
-def tiles_may_clash(nest: Nest, first: int, second: int) -> bool:
-    """Whether fusing the tiles of two neighbouring loops may change what they compute.
-
-    docc lets each tile of the first loop compute a margin of what the second one reads beyond its
-    tile, so some iterations run twice. That is only right if the second loop overwrites nothing
-    that the first one uses, and the first one reads nothing that it writes. Where both loops use
-    the same elements at the same time there is no margin, and nothing to fear.
-    """
-    uses = _touched(nest, first), _touched(nest, second)
-    shared = {
-        container
-        for container in uses[0].keys() & uses[1].keys()
-        if any(access.write for use in uses for access, _ in use[container])
-    }
-    margins = any(
-        len({index for use in uses for _, index in use[container]}) > 1 for container in shared
-    )
-    if not margins:
-        return False
-    if any(access.write for container in shared for access, _ in uses[1][container]):
-        return True
-    return any(len({access.write for access, _ in accesses}) > 1 for accesses in uses[0].values())
-
-
-def _touched(nest: Nest, loop: int) -> dict[int, list[tuple[Access, tuple[str, ...]]]]:
-    """Accesses below `loop` by container, each with its subset in terms of loop depths."""
-    found: dict[int, list[tuple[Access, tuple[str, ...]]]] = {}
-    for access in nest.accesses:
-        around = nest.ancestry(nest.blocks[access.block].parent)
-        if any(other.index == loop for other in around):
-            depths = {other.indvar: f"@{other.depth}" for other in around}
-            subset = tuple(
-                expr.normal_form(text, lambda name, known=depths: known.get(name, name))
-                for text in access.subset
-            )
-            found.setdefault(access.container, []).append((access, subset))
-    return found
