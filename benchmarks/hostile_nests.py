@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "kits"
 from untrusted_kit import MARK, nests, poisoned
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
-from loopbook.sdfg import batch
+from loopbook.sdfg.sources import write_tuned
+from loopbook.toolchain.batch import silent_compiler
 from loopbook.sdfg.untrusted import admit
 from loopbook.targets import TARGETS
 from loopbook.toolchain import scratch
@@ -71,11 +72,11 @@ def _build(texts: Sequence[str]) -> Counter[str]:
     """Runs in a child: docc may die of a program."""
     counts: Counter[str] = Counter()
     with scratch.folder() as folder:
-        silent = batch.silent_compiler(folder / "silent")
+        silent = silent_compiler(folder / "silent")
         for number, text in enumerate(texts):
             made = folder / str(number)
             try:
-                batch.write_tuned(silent, text, tuple(TARGETS)[number % len(TARGETS)], {}, made)
+                write_tuned(silent, text, tuple(TARGETS)[number % len(TARGETS)], {}, made)
                 counts["compiled"] += 1
             except LoopbookError:
                 counts["left by docc"] += 1

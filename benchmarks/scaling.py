@@ -16,7 +16,7 @@ from loopbook.client.opening import open_book
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend
-from loopbook.sdfg.run import Binding
+from loopbook.toolchain.run import Binding
 from loopbook.targets import TARGETS
 from loopbook.toolchain.times import Schedule
 from loopbook.workloads import polybench
@@ -36,7 +36,7 @@ def main() -> None:
             arguments = workload.arguments(options.preset)
             text = frontend.trace(workload.kernel, arguments)
             sizes = frontend.size_symbols(workload.kernel, arguments)
-            binding = Binding.of_function(workload.kernel, arguments, workload.results)
+            binding = frontend.binding(workload.kernel, arguments, workload.results)
             try:
                 builts = [
                     build_plan(

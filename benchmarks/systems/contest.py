@@ -16,7 +16,7 @@ from benchmarks.systems.child import Child, Failed
 from benchmarks.systems.registry import REFERENCE, Entry
 from benchmarks.systems.worker import Job
 from loopbook.errors import WrongResultError
-from loopbook.sdfg.run import compare
+from loopbook.toolchain.run import compare
 
 COMPILE_SECONDS = 1200.0
 """Limit for getting ready: loopbook measures there, Numba and DaCe compile."""

@@ -11,8 +11,8 @@ import numpy as np
 from loopbook.errors import LoopbookError, MistranslationError, WrongResultError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.interleaved import Runnable
-from loopbook.sdfg.run import compare
+from loopbook.toolchain.interleaved import Runnable
+from loopbook.toolchain.run import compare
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.workloads.call import Call
 

@@ -12,8 +12,8 @@ from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import make_plan
 from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
 from loopbook.errors import RunError, WrongResultError
-from loopbook.sdfg.build import Built
-from loopbook.sdfg.interleaved import Runnable, Timed, in_turn
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.interleaved import Runnable, Timed, in_turn
 from loopbook.targets import runnable
 from loopbook.toolchain import scratch
 from loopbook.toolchain.times import Schedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from loopbook.sdfg.interleaved import Timed
+from loopbook.toolchain.interleaved import Timed
 
 PYTHON_SECONDS = 10.0
 """The Python function is not timed where one run takes longer."""

@@ -17,7 +17,8 @@ from loopbook.program.trips import iterations, trip_counts
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement
 from loopbook.sdfg import marks, program
-from loopbook.sdfg.build import Built, build_baseline, build_tuned, finish
+from loopbook.sdfg.build import build_baseline, build_tuned, finish
+from loopbook.toolchain.built import Built
 from loopbook.targets import TARGETS
 
 TRYING_SECONDS = 5.0

@@ -13,8 +13,9 @@ from loopbook.client.decision import Choice, Plan
 from loopbook.client.plan import build_plan
 from loopbook.errors import CompilerError, IllegalStepError, RunError
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import Built, build_baseline
-from loopbook.sdfg.run import Binding
+from loopbook.sdfg.build import build_baseline
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.run import Binding
 from loopbook.toolchain.times import Schedule, Times
 
 TRIES = 3
@@ -76,7 +77,7 @@ class Verifier:
     def __post_init__(self) -> None:
         self.text = self.text or frontend.trace(self.func, self.args)
         plain = build_baseline(self.text, "none", self.folder / "none")
-        self.binding = Binding.of_function(self.func, self.args, self.results)
+        self.binding = frontend.binding(self.func, self.args, self.results)
         self.expected = self.binding.results(plain.library, seconds=self.seconds)
         self.baseline = build_baseline(self.text, self.target, self.folder / "baseline")
         self._count = 0

@@ -14,7 +14,7 @@ from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
 from loopbook.learn.methods import Method
 from loopbook.sdfg import program
-from loopbook.sdfg.build import Built
+from loopbook.toolchain.built import Built
 from loopbook.toolchain.times import Schedule
 from loopbook.workloads import reference
 from loopbook.workloads.call import Call

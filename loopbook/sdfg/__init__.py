@@ -1,4 +1,4 @@
-"""The only code that imports docc: parse, prepare, apply, build, run."""
+"""The only code that imports docc: parse, prepare, schedule, build, bind."""
 
 from loopbook.toolchain import traces
 

@@ -8,7 +8,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,6 +27,7 @@ from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
 from loopbook.steps.workbench import StepPair, Workbench
 from loopbook.toolchain import compiler
+from loopbook.toolchain.built import Built
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
 Result = TypeVar("Result")
@@ -37,26 +37,6 @@ BUILD_BYTES = 6 << 30
 
 Recipes = Mapping[int, Iterable[StepPair]]
 """Position of a nest in its program to the steps for it."""
-
-
-@dataclass(frozen=True)
-class Built:
-    """A compiled program.
-
-    Attributes:
-        library: the shared library.
-        code: hash of the generated C++: equal for candidates that are the same in the end.
-        owners: element id of each outermost loop in the finished program to the position of the
-            nest that it came from, for reading the timers. For docc's own schedule: its place.
-        recipes: the steps that were applied to each nest.
-        seconds: that applying them and compiling took; 0 for a compile that was not needed.
-    """
-
-    library: Path
-    code: str
-    owners: Mapping[int, int]
-    recipes: Mapping[int, tuple[StepPair, ...]]
-    seconds: tuple[float, float] = (0.0, 0.0)
 
 
 def _limited(function: Callable[..., Result], *args: Any) -> Result:

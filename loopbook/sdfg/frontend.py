@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +19,8 @@ from docc.sdfg import DoccMetrics, StructuredSDFG
 from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.sdfg.known_wrong import confirmed, understood
 from loopbook.toolchain import scratch
+from loopbook.toolchain.batch import symbols
+from loopbook.toolchain.run import Binding, Results
 from loopbook.toolchain.stderr import quiet_stderr
 
 Pipe = Callable[[StructuredSDFG, Path], Path]
@@ -107,6 +111,44 @@ def bind(func: Callable[..., Any], args: Sequence[Any], library: Path) -> Compil
     """
     check_loads(library)
     return _compile(func, args, lambda sdfg, folder: library)
+
+
+def functions(first: CompiledSDFG, library: Path, names: Sequence[str]) -> list[CompiledSDFG]:
+    """The functions of another library of the same program, for callers in a child process.
+
+    Args:
+        first: any bound library of the program (see `bind`).
+        names: of the sources of the library (`loopbook.toolchain.batch.symbols`).
+
+    Raises:
+        RunError: if the library cannot be loaded.
+    """
+    check_loads(library)
+    bound = CompiledSDFG(
+        str(library),
+        first.sdfg,
+        first.shape_sources,
+        first.structure_member_info,
+        first.output_args,
+        first.output_shapes,
+        first.output_strides,
+    )
+    found = [bound]
+    for name in symbols(names)[1:]:
+        other = copy.copy(bound)
+        other.func = getattr(bound.lib, name)
+        other.func.argtypes, other.func.restype = bound.func.argtypes, bound.func.restype
+        found.append(other)
+    return found
+
+
+def binding(func: Callable[..., Any], args: Sequence[Any], results: Results = None) -> Binding:
+    """Runs libraries built from the SDFG of ``func(*args)``.
+
+    Args:
+        results: see `loopbook.toolchain.run.Binding`.
+    """
+    return Binding(partial(bind, func, args), args, results, functions)
 
 
 def check_loads(library: Path) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.errors import LoopbookError, WrongResultError
-from loopbook.sdfg.build import Built, build_baseline, build_tuned
+from loopbook.sdfg.build import build_baseline, build_tuned
+from loopbook.toolchain.built import Built
 from loopbook.steps import Step
 from loopbook.toolchain import scratch
 from loopbook.toolchain.times import Schedule, Times

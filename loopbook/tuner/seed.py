@@ -15,7 +15,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.run import RUN_SECONDS
+from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.targets import DEFAULT, named
 from loopbook.toolchain import scratch
 from loopbook.toolchain.times import Schedule

@@ -23,9 +23,10 @@ from loopbook.errors import (
     WrongResultError,
 )
 from loopbook.sdfg import program
-from loopbook.sdfg.build import Built, build_baseline, build_tuned
-from loopbook.sdfg.rig import Rig
-from loopbook.sdfg.run import RUN_SECONDS
+from loopbook.sdfg.build import build_baseline, build_tuned
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.runner import Runner
+from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.steps import Step
 from loopbook.toolchain import scratch
 from loopbook.toolchain.times import Schedule, Times
@@ -199,7 +200,7 @@ class Session:
         In a trusted session, a run of docc's own compile that took seconds is not repeated.
 
         Raises:
-            LoopbookError: see `loopbook.sdfg.run.Binding.measure`.
+            LoopbookError: see `loopbook.toolchain.run.Binding.measure`.
         """
         if self._trusted and self._first.seconds[0] > ONE_RUN:
             plain, *rest = self.time([self.plain, *builts], schedule, tolerant=True)
@@ -213,7 +214,7 @@ class Session:
         """Run `built` once and check its numbers.
 
         Raises:
-            LoopbookError: see `loopbook.sdfg.run.Binding.measure`.
+            LoopbookError: see `loopbook.toolchain.run.Binding.measure`.
         """
         once = Schedule(repeats=0, at_least=0)
         self._binding.measure([built], once, self.expected, seconds=self._seconds_limit)
@@ -227,7 +228,7 @@ class Session:
             tolerant: those with wrong numbers get no times, instead of an error.
 
         Raises:
-            LoopbookError: see `loopbook.sdfg.run.Binding.measure`.
+            LoopbookError: see `loopbook.toolchain.run.Binding.measure`.
         """
         return self._binding.measure(
             builts,
@@ -245,7 +246,7 @@ class Session:
             self._workshop = Workshop(
                 self.text,
                 self.target,
-                Rig(self._binding, reference, self.expected),
+                Runner(self._binding, reference, self.expected),
                 self.folder,
                 schedule=self._schedule,
                 seconds=self._seconds_limit,

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from loopbook.sdfg.run import Binding
+from loopbook.toolchain.run import Binding
 from loopbook.workloads import reference
 from loopbook.workloads.call import Call
 from loopbook.workloads.workload import Workload

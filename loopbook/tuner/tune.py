@@ -11,7 +11,7 @@ from loopbook import targets
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
-from loopbook.sdfg.run import RUN_SECONDS
+from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.tuner import conclude
 from loopbook.tuner.conclude import Round
 from loopbook.tuner.finals import Finalists, Heat, fields, finalists, heat, next_heat

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from loopbook.errors import LoopbookError
-from loopbook.sdfg.build import BUILD_BYTES, Built, Recipes, build_once
-from loopbook.sdfg.rig import Rig
-from loopbook.sdfg.run import RUN_BYTES
+from loopbook.sdfg.build import BUILD_BYTES, Recipes, build_once
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.runner import Runner
+from loopbook.toolchain.run import RUN_BYTES
 from loopbook.toolchain.times import Schedule, Times
 from loopbook.toolchain.worker import Worker
 
@@ -95,7 +96,7 @@ class Workshop:
     Args:
         text: the prepared program's SDFG.
         target: a name in `loopbook.targets.TARGETS`.
-        rig: measures; it must not have been used in this process.
+        runner: measures; it must not have been used in this process.
         folder: for builds.
         schedule: how to measure.
         seconds: limit for measuring one candidate.
@@ -107,7 +108,7 @@ class Workshop:
         self,
         text: str,
         target: str,
-        rig: Rig,
+        runner: Runner,
         folder: Path,
         *,
         schedule: Schedule,
@@ -122,7 +123,7 @@ class Workshop:
         self._schedule, self._seconds = schedule, seconds
         chosen = sorted(cores or os.sched_getaffinity(0))
         self._runner: Worker[tuple[Times, Times]] = Worker(
-            rig.measure, cores=chosen[-threads:], memory=2 * RUN_BYTES, what="the kernel"
+            runner.measure, cores=chosen[-threads:], memory=2 * RUN_BYTES, what="the kernel"
         )
         self._builders = [
             _Bench(Worker(build_once, cores=[core], memory=BUILD_BYTES, what="the compile"))

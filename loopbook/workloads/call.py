@@ -28,9 +28,9 @@ from loopbook.errors import LoweringError, RunError, SdfgError
 from loopbook.frontend import Lowered, translated
 from loopbook.sdfg import frontend, traced
 from loopbook.sdfg.caller import Caller
-from loopbook.sdfg.interleaved import Runnable
+from loopbook.toolchain.interleaved import Runnable
 from loopbook.sdfg.known_wrong import understood
-from loopbook.sdfg.run import Binding
+from loopbook.toolchain.run import Binding
 from loopbook.workloads.workload import Workload
 
 _translations: WeakKeyDictionary[Callable[..., Any], list[tuple[tuple[Any, ...], Lowered]]] = (
@@ -110,7 +110,7 @@ class Call:
 
     def binding(self) -> Binding:
         """Runs libraries that are built from `text`."""
-        return Binding.of_function(self.kernel, self.arguments, self.results)
+        return frontend.binding(self.kernel, self.arguments, self.results)
 
     def runnable(self, library: Path) -> Runnable:
         """What a user calls, to be timed: loops with their temporaries made and results taken out,

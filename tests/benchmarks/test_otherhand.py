@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import otherhand
-from loopbook.sdfg.run import compare
+from loopbook.toolchain.run import compare
 
 CASES = [
     (kernel, form)

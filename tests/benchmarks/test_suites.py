@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.systems import numpy_suite
 from benchmarks.systems.base import Unsupported
-from loopbook.sdfg.run import compare
+from loopbook.toolchain.run import compare
 from loopbook.workloads import polybench
 from loopbook.workloads.state import shuffled
 

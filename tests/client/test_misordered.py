@@ -14,7 +14,7 @@ from loopbook.client.verify import Verifier
 from loopbook.errors import WrongResultError
 from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.run import Binding, compare
+from loopbook.toolchain.run import Binding, compare
 from loopbook.toolchain import compiler
 from loopbook.toolchain.sandbox import run_limited
 
@@ -40,7 +40,7 @@ def books(tmp_path):
 def test_docc_itself_is_wrong(right, tmp_path):
     built = build_baseline(frontend.trace(shortest, PATHS), "sequential", tmp_path)
     with pytest.raises(WrongResultError):
-        compare(Binding.of_function(shortest, PATHS).results(built.library), right)
+        compare(frontend.binding(shortest, PATHS).results(built.library), right)
 
 
 def test_the_plan_does_without_docc_s_normalisation_and_says_so(right, books, tmp_path):
@@ -49,7 +49,7 @@ def test_the_plan_does_without_docc_s_normalisation_and_says_so(right, books, tm
     assert plan.active
     assert [report.reason for report in plan.nests] == [MISORDERED]
     library = build_plan(text, plan, tmp_path / "build").library
-    compare(Binding.of_function(shortest, PATHS).results(library), right)
+    compare(frontend.binding(shortest, PATHS).results(library), right)
 
 
 def test_what_only_our_way_gets_wrong_is_left_to_docc(books):
@@ -59,7 +59,7 @@ def test_what_only_our_way_gets_wrong_is_left_to_docc(books):
 def test_measuring_keeps_nothing_wrong(right, books, tmp_path):
     verifier = Verifier(shortest, PATHS, "sequential", tmp_path / "verify")
     verdict = verifier.choose(make_plan(verifier.text, "sequential", books))
-    compare(Binding.of_function(shortest, PATHS).results(verdict.built.library), right)
+    compare(frontend.binding(shortest, PATHS).results(verdict.built.library), right)
 
 
 def test_an_optimised_sdfg_is_right_too(right, books, tmp_path):
@@ -67,7 +67,7 @@ def test_an_optimised_sdfg_is_right_too(right, books, tmp_path):
     assert [nest.reason for nest in done.nests] == [MISORDERED]
     compiler.activate()
     library = run_limited(passes.build, done.sdfg, tmp_path / "build", "sequential")
-    compare(Binding.of_function(shortest, PATHS).results(library), right)
+    compare(frontend.binding(shortest, PATHS).results(library), right)
 
 
 def ahead(A):
@@ -94,7 +94,7 @@ def test_what_docc_s_threads_would_race_for_is_not_left_to_docc(kernel, count, b
     kernel(*expected)
     folder = tmp_path / "build"
     compare(
-        Binding.of_function(kernel, args).results(build_plan(text, plan, folder).library), expected
+        frontend.binding(kernel, args).results(build_plan(text, plan, folder).library), expected
     )
     (source,) = folder.glob("*.cpp")
     assert "parallel for" not in source.read_text()

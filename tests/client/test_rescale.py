@@ -12,7 +12,7 @@ from packed_kit import MICRO, packed
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.recipes.hardware import ISAS, HardwareProfile
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.run import Binding
+from loopbook.sdfg import frontend
 
 WIDE = HardwareProfile(isa="avx512", vector_bits=512, l1d_bytes=32 << 10, l2_bytes=1 << 20)
 
@@ -35,7 +35,7 @@ def test_a_recipe_for_wide_vectors_is_served_for_narrow_ones(kernel, march, tmp_
     left, right = generator.random((37, 41)), generator.random((41, 43))
     arguments = [left, right, np.zeros((37, 43))]
     built = build_plan(text_of(kernel), plan, tmp_path / "built")
-    results = Binding.of_function(kernel, arguments).results(built.library)
+    results = frontend.binding(kernel, arguments).results(built.library)
     np.testing.assert_allclose(results[2], left @ right, rtol=1e-12)
 
 

@@ -15,7 +15,7 @@ from loopbook.program.tree import Loop
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.run import Binding, compare
+from loopbook.toolchain.run import Binding, compare
 
 
 def twice(A, B):
@@ -91,7 +91,7 @@ def test_renamed_programs_compute_the_same(tmp_path):
         text, document = separated(kernel, args)
         before = build_baseline(text, "none", tmp_path / f"{number}before")
         after = build_baseline(json.dumps(document), "none", tmp_path / f"{number}after")
-        binding = Binding.of_function(kernel, args)
+        binding = frontend.binding(kernel, args)
         # Against docc, not Python: in docc, as in C, a variable ends one step past its loop.
         compare(binding.results(after.library), binding.results(before.library))
 

@@ -19,9 +19,10 @@ from loopbook.errors import (
     KernelError,
     WrongResultError,
 )
-from loopbook.sdfg import batch, program
-from loopbook.sdfg.batch import Source, compile_together
-from loopbook.sdfg.turns import Rounds
+from loopbook.sdfg import program
+from loopbook.toolchain import batch
+from loopbook.toolchain.batch import Source, compile_together
+from loopbook.toolchain.batch_runner import Rounds
 from loopbook.tuner.transfers.bench import Bench
 
 QUICK = Rounds(most=3)

@@ -16,7 +16,7 @@ from loopbook.sdfg import frontend, marks, passes, program
 from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.dependence.missed import confirmed, missed
-from loopbook.sdfg.run import Binding
+from loopbook.toolchain.run import Binding
 from loopbook.toolchain.times import Schedule
 
 
@@ -110,7 +110,7 @@ def test_numbers_are_right_with_threads(name, tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     kernel, args = CASES[name]
     text = frontend.trace(kernel, args)
-    binding = Binding.of_function(kernel, args)
+    binding = frontend.binding(kernel, args)
     expected = binding.results(build_baseline(text, "none", tmp_path / "none").library)
     built = build_tuned(text, "openmp", {}, tmp_path / "openmp")
     binding.measure([built], Schedule(repeats=5, seconds=0.5), expected)
@@ -164,7 +164,7 @@ def test_a_cleared_loop_runs_in_threads_with_right_numbers(tmp_path, monkeypatch
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     args = [definite(60)]
     text = frontend.trace(outer_products, args)
-    binding = Binding.of_function(outer_products, args)
+    binding = frontend.binding(outer_products, args)
     expected = binding.results(build_baseline(text, "none", tmp_path / "none").library)
     steps = [("prove", ("L1",)), ("prove", ("L2",)), ("parallel", ("L2",))]
     built = build_tuned(text, "openmp", {0: steps}, tmp_path / "openmp")

@@ -15,7 +15,8 @@ import pytest
 
 from loopbook.errors import LoopbookError, MistranslationError
 from loopbook.sdfg import frontend, passes, program
-from loopbook.sdfg.batch import Source, compile_together, silent_compiler, write_unoptimised
+from loopbook.sdfg.sources import write_unoptimised
+from loopbook.toolchain.batch import Source, compile_together, silent_compiler
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.known_wrong import confirmed, mends, understood
 from loopbook.toolchain.compiler import activate

@@ -22,8 +22,9 @@ from loopbook.errors import (
     WrongResultError,
 )
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import Built, build_baseline, build_once, build_tuned, transform
-from loopbook.sdfg.run import Binding, compare
+from loopbook.sdfg.build import build_baseline, build_once, build_tuned, transform
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.run import Binding, compare
 from loopbook.toolchain import compiler
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.toolchain.times import Schedule
@@ -55,17 +56,17 @@ def test_both_targets_and_none_compute_the_same(text, args, tmp_path):
     expected = [*args[:2], args[2] + args[0] @ args[1]]
     for target in ("none", "sequential", "openmp"):
         built = build_baseline(text, target, tmp_path / target)
-        compare(Binding.of_function(matmul, args).results(built.library), expected)
+        compare(frontend.binding(matmul, args).results(built.library), expected)
 
 
 def test_arguments_stay_as_they_were(args, baseline):
     before = [value.copy() for value in args]
-    Binding.of_function(matmul, args).results(baseline.library)
+    frontend.binding(matmul, args).results(baseline.library)
     assert all(np.array_equal(a, b) for a, b in zip(args, before, strict=True))
 
 
 def test_libraries_are_timed_in_turn(args, baseline, tuned):
-    binding = Binding.of_function(matmul, args)
+    binding = frontend.binding(matmul, args)
     expected = binding.results(baseline.library)
     schedule = Schedule(repeats=5, seconds=60)
     times = binding.measure([baseline, tuned], schedule, expected)
@@ -88,7 +89,7 @@ def test_the_times_of_nests_add_up_to_the_programs(tmp_path):
     built = build_tuned(frontend.trace(two, args), "sequential", {}, tmp_path, timers=True)
     assert sorted(set(built.owners.values())) == [0, 1]
     schedule = Schedule(repeats=5, seconds=60)
-    times = Binding.of_function(two, args).measure([built], schedule)[0]
+    times = frontend.binding(two, args).measure([built], schedule)[0]
     assert {position: len(seconds) for position, seconds in times.nests.items()} == {0: 5, 1: 5}
     for run, total in enumerate(times.seconds):
         parts = sum(seconds[run] for seconds in times.nests.values())
@@ -101,14 +102,14 @@ def test_the_times_of_nests_add_up_to_the_programs(tmp_path):
 
 
 def test_a_slow_candidate_is_given_up(args, baseline):
-    times = Binding.of_function(matmul, args).measure(
+    times = frontend.binding(matmul, args).measure(
         [baseline, baseline], Schedule(repeats=50, seconds=60, give_up=1e-9)
     )
     assert len(times[0].seconds) == 1
 
 
 def test_wrong_numbers(args, baseline, tuned):
-    binding = Binding.of_function(matmul, args)
+    binding = frontend.binding(matmul, args)
     expected = binding.results(baseline.library)
     expected[2] = expected[2] + 0.1
     with pytest.raises(WrongResultError, match="result 2 is off by"):
@@ -162,7 +163,7 @@ def test_a_library_that_is_none(args, tmp_path):
     broken.write_bytes(b"\x7fELF and nothing else")
     for library in (broken, tmp_path / "missing.so"):
         with pytest.raises(RunError, match="cannot load the compiled program"):
-            Binding.of_function(matmul, args).results(library)
+            frontend.binding(matmul, args).results(library)
 
 
 def test_code_that_does_not_compile_is_an_error_value(tmp_path):
@@ -211,7 +212,7 @@ def test_a_folder_that_cannot_be_written(text):
 def test_element_types(dtype: str, tmp_path):
     args = [random(9, 10).astype(dtype), np.zeros((9, 10), dtype)]
     built = build_tuned(frontend.trace(doubled, args), "sequential", {}, tmp_path)
-    results = Binding.of_function(doubled, args).results(built.library)
+    results = frontend.binding(doubled, args).results(built.library)
     assert results[1].dtype == np.dtype(dtype)
     compare(results, [args[0], 2 * args[0]])
 

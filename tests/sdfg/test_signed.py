@@ -15,7 +15,7 @@ from loopbook.program.read import read, read_containers
 from loopbook.sdfg import frontend, passes, program
 from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.build import build_tuned
-from loopbook.sdfg.run import Binding, compare
+from loopbook.toolchain.run import Binding, compare
 from loopbook.program.signed import sign_counters, unsigned
 
 UINT64 = 10
@@ -68,7 +68,7 @@ def test_arrays_shorter_than_a_strip_are_not_run_past(target, tmp_path):
     assert built.recipes[0]
     for rows in (2, 8, 15, 16, 37):
         args = [random(rows, 7), np.zeros(rows)]
-        got = Binding.of_function(sums, args).results(built.library)
+        got = frontend.binding(sums, args).results(built.library)
         sums(*args)
         compare(got, args)
 

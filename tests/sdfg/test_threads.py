@@ -13,7 +13,7 @@ from loopbook.program.read import read
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, passes
 from loopbook.sdfg.build import build_baseline, build_tuned, transform
-from loopbook.sdfg.run import Binding
+from loopbook.toolchain.run import Binding
 from loopbook.sdfg.threads import improve_threads
 from loopbook.workloads import polybench
 
@@ -152,7 +152,7 @@ def test_what_functions_are_given_keeps_its_value(tmp_path):
     workload = polybench.load("correlation")
     args = workload.arguments("SMALL")
     text = frontend.trace(workload.kernel, args)
-    binding = Binding.of_function(workload.kernel, args, workload.results)
+    binding = frontend.binding(workload.kernel, args, workload.results)
     alone = binding.results(build_baseline(text, "sequential", tmp_path / "alone").library)
     shared = build_tuned(text, "openmp", {5: steps("parallel L0")}, tmp_path / "shared")
     for wanted, got in zip(alone, binding.results(shared.library), strict=True):

@@ -15,7 +15,7 @@ from loopbook.program.json_element import NOWHERE
 from loopbook.program.read import read
 from loopbook.sdfg import frontend, marks, passes, program
 from loopbook.sdfg.build import build_tuned
-from loopbook.sdfg.run import Binding, compare
+from loopbook.toolchain.run import Binding, compare
 from loopbook.sdfg.validation import compared
 
 pytestmark = pytest.mark.apart
@@ -135,7 +135,7 @@ def test_numbers_of_the_prepared_program_are_right(name, target, prepared, tmp_p
     expected = copy.deepcopy(args)
     kernel(*expected)
     built = build_tuned(prepared, target, {}, tmp_path)
-    got = Binding.of_function(kernel, args).results(built.library)
+    got = frontend.binding(kernel, args).results(built.library)
     compare(got, [a for a in expected if isinstance(a, np.ndarray)])
 
 

@@ -16,9 +16,10 @@ import pytest
 from tuner_kit import bad_library, descendants, subject
 
 from loopbook.recipes.hardware import read
-from loopbook.sdfg import rig
-from loopbook.sdfg.build import Built, Recipes, build_once
+from loopbook.sdfg.build import Recipes, build_once
 from loopbook.steps import Step
+from loopbook.toolchain import runner
+from loopbook.toolchain.built import Built
 from loopbook.toolchain.compiler import find_compiler
 from loopbook.toolchain.times import Schedule
 from loopbook.toolchain.worker import Worker
@@ -190,8 +191,8 @@ def test_what_candidates_do_is_their_own_failure(session, run, monkeypatch, tmp_
     }
     monkeypatch.setattr(workshop, "build_once", sabotaged(libraries, tmp_path))
     monkeypatch.setattr(workshop, "Worker", Builder)
-    monkeypatch.setattr(rig.Rig, "measure", measured(libraries["hang"].read_bytes()))
-    monkeypatch.setattr(rig, "RUN_BYTES", address_space() + (1 << 30))
+    monkeypatch.setattr(runner.Runner, "measure", measured(libraries["hang"].read_bytes()))
+    monkeypatch.setattr(runner, "RUN_BYTES", address_space() + (1 << 30))
     recipes = [steps for n, kind in enumerate(STATUS) for steps in (marked(kind), good(n))]
     log = run(recipes)
     by_number = {trial.number: trial for trial in log.trials}
@@ -213,11 +214,11 @@ def test_kill_9_of_builders_and_runner_loses_nothing(session, run):
 
     def kill() -> None:
         while not over.wait(chance.uniform(0.1, 0.5)) and killed.total() < 12:
-            runner, builders = session.workshop.pids
-            victim = chance.choice([runner, *builders])
+            measurer, builders = session.workshop.pids
+            victim = chance.choice([measurer, *builders])
             if victim:
                 os.kill(victim, signal.SIGKILL)
-                killed["runner" if victim == runner else "builder"] += 1
+                killed["runner" if victim == measurer else "builder"] += 1
 
     killer = threading.Thread(target=kill)
     killer.start()

@@ -11,8 +11,9 @@ import pytest
 from cli_kit import PRODUCT
 from tuner_kit import VECTORISED, Process, descendants, subject
 
-from loopbook.sdfg.build import Built, Recipes
-from loopbook.sdfg.rig import Rig
+from loopbook.sdfg.build import Recipes
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.session import Session
 from loopbook.tuner.workshop import Workshop
@@ -39,7 +40,7 @@ def threaded(tmp_path_factory) -> Iterator[Session]:
         yield opened
 
 
-class Witness(Rig):
+class Witness(Runner):
     """Notes the runner's cores, and what other processes of the tuner do while it measures."""
 
     def __init__(self, *args: Any, notes: Path) -> None:
@@ -75,9 +76,9 @@ class Witness(Rig):
 
 def make(session: Session, folder: Path, **settings: Any) -> Workshop:
     folder.mkdir(exist_ok=True)
-    rig = Witness(session._binding, session.plain, session.expected, notes=folder / "notes")
+    runner = Witness(session._binding, session.plain, session.expected, notes=folder / "notes")
     return Workshop(
-        session.text, session.target, rig, folder, schedule=QUICK, seconds=30.0, **settings
+        session.text, session.target, runner, folder, schedule=QUICK, seconds=30.0, **settings
     )
 
 

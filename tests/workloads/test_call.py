@@ -18,8 +18,8 @@ from loopbook.client.layered import LayeredBook
 from loopbook.errors import KernelError, SdfgError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
-from loopbook.sdfg.interleaved import Runnable, in_turn
-from loopbook.sdfg.run import compare
+from loopbook.toolchain.interleaved import Runnable, in_turn
+from loopbook.toolchain.run import compare
 from loopbook.toolchain.times import Schedule
 from loopbook.tuner.subject import PythonSubject
 from loopbook.workloads import polybench, reference

@@ -9,7 +9,7 @@ import numpy as np
 
 from loopbook.client.variants.case import Case
 from loopbook.errors import LoopbookError, WrongResultError
-from loopbook.sdfg.run import compare
+from loopbook.toolchain.run import compare
 
 Run = Callable[[Case], Any]
 

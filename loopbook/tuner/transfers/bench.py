@@ -1,7 +1,7 @@
 """Builds and measures ported recipes in one program, for several instruction sets.
 
 Recipes are applied once and compiled for each instruction set; many are compiled and measured
-together (see `loopbook.sdfg.batch` and `loopbook.sdfg.turns`).
+together (see `loopbook.toolchain.batch` and `loopbook.toolchain.batch_runner`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from typing import Any, TypeVar
 
 from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.program.trips import trip_counts
-from loopbook.sdfg import batch, program
-from loopbook.sdfg.batch import Source
-from loopbook.sdfg.build import BUILD_BYTES, Built, Recipes
-from loopbook.sdfg.run import RUN_SECONDS
-from loopbook.sdfg.turns import Reading, Rounds, Turns
+from loopbook.sdfg import program
+from loopbook.toolchain.batch import Source, compile_together, silent_compiler
+from loopbook.sdfg.build import BUILD_BYTES, Recipes
+from loopbook.sdfg.sources import write_tuned, write_unoptimised
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.run import RUN_SECONDS
+from loopbook.toolchain.batch_runner import Reading, Rounds, BatchRunner
 from loopbook.toolchain import scratch
 from loopbook.toolchain.compiler import activate
 from loopbook.toolchain.worker import Worker
@@ -60,14 +62,14 @@ class Size:
     """The program at one size.
 
     Attributes:
-        turns: what measures there.
+        runner: what measures there.
         plain_s: seconds of the prepared program without recipes.
         shares: nest position to its share of these.
         trips: nest position to how often its loops run.
     """
 
     preset: str
-    turns: Turns
+    runner: BatchRunner
     plain_s: float
     shares: dict[int, float]
     trips: dict[int, dict[str, int]]
@@ -103,8 +105,8 @@ class Bench:
         self._interface: tuple[str, ...] = ()
         self.sizes: list[Size] = []
         activate()
-        self._silent = batch.silent_compiler(self._folder / "silent")
-        self._writer = Worker(batch.write_tuned, memory=BUILD_BYTES, what="docc")
+        self._silent = silent_compiler(self._folder / "silent")
+        self._writer = Worker(write_tuned, memory=BUILD_BYTES, what="docc")
         try:
             with self._counted("beginning"):
                 self._begin(subject, presets, least_s)
@@ -149,7 +151,7 @@ class Bench:
 
     def _unoptimised(self, traced: str) -> Source:
         """What gives the right numbers."""
-        with Worker(batch.write_unoptimised, memory=BUILD_BYTES, what="docc") as writer:
+        with Worker(write_unoptimised, memory=BUILD_BYTES, what="docc") as writer:
             folder = self._new_folder()
             writer.send(self._silent, traced, self.target, folder, seconds=APPLY_SECONDS)
             return writer.receive()
@@ -165,9 +167,9 @@ class Bench:
         binding = subject.binding(arguments)
         unoptimised = Built(library, group[0].code, group[0].owners, {})
         expected, first = binding.run_once(unoptimised, seconds=RUN_SECONDS)
-        turns = Turns(binding, library, expected)
+        runner = BatchRunner(binding, library, expected)
         limit = 5.0 + TIMES_SLOWER * first.seconds[0]
-        (reading,) = turns.measure(library, group, rounds=ROUNDS[0], seconds=limit)
+        (reading,) = runner.measure(library, group, rounds=ROUNDS[0], seconds=limit)
         if reading.error is not None:
             raise reading.error
         fastest = {place: min(runs) for place, runs in reading.times.nests.items()}
@@ -176,7 +178,7 @@ class Bench:
         symbols = subject.symbols(arguments)
         return Size(
             preset,
-            turns,
+            runner,
             min(reading.times.seconds),
             {position: fastest.get(position, 0.0) / total for position in positions},
             {nest.position: trip_counts(nest, symbols) for nest in self.nests},
@@ -232,7 +234,7 @@ class Bench:
         try:
             with self._counted("running"):
                 columns = [
-                    size.turns.measure(
+                    size.runner.measure(
                         library, group, rounds=rounds, seconds=2.0 + TIMES_SLOWER * size.plain_s
                     )
                     for size, rounds in zip(self.sizes, ROUNDS, strict=False)
@@ -242,7 +244,7 @@ class Bench:
             shutil.rmtree(library.parent, ignore_errors=True)
 
     def _compile(self, sources: Sequence[Source], march: str) -> Path:
-        return batch.compile_together(sources, self._new_folder() / "together.so", march)
+        return compile_together(sources, self._new_folder() / "together.so", march)
 
     @contextmanager
     def _counted(self, what: str) -> Iterator[None]:

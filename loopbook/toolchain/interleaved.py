@@ -1,6 +1,6 @@
 """Times of programs that differ in more than their code, run in turn: Python among them.
 
-`loopbook.sdfg.run.Binding.measure` is for libraries of one program. Here each has arguments of its
+`loopbook.toolchain.run.Binding.measure` is for libraries of one program. Here each has arguments of its
 own: loops have temporaries among theirs, and the Python function has neither library nor SDFG.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.sdfg.run import LONG_RUN, RUN_BYTES, RUN_SECONDS, Guarded
+from loopbook.toolchain.run import LONG_RUN, RUN_BYTES, RUN_SECONDS, Guarded
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.toolchain.timers import Timers
 from loopbook.toolchain.times import Schedule

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from docc.compiler.compiled_sdfg import CompiledSDFG
 
 from loopbook.errors import WrongResultError
-from loopbook.sdfg import frontend
-from loopbook.sdfg.build import Built
+from loopbook.toolchain.built import Built
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.toolchain.timers import Timers
 from loopbook.toolchain.times import Schedule, Times
@@ -47,6 +44,10 @@ class Program(Protocol):
     def __call__(self, *values: Any) -> Any: ...
 
 
+Results = Callable[[list[Any]], list[np.ndarray]] | None
+Functions = Callable[[Any, Path, Sequence[str]], Sequence[Program]]
+
+
 class Binding:
     """A program and its arguments, ready to be run from any library built for it.
 
@@ -54,27 +55,21 @@ class Binding:
         bind: loads a library as a callable (in the child: a library is foreign code).
         args: what it is called with.
         results: picks what must be right from the arguments after a run; all arrays if None.
+        functions: loads the functions of another library like one that is loaded, from the names of
+            its sources (`loopbook.toolchain.batch`); without it, `bind` loads all, one from each.
     """
 
     def __init__(
         self,
         bind: Callable[[Path], Program],
         args: Sequence[Any],
-        results: Callable[[list[Any]], list[np.ndarray]] | None = None,
+        results: Results = None,
+        functions: Functions | None = None,
     ) -> None:
         self._bind = bind
+        self._functions = functions
         self._args = list(args)
         self._pick = results or _all_arrays
-
-    @classmethod
-    def of_function(
-        cls,
-        func: Callable[..., Any],
-        args: Sequence[Any],
-        results: Callable[[list[Any]], list[np.ndarray]] | None = None,
-    ) -> Binding:
-        """For libraries built from the SDFG of ``func(*args)``."""
-        return cls(partial(frontend.bind, func, args), args, results)
 
     def results(
         self, library: Path, *, seconds: float = RUN_SECONDS, memory: int = RUN_BYTES
@@ -140,22 +135,16 @@ class Binding:
 
     def load_more(self, first: Program, libraries: Sequence[Path]) -> Sequence[Program]:
         """Load more libraries like one that is loaded."""
-        if not isinstance(first, CompiledSDFG):
+        if self._functions is None:
             return [*map(self._bind, libraries)]
-        for library in libraries:
-            frontend.check_loads(library)
-        return [
-            CompiledSDFG(
-                str(library),
-                first.sdfg,
-                first.shape_sources,
-                first.structure_member_info,
-                first.output_args,
-                first.output_shapes,
-                first.output_strides,
-            )
-            for library in libraries
-        ]
+        return [self._functions(first, library, [""])[0] for library in libraries]
+
+    def load_together(
+        self, first: Program, library: Path, names: Sequence[str]
+    ) -> Sequence[Program]:
+        """The functions of a library of `loopbook.toolchain.batch.compile_together`."""
+        assert self._functions is not None
+        return self._functions(first, library, names)
 
     @property
     def arguments(self) -> list[Any]:

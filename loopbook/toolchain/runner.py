@@ -1,6 +1,6 @@
 """Measures candidate after candidate against the same reference.
 
-A `Rig` lives in a process of its own (see `loopbook.toolchain.worker`): the reference libraries are
+A `Runner` lives in a process of its own (see `loopbook.toolchain.worker`): the reference libraries are
 loaded once. Each candidate is loaded and run in a fork of that process, so whatever it does to its
 memory is gone with it.
 """
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from loopbook.sdfg.build import Built
-from loopbook.sdfg.run import RUN_BYTES, Binding, Program
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.run import RUN_BYTES, Binding, Program
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.toolchain.timers import Timers
 from loopbook.toolchain.times import Schedule, Times
 
 
-class Rig:
+class Runner:
     """A program's arguments, right numbers and reference.
 
     Args:

@@ -1,14 +1,13 @@
 """Compiles many programs with one call of the compiler, into one library.
 
 Starting the compiler, reading headers and linking take longer than compiling a nest. So docc only
-writes the sources here (the name that it calls its compiler by leads to a script that notes the
-words and does nothing); then one translation unit takes them all in, each function under a name of
-its own. A source is written once and compiled for as many instruction sets as are wanted.
+writes the sources (the name that it calls its compiler by leads to a script that notes the words
+and does nothing); then one translation unit takes them all in, each function under a name of its
+own. A source is written once and compiled for as many instruction sets as are wanted.
 """
 
 from __future__ import annotations
 
-import copy
 import os
 import signal
 import subprocess
@@ -16,14 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from docc.compiler.compiled_sdfg import CompiledSDFG
-from docc.sdfg import StructuredSDFG
-
 from loopbook import private
 from loopbook.errors import CompilerError, DeadlineError
-from loopbook.sdfg import frontend, passes, program
-from loopbook.sdfg.build import Recipes, code_of, outermost, transform
-from loopbook.steps.workbench import StepPair
+from loopbook.toolchain.built import Applied
 from loopbook.toolchain.compiler import DOCC_NAME, command
 
 _NOTES = """\
@@ -47,15 +41,14 @@ class Source:
         path: the file; what docc would compile and link it with lies beside it.
         name: of its function.
         code: hash of the C++, without timers.
-        owners: see `loopbook.sdfg.build.Built`.
-        recipes: the steps that were applied to each nest.
+        owners, recipes: see `loopbook.toolchain.built.Built`.
     """
 
     path: Path
     name: str
     code: str
     owners: Mapping[int, int]
-    recipes: Mapping[int, tuple[StepPair, ...]]
+    recipes: Applied
 
 
 def silent_compiler(folder: Path) -> Path:
@@ -65,53 +58,6 @@ def silent_compiler(folder: Path) -> Path:
     script.write_text(_NOTES)
     script.chmod(0o700)
     return folder
-
-
-def write_tuned(
-    silent: Path,
-    text: str,
-    target: str,
-    recipes: Recipes,
-    folder: Path,
-    patient: bool = False,
-) -> Source:
-    """Sources, with timers, of a prepared SDFG with recipes; in this very process, whose PATH is
-    changed: for a builder that has nothing to lose.
-
-    Args:
-        silent: see `silent_compiler`.
-        patient: see `loopbook.sdfg.build.transform`.
-
-    Raises:
-        IllegalStepError: another step does not fit.
-    """
-    sdfg, _, owners, applied = transform(text, target, recipes, patient=patient)
-    return _written(silent, sdfg, target, folder, owners, applied, timers=True)
-
-
-def write_unoptimised(silent: Path, text: str, target: str, folder: Path) -> Source:
-    """As `write_tuned`: what docc makes of an SDFG without optimising it, to be compiled together
-    with programs for `target`."""
-    sdfg = program.baseline(text, "none")
-    owners = {element: place for place, element in enumerate(outermost(sdfg))}
-    return _written(silent, sdfg, target, folder, owners, {}, timers=False)
-
-
-def _written(
-    silent: Path,
-    sdfg: StructuredSDFG,
-    target: str,
-    folder: Path,
-    owners: Mapping[int, int],
-    applied: Mapping[int, tuple[StepPair, ...]],
-    *,
-    timers: bool,
-) -> Source:
-    paths = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    if paths[0] != str(silent):
-        os.environ["PATH"] = os.pathsep.join([str(silent), *paths])
-    passes.build(sdfg, folder, target, timers=timers)
-    return Source(folder / f"{sdfg.name}.cpp", sdfg.name, code_of(sdfg), owners, applied)
 
 
 def symbols(names: Sequence[str]) -> list[str]:
@@ -202,31 +148,3 @@ def _words(sources: Sequence[Source]) -> tuple[list[str], list[str]]:
 
 def _noted(source: Source, name: str) -> tuple[str, ...]:
     return tuple(source.path.with_name(name).read_text().splitlines())
-
-
-def load_together(first: CompiledSDFG, library: Path, names: Sequence[str]) -> list[CompiledSDFG]:
-    """The functions of a library of `compile_together`, for callers in a child process.
-
-    Args:
-        first: any bound library of the same program (see `loopbook.sdfg.frontend.bind`).
-
-    Raises:
-        RunError: if the library cannot be loaded.
-    """
-    frontend.check_loads(library)
-    bound = CompiledSDFG(
-        str(library),
-        first.sdfg,
-        first.shape_sources,
-        first.structure_member_info,
-        first.output_args,
-        first.output_shapes,
-        first.output_strides,
-    )
-    functions = [bound]
-    for name in symbols(names)[1:]:
-        other = copy.copy(bound)
-        other.func = getattr(bound.lib, name)
-        other.func.argtypes, other.func.restype = bound.func.argtypes, bound.func.restype
-        functions.append(other)
-    return functions

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from loopbook.errors import DeadlineError, LoopbookError, RunError, WrongResultError
-from loopbook.sdfg.batch import Source, load_together
-from loopbook.sdfg.run import LONG_RUN, RUN_BYTES, Binding, Guarded, Program, compare
+from loopbook.toolchain.batch import Source
+from loopbook.toolchain.run import LONG_RUN, RUN_BYTES, Binding, Guarded, Program, compare
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.toolchain.timers import Timers
 from loopbook.toolchain.times import Times, median_interval
@@ -72,7 +72,7 @@ class Reading:
         return high - low < rounds.width * low
 
 
-class Turns:
+class BatchRunner:
     """One program's arguments and right numbers.
 
     Args:
@@ -98,7 +98,7 @@ class Turns:
         """A reading for each of `sources` but the first one, which is the reference.
 
         Args:
-            library: made of `sources` by `loopbook.sdfg.batch.compile_together`.
+            library: made of `sources` by `loopbook.toolchain.batch.compile_together`.
             seconds: limit for one candidate.
         """
         places = list(range(1, len(sources)))
@@ -145,7 +145,7 @@ class Turns:
         self, library: Path, sources: Sequence[Source], places: Sequence[int], rounds: Rounds
     ) -> list[Reading]:
         names = [source.name for source in sources]
-        programs = load_together(self._first, library, names)
+        programs = self._binding.load_together(self._first, library, names)
         arguments = Guarded(self._binding.arguments)
         readings = {place: Reading() for place in places}
 
