@@ -23,10 +23,10 @@ from untrusted_kit import MARK, nests, poisoned
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.sdfg.sources import write_tuned
-from loopbook.toolchain.batch import silent_compiler
 from loopbook.sdfg.untrusted import admit
 from loopbook.targets import TARGETS
 from loopbook.toolchain import scratch
+from loopbook.toolchain.batch import silent_compiler
 from loopbook.toolchain.sandbox import run_limited
 
 BATCH = 40

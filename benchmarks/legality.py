@@ -45,8 +45,8 @@ from loopbook.program.nest import Nest  # noqa: E402
 from loopbook.program.read import read  # noqa: E402
 from loopbook.program.tree import Program  # noqa: E402
 from loopbook.sdfg import frontend, program  # noqa: E402
-from loopbook.steps.workbench import StepPair, Workbench  # noqa: E402
 from loopbook.steps import STEPS, Container, Integer, Keyword, Loop, Step  # noqa: E402
+from loopbook.steps.workbench import StepPair, Workbench  # noqa: E402
 from loopbook.toolchain.sandbox import run_limited  # noqa: E402
 
 Result = dict[str, Any]

@@ -16,7 +16,6 @@ from loopbook.client.opening import open_book
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.errors import LoopbookError
 from loopbook.sdfg import frontend
-from loopbook.toolchain.run import Binding
 from loopbook.targets import TARGETS
 from loopbook.toolchain.times import Schedule
 from loopbook.workloads import polybench

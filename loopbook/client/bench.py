@@ -12,10 +12,10 @@ from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import make_plan
 from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
 from loopbook.errors import RunError, WrongResultError
-from loopbook.toolchain.built import Built
-from loopbook.toolchain.interleaved import Runnable, Timed, in_turn
 from loopbook.targets import runnable
 from loopbook.toolchain import scratch
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.interleaved import Runnable, Timed, in_turn
 from loopbook.toolchain.times import Schedule
 from loopbook.workloads import reference
 from loopbook.workloads.call import Call

@@ -7,8 +7,8 @@ from typing import Any
 from loopbook.client.baseline import as_written
 from loopbook.client.bench_times import PYTHON_SECONDS, Times, given
 from loopbook.errors import RunError
-from loopbook.toolchain.interleaved import Runnable, Timed, in_turn
 from loopbook.toolchain import scratch
+from loopbook.toolchain.interleaved import Runnable, Timed, in_turn
 from loopbook.toolchain.times import Schedule
 from loopbook.workloads import reference
 from loopbook.workloads.call import Call

@@ -13,8 +13,8 @@ from loopbook.program.read import read
 from loopbook.program.tree import Program
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import program
-from loopbook.steps.workbench import Workbench
 from loopbook.steps import Step
+from loopbook.steps.workbench import Workbench
 
 FIT_SECONDS = 2.0
 """How long a recipe may take. Most are found legal or not within milliseconds, but of nests that

@@ -13,10 +13,10 @@ from functools import lru_cache
 from random import Random
 
 from loopbook.client.sizes import Trips
-from loopbook.rules import TuningContext
-from loopbook.rules.library import library_call
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules import TuningContext
+from loopbook.rules.library import library_call
 
 LEAST = 8**3
 """Multiplications in a call below which nothing is known to be gained."""

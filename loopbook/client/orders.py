@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit, Refusal
-from loopbook.rules import reorder
-from loopbook.rules.base import Steps
-from loopbook.rules.bands import Band, bands
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules import reorder
+from loopbook.rules.bands import Band, bands
+from loopbook.rules.base import Steps
 
 GAIN = 2.0
 """So many times fewer cache lines an order has to touch to be worth an interchange."""

@@ -18,8 +18,8 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement
 from loopbook.sdfg import marks, program
 from loopbook.sdfg.build import build_baseline, build_tuned, finish
-from loopbook.toolchain.built import Built
 from loopbook.targets import TARGETS
+from loopbook.toolchain.built import Built
 
 TRYING_SECONDS = 5.0
 """How long recipes are tried on the nests of a large program; those that come later get none."""

@@ -18,14 +18,14 @@ from loopbook.client.ports import Evidence, Ports
 from loopbook.client.prospects import Prospects
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
-from loopbook.rules import TuningContext
-from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.targets import TARGETS
 
 MAX_DISTANCE = 1.4

@@ -20,8 +20,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.client.port import port
-from loopbook.rules import TuningContext
-from loopbook.rules.schedule_rule import RARE, Built, Firsts, names, with_threads
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
@@ -29,6 +27,8 @@ from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.likeness import likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.rescale import rescaled
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import RARE, Built, Firsts, names, with_threads
 
 WIDTH = 0.35
 """Of the weights: a neighbour this much farther than the nearest (in the root of the difference of

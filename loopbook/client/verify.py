@@ -15,7 +15,6 @@ from loopbook.errors import CompilerError, IllegalStepError, RunError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
 from loopbook.toolchain.built import Built
-from loopbook.toolchain.run import Binding
 from loopbook.toolchain.times import Schedule, Times
 
 TRIES = 3

@@ -14,10 +14,10 @@ import numpy as np
 
 from loopbook.embed.inference import Encoder
 from loopbook.embed.weights import Weights, shapes
-from loopbook.rules import TuningContext
 from loopbook.predict.features import SITE, Features
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
+from loopbook.rules import TuningContext
 from loopbook.targets import DEFAULT
 
 SEED = 0

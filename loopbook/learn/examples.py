@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from loopbook.errors import RecipeError
-from loopbook.rules import TuningContext
-from loopbook.rules.schedule_rule import applicable
 from loopbook.predict.rows import COLUMNS, Donor, Rows
 from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import applicable
 
 FAILED = -3.0
 """What stands for the logarithm of the speedup of a recipe that gave wrong numbers, crashed or

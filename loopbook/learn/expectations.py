@@ -15,11 +15,11 @@ from loopbook.embed.inference import Encoder
 from loopbook.errors import RecipeError
 from loopbook.learn.candidates import family_of
 from loopbook.learn.examples import Example, Examples, Source
-from loopbook.rules import TuningContext
-from loopbook.rules.schedule_rule import firsts
 from loopbook.recipes.book import Book
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import firsts
 
 
 def with_expectations(

@@ -10,9 +10,9 @@ from loopbook.embed.corpus import MAX_NODES
 from loopbook.embed.graph import NestGraph, essential_graph
 from loopbook.embed.lessons import Lesson
 from loopbook.learn.examples import Example, Examples
-from loopbook.rules import TuningContext
 from loopbook.predict.features import SITE, Features
 from loopbook.program.trips import iterations
+from loopbook.rules import TuningContext
 
 LEAST_DONORS = 3
 """With fewer, there is nothing to compare."""

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from loopbook.rules.schedule_rule import NAMES
 from loopbook.program.nest import Bound, Nest
+from loopbook.rules.schedule_rule import NAMES
 
 CONTEXT = (
     "loops",

@@ -23,10 +23,10 @@ from zlib import crc32
 
 import numpy as np
 
-from loopbook.rules import TuningContext
 from loopbook.predict import threads
 from loopbook.predict.outline import Node, Outline, outline
 from loopbook.program.nest import Nest, Stride
+from loopbook.rules import TuningContext
 from loopbook.steps import Step
 
 VERSION = 5

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loopbook.rules import TuningContext
 from loopbook.predict import features
 from loopbook.predict.context import CONTEXT, context
 from loopbook.predict.features import SITE, Features
 from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.rules import TuningContext
 from loopbook.steps import STEPS, Step, expanded
 from loopbook.targets import TARGETS
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from loopbook.rules import TuningContext
 from loopbook.predict.outline import Node
+from loopbook.rules import TuningContext
 
 THREAD_START = 8192
 """Iterations of a plain loop in the time that waking threads and waiting for them takes: some

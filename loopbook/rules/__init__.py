@@ -7,7 +7,7 @@ and `seed_population` put whole recipes together from them.
 from __future__ import annotations
 
 from loopbook.rules.base import ROWS, TILES, BandRule, Steps, TuningContext, reorder, with_tiles
-from loopbook.rules.space import BAND_RULES, combine, seed_population, propose, random_step
+from loopbook.rules.space import BAND_RULES, combine, propose, random_step, seed_population
 
 __all__ = [
     "BAND_RULES",
@@ -17,9 +17,9 @@ __all__ = [
     "Steps",
     "TuningContext",
     "combine",
-    "seed_population",
     "propose",
     "random_step",
     "reorder",
+    "seed_population",
     "with_tiles",
 ]

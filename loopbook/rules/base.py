@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from loopbook.rules.bands import Band
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.rules.bands import Band
 from loopbook.steps import Step
 from loopbook.targets import TARGETS
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from random import Random
 
+from loopbook.program.nest import Nest
 from loopbook.rules.base import Steps, TuningContext, reorder, step
 from loopbook.rules.fission import pushed_on
 from loopbook.rules.registers import MICRO_TILES
-from loopbook.program.nest import Nest
 
 BLOCKS = ((64, 32), (64, 32), (128, 32), (128, 64), (64, 64))
 """Rows of a tile and pivots of a block. Rows spread the cost of packing a block's operand, and what

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, step
-from loopbook.rules.bands import bands
 from loopbook.program import expr
 from loopbook.program.nest import Loop, Nest
+from loopbook.rules.bands import bands
+from loopbook.rules.base import Steps, TuningContext, step
 
 BLOCKS = ((8, 4), (16, 4), (16, 8), (32, 4), (32, 8), (64, 8))
 """Rows of a block and pivots taken at a time."""

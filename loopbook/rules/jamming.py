@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, reorder, step, with_tiles
 from loopbook.rules.bands import Band
+from loopbook.rules.base import Steps, TuningContext, reorder, step, with_tiles
 
 JAMMED = (4, 8, 8, 16)
 """Rows at a time: each spares the vector a load and a store, and each wants a stream of its own."""

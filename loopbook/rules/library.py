@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, step
-from loopbook.rules.bands import bands
 from loopbook.program.nest import Nest
+from loopbook.rules.bands import bands
+from loopbook.rules.base import Steps, TuningContext, step
 
 
 def library_call(nest: Nest, random: Random, context: TuningContext) -> Steps:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, reorder, some_order
 from loopbook.rules.bands import Band
+from loopbook.rules.base import Steps, TuningContext, reorder, some_order
 
 
 def leave(band: Band, random: Random, context: TuningContext) -> Steps:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.program.nest import Nest
+from loopbook.rules.base import Steps, TuningContext, step
 
 
 def pivot_cuts(nest: Nest, random: Random, context: TuningContext) -> Steps:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, step
-from loopbook.rules.bands import Band
 from loopbook.program.nest import Loop, Nest, Stride
+from loopbook.rules.bands import Band
+from loopbook.rules.base import Steps, TuningContext, step
 
 
 def accumulate(band: Band, random: Random, context: TuningContext) -> Steps:

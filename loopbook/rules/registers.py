@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from loopbook.rules.bands import Band
 from loopbook.rules.base import (
     ROWS,
     TILES,
@@ -14,7 +15,6 @@ from loopbook.rules.base import (
     tile_all,
     with_tiles,
 )
-from loopbook.rules.bands import Band
 from loopbook.rules.orders import stride_one
 
 MICRO_TILES = ((4, 4), (4, 4), (8, 3), (6, 4), (8, 2), (6, 2), (4, 3))

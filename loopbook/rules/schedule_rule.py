@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from functools import wraps
 from random import Random
 
-from loopbook.rules.base import BandRule, Steps, TuningContext, step
+from loopbook.program.nest import Nest
+from loopbook.recipes.likeness import apart, likeness
 from loopbook.rules.bands import bands
+from loopbook.rules.base import BandRule, Steps, TuningContext, step
 from loopbook.rules.decisions import SampledDecisions, best_decisions
 from loopbook.rules.factor import factor_tiles
 from loopbook.rules.fission import pushed_on, right_looking
@@ -22,6 +24,7 @@ from loopbook.rules.pivots import pivot_cuts
 from loopbook.rules.reductions import accumulate
 from loopbook.rules.registers import packed_tiles, register_tiles
 from loopbook.rules.separation import separate
+from loopbook.rules.space import NestRule, combine
 from loopbook.rules.staircase import staircase
 from loopbook.rules.strips import strips_at
 from loopbook.rules.threads import one_thread, shares
@@ -29,9 +32,6 @@ from loopbook.rules.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.rules.timetiling import fitted_time_tiles, time_tiles
 from loopbook.rules.triangular import triangle, triangular_tiles
 from loopbook.rules.wavefront import wavefront
-from loopbook.rules.space import NestRule, combine
-from loopbook.program.nest import Nest
-from loopbook.recipes.likeness import apart, likeness
 from loopbook.steps import Step
 
 Built = tuple[Step, ...]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, reorder, step, tile_all, with_tiles
+from loopbook.program.nest import Loop, Nest
 from loopbook.rules.bands import Band
+from loopbook.rules.base import Steps, TuningContext, reorder, step, tile_all, with_tiles
 from loopbook.rules.fission import carried
 from loopbook.rules.registers import MICRO_TILES, depth
 from loopbook.rules.staircase import related, tiles
-from loopbook.program.nest import Loop, Nest
 
 
 def separate(nest: Nest, random: Random, context: TuningContext) -> Steps:

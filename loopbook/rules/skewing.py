@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.bands import Band
+from loopbook.rules.base import Steps, TuningContext, step
 
 
 def skew(band: Band, random: Random, context: TuningContext) -> Steps:

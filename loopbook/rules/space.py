@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from loopbook.rules.base import ROWS, TILES, BandRule, Steps, TuningContext, step
+from loopbook.program.nest import Nest
 from loopbook.rules.bands import Band, bands
+from loopbook.rules.base import ROWS, TILES, BandRule, Steps, TuningContext, step
 from loopbook.rules.factor import factor_tiles, fitted_factors
 from loopbook.rules.fission import fitted_factorisations, right_looking
 from loopbook.rules.jamming import jam
@@ -25,7 +26,6 @@ from loopbook.rules.tiling import cache_tiles, strip_mine, unroll_and_jam
 from loopbook.rules.timetiling import fitted_time_tiles, time_tiles
 from loopbook.rules.triangular import triangle, triangular_tiles
 from loopbook.rules.wavefront import fitted_wavefronts, wavefront
-from loopbook.program.nest import Nest
 from loopbook.steps import Step
 
 BAND_RULES: dict[BandRule, float] = {

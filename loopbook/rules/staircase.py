@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, reorder, step, with_tiles
-from loopbook.rules.bands import Band
-from loopbook.rules.registers import MICRO_TILES, depth, packed_tiles
 from loopbook.program.nest import Loop
+from loopbook.rules.bands import Band
+from loopbook.rules.base import Steps, TuningContext, reorder, step, with_tiles
+from loopbook.rules.registers import MICRO_TILES, depth, packed_tiles
 
 
 @dataclass(frozen=True)

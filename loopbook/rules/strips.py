@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.program.nest import Loop, Nest
+from loopbook.rules.base import Steps, TuningContext, step
 
 LENGTHS = (2, 1, 4, 8, 32, 64)
 """Of strips, in vectors; the usual one first."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.program.nest import Nest
+from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.steps import Step, base_name
 
 ROWS = 32

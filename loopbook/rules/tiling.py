@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from loopbook.rules.bands import Band
 from loopbook.rules.base import (
     TILES,
     Steps,
@@ -14,7 +15,6 @@ from loopbook.rules.base import (
     tile_all,
     with_tiles,
 )
-from loopbook.rules.bands import Band
 
 
 def cache_tiles(band: Band, random: Random, context: TuningContext) -> Steps:

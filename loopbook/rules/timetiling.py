@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, step
+from loopbook.program.nest import Loop, Nest
 from loopbook.rules.bands import bands
+from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.orders import stride_one
 from loopbook.rules.threads import waves
-from loopbook.program.nest import Loop, Nest
 
 STEPS = (4, 8, 8, 16, 16, 32)
 WIDTHS = (4, 8, 8, 16, 16, 32, 64)

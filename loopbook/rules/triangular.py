@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules.base import Steps, TuningContext, reorder, step
-from loopbook.rules.bands import Band
-from loopbook.rules.registers import MICRO_TILES, depth, serial
-from loopbook.rules.staircase import staircase_tiles
 from loopbook.program import expr
 from loopbook.program.nest import Loop
+from loopbook.rules.bands import Band
+from loopbook.rules.base import Steps, TuningContext, reorder, step
+from loopbook.rules.registers import MICRO_TILES, depth, serial
+from loopbook.rules.staircase import staircase_tiles
 
 
 def triangular_tiles(band: Band, random: Random, context: TuningContext) -> Steps:

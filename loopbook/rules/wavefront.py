@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from random import Random
 
+from loopbook.program.nest import Nest
 from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.threads import waves
-from loopbook.program.nest import Nest
 
 HEIGHTS = (4, 8, 8, 16, 32)
 

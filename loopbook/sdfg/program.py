@@ -22,8 +22,8 @@ from loopbook.errors import RunError, SdfgError
 from loopbook.program.nest import Nest
 from loopbook.program.nests import nests as nests_of
 from loopbook.program.read import read
-from loopbook.program.signed import sign_counters
 from loopbook.program.rename import with_own_variables
+from loopbook.program.signed import sign_counters
 from loopbook.program.tree import Program
 from loopbook.program.write import write, write_node
 from loopbook.sdfg import marks, passes

@@ -26,7 +26,6 @@ from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.sdfg import build, program
-from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.known_wrong import shown
 from loopbook.sdfg.untrusted import Admitted, Names
 from loopbook.server import document
@@ -35,6 +34,7 @@ from loopbook.server.latest import Latest, digest, packed, unpacked
 from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
 from loopbook.server.questions import Contribution, Nearest, read
 from loopbook.server.settings import Settings
+from loopbook.steps.workbench import Workbench
 
 MAX_FITS = 4096
 """Answers of docc about legality that are remembered."""

@@ -144,4 +144,3 @@ class Workbench:
     def refusal(self, message: str) -> IllegalStepError:
         """The error that says why a step is not legal here."""
         return IllegalStepError(f"step {self._position + 1}: {message}", self._position)
-

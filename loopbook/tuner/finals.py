@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from loopbook.errors import LoopbookError, WrongResultError
 from loopbook.sdfg.build import build_baseline, build_tuned
-from loopbook.toolchain.built import Built
 from loopbook.steps import Step
 from loopbook.toolchain import scratch
+from loopbook.toolchain.built import Built
 from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import ranking

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, TypedDict
 
-from loopbook.rules import TuningContext
 from loopbook.program.nest import Nest
 from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules import TuningContext
 from loopbook.steps import Step
 from loopbook.toolchain.compiler import find_compiler
 from loopbook.tuner.log import Trial, TrialLog

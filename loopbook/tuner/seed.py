@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loopbook.errors import DeadlineError, LoopbookError
-from loopbook.rules.threads import threaded
 from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
+from loopbook.rules.threads import threaded
 from loopbook.sdfg.build import build_baseline
-from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.targets import DEFAULT, named
 from loopbook.toolchain import scratch
+from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.toolchain.times import Schedule
 from loopbook.tuner.search import Progress, Starts
 from loopbook.tuner.subject import Subject

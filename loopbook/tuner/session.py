@@ -24,11 +24,11 @@ from loopbook.errors import (
 )
 from loopbook.sdfg import program
 from loopbook.sdfg.build import build_baseline, build_tuned
-from loopbook.toolchain.built import Built
-from loopbook.toolchain.runner import Runner
-from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.steps import Step
 from loopbook.toolchain import scratch
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.run import RUN_SECONDS
+from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.workshop import Ticket, Usage, Workshop

@@ -24,8 +24,8 @@ from typing import Any
 from loopbook.errors import LoopbookError
 from loopbook.sdfg.build import BUILD_BYTES, Recipes, build_once
 from loopbook.toolchain.built import Built
-from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.run import RUN_BYTES
+from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times
 from loopbook.toolchain.worker import Worker
 

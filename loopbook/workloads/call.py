@@ -28,8 +28,8 @@ from loopbook.errors import LoweringError, RunError, SdfgError
 from loopbook.frontend import Lowered, translated
 from loopbook.sdfg import frontend, traced
 from loopbook.sdfg.caller import Caller
-from loopbook.toolchain.interleaved import Runnable
 from loopbook.sdfg.known_wrong import understood
+from loopbook.toolchain.interleaved import Runnable
 from loopbook.toolchain.run import Binding
 from loopbook.workloads.workload import Workload
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from loopbook.errors import LoopbookError, WrongResultError
 from loopbook.sdfg.build import build_baseline
-from loopbook.toolchain.run import compare
 from loopbook.toolchain import scratch
+from loopbook.toolchain.run import compare
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.workloads.call import Call, returned_arrays
 from loopbook.workloads.workload import Workload

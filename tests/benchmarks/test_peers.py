@@ -16,8 +16,8 @@ from benchmarks.systems import c_suite, table
 from benchmarks.systems.base import Unsupported
 from benchmarks.systems.contest import Setting, contest
 from benchmarks.systems.registry import SYSTEMS, Entry
-from loopbook.toolchain.run import compare
 from loopbook.toolchain.compiler import find_compiler
+from loopbook.toolchain.run import compare
 from loopbook.workloads import polybench
 
 BAD = "benchmarks_bad_systems"

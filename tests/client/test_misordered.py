@@ -14,8 +14,8 @@ from loopbook.client.verify import Verifier
 from loopbook.errors import WrongResultError
 from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.build import build_baseline
-from loopbook.toolchain.run import Binding, compare
 from loopbook.toolchain import compiler
+from loopbook.toolchain.run import compare
 from loopbook.toolchain.sandbox import run_limited
 
 from ..sdfg.test_validation import dominant, lu, shortest

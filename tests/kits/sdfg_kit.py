@@ -15,8 +15,8 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 from loopbook.program.nest import Nest
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, program
-from loopbook.steps.workbench import StepPair, Workbench
 from loopbook.sdfg.build import build_tuned
+from loopbook.steps.workbench import StepPair, Workbench
 from loopbook.toolchain.run import Guarded, compare
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.toolchain.timers import Timers

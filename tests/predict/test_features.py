@@ -19,10 +19,10 @@ from client_kit import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.rules import TuningContext, propose, random_step
 from loopbook.predict.features import NAMES, Features
 from loopbook.predict.outline import UNKNOWN_TRIP, Outline, outline
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules import TuningContext, propose, random_step
 from loopbook.sdfg import frontend, program
 from loopbook.steps import Step
 

@@ -9,13 +9,13 @@ import pytest
 from client_kit import blocked, nests_of, product, stencil
 
 from loopbook.errors import EncoderError
-from loopbook.rules import TuningContext
-from loopbook.rules.schedule_rule import applicable
 from loopbook.predict.features import SITE
 from loopbook.predict.head import TRUST, Head
 from loopbook.predict.rows import COLUMNS, NO_DONOR, Donor, Rows
 from loopbook.predict.trees import Forest
 from loopbook.recipes import HardwareProfile, Recipe
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import applicable
 
 MACHINE = HardwareProfile("a CPU", "avx512", 512, 2, 1, 32 << 10, 1 << 20, 32 << 20)
 TRIPS = {"L0": 500, "L1": 500, "L2": 500}

@@ -15,7 +15,7 @@ from loopbook.program.tree import Loop
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline
-from loopbook.toolchain.run import Binding, compare
+from loopbook.toolchain.run import compare
 
 
 def twice(A, B):

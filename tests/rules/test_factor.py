@@ -11,15 +11,15 @@ from sdfg_kit import bench_of, check_recipe, matmul, nests_of, steps
 from sdfg_kit import random as filled
 
 from loopbook.errors import IllegalStepError
-from loopbook.rules import TuningContext, seed_population
-from loopbook.rules.factor import blocked, factor_tiles, fitted_factors
-from loopbook.rules.fission import pushed_on
 from loopbook.program.tree import Loop, Sequence
 from loopbook.program.walk import preorder
 from loopbook.recipes.recipe import Recipe
-from loopbook.steps.workbench import Workbench
+from loopbook.rules import TuningContext, seed_population
+from loopbook.rules.factor import blocked, factor_tiles, fitted_factors
+from loopbook.rules.fission import pushed_on
 from loopbook.steps import Step
 from loopbook.steps.editor import Editor
+from loopbook.steps.workbench import Workbench
 from loopbook.workloads.polybench import cholesky, lu, ludcmp
 
 AROUND = TuningContext("sequential", 8)

@@ -10,18 +10,18 @@ from client_kit import nests_of, product, product_permuted, stencil
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.program.nest import Nest
+from loopbook.recipes.recipe import Recipe
 from loopbook.rules import (
     BAND_RULES,
     TuningContext,
-    seed_population,
     propose,
     random_step,
     reorder,
+    seed_population,
     with_tiles,
 )
 from loopbook.rules.bands import Band, bands
-from loopbook.program.nest import Nest
-from loopbook.recipes.recipe import Recipe
 
 TARGETS = ("sequential", "openmp")
 KERNELS = (product, product_permuted, stencil, chained)

@@ -10,14 +10,14 @@ from sdfg_kit import bench_of, check_recipe, matmul, nests_of, steps, sweep
 from sdfg_kit import random as filled
 
 from loopbook.errors import IllegalStepError
+from loopbook.program.tree import Loop
+from loopbook.program.walk import preorder
+from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext, seed_population
 from loopbook.rules.bands import bands
 from loopbook.rules.fission import gathers, right_looking
 from loopbook.rules.jamming import jam
 from loopbook.rules.reductions import accumulate, held
-from loopbook.program.tree import Loop
-from loopbook.program.walk import preorder
-from loopbook.recipes.recipe import Recipe
 from loopbook.steps.workbench import Workbench
 from loopbook.workloads.polybench import nussinov
 

@@ -182,7 +182,9 @@ def test_new_loops_are_named():
 def test_seed_population_holds_what_pays(kernel, args, op: str):
     (nest,) = nests_of(kernel, args)
     around = TuningContext("sequential", 8, l2_bytes=1 << 20)
-    recipes = [recipe for recipe in seed_population(nest, around) if any(s.op == op for s in recipe)]
+    recipes = [
+        recipe for recipe in seed_population(nest, around) if any(s.op == op for s in recipe)
+    ]
     assert recipes
     bench = bench_of(kernel, args)
     for step in recipes[0]:

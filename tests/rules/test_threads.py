@@ -6,9 +6,9 @@ import pytest
 from packed_kit import MICRO, packed
 from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
 
+from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext, seed_population
 from loopbook.rules.threads import buffered, threaded, together
-from loopbook.recipes.recipe import Recipe
 
 from .test_stencil import FIELDS, GRIDS, SQUARES, driven, heat, seidel
 
@@ -63,7 +63,9 @@ def test_recipes_of_one_thread_get_threads(alone: str, texts: list[str]):
 )
 def test_seed_population_runs_waves_in_threads(kernel, args, op: str):
     (nest,) = nests_of(kernel, args)
-    recipes = [recipe for recipe in seed_population(nest, AROUND) if any(s.op == op for s in recipe)]
+    recipes = [
+        recipe for recipe in seed_population(nest, AROUND) if any(s.op == op for s in recipe)
+    ]
     assert recipes
     bench = bench_of(kernel, args)
     for step in recipes[0]:

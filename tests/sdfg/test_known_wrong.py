@@ -15,10 +15,10 @@ import pytest
 
 from loopbook.errors import LoopbookError, MistranslationError
 from loopbook.sdfg import frontend, passes, program
-from loopbook.sdfg.sources import write_unoptimised
-from loopbook.toolchain.batch import Source, compile_together, silent_compiler
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.known_wrong import confirmed, mends, understood
+from loopbook.sdfg.sources import write_unoptimised
+from loopbook.toolchain.batch import Source, compile_together, silent_compiler
 from loopbook.toolchain.compiler import activate
 from loopbook.toolchain.sandbox import TRIES, run_limited
 from loopbook.workloads import polybench, synthetic

@@ -21,13 +21,13 @@ from sdfg_kit import (
 )
 
 from loopbook.errors import IllegalStepError
-from loopbook.rules import TuningContext, seed_population, propose
 from loopbook.program.read import read
 from loopbook.program.signed import sign_counters
+from loopbook.rules import TuningContext, propose, seed_population
 from loopbook.sdfg import frontend
-from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.build import transform
 from loopbook.steps.editor import Editor
+from loopbook.steps.workbench import Workbench
 
 CALL = steps("library L0")
 SIZES = ((9, 10, 11), (5, 17, 33), (3, 2, 4))

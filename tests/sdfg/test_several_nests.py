@@ -6,9 +6,9 @@ import numpy as np
 from sdfg_kit import sdfg_of
 
 from loopbook.sdfg import program
-from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.build import build_tuned, transform
 from loopbook.sdfg.frontend import bind, trace
+from loopbook.steps.workbench import Workbench
 
 
 def two(a, b, c):

@@ -13,7 +13,6 @@ from loopbook.program.read import read
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, passes
 from loopbook.sdfg.build import build_baseline, build_tuned, transform
-from loopbook.toolchain.run import Binding
 from loopbook.sdfg.threads import improve_threads
 from loopbook.workloads import polybench
 

@@ -15,8 +15,8 @@ from loopbook.program.json_element import NOWHERE
 from loopbook.program.read import read
 from loopbook.sdfg import frontend, marks, passes, program
 from loopbook.sdfg.build import build_tuned
-from loopbook.toolchain.run import Binding, compare
 from loopbook.sdfg.validation import compared
+from loopbook.toolchain.run import compare
 
 pytestmark = pytest.mark.apart
 

@@ -19,7 +19,7 @@ from loopbook.program.types import Scalar
 from loopbook.steps.editor import Editor
 from loopbook.steps.waves import Tiles, in_waves
 
-from ..moves.test_stencil import SHAPES, driven, heat, seidel
+from ..rules.test_stencil import SHAPES, driven, heat, seidel
 
 GRIDS = (*SHAPES, (60, 9))
 POINTS = ((5, 17, 35), (17, 40, 8), (2, 9, 12))

@@ -8,10 +8,10 @@ from client_kit import nests_of, product
 from sdfg_kit import bench_of, check_recipe, random, steps
 
 from loopbook.errors import IllegalStepError
-from loopbook.rules import TuningContext
 from loopbook.predict.features import Features
 from loopbook.recipes.likeness import likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules import TuningContext
 
 JAM = "unroll_and_jam L0 4 L1"
 LONG = "tile L0 4\ninterchange L0 L1\npeel L0\nunroll L0*"

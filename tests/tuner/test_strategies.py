@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopbook.errors import InputError
-from loopbook.rules import TuningContext, seed_population
 from loopbook.predict.outline import outline
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules import TuningContext, seed_population
 from loopbook.steps import Step
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy, population
 from loopbook.tuner.strategies.editing import SIZES, edited, grafted, resized

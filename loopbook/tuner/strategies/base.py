@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from loopbook.rules import TuningContext
 from loopbook.program.nest import Nest
+from loopbook.rules import TuningContext
 from loopbook.steps import Step
 
 

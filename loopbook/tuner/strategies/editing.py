@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.rules import ROWS, TILES, random_step
-from loopbook.rules.bands import bands
 from loopbook.predict.outline import outline
 from loopbook.program.nest import Nest
+from loopbook.rules import ROWS, TILES, random_step
+from loopbook.rules.bands import bands
 from loopbook.steps import MAX_SIZE, Step, base_name
 from loopbook.tuner.strategies.base import Problem
 

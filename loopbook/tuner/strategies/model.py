@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopbook.rules import seed_population
 from loopbook.predict.features import Features
+from loopbook.rules import seed_population
 from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 from loopbook.tuner.strategies.breeding import Child, breed

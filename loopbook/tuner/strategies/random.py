@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopbook.rules import seed_population, propose
+from loopbook.rules import propose, seed_population
 from loopbook.steps import Step
 from loopbook.tuner.strategies.base import Problem
 

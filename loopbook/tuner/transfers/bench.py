@@ -19,14 +19,14 @@ from typing import Any, TypeVar
 from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.program.trips import trip_counts
 from loopbook.sdfg import program
-from loopbook.toolchain.batch import Source, compile_together, silent_compiler
 from loopbook.sdfg.build import BUILD_BYTES, Recipes
 from loopbook.sdfg.sources import write_tuned, write_unoptimised
-from loopbook.toolchain.built import Built
-from loopbook.toolchain.run import RUN_SECONDS
-from loopbook.toolchain.batch_runner import Reading, Rounds, BatchRunner
 from loopbook.toolchain import scratch
+from loopbook.toolchain.batch import Source, compile_together, silent_compiler
+from loopbook.toolchain.batch_runner import BatchRunner, Reading, Rounds
+from loopbook.toolchain.built import Built
 from loopbook.toolchain.compiler import activate
+from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.toolchain.worker import Worker
 from loopbook.tuner.subject import Subject
 

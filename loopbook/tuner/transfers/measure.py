@@ -19,9 +19,9 @@ from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import program
+from loopbook.steps import Step
 from loopbook.toolchain.batch import Source
 from loopbook.toolchain.batch_runner import Reading
-from loopbook.steps import Step
 from loopbook.tuner.search import WORTH_TUNING, versions
 from loopbook.tuner.subject import Subject
 from loopbook.tuner.transfers.bench import Bench

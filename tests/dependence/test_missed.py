@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from sdfg_kit import prepared_nests, stepped
 
+from loopbook.dependence.missed import confirmed, missed
 from loopbook.errors import IllegalStepError
 from loopbook.program.read import read
 from loopbook.program.rename import with_own_variables
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, marks, passes, program
-from loopbook.steps.workbench import Workbench
 from loopbook.sdfg.build import build_baseline, build_tuned
-from loopbook.dependence.missed import confirmed, missed
-from loopbook.toolchain.run import Binding
+from loopbook.steps.workbench import Workbench
 from loopbook.toolchain.times import Schedule
 
 
@@ -209,4 +208,7 @@ def eliminated(A):
 def test_an_array_is_not_staged_where_it_is_also_used_otherwise(kernel, allowed):
     args = data((37, 37), (37, 37))[: kernel.__code__.co_argcount]
     sdfg, nests = prepared_nests(kernel, args)
-    assert Workbench(program.tree_of(sdfg), nests[-1]).can_apply("stage", ("L2", "A0", "out")) == allowed
+    assert (
+        Workbench(program.tree_of(sdfg), nests[-1]).can_apply("stage", ("L2", "A0", "out"))
+        == allowed
+    )

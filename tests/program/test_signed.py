@@ -12,11 +12,11 @@ from sdfg_kit import elements, random, steps
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.read import read, read_containers
-from loopbook.sdfg import frontend, passes, program
-from loopbook.steps.workbench import Workbench
-from loopbook.sdfg.build import build_tuned
-from loopbook.toolchain.run import Binding, compare
 from loopbook.program.signed import sign_counters, unsigned
+from loopbook.sdfg import frontend, passes, program
+from loopbook.sdfg.build import build_tuned
+from loopbook.steps.workbench import Workbench
+from loopbook.toolchain.run import compare
 
 UINT64 = 10
 """docc's number for the type."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sdfg_kit import check_recipe, elements, prepared, random, steps
 
+from loopbook.program.canonical_order import in_canonical_order
 from loopbook.program.read import read
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.build import transform
-from loopbook.program.canonical_order import in_canonical_order
 
 RECIPE = "tile L0 4\npeel L0\nunroll L0*"
 

@@ -25,8 +25,8 @@ from sdfg_kit import (
 
 from loopbook.errors import IllegalStepError
 from loopbook.sdfg import program
-from loopbook.steps.workbench import Workbench
 from loopbook.steps import checked
+from loopbook.steps.workbench import Workbench
 
 BLOCKED = """
 tile L0 4

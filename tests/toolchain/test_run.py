@@ -23,9 +23,9 @@ from loopbook.errors import (
 )
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline, build_once, build_tuned, transform
+from loopbook.toolchain import compiler
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.run import Binding, compare
-from loopbook.toolchain import compiler
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.toolchain.times import Schedule
 

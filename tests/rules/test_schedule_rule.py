@@ -10,12 +10,12 @@ from client_kit import nests_of, product, product_permuted, stencil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.rules import TuningContext
-from loopbook.rules.decisions import SampledDecisions, best_decisions
-from loopbook.rules.schedule_rule import applicable, candidate_rules, firsts, with_threads
 from loopbook.program.nest import Nest
 from loopbook.recipes.likeness import apart, likeness
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules import TuningContext
+from loopbook.rules.decisions import SampledDecisions, best_decisions
+from loopbook.rules.schedule_rule import applicable, candidate_rules, firsts, with_threads
 from loopbook.sdfg import frontend, program
 from loopbook.steps import Step
 
