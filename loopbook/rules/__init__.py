@@ -1,7 +1,7 @@
 """Composite rules: what an expert does to a loop nest as one thing.
 
-One file for each family of rules. `BAND_RULES` lists them all with how often each is sampled; `propose`
-and `seed_population` put whole recipes together from them.
+One file for each family of rules. `BAND_RULES` lists them all with how often each is sampled;
+`propose` and `seed_population` put whole recipes together from them.
 """
 
 from __future__ import annotations

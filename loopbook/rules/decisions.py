@@ -15,8 +15,8 @@ _ORDERS = 24
 
 
 class SampledDecisions(Random):
-    """Makes decisions by a script: the n-th with the choice that stands there, with the first of all
-    where the script has ended.
+    """Makes decisions by a script: the n-th with the choice that stands there, with the first of
+    all where the script has ended.
 
     Attributes:
         sizes: among how many choices each decision was made, so far.
@@ -70,8 +70,9 @@ def best_decisions(
 ) -> Any:
     """What `build` makes with the decisions that give the highest score, found one by one.
 
-    Each decision in turn is given the best of its choices, with the others as they are, until no change
-    of one decision is for the better. Decisions of which no choice matters stay at their first.
+    Each decision in turn is given the best of its choices, with the others as they are, until no
+    change of one decision is for the better. Decisions of which no choice matters stay at their
+    first.
 
     Args:
         limit: how often to build at most.

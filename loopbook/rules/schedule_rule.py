@@ -58,7 +58,8 @@ class ScheduleRule:
 
     Attributes:
         name: of the function behind it.
-        build: the recipe for a nest with some sampled decisions; empty where the rule does not fit the nest.
+        build: the recipe for a nest with some sampled decisions; empty where the rule does not fit
+            the nest.
         fitted: recipes whose parameters follow from the nest and the caches; most rules have none.
     """
 

@@ -123,8 +123,8 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
     are not fused: independent statements stay nests of their own, which are more alike between
     programs than what fusion makes of them. What docc normalises so that it computes something else
     (see `loopbook.sdfg.validation`) stays as it was. Loops that docc then takes for parallel, but
-    which may not be (see `loopbook.dependence.missed`), are made serial. Loops count in signed numbers
-    then (see `loopbook.program.signed`).
+    which may not be (see `loopbook.dependence.missed`), are made serial. Loops count in signed
+    numbers then (see `loopbook.program.signed`).
 
     The result is marked as prepared: given here again, as text, it is only read.
 

@@ -1,7 +1,7 @@
 """Times of programs that differ in more than their code, run in turn: Python among them.
 
-`loopbook.toolchain.run.Binding.measure` is for libraries of one program. Here each has arguments of its
-own: loops have temporaries among theirs, and the Python function has neither library nor SDFG.
+`loopbook.toolchain.run.Binding.measure` is for libraries of one program. Here each has arguments of
+its own: loops have temporaries among theirs, and the Python function has neither library nor SDFG.
 """
 
 from __future__ import annotations

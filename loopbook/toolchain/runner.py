@@ -1,8 +1,8 @@
 """Measures candidate after candidate against the same reference.
 
-A `Runner` lives in a process of its own (see `loopbook.toolchain.worker`): the reference libraries are
-loaded once. Each candidate is loaded and run in a fork of that process, so whatever it does to its
-memory is gone with it.
+A `Runner` lives in a process of its own (see `loopbook.toolchain.worker`): the reference libraries
+are loaded once. Each candidate is loaded and run in a fork of that process, so whatever it does to
+its memory is gone with it.
 """
 
 from __future__ import annotations

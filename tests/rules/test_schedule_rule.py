@@ -1,4 +1,5 @@
-"""Schedule rules are applied on nests they fit, like a recipe of another nest; decisions by a script."""
+"""Schedule rules are applied on nests they fit, like a recipe of another nest; decisions by a
+script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rules and rewritings for stencils and sweeps: right numbers for odd sizes, refusals, the seed population."""
+"""Rules and rewritings for stencils and sweeps: right numbers for odd sizes, refusals, the seed
+population."""
 
 from __future__ import annotations
 

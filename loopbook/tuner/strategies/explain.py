@@ -1,8 +1,8 @@
 """Genomes for recipes from elsewhere: which decisions of our rules would have made them?
 
-Seed populations, neighbours' recipes and results of an earlier run come as steps only. The decisions behind
-them are searched by how much the recipe that they make is like the one at hand; with them, such
-recipes breed like all others.
+Seed populations, neighbours' recipes and results of an earlier run come as steps only. The
+decisions behind them are searched by how much the recipe that they make is like the one at hand;
+with them, such recipes breed like all others.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 A flat list of steps crosses badly: half of a register tile with half of another is no register
 tile. What crosses well are the decisions that made the recipe: which rule for which band, which
-sizes, which order. `Tracer` stands in for the rules' `random.Random`, notes every sampled decision as a gene,
-and can be made to decide again as a genome says. Decisions are named by where they are made, so that
-genes of two genomes that mean the same have the same locus (the naming of random choices in
-D. Wingate, A. Stuhlmüller, N. Goodman, "Lightweight implementations of probabilistic programming
-languages via transformational compilation", AISTATS 2011).
+sizes, which order. `Tracer` stands in for the rules' `random.Random`, notes every sampled decision
+as a gene, and can be made to decide again as a genome says. Decisions are named by where they are
+made, so that genes of two genomes that mean the same have the same locus (the naming of random
+choices in D. Wingate, A. Stuhlmüller, N. Goodman, "Lightweight implementations of probabilistic
+programming languages via transformational compilation", AISTATS 2011).
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ class Tracer(Random):
 def express(
     problem: Problem, random: Random, genome: Genome | None = None
 ) -> tuple[tuple[Step, ...], Genome]:
-    """A whole recipe and the decisions behind it; genes that the genome lacks are sampled from `random`,
-    those that the recipe does not need are left out."""
+    """A whole recipe and the decisions behind it; genes that the genome lacks are sampled from
+    `random`, those that the recipe does not need are left out."""
     tracer = Tracer(random, genome or {})
     return propose(problem.nest, tracer, problem.context), tracer.genome
 
