@@ -208,7 +208,5 @@ def eliminated(A):
 def test_an_array_is_not_staged_where_it_is_also_used_otherwise(kernel, allowed):
     args = data((37, 37), (37, 37))[: kernel.__code__.co_argcount]
     sdfg, nests = prepared_nests(kernel, args)
-    assert (
-        Workbench(program.tree_of(sdfg), nests[-1]).can_apply("stage", ("L2", "A0", "out"))
-        == allowed
-    )
+    bench = Workbench(program.tree_of(sdfg), nests[-1])
+    assert bench.can_apply("stage", ("L2", "A0", "out")) == allowed
