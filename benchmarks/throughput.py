@@ -67,7 +67,7 @@ class Watch:
 
     def _look(self) -> None:
         while not self._over.wait(INTERVAL):
-            runner, builders = self._session.workshop.pids
+            runner, builders = self._session.pool.pids
             for name, pids in {
                 "tuner": [os.getpid()],
                 "runner": [runner],
@@ -100,7 +100,7 @@ def measure(target: str, candidates: int, strategy: str, folder: Path) -> dict[s
     log = TrialLog(folder / f"{target}.jsonl", {})
     subject = PythonSubject(load_workload(path))
     with Session(subject, PRESET, target, threads=hardware.threads) as session:
-        _ = session.workshop  # the watch must not make it
+        _ = session.pool  # the watch must not make it
         begun = time.monotonic()
         with Watch(session) as watch:
             search(session, hardware, strategy=strategy, seed=0, trials=candidates, log=log)

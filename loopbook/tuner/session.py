@@ -30,8 +30,8 @@ from loopbook.toolchain.built import Built
 from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times
+from loopbook.tuner.builder_pool import BuilderPool, Ticket, Usage
 from loopbook.tuner.subject import Subject
-from loopbook.tuner.workshop import Ticket, Usage, Workshop
 
 SEARCH = Schedule(repeats=40, seconds=0.25, at_least=1, give_up=3.0, width=0.03)
 
@@ -137,7 +137,7 @@ class Session:
         self._threads = threads
         self._trusted = trusted
         self._kept = 0
-        self._workshop: Workshop | None = None
+        self._pool: BuilderPool | None = None
         self._incumbent: Built | None = None
         self._incumbent_s = 0.0
         self._best = 0.0
@@ -155,8 +155,8 @@ class Session:
 
     def close(self) -> None:
         """End builders and runner, and delete what was built."""
-        if self._workshop is not None:
-            self._workshop.close()
+        if self._pool is not None:
+            self._pool.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _begin(self, subject: Subject, arguments: list[Any], trusted: bool, timeout: float) -> None:
@@ -239,11 +239,11 @@ class Session:
         )
 
     @property
-    def workshop(self) -> Workshop:
+    def pool(self) -> BuilderPool:
         """Builders and runner; made when first needed."""
-        if self._workshop is None:
+        if self._pool is None:
             reference = self._incumbent or (self.baseline if self._slow else self.plain)
-            self._workshop = Workshop(
+            self._pool = BuilderPool(
                 self.text,
                 self.target,
                 Runner(self._binding, reference, self.expected),
@@ -252,17 +252,17 @@ class Session:
                 seconds=self._seconds_limit,
                 threads=self._threads,
             )
-        return self._workshop
+        return self._pool
 
     @property
     def usage(self) -> Usage:
         """Where the time has gone so far."""
-        return self._workshop.usage if self._workshop else Usage()
+        return self._pool.usage if self._pool else Usage()
 
     @property
     def places(self) -> int:
         """How many candidates should be under way to keep builders and runner busy."""
-        return self.workshop.places
+        return self.pool.places
 
     def measure(self, candidate: Candidate, *, lenient: bool = True) -> Outcome:
         """Build, check and time one candidate. Failures are outcomes, not exceptions.
@@ -279,7 +279,7 @@ class Session:
     def submit(self, candidate: Candidate, *, lenient: bool = True) -> int:
         """Begin to measure a candidate; its number, by which `finished` gives it back."""
         lost = LOST * self._best
-        return self.workshop.submit(candidate, lenient=lenient, lost=lost).number
+        return self.pool.submit(candidate, lenient=lenient, lost=lost).number
 
     def finished(self) -> tuple[int, Outcome]:
         """The next candidate that is done, whatever the order they were submitted in.
@@ -287,7 +287,7 @@ class Session:
         Raises:
             LookupError: nothing is under way.
         """
-        ticket = self.workshop.finished()
+        ticket = self.pool.finished()
         outcome = self._outcome(ticket)
         self._best = max(self._best, outcome.speedup)
         return ticket.number, outcome
@@ -319,7 +319,7 @@ class Session:
             seconds: its fastest run, in turn with `plain`.
             plain: times of the prepared program without recipes.
         """
-        assert self._workshop is None, "there is a reference already"
+        assert self._pool is None, "there is a reference already"
         self._incumbent, self._incumbent_s = built, seconds
         self.plain_s, self._plain_nests = min(plain.seconds), _fastest(plain)
         total = sum(self._plain_nests.values()) or 1.0

@@ -195,7 +195,7 @@ def test_known_code_is_not_compiled_again(text, tuned, tmp_path):
     builts = []
     for name in ("first", "second"):
         made = run_limited(build_once, text, "sequential", recipe, tmp_path / name, True, codes)
-        (codes / made.code).touch()  # as the workshop does with what has come back
+        (codes / made.code).touch()  # as the pool of builders does with what has come back
         builts.append(made)
     assert [built.code for built in builts] == [tuned.code, tuned.code]
     assert [built.library.exists() for built in builts] == [True, False]

@@ -36,7 +36,7 @@ and a search waits for its slowest candidates."""
 
 @dataclass
 class Ticket:
-    """One candidate on its way through the workshop.
+    """One candidate on its way through the pool.
 
     Attributes:
         number: of the candidate, from 0.
@@ -63,7 +63,7 @@ class Ticket:
 
 
 @dataclass
-class _Bench:
+class _Builder:
     """A builder and what it works on."""
 
     worker: Worker[Built]
@@ -90,7 +90,7 @@ class Usage:
     measured: int = 0
 
 
-class Workshop:
+class BuilderPool:
     """Builders and a runner for one program. Use as a context manager.
 
     Args:
@@ -126,7 +126,7 @@ class Workshop:
             runner.measure, cores=chosen[-threads:], memory=2 * RUN_BYTES, what="the kernel"
         )
         self._builders = [
-            _Bench(Worker(build_once, cores=[core], memory=BUILD_BYTES, what="the compile"))
+            _Builder(Worker(build_once, cores=[core], memory=BUILD_BYTES, what="the compile"))
             for core in chosen
         ]
         self._count = 0
@@ -138,7 +138,7 @@ class Workshop:
         self._began = 0.0
         self.usage = Usage()
 
-    def __enter__(self) -> Workshop:
+    def __enter__(self) -> BuilderPool:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -147,8 +147,8 @@ class Workshop:
     def close(self) -> None:
         """End all processes, and forget what was measured."""
         self._runner.close()
-        for bench in self._builders:
-            bench.worker.close()
+        for builder in self._builders:
+            builder.worker.close()
         shutil.rmtree(self._codes, ignore_errors=True)
 
     @property
@@ -159,7 +159,7 @@ class Workshop:
     @property
     def pids(self) -> tuple[int, list[int]]:
         """Process ids of the runner and of the builders; 0 for one that has not begun."""
-        return self._runner.pid, [bench.worker.pid for bench in self._builders]
+        return self._runner.pid, [builder.worker.pid for builder in self._builders]
 
     def submit(self, plan: Recipes, *, lenient: bool = True, lost: float = 0.0) -> Ticket:
         """Take a candidate in. `finished` gives it back, sooner or later."""
@@ -178,7 +178,7 @@ class Workshop:
         begun = time.monotonic()
         while not self._done:
             self._hand_out()
-            busy = [bench.worker for bench in self._builders if bench.ticket]
+            busy = [builder.worker for builder in self._builders if builder.ticket]
             active: list[Worker[Any]] = [*busy, *([self._runner] if self._running else [])]
             if not active:
                 raise LookupError("nothing is under way")
@@ -192,9 +192,9 @@ class Workshop:
         """Give everybody who is idle something to do; measuring goes first."""
         if self._running is None and self._ready:
             self._running = self._ready.popleft()
-            for bench in self._builders:
-                if bench.worker.cores & self._runner.cores:
-                    bench.worker.pause()
+            for builder in self._builders:
+                if builder.worker.cores & self._runner.cores:
+                    builder.worker.pause()
             self._began = time.monotonic()
             self._runner.send(
                 self._running.built,
@@ -203,18 +203,18 @@ class Workshop:
                 self._seconds,
                 seconds=self._seconds + 30.0,
             )
-        for bench in self._builders:
+        for builder in self._builders:
             if not self._todo:
                 break
-            stopped = self._running is not None and bench.worker.cores & self._runner.cores
-            if bench.ticket is None and not stopped and len(self._ready) < self.places:
-                bench.ticket = self._todo.popleft()
-                bench.worker.send(
+            stopped = self._running is not None and builder.worker.cores & self._runner.cores
+            if builder.ticket is None and not stopped and len(self._ready) < self.places:
+                builder.ticket = self._todo.popleft()
+                builder.worker.send(
                     self._text,
                     self._target,
-                    bench.ticket.plan,
-                    self._folder / f"c{bench.ticket.number}",
-                    bench.ticket.lenient,
+                    builder.ticket.plan,
+                    self._folder / f"c{builder.ticket.number}",
+                    builder.ticket.lenient,
                     self._codes,
                     seconds=COMPILE_SECONDS,
                 )
@@ -230,15 +230,15 @@ class Workshop:
                 self._failed(ticket, error, self._runner, self._ready)
             self.usage.measuring += time.monotonic() - self._began
             self.usage.measured += ticket.times is not None
-            for bench in self._builders:
-                bench.worker.resume()
-        for bench in self._builders:
-            if bench.ticket is not None and not bench.worker.paused and bench.worker.over:
-                ticket, bench.ticket = bench.ticket, None
+            for builder in self._builders:
+                builder.worker.resume()
+        for builder in self._builders:
+            if builder.ticket is not None and not builder.worker.paused and builder.worker.over:
+                ticket, builder.ticket = builder.ticket, None
                 try:
-                    ticket.built = bench.worker.receive()
+                    ticket.built = builder.worker.receive()
                 except LoopbookError as error:
-                    self._failed(ticket, error, bench.worker, self._todo)
+                    self._failed(ticket, error, builder.worker, self._todo)
                 else:
                     self._sort_in(ticket, ticket.built)
 

@@ -15,8 +15,8 @@ from loopbook.sdfg.build import Recipes
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times
+from loopbook.tuner.builder_pool import BuilderPool
 from loopbook.tuner.session import Session
-from loopbook.tuner.workshop import Workshop
 
 CORES = sorted(os.sched_getaffinity(0))
 QUICK = Schedule(repeats=5, seconds=0.1, at_least=2)
@@ -28,14 +28,14 @@ SEVERAL: list[Recipes] = [
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory) -> Iterator[Session]:
-    mine = subject(tmp_path_factory.mktemp("workshop"), text=BIGGER)
+    mine = subject(tmp_path_factory.mktemp("pool"), text=BIGGER)
     with Session(mine, "M", "sequential") as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def threaded(tmp_path_factory) -> Iterator[Session]:
-    mine = subject(tmp_path_factory.mktemp("workshop"), text=BIGGER)
+    mine = subject(tmp_path_factory.mktemp("pool"), text=BIGGER)
     with Session(mine, "M", "openmp") as opened:
         yield opened
 
@@ -74,10 +74,10 @@ class Witness(Runner):
         return found
 
 
-def make(session: Session, folder: Path, **settings: Any) -> Workshop:
+def make(session: Session, folder: Path, **settings: Any) -> BuilderPool:
     folder.mkdir(exist_ok=True)
     runner = Witness(session._binding, session.plain, session.expected, notes=folder / "notes")
-    return Workshop(
+    return BuilderPool(
         session.text, session.target, runner, folder, schedule=QUICK, seconds=30.0, **settings
     )
 
@@ -88,12 +88,12 @@ def notes(folder: Path) -> list[list[int]]:
 
 @pytest.mark.parametrize(("target", "threads"), [("session", 1), ("threaded", len(CORES))])
 def test_no_measurement_shares_its_cores(request, tmp_path, target, threads):
-    with make(request.getfixturevalue(target), tmp_path, threads=threads) as workshop:
-        numbers = [workshop.submit(plan).number for plan in SEVERAL]
-        done = [workshop.finished() for _ in numbers]
+    with make(request.getfixturevalue(target), tmp_path, threads=threads) as pool:
+        numbers = [pool.submit(plan).number for plan in SEVERAL]
+        done = [pool.finished() for _ in numbers]
         with pytest.raises(LookupError):
-            workshop.finished()
-        usage = workshop.usage
+            pool.finished()
+        usage = pool.usage
     assert sorted(ticket.number for ticket in done) == numbers
     assert [ticket.error for ticket in done] == [None] * len(done)
     seen = notes(tmp_path)
@@ -109,11 +109,11 @@ def test_no_measurement_shares_its_cores(request, tmp_path, target, threads):
 
 
 def test_one_core_is_enough(session, tmp_path):
-    with make(session, tmp_path, cores=CORES[:1]) as workshop:
+    with make(session, tmp_path, cores=CORES[:1]) as pool:
         for plan in SEVERAL[:3]:
-            workshop.submit(plan)
-        assert all(workshop.finished().times for _ in range(3))
-        runner, builders = workshop.pids
+            pool.submit(plan)
+        assert all(pool.finished().times for _ in range(3))
+        runner, builders = pool.pids
         assert runner
         assert len(builders) == 1
     assert all(note[:-2] == CORES[:1] and note[-1] == 0 for note in notes(tmp_path))
@@ -122,15 +122,15 @@ def test_one_core_is_enough(session, tmp_path):
 def test_the_same_code_is_measured_once(threaded, tmp_path):
     """docc's C++ for threads differs in the order of its private variables."""
     same: Recipes = {0: tuple((step.op, step.args) for step in VECTORISED)}
-    with make(threaded, tmp_path) as workshop:
+    with make(threaded, tmp_path) as pool:
         for plan in (same, same, SEVERAL[0], same):  # the first two are built side by side
-            workshop.submit(plan)
-        done = sorted((workshop.finished() for _ in range(4)), key=lambda t: t.number)
-        later = workshop.submit(same)
-        built = workshop.usage.built
-        assert workshop.finished() is later
-        assert workshop.usage.built == built, "known code was compiled again"
-        assert workshop.usage.measured == 2
+            pool.submit(plan)
+        done = sorted((pool.finished() for _ in range(4)), key=lambda t: t.number)
+        later = pool.submit(same)
+        built = pool.usage.built
+        assert pool.finished() is later
+        assert pool.usage.built == built, "known code was compiled again"
+        assert pool.usage.measured == 2
     twins = [ticket for ticket in (*done, later) if ticket.twin]
     (first,) = {id(ticket.twin): ticket.twin for ticket in twins}.values()
     assert first is not None
@@ -141,8 +141,8 @@ def test_the_same_code_is_measured_once(threaded, tmp_path):
 
 def test_only_code_that_has_answered_is_known(session, tmp_path):
     """What a builder compiled before it was killed is nothing that others could wait for."""
-    with make(session, tmp_path) as workshop:
-        workshop.submit(SEVERAL[1])
-        first = workshop.finished()
+    with make(session, tmp_path) as pool:
+        pool.submit(SEVERAL[1])
+        first = pool.finished()
         assert first.built is not None
         assert [path.name for path in (tmp_path / "codes").iterdir()] == [first.built.code]
