@@ -21,7 +21,7 @@ from loopbook.client.remote import calls
 from loopbook.client.remote.transfer import pull
 from loopbook.errors import BookError, InputError, RemoteError, SdfgError
 from loopbook.recipes import Book, HardwareProfile, Measurement, Record
-from loopbook.tuner.requalify import verdict_of
+from loopbook.tuner.reconfirmation import verdict_of
 
 
 @pytest.fixture

@@ -230,7 +230,7 @@ def measure(
     of machine that it was made on, is rejected. What is served and loses waits again."""
     from loopbook.client.hardware import local_profile
     from loopbook.server.trust import Judgement
-    from loopbook.tuner.requalify import verdict_of
+    from loopbook.tuner.reconfirmation import verdict_of
 
     with _quarantine(store) as quarantine:
         ids = quarantine.served if served else lambda limit: [w.id for w in quarantine.all(limit)]

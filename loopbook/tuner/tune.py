@@ -12,10 +12,17 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.toolchain.run import RUN_SECONDS
-from loopbook.tuner import conclude
-from loopbook.tuner.conclude import Round
-from loopbook.tuner.finals import Finalists, Heat, fields, finalists, heat, next_heat
+from loopbook.tuner import records
+from loopbook.tuner.confirmation import (
+    BestRecipes,
+    Confirmation,
+    best_recipes,
+    confirm,
+    confirm_more,
+    whole_programs,
+)
 from loopbook.tuner.log import Trial, TrialLog
+from loopbook.tuner.records import Round
 from loopbook.tuner.search import Progress, Starts, search, search_header
 from loopbook.tuner.session import Session
 from loopbook.tuner.strategies import DEFAULT
@@ -39,8 +46,8 @@ class Settings:
         strategy: a name in `STRATEGIES`.
         seed: of every random choice.
         refine: candidates to measure at the last size to confirm at, around the best ones found.
-        confirm: presets at which finalists are compared with docc's own compile as well, smallest
-            first.
+        confirm: presets at which the best recipes are compared with docc's own compile as well,
+            smallest first.
         timeout: limit for a run of the unoptimised program, seconds.
         libraries: nests may become calls of BLAS. What is found then is worth what the BLAS of the
             machine is worth that runs it, and has as many threads as that likes to have.
@@ -109,7 +116,7 @@ def tune(
     last = settings.confirm[-1] if settings.confirm else preset
     rounds: dict[str, Round] = {}
 
-    def note(one: str, session: Session, times: Heat) -> None:
+    def note(one: str, session: Session, times: Confirmation) -> None:
         rounds[one] = Round.of(one, subject.parameters[one], session, times)
 
     def told(done: int, total: int, line: str) -> None:
@@ -129,19 +136,19 @@ def tune(
             libraries=settings.libraries,
             progress=told,
         )
-        best = finalists(session, trials, subject)
+        best = best_recipes(session, trials, subject)
         if last != preset:
-            told(settings.trials, 0, f"finals at {last}")
+            told(settings.trials, 0, f"confirmation at {last}")
             best, rounds[last] = _refined(subject, last, hardware, settings, log, best, told)
-        candidates = fields(best)
-        told(settings.trials + settings.refine, 0, f"finals at {preset}")
-        note(preset, session, heat(session, candidates))
+        candidates = whole_programs(best)
+        told(settings.trials + settings.refine, 0, f"confirmation at {preset}")
+        note(preset, session, confirm(session, candidates))
     for other in settings.confirm:
         if other not in rounds:
             with Session(subject, other, settings.target, trusted=True) as elsewhere:
-                note(other, elsewhere, heat(elsewhere, candidates))
+                note(other, elsewhere, confirm(elsewhere, candidates))
     ordered = [rounds[p] for p in dict.fromkeys((*settings.confirm, preset))]
-    found = conclude.records(
+    found = records.confirmed(
         subject.name,
         subject.source,
         settings.target,
@@ -167,15 +174,16 @@ def _refined(
     hardware: HardwareProfile,
     settings: Settings,
     log: Path | None,
-    found: Finalists,
+    found: BestRecipes,
     progress: Progress,
-) -> tuple[Finalists, Round]:
-    """Finalists at the size that matters most: first those of the search, then, where docc's own
-    compile is too slow there for a search from nothing, what a short search around them finds."""
+) -> tuple[BestRecipes, Round]:
+    """The best recipes at the size that matters most: first those of the search, then, where docc's
+    own compile is too slow there for a search from nothing, what a short search around them
+    finds."""
     with Session(
         subject, preset, settings.target, trusted=True, threads=hardware.threads
     ) as session:
-        first = heat(session, fields(found))
+        first = confirm(session, whole_programs(found))
         if not settings.refine or not first.tuned:
             return found, Round.of(preset, subject.parameters[preset], session, first)
         place, times = min(first.tuned.items(), key=lambda item: min(item[1].seconds))
@@ -203,12 +211,12 @@ def _refined(
             libraries=settings.libraries,
             progress=lambda done, _, line: progress(settings.trials + done, 0, line),
         )
-        refined = finalists(session, trials, subject)
+        refined = best_recipes(session, trials, subject)
         both = {
             position: list(
                 dict.fromkeys([*refined.get(position, ()), *found.get(position, ())[:2]])
             )
             for position in sorted({*refined, *found})
         }
-        last = next_heat(session, first, fields(both))
+        last = confirm_more(session, first, whole_programs(both))
         return both, Round.of(preset, subject.parameters[preset], session, last)

@@ -1,4 +1,4 @@
-"""Turns the finals of a search into records: for each nest, what to use at which size."""
+"""Turns what a search has confirmed into records: for each nest, what to use at which size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Provenance, Record
 from loopbook.sdfg import program
 from loopbook.steps import Step
-from loopbook.tuner.finals import Heat
+from loopbook.tuner.confirmation import Confirmation
 from loopbook.tuner.search import versions
 from loopbook.tuner.session import Session
 
@@ -27,35 +27,35 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Round:
-    """One size of the finals.
+    """One size at which recipes were confirmed.
 
     Attributes:
         preset: its name.
         sizes: its parameters.
         trips: nest position to loop name to how often the loop runs.
-        heat: the times.
+        confirmation: the times.
     """
 
     preset: str
     sizes: Sizes
     trips: Mapping[int, Mapping[str, int]]
-    heat: Heat
+    confirmation: Confirmation
 
     @classmethod
-    def of(cls, preset: str, sizes: Sizes, session: Session, heat: Heat) -> Round:
+    def of(cls, preset: str, sizes: Sizes, session: Session, confirmation: Confirmation) -> Round:
         """The round that was run in `session`."""
         trips = {nest.position: trip_counts(nest, session.symbols) for nest in session.nests}
-        return cls(preset, sizes, trips, heat)
+        return cls(preset, sizes, trips, confirmation)
 
     def speedup(self, position: int, steps: tuple[Step, ...]) -> float:
         """Of a nest with a recipe over docc's own compile; 0 where that was wrong or failed."""
-        after = self.heat.after(position, steps)
-        return self.heat.before(position) / after if after else 0.0
+        after = self.confirmation.after(position, steps)
+        return self.confirmation.before(position) / after if after else 0.0
 
     @property
     def whole(self) -> float:
         """Speedup of the whole program over docc's own compile."""
-        return min(self.heat.baseline.seconds) / self.heat.whole
+        return min(self.confirmation.baseline.seconds) / self.confirmation.whole
 
 
 def chosen(rounds: Sequence[Round], position: int) -> list[tuple[Step, ...]]:
@@ -63,7 +63,9 @@ def chosen(rounds: Sequence[Round], position: int) -> list[tuple[Step, ...]]:
     one more for each size at which another one is clearly better. One that failed or was wrong at
     any size is not. No steps mean docc's own schedule of the nest.
     """
-    tried = [[f[position] for f in one.heat.fields.values() if position in f] for one in rounds]
+    tried = [
+        [f[position] for f in one.confirmation.programs.values() if position in f] for one in rounds
+    ]
     right = [steps for steps in tried[-1] if all(steps in others for others in tried)]
     recipes = list(dict.fromkeys([(), *right]))
     kept: list[tuple[Step, ...]] = []
@@ -76,7 +78,7 @@ def chosen(rounds: Sequence[Round], position: int) -> list[tuple[Step, ...]]:
     return list(dict.fromkeys(kept))
 
 
-def records(
+def confirmed(
     name: str,
     source: str,
     target: str,
@@ -93,7 +95,7 @@ def records(
     Args:
         name, source: of the program, for provenance.
         text: the prepared program's SDFG.
-        rounds: of the finals, smallest size first.
+        rounds: of confirmation, smallest size first.
     """
     prepared = program.prepare(text)
     provenance = Provenance(
@@ -127,16 +129,21 @@ def _measurements(
     program's (docc may compile it away), the program's stands for it."""
     measured = []
     for one in rounds:
-        heat = one.heat
-        before, after = heat.before(position), heat.after(position, steps)
+        confirmation = one.confirmation
+        before, after = confirmation.before(position), confirmation.after(position, steps)
         if not (before and after):
             if steps:
                 continue
-            before, after = min(heat.baseline.seconds), min(heat.plain.seconds)
+            before, after = min(confirmation.baseline.seconds), min(confirmation.plain.seconds)
         runs = next(
-            (t for p, t in heat.tuned.items() if heat.fields[p].get(position) == steps), heat.plain
+            (
+                t
+                for p, t in confirmation.tuned.items()
+                if confirmation.programs[p].get(position) == steps
+            ),
+            confirmation.plain,
         )
-        pairs = zip(heat.plain.seconds, runs.seconds, strict=False)
+        pairs = zip(confirmation.plain.seconds, runs.seconds, strict=False)
         ratios = [a / b for a, b in pairs]
         measured.append(
             Measurement(

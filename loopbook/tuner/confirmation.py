@@ -1,7 +1,7 @@
 """The end of a search: its best recipes against docc's own compile, at several sizes.
 
 At the size of the search, sizes may happen to be multiples of tiles, data may fit a cache, and the
-benchmark's own data may hide what is wrong. So the finalists' numbers are checked on other data,
+benchmark's own data may hide what is wrong. So the best recipes' numbers are checked on other data,
 and their times are taken at every size asked for. What is best may differ from size to size.
 """
 
@@ -22,10 +22,10 @@ from loopbook.tuner.session import Candidate, Session
 from loopbook.tuner.subject import Subject
 
 PLACES = 3
-"""Recipes of every nest that reach the finals."""
+"""Recipes of every nest that are confirmed."""
 
 WORTH_A_TRY = 1.02
-"""A recipe with a smaller speedup is no finalist."""
+"""A recipe with a smaller speedup is not confirmed."""
 
 CONFIRM = Schedule(repeats=15, seconds=1.5, at_least=1)
 
@@ -34,19 +34,19 @@ CHECKED_AT = ("SMALL", "S")
 
 ONCE = Schedule(repeats=0, at_least=0)
 
-Finalists = dict[int, list[tuple[Step, ...]]]
+BestRecipes = dict[int, list[tuple[Step, ...]]]
 """Nest position to its recipes, best first."""
 
 
 @dataclass(frozen=True)
-class Heat:
-    """All finalists at one size, timed in turn with docc's own compile.
+class Confirmation:
+    """The best recipes at one size, timed in turn with docc's own compile.
 
     Attributes:
         baseline: docc's own compile.
         plain: the prepared program without recipes.
         tuned: place to times, when every nest has its recipe of that place.
-        fields: place to the recipes used.
+        programs: place to the recipes used.
         nests: how many nests the prepared program has.
         whole: seconds of the fastest program as a whole: with the recipes that are best for each
             nest, or without any, or docc's own compile.
@@ -55,7 +55,7 @@ class Heat:
     baseline: Times
     plain: Times
     tuned: Mapping[int, Times]
-    fields: Mapping[int, Candidate]
+    programs: Mapping[int, Candidate]
     nests: int
     whole: float
 
@@ -77,15 +77,15 @@ class Heat:
         times = [
             fastest(times, position)
             for place, times in self.tuned.items()
-            if self.fields[place].get(position) == steps
+            if self.programs[place].get(position) == steps
         ]
         return min(times, default=0.0)
 
     def combination(self) -> Candidate:
         """The fastest recipe of each nest, where one is faster than docc's own schedule of it."""
         best: dict[int, tuple[float, tuple[Step, ...]]] = {}
-        for field in self.fields.values():
-            for position, steps in field.items():
+        for program in self.programs.values():
+            for position, steps in program.items():
                 seconds = self.after(position, steps)
                 limit = best[position][0] if position in best else fastest(self.plain, position)
                 if 0 < seconds < limit:
@@ -93,9 +93,9 @@ class Heat:
         return {position: steps for position, (_, steps) in best.items()}
 
 
-def finalists(session: Session, log: TrialLog, subject: Subject) -> Finalists:
+def best_recipes(session: Session, log: TrialLog, subject: Subject) -> BestRecipes:
     """The best recipes of every nest whose numbers are right on other data too."""
-    chosen: Finalists = {}
+    chosen: BestRecipes = {}
     for nest in session.nests:
         best = [t.recipe.steps for t in ranking(log, nest.position) if t.speedup > WORTH_A_TRY]
         if best:
@@ -104,39 +104,41 @@ def finalists(session: Session, log: TrialLog, subject: Subject) -> Finalists:
     return {position: kept[:PLACES] for position, kept in right.items() if kept}
 
 
-def fields(finalists: Finalists) -> list[Candidate]:
+def whole_programs(best: BestRecipes) -> list[Candidate]:
     """Whole programs: the best recipe of every nest, then the second best…"""
-    longest = max(map(len, finalists.values()), default=0)
+    longest = max(map(len, best.values()), default=0)
     return [
-        {position: recipes[min(place, len(recipes) - 1)] for position, recipes in finalists.items()}
+        {position: recipes[min(place, len(recipes) - 1)] for position, recipes in best.items()}
         for place in range(longest)
     ]
 
 
-def heat(session: Session, candidates: Sequence[Candidate]) -> Heat:
+def confirm(session: Session, candidates: Sequence[Candidate]) -> Confirmation:
     """Time `candidates` in turn with docc's own compile; those that fail are left out."""
     builts = _builts(session, candidates)
     baseline, plain, tuned = session.race([*builts.values()], CONFIRM)
     if not plain.seconds:
         raise WrongResultError("the prepared program's numbers differ from docc's own compile's")
-    found = Heat(baseline, plain, {}, {}, len(session.nests), 0.0)
+    found = Confirmation(baseline, plain, {}, {}, len(session.nests), 0.0)
     return _together(session, _with(found, candidates, builts, tuned), builts)
 
 
-def next_heat(session: Session, earlier: Heat, candidates: Sequence[Candidate]) -> Heat:
-    """Time `candidates` in turn with the best of an earlier heat of the same session: docc's own
+def confirm_more(
+    session: Session, earlier: Confirmation, candidates: Sequence[Candidate]
+) -> Confirmation:
+    """Time `candidates` in turn with the best of an earlier one of the same session: docc's own
     compile, which may take long, is not run again."""
     place, times = min(earlier.tuned.items(), key=lambda item: min(item[1].seconds))
-    builts = _builts(session, [earlier.fields[place], *candidates])
+    builts = _builts(session, [earlier.programs[place], *candidates])
     if 0 not in builts:
         return earlier
     again, *tuned = session.time([*builts.values()], CONFIRM, tolerant=True)
     pace = min(again.seconds) / min(times.seconds)
-    found = Heat(
+    found = Confirmation(
         earlier.baseline.scaled(pace), earlier.plain.scaled(pace), {}, {}, earlier.nests, 0.0
     )
-    fields = [earlier.fields[place], *candidates]
-    return _together(session, _with(found, fields, builts, [again, *tuned]), builts)
+    programs = [earlier.programs[place], *candidates]
+    return _together(session, _with(found, programs, builts, [again, *tuned]), builts)
 
 
 def _builts(session: Session, candidates: Sequence[Candidate]) -> dict[int, Built]:
@@ -156,38 +158,47 @@ def _built(session: Session, candidate: Candidate) -> Built | None:
 
 
 def _with(
-    heat: Heat, fields: Sequence[Candidate], builts: Mapping[int, Built], times: Sequence[Times]
-) -> Heat:
-    """The heat with times of `builts`; those without any were wrong."""
+    confirmation: Confirmation,
+    programs: Sequence[Candidate],
+    builts: Mapping[int, Built],
+    times: Sequence[Times],
+) -> Confirmation:
+    """The confirmation with times of `builts`; those without any were wrong."""
     tuned = {place: t for place, t in zip(builts, times, strict=True) if t.seconds}
-    whole = min(min(t.seconds) for t in (heat.baseline, heat.plain, *tuned.values()))
-    return replace(heat, tuned=tuned, fields={place: fields[place] for place in tuned}, whole=whole)
-
-
-def _together(session: Session, heat: Heat, builts: Mapping[int, Built]) -> Heat:
-    """The heat with the best of every nest in one program, confirmed as a whole."""
-    best = heat.combination()
-    if not best or best in heat.fields.values():
-        return heat
-    together = _built(session, best)
-    if together is None:
-        return heat
-    place, times = min(heat.tuned.items(), key=lambda item: min(item[1].seconds))
-    again, mixed = session.time([builts[place], together], CONFIRM, tolerant=True)
-    if not mixed.seconds:
-        return heat
-    pace = min(times.seconds) / min(again.seconds)
-    mixed = mixed.scaled(pace)
-    number = max(heat.tuned) + 1
+    whole = min(
+        min(t.seconds) for t in (confirmation.baseline, confirmation.plain, *tuned.values())
+    )
     return replace(
-        heat,
-        tuned={**heat.tuned, number: mixed},
-        fields={**heat.fields, number: best},
-        whole=min(heat.whole, min(mixed.seconds)),
+        confirmation, tuned=tuned, programs={place: programs[place] for place in tuned}, whole=whole
     )
 
 
-def right_elsewhere(subject: Subject, target: str, recipes: Finalists) -> Finalists:
+def _together(
+    session: Session, confirmation: Confirmation, builts: Mapping[int, Built]
+) -> Confirmation:
+    """The confirmation with the best of every nest in one program, confirmed as a whole."""
+    best = confirmation.combination()
+    if not best or best in confirmation.programs.values():
+        return confirmation
+    together = _built(session, best)
+    if together is None:
+        return confirmation
+    place, times = min(confirmation.tuned.items(), key=lambda item: min(item[1].seconds))
+    again, mixed = session.time([builts[place], together], CONFIRM, tolerant=True)
+    if not mixed.seconds:
+        return confirmation
+    pace = min(times.seconds) / min(again.seconds)
+    mixed = mixed.scaled(pace)
+    number = max(confirmation.tuned) + 1
+    return replace(
+        confirmation,
+        tuned={**confirmation.tuned, number: mixed},
+        programs={**confirmation.programs, number: best},
+        whole=min(confirmation.whole, min(mixed.seconds)),
+    )
+
+
+def right_elsewhere(subject: Subject, target: str, recipes: BestRecipes) -> BestRecipes:
     """Those of `recipes` whose numbers are the unoptimised program's on other data too.
 
     The data are the subject's own at a small size, and where it has any, its second ones.
@@ -213,8 +224,8 @@ def right_elsewhere(subject: Subject, target: str, recipes: Finalists) -> Finali
                 return False
             return True
 
-        kept: Finalists = {position: [] for position in recipes}
-        for candidate in fields(recipes):
+        kept: BestRecipes = {position: [] for position in recipes}
+        for candidate in whole_programs(recipes):
             whole = right(candidate)
             for position, steps in candidate.items():
                 if steps not in kept[position] and (whole or right({position: steps})):

@@ -2,7 +2,7 @@
 
 Nothing that the record says is taken for true but the nest, the recipe, and how often loops run,
 from which the sizes to measure at follow. What it says is read, built and run in a jail
-(`loopbook.toolchain.jail`): `verdict_of` is called outside, `requalify` inside.
+(`loopbook.toolchain.jail`): `verdict_of` is called outside, `reconfirm` inside.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from loopbook.sdfg.program import prepare_nests
 from loopbook.sdfg.untrusted import admit
 from loopbook.toolchain import jail
 from loopbook.toolchain.sandbox import run_limited
-from loopbook.tuner.conclude import spread
-from loopbook.tuner.finals import heat
+from loopbook.tuner.confirmation import confirm
+from loopbook.tuner.records import spread
 from loopbook.tuner.session import FAILURES, Session
 from loopbook.tuner.subject import SdfgSubject
 
@@ -132,7 +132,7 @@ class Verdict:
         )
 
 
-def requalify(record: Record, here: HardwareProfile) -> Verdict:
+def reconfirm(record: Record, here: HardwareProfile) -> Verdict:
     """Build a record's nest with its recipe, check the numbers against the unoptimised nest's, and
     time it in turn with docc's own compile. To be called in a jail (see `jailed`).
 
@@ -151,7 +151,7 @@ def requalify(record: Record, here: HardwareProfile) -> Verdict:
         outcome = session.measure(candidate, lenient=False)
         if outcome.status != "ok":
             return Verdict(outcome.status, sizes=sizes, message=outcome.message)
-        times = heat(session, [candidate])
+        times = confirm(session, [candidate])
         if not times.tuned:
             return Verdict("wrong", sizes=sizes, message="its numbers differ now and then")
         before, after = times.before(0), times.after(0, record.recipe.steps)
@@ -226,7 +226,7 @@ def sizes_for(nest: Nest, names: Sequence[str], trips: Mapping[str, int]) -> dic
 
 
 def jailed(given: Any) -> Any:
-    """`requalify` as a job of `loopbook.toolchain.jail`; what it raises is a verdict that leaves
+    """`reconfirm` as a job of `loopbook.toolchain.jail`; what it raises is a verdict that leaves
     the matter open.
 
     Args:
@@ -234,7 +234,7 @@ def jailed(given: Any) -> Any:
     """
     try:
         record, here = Record.from_json(given[0]), HardwareProfile.from_json(given[1])
-        return asdict(requalify(record, here))
+        return asdict(reconfirm(record, here))
     except LoopbookError as error:
         return asdict(Verdict(UNMEASURED, message=str(error)))
 

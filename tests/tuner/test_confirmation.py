@@ -1,4 +1,4 @@
-"""The finals: who takes part, and what is chosen for which size."""
+"""Confirmation: what takes part, and what is chosen for which size."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from tuner_kit import VECTORISED, bad_library, subject
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import Step
 from loopbook.toolchain.times import Times
-from loopbook.tuner import finals
-from loopbook.tuner.conclude import BETTER, Round, chosen
-from loopbook.tuner.finals import Heat, fields, finalists, heat, right_elsewhere
+from loopbook.tuner import confirmation
+from loopbook.tuner.confirmation import (
+    Confirmation,
+    best_recipes,
+    confirm,
+    right_elsewhere,
+    whole_programs,
+)
 from loopbook.tuner.log import Trial, TrialLog
+from loopbook.tuner.records import BETTER, Round, chosen
 from loopbook.tuner.session import Session
 
 WRONG = (Step("tile", ("L1", 5)),)
@@ -43,18 +49,18 @@ def sabotaged(build: Any, text: str, folder: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    with Session(subject(tmp_path_factory.mktemp("finals")), "S", "sequential") as opened:
+    with Session(subject(tmp_path_factory.mktemp("confirmation")), "S", "sequential") as opened:
         yield opened
 
 
-def test_what_fails_in_a_heat_is_left_out(session, monkeypatch, tmp_path):
+def test_what_fails_to_be_confirmed_is_left_out(session, monkeypatch, tmp_path):
     from loopbook.tuner import session as sessions
 
     bad = sabotaged(sessions.build_tuned, session.text, tmp_path)
     monkeypatch.setattr(sessions, "build_tuned", bad)
     recipes = [WRONG, VECTORISED, CRASHING, ILLEGAL]
-    times = heat(session, [{0: steps} for steps in recipes])
-    assert list(times.fields.values()) == [{0: VECTORISED}]
+    times = confirm(session, [{0: steps} for steps in recipes])
+    assert list(times.programs.values()) == [{0: VECTORISED}]
     assert times.after(0, VECTORISED) > 0
     assert [times.after(0, steps) for steps in (WRONG, CRASHING, ILLEGAL)] == [0, 0, 0]
     assert times.after(0, ()) == min(times.plain.nests[0])
@@ -69,14 +75,14 @@ def test_wrong_numbers_in_a_race_are_no_error(session, tmp_path):
         session.plain, library=bad_library(session.text, tmp_path / "bad", BODIES[WRONG])
     )
     first, wrong, last = session.time(
-        [session.baseline, bad, session.plain], finals.CONFIRM, tolerant=True
+        [session.baseline, bad, session.plain], confirmation.CONFIRM, tolerant=True
     )
     assert wrong.seconds == []
     assert first.seconds
     assert last.seconds
 
 
-def test_finalists_are_right_on_other_data(session, monkeypatch, tmp_path):
+def test_the_best_recipes_are_right_on_other_data(session, monkeypatch, tmp_path):
     mine = subject(tmp_path)
     log = TrialLog(None, {})
     for number, (steps, speedup) in enumerate(
@@ -84,8 +90,10 @@ def test_finalists_are_right_on_other_data(session, monkeypatch, tmp_path):
     ):
         log.add(Trial(number, 0, "", Recipe(steps), "ok", speedup))
     text = mine.text(mine.arguments("S"))
-    monkeypatch.setattr(finals, "build_tuned", sabotaged(finals.build_tuned, text, tmp_path))
-    assert finalists(session, log, mine) == {0: [VECTORISED]}
+    monkeypatch.setattr(
+        confirmation, "build_tuned", sabotaged(confirmation.build_tuned, text, tmp_path)
+    )
+    assert best_recipes(session, log, mine) == {0: [VECTORISED]}
     assert right_elsewhere(mine, "sequential", {0: [WRONG]}) == {0: []}
 
 
@@ -94,12 +102,12 @@ recipes = st.lists(st.sampled_from(RECIPES), unique=True, min_size=1)
 
 
 @given(st.dictionaries(st.integers(0, 4), recipes))
-def test_every_recipe_is_in_some_field(given_finalists):
-    whole = fields(given_finalists)
-    for position, offered in given_finalists.items():
-        assert [field[position] for field in whole[: len(offered)]] == offered
-        assert {field[position] for field in whole} == set(offered)
-    assert len(whole) == max(map(len, given_finalists.values()), default=0)
+def test_every_recipe_is_in_some_program(given_recipes):
+    whole = whole_programs(given_recipes)
+    for position, offered in given_recipes.items():
+        assert [program[position] for program in whole[: len(offered)]] == offered
+        assert {program[position] for program in whole} == set(offered)
+    assert len(whole) == max(map(len, given_recipes.values()), default=0)
 
 
 def times(seconds: float) -> Times:
@@ -108,7 +116,7 @@ def times(seconds: float) -> Times:
 
 @st.composite
 def rounds(draw: st.DrawFn) -> list[Round]:
-    """Finals of one nest at up to three sizes; some recipes fail at some of them."""
+    """Confirmation of one nest at up to three sizes; some recipes fail at some of them."""
     made = []
     seconds = st.floats(0.1, 10)
     for number in range(draw(st.integers(1, 3))):
@@ -118,32 +126,34 @@ def rounds(draw: st.DrawFn) -> list[Round]:
         played = {place: {0: RECIPES[place]} for place in tuned}
         baseline, plain = times(draw(seconds)), times(draw(seconds))
         whole = min(t.seconds[0] for t in (baseline, plain, *tuned.values()))
-        made.append(Round(f"{number}", {}, {}, Heat(baseline, plain, tuned, played, 1, whole)))
+        made.append(
+            Round(f"{number}", {}, {}, Confirmation(baseline, plain, tuned, played, 1, whole))
+        )
     return made
 
 
 @given(rounds())
-def test_what_is_chosen_is_best_somewhere_and_right_everywhere(finals_of_one):
-    kept = chosen(finals_of_one, 0)
-    right = [s for s in RECIPES if all(one.speedup(0, s) > 0 for one in finals_of_one)]
+def test_what_is_chosen_is_best_somewhere_and_right_everywhere(confirmed_rounds):
+    kept = chosen(confirmed_rounds, 0)
+    right = [s for s in RECIPES if all(one.speedup(0, s) > 0 for one in confirmed_rounds)]
     assert kept
     assert len(set(kept)) == len(kept)
     assert set(kept) <= {(), *right}
-    for one in finals_of_one:
+    for one in confirmed_rounds:
         best = max(one.speedup(0, steps) for steps in ((), *right))
         have = max(one.speedup(0, steps) for steps in kept)
         assert best <= BETTER * BETTER * max(have, 1.0), "a size at which another one is better"
-    last = finals_of_one[-1]
+    last = confirmed_rounds[-1]
     best = max(last.speedup(0, steps) for steps in ((), *right))
     assert last.speedup(0, kept[0]) * BETTER >= best, "the last size comes first"
 
 
 @given(rounds())
-def test_a_combination_holds_the_fastest_of_each_nest(finals_of_one):
-    for one in finals_of_one:
-        combined = one.heat.combination()
+def test_a_combination_holds_the_fastest_of_each_nest(confirmed_rounds):
+    for one in confirmed_rounds:
+        combined = one.confirmation.combination()
         after: dict[tuple[Step, ...], float] = {
-            steps: one.heat.after(0, steps) for steps in ((), *RECIPES)
+            steps: one.confirmation.after(0, steps) for steps in ((), *RECIPES)
         }
         fastest = min(seconds for seconds in after.values() if seconds)
         assert after[combined.get(0, ())] == fastest

@@ -25,7 +25,7 @@ from loopbook.sdfg.arguments import size_names
 from loopbook.server.quarantine import Quarantine
 from loopbook.server.tables import open_tables
 from loopbook.toolchain import jail
-from loopbook.tuner.requalify import STATUSES, Verdict, requalify, sizes_for, verdict_of
+from loopbook.tuner.reconfirmation import STATUSES, Verdict, reconfirm, sizes_for, verdict_of
 
 HERE = HardwareProfile(isa="avx2", vector_bits=256)
 ELSEWHERE = HardwareProfile(isa="sse2", vector_bits=128)
@@ -61,14 +61,14 @@ def test_sizes_follow_from_how_often_loops_run():
 
 
 def test_a_recipe_that_gains_does_so_here():
-    verdict = requalify(given(product, blocked()), HERE)
+    verdict = reconfirm(given(product, blocked()), HERE)
     assert verdict.status == "ok"
     assert verdict.speedup > 1.1
     assert sorted(verdict.sizes.values()) == sorted(TRIPS.values())
 
 
 def test_a_recipe_that_does_not_fit_is_illegal():
-    assert requalify(given(product, "vectorize L7\n"), HERE).status == "illegal"
+    assert reconfirm(given(product, "vectorize L7\n"), HERE).status == "illegal"
 
 
 def test_a_strangers_nest_is_built_and_run_in_a_jail(tmp_path):
