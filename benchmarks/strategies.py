@@ -68,18 +68,16 @@ def measure(options: argparse.Namespace, kernel: str) -> None:
     from loopbook.tuner.neighbours import ported_neighbours
     from loopbook.tuner.search import search, search_header
     from loopbook.tuner.session import Session
-    from loopbook.tuner.subject import PythonSubject
+    from loopbook.tuner.task import PythonTask
     from loopbook.workloads import polybench
 
     threads = named(options.target).threads
     hardware = local_profile(threads)
-    subject = PythonSubject(polybench.load(kernel))
+    task = PythonTask(polybench.load(kernel))
     logs = {
         (seed, name): TrialLog(
             log_path(options.out, kernel, name, seed),
-            search_header(
-                subject, options.preset, hardware, options.target, strategy=name, seed=seed
-            ),
+            search_header(task, options.preset, hardware, options.target, strategy=name, seed=seed),
         )
         for seed in range(options.seeds)
         for name in options.strategies
@@ -89,7 +87,7 @@ def measure(options: argparse.Namespace, kernel: str) -> None:
         return
     with (
         open_book(options.book) as layered,
-        Session(subject, options.preset, options.target, threads=threads) as session,
+        Session(task, options.preset, options.target, threads=threads) as session,
     ):
         near = {
             nest.position: ported_neighbours(layered, nest, options.target, exclude=[kernel])

@@ -91,15 +91,15 @@ def measure(target: str, candidates: int, strategy: str, folder: Path) -> dict[s
     from loopbook.tuner.log import TrialLog
     from loopbook.tuner.search import search
     from loopbook.tuner.session import Session
-    from loopbook.tuner.subject import PythonSubject
+    from loopbook.tuner.task import PythonTask
     from loopbook.workloads.workload import load_workload
 
     path = folder / "product.py"
     path.write_text(PROGRAM)
     hardware = local_profile(named(target).threads)
     log = TrialLog(folder / f"{target}.jsonl", {})
-    subject = PythonSubject(load_workload(path))
-    with Session(subject, PRESET, target, threads=hardware.threads) as session:
+    task = PythonTask(load_workload(path))
+    with Session(task, PRESET, target, threads=hardware.threads) as session:
         _ = session.pool  # the watch must not make it
         begun = time.monotonic()
         with Watch(session) as watch:

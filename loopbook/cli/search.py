@@ -76,8 +76,8 @@ def tune(
     targets = _targets(target)
     settings = _settings(trials, refine, strategy, seed, timeout, libraries)
     source.check()
-    subject = source.subject()
-    jobs = [Job(subject, target, source.preset) for target in targets]
+    task = source.task()
+    jobs = [Job(task, target, source.preset) for target in targets]
     searched: dict[str, Sequence[Trial]] = {}
     code = _run(jobs, settings, book, json, again=True, searched=searched)
     if plot is not None:
@@ -138,7 +138,7 @@ def synthetic(
     """Tune synthetic programs, each with a nest of its own. Stop it any time; the same command goes
     on."""
     from loopbook.tuner.seed import jobs
-    from loopbook.tuner.subject import PythonSubject
+    from loopbook.tuner.task import PythonTask
     from loopbook.workloads import synthetic as suite
 
     unknown = set(family or ()) - set(suite.FAMILIES)
@@ -153,7 +153,7 @@ def synthetic(
         workloads = map(suite.load, only)
     else:
         workloads = suite.generate(count, seed, family or tuple(suite.FAMILIES))
-    todo = jobs(map(PythonSubject, workloads), targets, preset)
+    todo = jobs(map(PythonTask, workloads), targets, preset)
     return _run(todo, settings, book, json, again=False)
 
 
@@ -245,11 +245,11 @@ def _seeded(
         WorkloadError: one of them has no such preset.
     """
     from loopbook.tuner.seed import jobs
-    from loopbook.tuner.subject import PythonSubject
+    from loopbook.tuner.task import PythonTask
 
     for workload in workloads if preset else ():
         workload.sizes(preset)
-    todo = jobs(map(PythonSubject, workloads), _targets(target), preset)
+    todo = jobs(map(PythonTask, workloads), _targets(target), preset)
     return _run(todo, settings, book, json, again=False)
 
 
@@ -300,10 +300,10 @@ def _run(
         )
         for result in done:
             if result.error and again:
-                raise LoopbookError(f"{result.job.subject.name}: {result.error}")
+                raise LoopbookError(f"{result.job.task.name}: {result.error}")
             failed |= bool(result.error)
             if searched is not None and result.tuned:
-                name = f"{result.job.subject.name} {result.job.target}"
+                name = f"{result.job.task.name} {result.job.target}"
                 searched[name] = result.tuned.trials
             bars.finish(result, quiet=json)
             if json:
@@ -320,7 +320,7 @@ def _profile(target: str) -> HardwareProfile:
 def _told(result: Done) -> dict[str, Any]:
     records: Sequence[Record] = result.tuned.records if result.tuned else ()
     return {
-        "kernel": result.job.subject.name,
+        "kernel": result.job.task.name,
         "target": result.job.target,
         "skipped": result.skipped,
         "error": result.error,
@@ -349,7 +349,7 @@ class _Bars:
                 completed=done,
                 total=total,
                 visible=True,
-                description=one_line(f"{job.subject.name} {job.target} {line}", 60),
+                description=one_line(f"{job.task.name} {job.target} {line}", 60),
             )
 
         return show
@@ -366,7 +366,7 @@ class _Bars:
         else:
             gains = [f"{preset} {gain:.2f}×" for preset, gain in result.tuned.speedups.items()]
             outcome = ", ".join(gains)
-        name = f"{result.job.subject.name} {result.job.target}"
+        name = f"{result.job.task.name} {result.job.target}"
         say(self._progress, f"{name:<28} {outcome}")
 
 

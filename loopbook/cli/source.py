@@ -16,7 +16,7 @@ from loopbook.errors import InputError, SdfgError, WorkloadError
 from loopbook.sdfg.untrusted import Names, admit
 
 if TYPE_CHECKING:
-    from loopbook.tuner.subject import Subject
+    from loopbook.tuner.task import TuningTask
     from loopbook.workloads.call import Call
     from loopbook.workloads.workload import Workload
 
@@ -93,17 +93,17 @@ class Source:
     def _check(self) -> None:
         from loopbook.sdfg.program import prepare_nests
 
-        subject = self.subject()
-        if not prepare_nests(subject.text(subject.arguments(self.preset)))[1]:
+        task = self.task()
+        if not prepare_nests(task.text(task.arguments(self.preset)))[1]:
             raise SdfgError(f"{self.name} has no loops: there is nothing to tune")
 
-    def subject(self) -> Subject:
+    def task(self) -> TuningTask:
         """The program for the tuner."""
-        from loopbook.tuner.subject import PythonSubject, SdfgSubject
+        from loopbook.tuner.task import PythonTask, SdfgTask
 
         if self.workload is not None:
-            return PythonSubject(self.workload, self.sizes)
-        return SdfgSubject(self.name, self.json_text, self.sizes)
+            return PythonTask(self.workload, self.sizes)
+        return SdfgTask(self.name, self.json_text, self.sizes)
 
 
 def load_source(given: str, preset: str, sizes: Mapping[str, int]) -> Source:

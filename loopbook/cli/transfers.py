@@ -146,7 +146,7 @@ def _profiles(target: str, marches: Sequence[str]) -> dict[str, HardwareProfile]
 
 def _told(done: Done) -> dict[str, Any]:
     return {
-        "program": done.job.subject.name,
+        "program": done.job.task.name,
         "skipped": done.skipped,
         "error": done.error,
         "seconds": round(done.seconds, 1),
@@ -169,7 +169,7 @@ def _bar(programs: int, *, hidden: bool) -> Iterator[Any]:
             progress.update(bar, advance=1, description=f"{pairs} pairs, {rate:.0f} a minute")
             counts = _counts(Counter(pair.outcome for pair in done.pairs))
             outcome = done.error or ("measured already" if done.skipped else counts)
-            say(progress, f"{done.job.subject.name:<50} {len(done.pairs):>5} {outcome}")
+            say(progress, f"{done.job.task.name:<50} {len(done.pairs):>5} {outcome}")
 
         yield tell
 

@@ -19,7 +19,7 @@ from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import ranking
 from loopbook.tuner.session import Candidate, Session
-from loopbook.tuner.subject import Subject
+from loopbook.tuner.task import TuningTask
 
 PLACES = 3
 """Recipes of every nest that are confirmed."""
@@ -93,14 +93,14 @@ class Confirmation:
         return {position: steps for position, (_, steps) in best.items()}
 
 
-def best_recipes(session: Session, log: TrialLog, subject: Subject) -> BestRecipes:
+def best_recipes(session: Session, log: TrialLog, task: TuningTask) -> BestRecipes:
     """The best recipes of every nest whose numbers are right on other data too."""
     chosen: BestRecipes = {}
     for nest in session.nests:
         best = [t.recipe.steps for t in ranking(log, nest.position) if t.speedup > WORTH_A_TRY]
         if best:
             chosen[nest.position] = best[: PLACES + 2]
-    right = right_elsewhere(subject, session.target, chosen)
+    right = right_elsewhere(task, session.target, chosen)
     return {position: kept[:PLACES] for position, kept in right.items() if kept}
 
 
@@ -198,21 +198,21 @@ def _together(
     )
 
 
-def right_elsewhere(subject: Subject, target: str, recipes: BestRecipes) -> BestRecipes:
+def right_elsewhere(task: TuningTask, target: str, recipes: BestRecipes) -> BestRecipes:
     """Those of `recipes` whose numbers are the unoptimised program's on other data too.
 
-    The data are the subject's own at a small size, and where it has any, its second ones.
+    The data are the task's own at a small size, and where it has any, its second ones.
     """
-    preset = next((p for p in CHECKED_AT if p in subject.parameters), None)
+    preset = next((p for p in CHECKED_AT if p in task.parameters), None)
     if preset is None:
         return recipes
-    arguments = subject.arguments(preset)
-    text = subject.text(arguments)
+    arguments = task.arguments(preset)
+    text = task.text(arguments)
     with scratch.folder() as folder:
         unoptimised = build_baseline(text, "none", folder / "none")
-        bindings = [subject.binding(arguments)]
-        if (second := subject.second_data(arguments)) is not None:
-            bindings.append(subject.binding(second))
+        bindings = [task.binding(arguments)]
+        if (second := task.second_data(arguments)) is not None:
+            bindings.append(task.binding(second))
         checks = [(b, b.results(unoptimised.library)) for b in bindings]
 
         def right(candidate: Candidate) -> bool:

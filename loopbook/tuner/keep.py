@@ -30,7 +30,7 @@ class Keeper:
     def known(self, job: Job) -> list[Record]:
         """The records that the book holds for a job, of this hardware."""
         key = self._hardware(job.target).key
-        records = self._book.records(target=job.target, kernel=job.subject.name)
+        records = self._book.records(target=job.target, kernel=job.task.name)
         return [record for record in records if record.hardware.key == key]
 
     def keep(self, records: Sequence[Record]) -> None:

@@ -23,7 +23,7 @@ from loopbook.tuner import corpus
 from loopbook.tuner.samples import Sample
 from loopbook.tuner.search import versions
 from loopbook.tuner.session import Session
-from loopbook.tuner.subject import PythonSubject
+from loopbook.tuner.task import PythonTask
 from loopbook.workloads import synthetic
 
 PATH = corpus.CORPUS / "preparing.jsonl"
@@ -137,8 +137,8 @@ def measure(
 
 def _measured(place: Place, hardware: str, threads: int, timeout: float) -> Preparing:
     program, preset, target, sizes = place
-    subject = PythonSubject(synthetic.load(program), dict(sizes))
-    with Session(subject, preset, target, threads=threads, timeout=timeout) as session:
+    task = PythonTask(synthetic.load(program), dict(sizes))
+    with Session(task, preset, target, threads=threads, timeout=timeout) as session:
         return Preparing(
             program,
             preset,

@@ -26,7 +26,7 @@ from loopbook.toolchain.sandbox import run_limited
 from loopbook.tuner.confirmation import confirm
 from loopbook.tuner.records import spread
 from loopbook.tuner.session import FAILURES, Session
-from loopbook.tuner.subject import SdfgSubject
+from loopbook.tuner.task import SdfgTask
 
 LONGEST_S = 1.0
 """Sizes at which the nest is said to take longer are not measured at, if there are others."""
@@ -145,9 +145,9 @@ def reconfirm(record: Record, here: HardwareProfile) -> Verdict:
     sizes, trips = run_limited(_sizes, record, text, seconds=READ_SECONDS, what="reading the nest")
     if misfit := _misfit(record, text):
         return Verdict("illegal", sizes=sizes, message=misfit)
-    subject = SdfgSubject("nest", text, sizes)
+    task = SdfgTask("nest", text, sizes)
     candidate = {0: record.recipe.steps}
-    with Session(subject, subject.PRESET, record.target, threads=here.threads) as session:
+    with Session(task, task.PRESET, record.target, threads=here.threads) as session:
         outcome = session.measure(candidate, lenient=False)
         if outcome.status != "ok":
             return Verdict(outcome.status, sizes=sizes, message=outcome.message)

@@ -23,7 +23,7 @@ from loopbook.toolchain.compiler import find_compiler
 from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.session import Candidate, Outcome, Session
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy
-from loopbook.tuner.subject import Subject
+from loopbook.tuner.task import TuningTask
 
 WORTH_TUNING = 0.02
 """Nests that take a smaller share of their program's time are left to docc."""
@@ -109,7 +109,7 @@ def search(
 
 
 def search_header(
-    subject: Subject,
+    task: TuningTask,
     preset: str,
     hardware: HardwareProfile,
     target: str,
@@ -120,9 +120,9 @@ def search_header(
 ) -> dict[str, Any]:
     """What a search is: the first line of its log."""
     return {
-        "kernel": subject.name,
+        "kernel": task.name,
         "preset": preset,
-        "sizes": dict(subject.parameters[preset]),
+        "sizes": dict(task.parameters[preset]),
         "target": target,
         "strategy": strategy,
         "seed": seed,

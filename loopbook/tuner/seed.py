@@ -20,7 +20,7 @@ from loopbook.toolchain import scratch
 from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.toolchain.times import Schedule
 from loopbook.tuner.search import Progress, Starts
-from loopbook.tuner.subject import Subject
+from loopbook.tuner.task import TuningTask
 from loopbook.tuner.tune import Settings, Tuned, tune
 
 LONG_ENOUGH = 0.004
@@ -40,7 +40,7 @@ class Job:
         preset: the size to search at; chosen by how long a run takes if empty.
     """
 
-    subject: Subject
+    task: TuningTask
     target: str
     preset: str = ""
 
@@ -61,10 +61,10 @@ class Done:
     seconds: float = 0.0
 
 
-def jobs(subjects: Iterable[Subject], targets: Sequence[str], preset: str = "") -> list[Job]:
+def jobs(tasks: Iterable[TuningTask], targets: Sequence[str], preset: str = "") -> list[Job]:
     """All programs for the first target, then all for the next, which can start from the first."""
-    listed = list(subjects)
-    return [Job(subject, target, preset) for target in targets for subject in listed]
+    listed = list(tasks)
+    return [Job(task, target, preset) for target in targets for task in listed]
 
 
 def seed(
@@ -101,11 +101,11 @@ def seed(
             preset, confirm = sizes_for(job, settings.timeout)
             machine = hardware(job.target)
             tuned = tune(
-                job.subject,
+                job.task,
                 preset,
                 machine,
                 replace(settings, target=job.target, confirm=confirm),
-                log=logs / f"{job.subject.name}-{job.target}.jsonl",
+                log=logs / f"{job.task.name}-{job.target}.jsonl",
                 starts=_starts(job, machine.threads, known, neighbours),
                 **({"progress": progress(job)} if progress else {}),
             )
@@ -118,9 +118,9 @@ def seed(
 
 def sizes_for(job: Job, timeout: float = RUN_SECONDS) -> tuple[str, tuple[str, ...]]:
     """The preset to search at, and the presets to confirm at, smallest first."""
-    names = [p for p in PRESETS if p in job.subject.parameters]
+    names = [p for p in PRESETS if p in job.task.parameters]
     if not names:
-        names = list(job.subject.parameters)[:3]
+        names = list(job.task.parameters)[:3]
     if job.preset:
         return job.preset, (job.preset,)
     times: dict[str, float] = {}
@@ -142,11 +142,11 @@ def sizes_for(job: Job, timeout: float = RUN_SECONDS) -> tuple[str, tuple[str, .
 
 def _baseline_seconds(job: Job, preset: str, timeout: float) -> float:
     """One run of docc's own compile; the fastest of two, where that takes no time."""
-    arguments = job.subject.arguments(preset)
+    arguments = job.task.arguments(preset)
     with scratch.folder() as folder:
-        built = build_baseline(job.subject.text(arguments), job.target, folder)
+        built = build_baseline(job.task.text(arguments), job.target, folder)
         schedule = Schedule(repeats=2, seconds=0.5, at_least=1)
-        times = job.subject.binding(arguments).measure([built], schedule, seconds=timeout)
+        times = job.task.binding(arguments).measure([built], schedule, seconds=timeout)
     return min(times[0].seconds)
 
 
@@ -161,7 +161,7 @@ def _starts(
     if not named(job.target).parallel:
         return lambda nest: neighbours(nest, job)
     own: dict[str, list[Recipe]] = {}
-    for record in known(Job(job.subject, DEFAULT)):
+    for record in known(Job(job.task, DEFAULT)):
         own.setdefault(record.fingerprint, []).extend(
             Recipe(tuple(steps)) for steps in threaded(record.recipe.steps, threads)
         )

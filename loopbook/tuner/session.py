@@ -31,7 +31,7 @@ from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.builder_pool import BuilderPool, Ticket, Usage
-from loopbook.tuner.subject import Subject
+from loopbook.tuner.task import TuningTask
 
 SEARCH = Schedule(repeats=40, seconds=0.25, at_least=1, give_up=3.0, width=0.03)
 
@@ -111,7 +111,7 @@ class Session:
 
     def __init__(
         self,
-        subject: Subject,
+        task: TuningTask,
         preset: str,
         target: str,
         *,
@@ -142,7 +142,7 @@ class Session:
         self._incumbent_s = 0.0
         self._best = 0.0
         try:
-            self._begin(subject, subject.arguments(preset), trusted, timeout)
+            self._begin(task, task.arguments(preset), trusted, timeout)
         except BaseException:
             self.close()
             raise
@@ -159,11 +159,11 @@ class Session:
             self._pool.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _begin(self, subject: Subject, arguments: list[Any], trusted: bool, timeout: float) -> None:
-        traced = subject.text(arguments)
+    def _begin(self, task: TuningTask, arguments: list[Any], trusted: bool, timeout: float) -> None:
+        traced = task.text(arguments)
         self.text, self.nests = program.prepare_apart(traced)
-        self.symbols = subject.symbols(arguments)
-        self._binding = subject.binding(arguments)
+        self.symbols = task.symbols(arguments)
+        self._binding = task.binding(arguments)
         self.baseline = build_baseline(traced, self.target, self.folder / "baseline", timers=True)
         self.plain = build_tuned(self.text, self.target, {}, self.folder / "plain", timers=True)
         right = self.baseline

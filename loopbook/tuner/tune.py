@@ -26,7 +26,7 @@ from loopbook.tuner.records import Round
 from loopbook.tuner.search import Progress, Starts, search, search_header
 from loopbook.tuner.session import Session
 from loopbook.tuner.strategies import DEFAULT
-from loopbook.tuner.subject import Subject
+from loopbook.tuner.task import TuningTask
 
 REFINING = "transfer"
 """The strategy that begins from given recipes."""
@@ -82,7 +82,7 @@ class Tuned:
 
 
 def tune(
-    subject: Subject,
+    task: TuningTask,
     preset: str,
     hardware: HardwareProfile,
     settings: Settings,
@@ -102,9 +102,9 @@ def tune(
         WrongResultError: docc's own compile gives other numbers than Python.
         LoopbookError: if the program cannot be traced, compiled or run at all.
     """
-    subject.check()
+    task.check()
     header = search_header(
-        subject,
+        task,
         preset,
         hardware,
         settings.target,
@@ -117,13 +117,13 @@ def tune(
     rounds: dict[str, Round] = {}
 
     def note(one: str, session: Session, times: Confirmation) -> None:
-        rounds[one] = Round.of(one, subject.parameters[one], session, times)
+        rounds[one] = Round.of(one, task.parameters[one], session, times)
 
     def told(done: int, total: int, line: str) -> None:
         progress(done, settings.trials + settings.refine, line)
 
     with Session(
-        subject, preset, settings.target, timeout=settings.timeout, threads=hardware.threads
+        task, preset, settings.target, timeout=settings.timeout, threads=hardware.threads
     ) as session:
         search(
             session,
@@ -136,21 +136,21 @@ def tune(
             libraries=settings.libraries,
             progress=told,
         )
-        best = best_recipes(session, trials, subject)
+        best = best_recipes(session, trials, task)
         if last != preset:
             told(settings.trials, 0, f"confirmation at {last}")
-            best, rounds[last] = _refined(subject, last, hardware, settings, log, best, told)
+            best, rounds[last] = _refined(task, last, hardware, settings, log, best, told)
         candidates = whole_programs(best)
         told(settings.trials + settings.refine, 0, f"confirmation at {preset}")
         note(preset, session, confirm(session, candidates))
     for other in settings.confirm:
         if other not in rounds:
-            with Session(subject, other, settings.target, trusted=True) as elsewhere:
+            with Session(task, other, settings.target, trusted=True) as elsewhere:
                 note(other, elsewhere, confirm(elsewhere, candidates))
     ordered = [rounds[p] for p in dict.fromkeys((*settings.confirm, preset))]
     found = records.confirmed(
-        subject.name,
-        subject.source,
+        task.name,
+        task.source,
         settings.target,
         session.text,
         session.nests,
@@ -169,7 +169,7 @@ def tune(
 
 
 def _refined(
-    subject: Subject,
+    task: TuningTask,
     preset: str,
     hardware: HardwareProfile,
     settings: Settings,
@@ -180,17 +180,15 @@ def _refined(
     """The best recipes at the size that matters most: first those of the search, then, where docc's
     own compile is too slow there for a search from nothing, what a short search around them
     finds."""
-    with Session(
-        subject, preset, settings.target, trusted=True, threads=hardware.threads
-    ) as session:
+    with Session(task, preset, settings.target, trusted=True, threads=hardware.threads) as session:
         first = confirm(session, whole_programs(found))
         if not settings.refine or not first.tuned:
-            return found, Round.of(preset, subject.parameters[preset], session, first)
+            return found, Round.of(preset, task.parameters[preset], session, first)
         place, times = min(first.tuned.items(), key=lambda item: min(item[1].seconds))
         session.adopt(session.build(first.fields[place]), min(times.seconds), first.plain)
         affordable = round(REFINE_SECONDS / (0.5 + 5 * min(times.seconds)))
         header = search_header(
-            subject,
+            task,
             preset,
             hardware,
             settings.target,
@@ -211,7 +209,7 @@ def _refined(
             libraries=settings.libraries,
             progress=lambda done, _, line: progress(settings.trials + done, 0, line),
         )
-        refined = best_recipes(session, trials, subject)
+        refined = best_recipes(session, trials, task)
         both = {
             position: list(
                 dict.fromkeys([*refined.get(position, ()), *found.get(position, ())[:2]])
@@ -219,4 +217,4 @@ def _refined(
             for position in sorted({*refined, *found})
         }
         last = confirm_more(session, first, whole_programs(both))
-        return both, Round.of(preset, subject.parameters[preset], session, last)
+        return both, Round.of(preset, task.parameters[preset], session, last)

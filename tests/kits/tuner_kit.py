@@ -11,7 +11,7 @@ from cli_kit import PRODUCT
 from loopbook.sdfg import program
 from loopbook.steps import Step
 from loopbook.toolchain.compiler import find_compiler
-from loopbook.tuner.subject import PythonSubject
+from loopbook.tuner.task import PythonTask
 from loopbook.workloads.workload import load_workload
 
 VECTORISED = (
@@ -22,11 +22,11 @@ VECTORISED = (
 """For the product in `PRODUCT`."""
 
 
-def subject(folder: Path, name: str = "mine", text: str = PRODUCT) -> PythonSubject:
+def task(folder: Path, name: str = "mine", text: str = PRODUCT) -> PythonTask:
     """The workload `text`, from a file in `folder`."""
     path = folder / f"{name}.py"
     path.write_text(text)
-    return PythonSubject(load_workload(path))
+    return PythonTask(load_workload(path))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tuner_kit import VECTORISED, subject
+from tuner_kit import VECTORISED, task
 
 from loopbook.errors import (
     CompilerError,
@@ -31,7 +31,7 @@ STEPS = tuple((step.op, step.args) for step in VECTORISED)
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory) -> Iterator[Bench]:
-    mine = subject(tmp_path_factory.mktemp("batch"))
+    mine = task(tmp_path_factory.mktemp("batch"))
     with Bench(mine, ["S", "M"], 0.0, "sequential") as opened:
         yield opened
 
@@ -63,7 +63,7 @@ def test_many_are_measured_against_one_reference(bench, tuned):
 
 
 def test_programs_with_threads_are_measured_too(tmp_path):
-    with Bench(subject(tmp_path), ["S"], 0.0, "openmp") as threaded:
+    with Bench(task(tmp_path), ["S"], 0.0, "openmp") as threaded:
         source = threaded.write({0: (("parallel", ("L0",)),)})
         ((reading,),) = threaded.measure([source], "native")
     assert reading.error is None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from cli_kit import PRODUCT
-from tuner_kit import VECTORISED, Process, descendants, subject
+from tuner_kit import VECTORISED, Process, descendants, task
 
 from loopbook.sdfg.build import Recipes
 from loopbook.toolchain.built import Built
@@ -28,14 +28,14 @@ SEVERAL: list[Recipes] = [
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory) -> Iterator[Session]:
-    mine = subject(tmp_path_factory.mktemp("pool"), text=BIGGER)
+    mine = task(tmp_path_factory.mktemp("pool"), text=BIGGER)
     with Session(mine, "M", "sequential") as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def threaded(tmp_path_factory) -> Iterator[Session]:
-    mine = subject(tmp_path_factory.mktemp("pool"), text=BIGGER)
+    mine = task(tmp_path_factory.mktemp("pool"), text=BIGGER)
     with Session(mine, "M", "openmp") as opened:
         yield opened
 

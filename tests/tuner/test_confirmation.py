@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tuner_kit import VECTORISED, bad_library, subject
+from tuner_kit import VECTORISED, bad_library, task
 
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import Step
@@ -49,7 +49,7 @@ def sabotaged(build: Any, text: str, folder: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    with Session(subject(tmp_path_factory.mktemp("confirmation")), "S", "sequential") as opened:
+    with Session(task(tmp_path_factory.mktemp("confirmation")), "S", "sequential") as opened:
         yield opened
 
 
@@ -83,7 +83,7 @@ def test_wrong_numbers_in_a_race_are_no_error(session, tmp_path):
 
 
 def test_the_best_recipes_are_right_on_other_data(session, monkeypatch, tmp_path):
-    mine = subject(tmp_path)
+    mine = task(tmp_path)
     log = TrialLog(None, {})
     for number, (steps, speedup) in enumerate(
         [(WRONG, 9.0), (VECTORISED, 3.0), (CRASHING, 8.0), ((), 1.0), (VECTORISED, 2.0)]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tuner_kit import bad_library, descendants, subject
+from tuner_kit import bad_library, descendants, task
 
 from loopbook.recipes.hardware import read
 from loopbook.sdfg.build import Recipes, build_once
@@ -88,7 +88,7 @@ def good(number: int) -> tuple[Step, ...]:
 @pytest.fixture(scope="module")
 def session(tmp_path_factory) -> Iterator[Session]:
     others = descendants(os.getpid())
-    with Session(subject(tmp_path_factory.mktemp("faults")), "S", "sequential") as opened:
+    with Session(task(tmp_path_factory.mktemp("faults")), "S", "sequential") as opened:
         yield opened
     assert not opened.folder.exists()
     known = {process.pid for process in others}

@@ -11,7 +11,7 @@ from typing import Any
 import client_kit as kit
 import pytest
 from cli_kit import PRODUCT
-from tuner_kit import VECTORISED, subject
+from tuner_kit import VECTORISED, task
 
 from loopbook.errors import BookError, CompilerError, InputError, LoopbookError
 from loopbook.recipes.book import Book
@@ -27,7 +27,7 @@ from loopbook.tuner.search import search
 from loopbook.tuner.seed import Done, Job, jobs, seed, sizes_for
 from loopbook.tuner.session import Session
 from loopbook.tuner.strategies import STRATEGIES, Problem
-from loopbook.tuner.subject import SdfgSubject
+from loopbook.tuner.task import SdfgTask
 from loopbook.tuner.tune import Settings
 
 TWICE = """\
@@ -40,7 +40,7 @@ TWICE = """\
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    with Session(subject(tmp_path_factory.mktemp("session")), "S", "sequential") as opened:
+    with Session(task(tmp_path_factory.mktemp("session")), "S", "sequential") as opened:
         yield opened
     assert not opened.folder.exists()
 
@@ -81,11 +81,11 @@ def test_a_kernel_that_never_ends_is_noticed(tmp_path):
         "out[row, col] += left[row, mid] * right[mid, col]", "out[row, mid] += 0.5"
     )
     with pytest.raises(LoopbookError, match="did not end within 1 s"):
-        Session(subject(tmp_path, text=endless), "S", "sequential", timeout=1.0)
+        Session(task(tmp_path, text=endless), "S", "sequential", timeout=1.0)
 
 
 def test_an_sdfg_computes_what_its_function_does(session):
-    given = SdfgSubject("given", kit.text_of(kit.product), {"_s0": 20, "_s1": 21, "_s2": 22})
+    given = SdfgTask("given", kit.text_of(kit.product), {"_s0": 20, "_s1": 21, "_s2": 22})
     with Session(given, "given", "sequential") as opened:
         arguments = given.arguments("given")
         names = program.load_json(kit.text_of(kit.product))["arguments"]
@@ -174,7 +174,7 @@ def test_a_candidate_that_fails_is_measured_nest_by_nest(made, tmp_path, monkeyp
 
     monkeypatch.setattr(builder_pool, "build_once", build)
     log = TrialLog(None, {})
-    with Session(subject(tmp_path, text=PRODUCT + TWICE), "M", "sequential") as opened:
+    with Session(task(tmp_path, text=PRODUCT + TWICE), "M", "sequential") as opened:
         assert len(opened.nests) == 2
         opened.shares = dict.fromkeys(opened.shares, 0.5)
         search(opened, read(1), strategy="sizes", seed=0, trials=2, log=log)
@@ -196,7 +196,7 @@ class LayeredBook:
         self.records: list[Record] = []
 
     def known(self, job: Job) -> list[Record]:
-        name = job.subject.name
+        name = job.task.name
         return [r for r in self.records if (r.kernel, r.target) == (name, job.target)]
 
     def keep(self, records: Sequence[Record]) -> None:
@@ -205,9 +205,7 @@ class LayeredBook:
 
 def test_one_program_that_fails_does_not_stop_the_others(tmp_path):
     broken = PRODUCT.replace("    random =", "    raise OSError('no disk')\n    random =")
-    todo = jobs(
-        [subject(tmp_path, "broken", broken), subject(tmp_path, "works")], ["sequential"], "S"
-    )
+    todo = jobs([task(tmp_path, "broken", broken), task(tmp_path, "works")], ["sequential"], "S")
     layered = LayeredBook()
 
     def run(again: bool = False) -> list[Done]:
@@ -233,7 +231,7 @@ def test_one_program_that_fails_does_not_stop_the_others(tmp_path):
 
 
 def test_sizes_to_search_and_confirm_at(tmp_path):
-    small = subject(tmp_path)
+    small = task(tmp_path)
     assert sizes_for(Job(small, "sequential", "S")) == ("S", ("S",))
     assert sizes_for(Job(small, "sequential")) == ("M", ("S", "M")), "too quick to be told apart"
 
@@ -244,7 +242,7 @@ def test_sizes_to_search_and_confirm_at(tmp_path):
 def test_a_programs_records_are_kept_all_or_none(tmp_path):
     good = kit.record(kit.product, kit.blocked())
     other = kit.record(kit.stencil, "", 1.0)
-    job = Job(SdfgSubject("product", "", {}), "sequential")
+    job = Job(SdfgTask("product", "", {}), "sequential")
     with Book.open(tmp_path / "own.db") as book:
         keeper = Keeper(book, kit.encoder(), lambda _: good.hardware)
         assert keeper.known(job) == []

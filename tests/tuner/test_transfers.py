@@ -12,7 +12,7 @@ import pytest
 from cli_kit import Shell, make_shell
 from hypothesis import given
 from hypothesis import strategies as st
-from tuner_kit import subject
+from tuner_kit import task
 
 from loopbook.errors import CorpusError, DeadlineError, KernelError, LoopbookError, WrongResultError
 from loopbook.program.nests import read_nests
@@ -250,7 +250,7 @@ def test_the_transfers_in_the_repository_are_whole():
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory) -> Job:
-    return Job(subject(tmp_path_factory.mktemp("job"), name="mine"), "test", ("S", "M"), 0.0)
+    return Job(task(tmp_path_factory.mktemp("job"), name="mine"), "test", ("S", "M"), 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from loopbook.sdfg.build import build_baseline
 from loopbook.toolchain.interleaved import Runnable, in_turn
 from loopbook.toolchain.run import compare
 from loopbook.toolchain.times import Schedule
-from loopbook.tuner.subject import PythonSubject
+from loopbook.tuner.task import PythonTask
 from loopbook.workloads import polybench, reference
 from loopbook.workloads.call import Call, returned_arrays
 from loopbook.workloads.workload import Workload, load_workload
@@ -69,7 +69,7 @@ def test_loops_are_handed_on_as_they_are():
         assert (call.kernel, call.lowered, call.refusal) == (one.kernel, None, None)
         assert all(a is b for a, b in zip(call.arguments, arguments, strict=True))
         own = frontend.trace(one.kernel, arguments)
-        assert in_order(PythonSubject(one).text(arguments)) == in_order(own)
+        assert in_order(PythonTask(one).text(arguments)) == in_order(own)
 
 
 def in_order(text: str) -> Any:

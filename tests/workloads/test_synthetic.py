@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from loopbook.errors import CompilerError, WorkloadError
 from loopbook.toolchain.compiler import find_compiler
-from loopbook.tuner.subject import PythonSubject
+from loopbook.tuner.task import PythonTask
 from loopbook.workloads import call, synthetic
 from loopbook.workloads.state import agree, check, reference_results, tolerance
 from loopbook.workloads.synthetic import registry
@@ -150,12 +150,12 @@ def test_programs_are_files_for_the_tuner_as_well(tmp_path, capsys) -> None:
     there, here = load_workload(tmp_path / f"{name}.py"), synthetic.load(name)
     assert inspect.getsource(there.kernel) == inspect.getsource(here.kernel)
     assert there.parameters == here.parameters
-    subject = PythonSubject(here)
-    arguments = subject.arguments("S")
-    assert subject.name == name
-    assert subject.source == f"{name}.py"
-    assert set(subject.symbols(arguments)) >= {"_s0"}
-    assert "root" in subject.text(arguments)
+    task = PythonTask(here)
+    arguments = task.arguments("S")
+    assert task.name == name
+    assert task.source == f"{name}.py"
+    assert set(task.symbols(arguments)) >= {"_s0"}
+    assert "root" in task.text(arguments)
 
 
 @families

@@ -28,7 +28,7 @@ from loopbook.toolchain.built import Built
 from loopbook.toolchain.compiler import activate
 from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.toolchain.worker import Worker
-from loopbook.tuner.subject import Subject
+from loopbook.tuner.task import TuningTask
 
 Result = TypeVar("Result")
 
@@ -86,7 +86,7 @@ class Bench:
     """
 
     def __init__(
-        self, subject: Subject, presets: Sequence[str], least_s: float, target: str
+        self, task: TuningTask, presets: Sequence[str], least_s: float, target: str
     ) -> None:
         """
         Args:
@@ -109,7 +109,7 @@ class Bench:
         self._writer = Worker(write_tuned, memory=BUILD_BYTES, what="docc")
         try:
             with self._counted("beginning"):
-                self._begin(subject, presets, least_s)
+                self._begin(task, presets, least_s)
         except BaseException:
             self.close()
             raise
@@ -125,10 +125,10 @@ class Bench:
         self._writer.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _begin(self, subject: Subject, presets: Sequence[str], least_s: float) -> None:
+    def _begin(self, task: TuningTask, presets: Sequence[str], least_s: float) -> None:
         for preset in presets:
-            arguments = subject.arguments(preset)
-            traced = subject.text(arguments)
+            arguments = task.arguments(preset)
+            traced = task.text(arguments)
             text, nests = program.prepare_apart(traced)
             arrays = program.parse(text).arguments
             interface = (*arrays, *(nest.fingerprint for nest in nests))
@@ -140,7 +140,7 @@ class Bench:
                 right = self._unoptimised(traced)
                 group = [right, self._plain]
                 library = patiently(partial(self._compile, group, "native"))
-            size = self._size(subject, preset, arguments, library, group)
+            size = self._size(task, preset, arguments, library, group)
             if self.sizes and size.plain_s > LONGEST:
                 break
             self.sizes.append(size)
@@ -158,13 +158,13 @@ class Bench:
 
     def _size(
         self,
-        subject: Subject,
+        task: TuningTask,
         preset: str,
         arguments: list[Any],
         library: Path,
         group: Sequence[Source],
     ) -> Size:
-        binding = subject.binding(arguments)
+        binding = task.binding(arguments)
         unoptimised = Built(library, group[0].code, group[0].owners, {})
         expected, first = binding.run_once(unoptimised, seconds=RUN_SECONDS)
         runner = BatchRunner(binding, library, expected)
@@ -175,7 +175,7 @@ class Bench:
         fastest = {place: min(runs) for place, runs in reading.times.nests.items()}
         total = sum(fastest.values()) or 1.0
         positions = [nest.position for nest in self.nests]
-        symbols = subject.symbols(arguments)
+        symbols = task.symbols(arguments)
         return Size(
             preset,
             runner,

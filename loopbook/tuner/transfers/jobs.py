@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loopbook.tuner.subject import PythonSubject
+from loopbook.tuner.task import PythonTask
 from loopbook.tuner.transfers.measure import Job
 from loopbook.workloads import polybench, synthetic
 from loopbook.workloads.workload import Workload
@@ -37,4 +37,4 @@ def _kernel(name: str) -> Job:
 
 
 def _job(workload: Workload, suite: str, sizes: Sequence[str], least_s: float) -> Job:
-    return Job(PythonSubject(workload), suite, sizes, least_s)
+    return Job(PythonTask(workload), suite, sizes, least_s)

@@ -23,7 +23,7 @@ from loopbook.steps import Step
 from loopbook.toolchain.batch import Source
 from loopbook.toolchain.batch_runner import Reading
 from loopbook.tuner.search import WORTH_TUNING, versions
-from loopbook.tuner.subject import Subject
+from loopbook.tuner.task import TuningTask
 from loopbook.tuner.transfers.bench import Bench
 from loopbook.tuner.transfers.donors import Donor, Donors, family_of
 from loopbook.tuner.transfers.log import TransferLog
@@ -50,7 +50,7 @@ class Job:
         presets, least_s: which size to measure at, see `Bench`.
     """
 
-    subject: Subject
+    task: TuningTask
     suite: str
     presets: Sequence[str]
     least_s: float
@@ -101,7 +101,7 @@ class Plan:
     def name(self, job: Job) -> str:
         """What the logs of a job begin with."""
         threads = max(profile.threads for profile in self.profiles.values())
-        return f"{job.subject.name}-{self.target}-{threads}t"
+        return f"{job.task.name}-{self.target}-{threads}t"
 
 
 def measure(jobs: Iterable[Job], plan: Plan) -> Iterator[Done]:
@@ -154,7 +154,7 @@ def claimed(path: Path) -> Iterator[bool]:
 def _measured(job: Job, plan: Plan, common: TransferLog) -> tuple[list[Pair], dict[str, float]]:
     """The pairs of one program, and where the time went."""
     name, pairs = plan.name(job), []
-    with Bench(job.subject, job.presets, job.least_s, plan.target) as bench:
+    with Bench(job.task, job.presets, job.least_s, plan.target) as bench:
         logs = [TransferLog(plan.logs / f"{name}-{size.preset}.jsonl") for size in bench.sizes]
         for log, size in zip(logs, bench.sizes, strict=True):
             if log.empty:
@@ -162,7 +162,7 @@ def _measured(job: Job, plan: Plan, common: TransferLog) -> tuple[list[Pair], di
         for nest in bench.nests:
             if max(size.shares[nest.position] for size in bench.sizes) >= WORTH_TUNING:
                 attempt = Attempt(bench, nest, plan.encoder)
-                drawn = attempt.drawn(plan.donors, job.subject.name, plan.count, plan.seed)
+                drawn = attempt.drawn(plan.donors, job.task.name, plan.count, plan.seed)
                 pairs += _tried(attempt, drawn, plan.profiles, logs, common)
     for log in reversed(logs):  # the first one says that the program is done
         log.finish(plan.keys)
@@ -349,13 +349,13 @@ def left_out(steps: Iterable[Step], applied: Sequence[Step]) -> Iterator[Step]:
 
 
 def _unit(job: Job, plan: Plan, preset: str) -> Unit:
-    name = job.subject.name
+    name = job.task.name
     return Unit(
         program=name,
         suite=job.suite,
         family=family_of(name),
         preset=preset,
-        sizes=dict(job.subject.parameters[preset]),
+        sizes=dict(job.task.parameters[preset]),
         target=plan.target,
         seed=plan.seed,
         port_version=port_version(),

@@ -14,7 +14,7 @@ from loopbook.workloads.call import Call
 from loopbook.workloads.workload import Workload
 
 
-class Subject(Protocol):
+class TuningTask(Protocol):
     """A program that can be measured at several sizes."""
 
     @property
@@ -57,7 +57,7 @@ class Subject(Protocol):
         ...
 
 
-class PythonSubject:
+class PythonTask:
     """A workload, as explicit loops (`loopbook.workloads.call`).
 
     Args:
@@ -118,7 +118,7 @@ class PythonSubject:
         reference.check(self.workload, self.parameters)
 
 
-class SdfgSubject:
+class SdfgTask:
     """An SDFG without data: random arrays are made for it.
 
     Args:

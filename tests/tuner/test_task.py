@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tuner_kit import subject
+from tuner_kit import task
 
 from loopbook.errors import WrongResultError
 from loopbook.recipes.hardware import HardwareProfile
@@ -40,18 +40,18 @@ def as_written(monkeypatch):
 
 
 def test_a_right_program_passes(tmp_path):
-    subject(tmp_path).check()
+    task(tmp_path).check()
 
 
 def test_a_wrong_one_does_not(tmp_path, as_written):
     with pytest.raises(WrongResultError, match="docc's own compile of mine is wrong"):
-        subject(tmp_path, text=LOST).check()
+        task(tmp_path, text=LOST).check()
 
 
 def test_nothing_is_learnt_from_it(tmp_path, as_written):
     kept = []
     done = seed(
-        jobs([subject(tmp_path, text=LOST)], ["sequential"], "S"),
+        jobs([task(tmp_path, text=LOST)], ["sequential"], "S"),
         lambda target: HardwareProfile(),
         Settings(trials=1),
         logs=tmp_path,
@@ -65,4 +65,4 @@ def test_nothing_is_learnt_from_it(tmp_path, as_written):
 
 def test_python_that_takes_too_long_says_nothing(tmp_path, monkeypatch, as_written):
     monkeypatch.setattr(reference, "PYTHON_SECONDS", 0.0)
-    subject(tmp_path, text=LOST).check()
+    task(tmp_path, text=LOST).check()
