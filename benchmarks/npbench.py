@@ -38,7 +38,7 @@ if str(ROOT) not in sys.path:
 
 from benchmarks import lines  # noqa: E402
 from benchmarks.npbench_suite import calls, programs, table  # noqa: E402
-from benchmarks.npbench_suite.contest import Setting, contest  # noqa: E402
+from benchmarks.npbench_suite.comparison import Setting, comparison  # noqa: E402
 from benchmarks.npbench_suite.systems import DOCC, NUMPY, OURS, SYSTEMS  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.systems.child import Failed  # noqa: E402
@@ -117,7 +117,7 @@ def measure(key: Key, options: argparse.Namespace, earlier: Result | None) -> Re
         found = calls.first_calls(program, options.systems, setting)
     else:
         chosen = {n: o["version"] for n, o in known.items() if o["status"] == "ok"}
-        outcomes = contest(program, options.systems, setting, chosen)
+        outcomes = comparison(program, options.systems, setting, chosen)
         found = {system: outcome.to_json() for system, outcome in outcomes.items()}
         if NUMPY in known:
             del found[NUMPY]

@@ -31,7 +31,7 @@ if str(ROOT) not in sys.path:
 from benchmarks import lines  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.systems.child import Failed  # noqa: E402
-from benchmarks.systems.contest import Setting, contest, first_run  # noqa: E402
+from benchmarks.systems.comparison import Setting, comparison, first_run  # noqa: E402
 from benchmarks.systems.registry import BASELINE, PEERS, SYSTEMS  # noqa: E402
 from benchmarks.systems.table import Result, fastest, markdown, speedup  # noqa: E402
 from loopbook.errors import LoopbookError  # noqa: E402
@@ -92,7 +92,7 @@ def compare(kernel: str, threads: int, preset: str, options: argparse.Namespace)
         limit=options.run_limit,
     )
     begun = time.time()
-    outcomes = contest([SYSTEMS[name] for name in options.systems], setting)
+    outcomes = comparison([SYSTEMS[name] for name in options.systems], setting)
     return {
         "kernel": kernel,
         "threads": threads,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.npbench_suite import systems
-from benchmarks.npbench_suite.contest import Contestant, Setting
+from benchmarks.npbench_suite.comparison import Compared, Setting
 from benchmarks.npbench_suite.programs import Program
 from benchmarks.systems.child import Failed
 
@@ -30,16 +30,16 @@ def memory(
     """
     found: dict[str, dict[str, Any]] = {}
     for name in names:
-        with _contestant(name, program, setting) as contestant:
+        with _compared(name, program, setting) as compared:
             outcome: dict[str, Any] = {"status": "ok", "resident": {}}
             found[name] = outcome
             end, made = time.monotonic() + seconds, 1
             try:
-                contestant.prepare(results=False)
-                outcome["notes"] = contestant.notes
+                compared.prepare(results=False)
+                outcome["notes"] = compared.notes
                 for count in STEPS:
                     left = max(end - time.monotonic(), 0.1)
-                    answer = contestant.ask(f"calls {count - made}", left, f"call {count}")
+                    answer = compared.ask(f"calls {count - made}", left, f"call {count}")
                     outcome["resident"][str(count)] = answer["resident"]
                     made = count
             except Failed as failed:
@@ -57,20 +57,20 @@ def first_calls(
     found: dict[str, dict[str, Any]] = {name: {"status": "ok"} for name in names}
     with contextlib.ExitStack() as stack:
         for name in names:
-            with _contestant(name, program, setting) as contestant, _noting(found[name]):
-                contestant.prepare(results=False)
-                found[name] |= {"first_s": contestant.first_s, "notes": contestant.notes}
-                contestant.turn()
-                found[name]["warm_s"] = min(contestant.times)
-        idle = [stack.enter_context(_contestant(name, program, setting)) for name in names]
-        for contestant in idle:
+            with _compared(name, program, setting) as compared, _noting(found[name]):
+                compared.prepare(results=False)
+                found[name] |= {"first_s": compared.first_s, "notes": compared.notes}
+                compared.turn()
+                found[name]["warm_s"] = min(compared.times)
+        idle = [stack.enter_context(_compared(name, program, setting)) for name in names]
+        for compared in idle:
             with contextlib.suppress(Failed):
-                contestant.prepare(results=False, call=False)
+                compared.prepare(results=False, call=False)
         for _ in range(TURNS):
-            for contestant in idle:
-                outcome = found[contestant.system]
+            for compared in idle:
+                outcome = found[compared.system]
                 with contextlib.suppress(Failed):
-                    seconds = contestant.ask("overhead", setting.limit, "the overhead")["seconds"]
+                    seconds = compared.ask("overhead", setting.limit, "the overhead")["seconds"]
                     outcome["overhead_s"] = min(seconds, outcome.get("overhead_s", seconds))
     return found
 
@@ -84,8 +84,8 @@ def _noting(outcome: dict[str, Any]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _contestant(name: str, program: Program, setting: Setting) -> Iterator[Contestant]:
+def _compared(name: str, program: Program, setting: Setting) -> Iterator[Compared]:
     with tempfile.TemporaryDirectory(prefix="npbench-") as folder:
         version = (systems.versions(name, program) or [name])[0]
-        with Contestant(name, version, program, setting, Path(folder)) as contestant:
-            yield contestant
+        with Compared(name, version, program, setting, Path(folder)) as compared:
+            yield compared

@@ -16,7 +16,7 @@ def draw(results: Sequence[Result], file: Path) -> None:
 
     An arrow upwards is so many times faster than NumPy, downwards slower; the last column has
     NumPy's times. Green is faster, red slower, as in NPBench's own figure; who is out of a
-    program's contest is white and says why.
+    program's comparison is white and says why.
 
     Raises:
         ImportError: without matplotlib (the ``plot`` extra).

@@ -24,7 +24,7 @@ Result = dict[str, Any]
 
 
 def speedup(result: Result, system: str, kind: str = "min") -> float | None:
-    """Over NumPy in the same contest; None for a system that did not get there.
+    """Over NumPy in the same comparison; None for a system that did not get there.
 
     Args:
         kind: of times, ``min`` or ``median``.
@@ -56,7 +56,7 @@ def times(results: Sequence[Result], programs: Sequence[str]) -> str:
         parts.append(_counts(found))
         parts.append(_listed("Slower than NumPy by more than 5 %:", _slower(found)))
         parts.append(_listed("Right to within what rounding does to NumPy:", _rounded(found)))
-        parts.append(_listed("Out of the contest:", _out(found)))
+        parts.append(_listed("Out of the comparison:", _out(found)))
         there = {r["program"] for r in found}
         parts.append(_listed("Not run:", [f"- {p}" for p in programs if p not in there]))
     return "\n\n".join(part for part in parts if part)
@@ -78,7 +78,7 @@ def _times_table(results: Sequence[Result]) -> str:
         mean.append(_mean((over(r, OURS, DOCC, kind) for r in results), len(results)))
         rows.append(mean)
     lines = [
-        "NumPy's fastest run; the others' speedup over NumPy in the same contest.",
+        "NumPy's fastest run; the others' speedup over NumPy in the same comparison.",
         table(["program", "NumPy", *(SYSTEMS[n].title for n in rest), "loopbook over docc"], rows),
     ]
     return "\n\n".join(lines)

@@ -27,7 +27,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class Failed(Exception):
-    """A system is out of a contest.
+    """A system is out of a comparison.
 
     Attributes:
         kind: ``unsupported``, ``failed``, ``crashed``, ``timeout``, ``wrong`` or ``missing``.

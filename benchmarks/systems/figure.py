@@ -17,7 +17,7 @@ def draw(results: Sequence[Result], file: Path) -> None:
     """Kernels by systems, one panel for each number of threads.
 
     The colour is the speedup over docc's own schedule with as many threads; its own column shows
-    the time. Systems that are out of a kernel's contest are grey.
+    the time. Systems that are out of a kernel's comparison are grey.
 
     Raises:
         ImportError: without matplotlib (the ``plot`` extra).

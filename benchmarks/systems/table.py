@@ -15,7 +15,7 @@ PARALLEL = 1.2
 
 Result = dict[str, Any]
 """One kernel with one number of threads: ``kernel, threads, preset, systems``; the last from name
-to `contest.Outcome.to_json`. Times are the fastest runs."""
+to `comparison.Outcome.to_json`. Times are the fastest runs."""
 
 
 def seconds(result: Result, system: str) -> float | None:
@@ -110,7 +110,7 @@ def _failures(results: Sequence[Result]) -> str:
         for name, outcome in result["systems"].items()
         if outcome["status"] != "ok"
     ]
-    return "\n".join(["Out of the contest:", "", *lines]) if lines else ""
+    return "\n".join(["Out of the comparison:", "", *lines]) if lines else ""
 
 
 def _slower(results: Sequence[Result]) -> str:

@@ -2,7 +2,7 @@
 
 Every kernel is held out in turn (`loopbook.learn.holdout`); what each method (`methods`) then
 serves is timed in turn with docc's own compile and with the tuner's recipes of that very kernel
-(`contest`). Each kernel's times are written to a log as soon as they are known, and not measured
+(`comparison`). Each kernel's times are written to a log as soon as they are known, and not measured
 again by a later call.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from loopbook.client.layered import LayeredBook
 from loopbook.errors import InputError, LoopbookError
 from loopbook.learn import holdout
-from loopbook.learn.contest import CHOICES, Contest, Kernel, Served
+from loopbook.learn.comparison import CHOICES, Comparison, Kernel, Served
 from loopbook.learn.holdout import Holdout
 from loopbook.learn.methods import Method
 from loopbook.recipes.book import Book
@@ -51,7 +51,7 @@ class Result:
     """One kernel, held out in one way."""
 
     holdout: str
-    contest: Contest
+    comparison: Comparison
 
 
 Progress = Callable[[int, int, str], None]
@@ -90,7 +90,7 @@ def evaluate(
             if settings.until and time.monotonic() - begun > settings.until:
                 continue
             try:
-                result = Result(rule, bench.contest(rule, target, kernel))
+                result = Result(rule, bench.comparison(rule, target, kernel))
             except InputError:
                 raise
             except LoopbookError as error:
@@ -121,7 +121,7 @@ class _Bench:
         ways = list(self._settings.ways)
         return json.dumps([rule, target, kernel, self._settings.preset, ways, used, self._state])
 
-    def contest(self, rule: str, target: str, name: str) -> Contest:
+    def comparison(self, rule: str, target: str, name: str) -> Comparison:
         """Build and time one kernel.
 
         Raises:
@@ -163,6 +163,10 @@ class _Bench:
         return [self._filtered[target]]
 
 
+FORMERLY = "contest"
+"""What comparisons were called in logs written before."""
+
+
 def _read(log: Path) -> Iterator[tuple[str, Result]]:
     try:
         lines = log.read_text().splitlines()
@@ -171,9 +175,9 @@ def _read(log: Path) -> Iterator[tuple[str, Result]]:
     for line in lines:
         try:
             told = json.loads(line)
-            contest = told["contest"]
-            contest["served"] = {k: Served(**v) for k, v in contest["served"].items()}
-            yield told["key"], Result(told["holdout"], Contest(**contest))
+            comparison = told["comparison" if "comparison" in told else FORMERLY]
+            comparison["served"] = {k: Served(**v) for k, v in comparison["served"].items()}
+            yield told["key"], Result(told["holdout"], Comparison(**comparison))
         except (ValueError, KeyError, TypeError):
             continue  # torn by a kill: measured again
 
@@ -182,7 +186,7 @@ def _write(log: Path, key: str, result: Result) -> None:
     told: dict[str, Any] = {
         "key": key,
         "holdout": result.holdout,
-        "contest": asdict(result.contest),
+        "comparison": asdict(result.comparison),
     }
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as file:

@@ -21,7 +21,7 @@ _DPI = 110
 def shares(results: Sequence[Result], names: Sequence[str], path: Path) -> None:
     """Speedups kernel by kernel: the tuner's, and what each of `names` serves."""
     plt = _pyplot()
-    rows = sorted((one.contest for one in results), key=lambda c: -c.served["tuner"].speedup)
+    rows = sorted((one.comparison for one in results), key=lambda c: -c.served["tuner"].speedup)
     figure, axes = plt.subplots(figsize=(11, 4.5))
     places = np.arange(len(rows))
     axes.plot(places, [row.served["tuner"].speedup for row in rows], "k_", ms=9, label="tuner")

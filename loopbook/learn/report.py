@@ -102,12 +102,14 @@ def _kernels(results: Sequence[Result], methods: Sequence[Method], settings: Set
     names = [f"{method.name} {way}" for method in methods for way in settings.ways]
     lines = [f"| kernel | target | tuner | {' | '.join(names)} |"]
     lines.append(f"| --- | --- | ---: |{' ---: |' * len(names)}")
-    for one in sorted(results, key=lambda r: (r.contest.target, r.contest.kernel), reverse=True):
-        served = one.contest.served
+    for one in sorted(
+        results, key=lambda r: (r.comparison.target, r.comparison.kernel), reverse=True
+    ):
+        served = one.comparison.served
         cells = [f"{served[n].speedup:.2f}×" if n in served else "" for n in names]
         tuner = f"{served['tuner'].speedup:.2f}×"
         lines.append(
-            f"| {one.contest.kernel} | {one.contest.target} | {tuner} | {' | '.join(cells)} |"
+            f"| {one.comparison.kernel} | {one.comparison.target} | {tuner} | {' | '.join(cells)} |"
         )
     return lines
 
@@ -139,7 +141,7 @@ def _pictures(
     """Calibration, of kernels with one nest that was served something, and the map of the book."""
     points: list[tuple[float, float, float]] = []
     for one in results:
-        served = one.contest.served.get("ours 1")
+        served = one.comparison.served.get("ours 1")
         used = [n for n in served.nests if n["tier"] == "near"] if served else []
         if served and len(used) == len(served.nests) == 1:
             points.append((used[0]["predicted"], used[0]["lower"], served.speedup))

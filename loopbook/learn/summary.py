@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loopbook.learn.contest import SLOWER
+from loopbook.learn.comparison import SLOWER
 from loopbook.learn.evaluate import Result
 
 TUNED = 1.02
@@ -56,7 +56,7 @@ class Score:
 def score(results: Sequence[Result], method: str, way: int) -> Score:
     """The score of a method; nothing counts where it did not take part."""
     name = f"{method} {way}"
-    rows = [one.contest for one in results if name in one.contest.served]
+    rows = [one.comparison for one in results if name in one.comparison.served]
     tuned = [row.served["tuner"].speedup for row in rows]
     served = [row.served[name] for row in rows]
     whole = math.fsum(map(math.log, tuned))

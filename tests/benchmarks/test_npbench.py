@@ -14,7 +14,7 @@ import pytest
 from benchmarks import lines, npbench
 from benchmarks.npbench_suite import figure, inputs, programs, table
 from benchmarks.npbench_suite.compare import difference, within_rounding
-from benchmarks.npbench_suite.contest import Outcome
+from benchmarks.npbench_suite.comparison import Outcome
 from benchmarks.npbench_suite.overhead import source
 from benchmarks.npbench_suite.systems import versions
 

@@ -14,7 +14,7 @@ import pytest
 from benchmarks import lines, peers
 from benchmarks.systems import c_suite, table
 from benchmarks.systems.base import Unsupported
-from benchmarks.systems.contest import Setting, contest
+from benchmarks.systems.comparison import Setting, comparison
 from benchmarks.systems.registry import SYSTEMS, Entry
 from loopbook.toolchain.compiler import find_compiler
 from loopbook.toolchain.run import compare
@@ -126,7 +126,7 @@ def test_no_system_is_dropped_silently(tmp_path, monkeypatch):
     entries += [Entry("absent", "absent", BAD, requires="no_such_package"), SYSTEMS["numpy"]]
     core = min(os.sched_getaffinity(0))
     setting = Setting("gemm", "MINI", 1, (core,), rounds=2, limit=3.0)
-    outcomes = contest(entries, setting)
+    outcomes = comparison(entries, setting)
     assert {name: outcomes[name].status for name in kinds} == kinds
     assert outcomes["absent"].status == "missing"
     assert outcomes["REFUSES"].reason == "cannot take gemm"

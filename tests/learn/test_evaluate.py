@@ -13,7 +13,7 @@ from client_kit import fill, product, product_transposed, record
 from loopbook.client.layered import LayeredBook
 from loopbook.embed.inference import Encoder
 from loopbook.errors import InputError
-from loopbook.learn.contest import Contest, Served
+from loopbook.learn.comparison import Comparison, Served
 from loopbook.learn.evaluate import Result, Settings, evaluate
 from loopbook.learn.holdout import HOLDOUTS, other_hardware
 from loopbook.learn.methods import METHODS, methods
@@ -34,7 +34,7 @@ def result(kernel: str, tuner: float, one: float, five: float, *, left: bool = F
         "ours 1": Served(1.0 / one, 1.0, nests),
         "ours 5": Served(1.0 / five, 1.0, nests),
     }
-    return Result("kernel", Contest(kernel, "sequential", "MINI", 1.0, served))
+    return Result("kernel", Comparison(kernel, "sequential", "MINI", 1.0, served))
 
 
 def test_shares_are_of_logarithms():
@@ -131,8 +131,13 @@ def test_a_kernel_is_served_and_timed_and_not_measured_again(tmp_path: Path):
         (again,) = evaluate(layered.books, entrants, settings, log)
     assert again == first
     assert len(log.read_text().splitlines()) == 1
-    served = first.contest.served
+    log.write_text(log.read_text().replace('"comparison"', '"contest"'))  # as it was called once
+    with LayeredBook([Book.open(path)]) as layered:
+        (formerly,) = evaluate(layered.books, entrants, settings, log)
+    assert formerly == first
+    assert len(log.read_text().splitlines()) == 1, "it was measured again"
+    served = first.comparison.served
     assert set(served) == {"tuner", "nearest 1"}
     assert len(served["nearest 1"].nests) == len(nests)
     assert all(one.seconds > 0 and not one.error for one in served.values())
-    assert first.contest.docc_s > 0
+    assert first.comparison.docc_s > 0

@@ -157,10 +157,10 @@ class _Entry:
         if self._holds is not None and not self._holds(*args):
             return AGAIN
         if self._rival is not None:
-            return self._contest(self._rival, args)
+            return self._comparison(self._rival, args)
         return self._outer(*args)
 
-    def _contest(self, rival: Rival, args: Sequence[Any]) -> Any:
+    def _comparison(self, rival: Rival, args: Sequence[Any]) -> Any:
         answer, lost = rival.call(self._outer, args)
         if lost is not None:
             self._rival = None

@@ -55,7 +55,7 @@ class Served:
 
 
 @dataclass
-class Contest:
+class Comparison:
     """Times of one kernel.
 
     Attributes:
@@ -165,7 +165,7 @@ class Kernel:
         self._builts[name] = built
         self._nests[name] = [_told(plan, position) for position in range(len(plan.nests))]
 
-    def run(self) -> Contest:
+    def run(self) -> Comparison:
         """Time all that take part in turn with docc's own compile.
 
         Raises:
@@ -177,7 +177,7 @@ class Kernel:
             distinct.setdefault(built.code, built)
         seconds = self._times(list(distinct.values()), SCHEDULE)
         docc_s = seconds[verifier.baseline.code]
-        contest = Contest(self.name, self.target, self.preset, docc_s)
+        comparison = Comparison(self.name, self.target, self.preset, docc_s)
         slow = [code for code, taken in seconds.items() if taken > SLOWER * docc_s]
         before = dict.fromkeys(distinct, docc_s)
         for code in slow:
@@ -186,8 +186,8 @@ class Kernel:
         for name, built in self._builts.items():
             error = self._errors.get(name, "")
             served = Served(seconds[built.code], before[built.code], self._nests[name], error)
-            contest.served[name] = served
-        return contest
+            comparison.served[name] = served
+        return comparison
 
     def _times(self, builts: list[Built], schedule: Schedule) -> dict[str, float]:
         """Code to the fastest run's seconds."""

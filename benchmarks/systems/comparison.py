@@ -27,7 +27,7 @@ LONG_RUN = 1.0
 
 @dataclass(frozen=True)
 class Setting:
-    """What all systems of one contest share.
+    """What all systems of one comparison share.
 
     Attributes:
         cores: what workers may use, as many as threads.
@@ -45,7 +45,7 @@ class Setting:
     limit: float = 120.0
 
 
-class Contestant:
+class Compared:
     """A system in its worker, checked by its first run. A context manager: leaving ends it."""
 
     def __init__(self, entry: Entry, setting: Setting, folder: Path) -> None:
@@ -142,7 +142,7 @@ class Outcome:
         }
 
 
-def contest(entries: Sequence[Entry], setting: Setting) -> dict[str, Outcome]:
+def comparison(entries: Sequence[Entry], setting: Setting) -> dict[str, Outcome]:
     """Compile with all systems, check all their numbers, time those that are right in turn.
 
     Raises:
@@ -156,21 +156,21 @@ def contest(entries: Sequence[Entry], setting: Setting) -> dict[str, Outcome]:
         expected = reference(setting, Path(folder))
         running = []
         for entry in entries:
-            contestant = stack.enter_context(Contestant(entry, setting, Path(folder)))
+            compared = stack.enter_context(Compared(entry, setting, Path(folder)))
             with _noting(outcomes[entry.name]):
-                contestant.prepare()
-                _check(contestant, expected)
-                running.append(contestant)
+                compared.prepare()
+                _check(compared, expected)
+                running.append(compared)
         for _ in range(setting.rounds):
-            for contestant in running:
-                outcome = outcomes[contestant.entry.name]
+            for compared in running:
+                outcome = outcomes[compared.entry.name]
                 if outcome.status == "ok":
                     with _noting(outcome):
-                        contestant.turn()
-        for contestant in running:
-            outcome = outcomes[contestant.entry.name]
-            outcome.times, outcome.busy = contestant.times, contestant.busy
-            outcome.compile_s = contestant.compile_s
+                        compared.turn()
+        for compared in running:
+            outcome = outcomes[compared.entry.name]
+            outcome.times, outcome.busy = compared.times, compared.busy
+            outcome.compile_s = compared.compile_s
     return outcomes
 
 
@@ -180,9 +180,9 @@ def reference(setting: Setting, folder: Path) -> list[np.ndarray]:
     Raises:
         Failed: if docc cannot compute them.
     """
-    with Contestant(REFERENCE, setting, folder) as contestant:
-        contestant.prepare()
-        return contestant.results
+    with Compared(REFERENCE, setting, folder) as compared:
+        compared.prepare()
+        return compared.results
 
 
 def first_run(entry: Entry, setting: Setting) -> float:
@@ -193,18 +193,18 @@ def first_run(entry: Entry, setting: Setting) -> float:
     """
     with (
         tempfile.TemporaryDirectory(prefix="loopbook-") as folder,
-        Contestant(entry, setting, Path(folder)) as contestant,
+        Compared(entry, setting, Path(folder)) as compared,
     ):
-        contestant.prepare()
-        return min(contestant.times, default=0.0)
+        compared.prepare()
+        return min(compared.times, default=0.0)
 
 
-def _check(contestant: Contestant, expected: list[np.ndarray]) -> None:
+def _check(compared: Compared, expected: list[np.ndarray]) -> None:
     try:
-        compare(contestant.results, expected)
+        compare(compared.results, expected)
     except WrongResultError as error:
         raise Failed("wrong", str(error)) from None
-    contestant.results = []
+    compared.results = []
 
 
 @contextlib.contextmanager

@@ -42,8 +42,8 @@ class Setting:
         budget: seconds of measuring after which a system gets no more turns.
         limit: seconds that one run may take.
         memory: bytes that one worker may have.
-        together: bytes that all workers of a contest may have: with more to hold, the systems are
-            compared with NumPy one after the other.
+        together: bytes that all workers of a comparison may have: with more to hold, the systems
+            are compared with NumPy one after the other.
     """
 
     checkout: Path
@@ -64,7 +64,7 @@ class Outcome:
     Attributes:
         status: ``ok``, or a `Failed.kind`.
         reason: why, if not ``ok``.
-        numpy: NumPy's times in the same contest.
+        numpy: NumPy's times in the same comparison.
         busy: how many cores each turn kept busy.
         first_s: the first call, which compiles.
         version: of the program, as NPBench's files are called.
@@ -100,7 +100,7 @@ class Outcome:
         return found
 
 
-class Contestant:
+class Compared:
     """A system with one version of a program. A context manager: leaving ends it."""
 
     def __init__(
@@ -206,13 +206,13 @@ class Reference:
         self._expected = expected
         self._nudged: list[Results] = []
 
-    def check(self, contestant: Contestant, found: Results) -> None:
+    def check(self, compared: Compared, found: Results) -> None:
         """Note where a difference is no more than rounding that the program amplifies.
 
         Raises:
             Failed: if the results are wrong.
         """
-        same = contestant.system in systems.SAME_PROGRAM
+        same = compared.system in systems.SAME_PROGRAM
         words = difference(self._program, found, self._expected, same_program=same)
         if not words:
             return
@@ -221,15 +221,15 @@ class Reference:
         rounding = within_rounding(found, self._expected, self._nudged)
         if rounding is None:
             raise Failed("wrong", words)
-        contestant.notes |= {"rounding": f"{words}; {rounding}"}
+        compared.notes |= {"rounding": f"{words}; {rounding}"}
 
     def _run(self, seed: int) -> Results:
-        numpy = Contestant(systems.NUMPY, "numpy", self._program, self._setting, self._folder)
+        numpy = Compared(systems.NUMPY, "numpy", self._program, self._setting, self._folder)
         with numpy:
             return _results(numpy.prepare(nudge=seed))
 
 
-def contest(
+def comparison(
     program: Program,
     names: Sequence[str],
     setting: Setting,
@@ -239,7 +239,7 @@ def contest(
 
     Args:
         names: of systems; NumPy takes part in any case.
-        chosen: by system, the version to take, where an earlier contest has shown which is best.
+        chosen: by system, the version to take, where an earlier comparison has shown which is best.
 
     Raises:
         Failed: if NumPy fails.
@@ -247,7 +247,7 @@ def contest(
     others = [name for name in names if name != systems.NUMPY]
     outcomes: dict[str, Outcome] = {}
     with tempfile.TemporaryDirectory(prefix="npbench-") as folder, contextlib.ExitStack() as stack:
-        numpy = Contestant(systems.NUMPY, "numpy", program, setting, Path(folder))
+        numpy = Compared(systems.NUMPY, "numpy", program, setting, Path(folder))
         stack.enter_context(numpy)
         reference = Reference(program, setting, Path(folder), _results(numpy.prepare()))
         fitting = max(1, setting.together // max(numpy.resident, 1) - 1)
@@ -266,11 +266,11 @@ def _group(
     names: Sequence[str],
     setting: Setting,
     chosen: Mapping[str, str],
-    numpy: Contestant,
+    numpy: Compared,
     reference: Reference,
     folder: Path,
 ) -> dict[str, Outcome]:
-    """The contest of some systems with NumPy, at the same time."""
+    """The comparison of some systems with NumPy, at the same time."""
     outcomes = {name: Outcome() for name in [systems.NUMPY, *names]}
     with contextlib.ExitStack() as stack:
         running = [numpy]
@@ -282,31 +282,31 @@ def _group(
                 if chosen.get(name) in versions:
                     versions = [chosen[name]]
                 candidates = [
-                    stack.enter_context(Contestant(name, version, program, setting, folder))
+                    stack.enter_context(Compared(name, version, program, setting, folder))
                     for version in versions
                 ]
                 running.append(_best(candidates, reference, setting, outcomes[name]))
         for _ in range(setting.rounds):
-            for contestant in running:
-                outcome = outcomes[contestant.system]
+            for compared in running:
+                outcome = outcomes[compared.system]
                 if outcome.status == "ok":
                     with _noting(outcome):
-                        contestant.turn()
-        for contestant in running:
-            outcome = outcomes[contestant.system]
-            outcome.times, outcome.busy = contestant.times, contestant.busy
+                        compared.turn()
+        for compared in running:
+            outcome = outcomes[compared.system]
+            outcome.times, outcome.busy = compared.times, compared.busy
             outcome.numpy = numpy.times
-            outcome.first_s, outcome.notes = contestant.first_s, contestant.notes
-            outcome.version = contestant.version
+            outcome.first_s, outcome.notes = compared.first_s, compared.notes
+            outcome.version = compared.version
     return outcomes
 
 
 def _best(
-    contestants: Sequence[Contestant],
+    versions: Sequence[Compared],
     reference: Reference,
     setting: Setting,
     outcome: Outcome,
-) -> Contestant:
+) -> Compared:
     """The fastest of those that are right, prepared; all others are ended.
 
     Without rounds nobody is timed, and the first that is right is as good as any.
@@ -314,29 +314,29 @@ def _best(
     Raises:
         Failed: as the first of them, if none is right.
     """
-    best: Contestant | None = None
+    best: Compared | None = None
     failures: list[Failed] = []
-    for contestant in contestants:
-        outcome.version = contestant.version
+    for compared in versions:
+        outcome.version = compared.version
         try:
-            file = contestant.prepare()
-            outcome.notes = contestant.notes
-            reference.check(contestant, _results(file))
+            file = compared.prepare()
+            outcome.notes = compared.notes
+            reference.check(compared, _results(file))
             if not setting.rounds:
-                return contestant
-            if len(contestants) > 1:
-                contestant.turn()
+                return compared
+            if len(versions) > 1:
+                compared.turn()
         except Failed as failed:
             failures.append(failed)
-            contestant.end()
+            compared.end()
             continue
         if best is None:
-            best = contestant
-        elif min(contestant.times) < min(best.times):
+            best = compared
+        elif min(compared.times) < min(best.times):
             best.end()
-            best = contestant
+            best = compared
         else:
-            contestant.end()
+            compared.end()
     if best is None:
         raise failures[0]
     return best
