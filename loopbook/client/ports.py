@@ -24,9 +24,9 @@ from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
-from loopbook.recipes.likeness import likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.rescale import rescaled
+from loopbook.recipes.similarity import only_reorders, similarity
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import RARE, Built, Firsts, names, with_threads
 
@@ -96,7 +96,7 @@ class Evidence:
         """How much of its gain to expect of a recipe, 0 to 1."""
         if not self.gain or (not self.strides and only_reorders(recipe)):
             return 0.0
-        return max(0.0, (likeness(recipe, self.near.record.recipe) - UNLIKE) / (1 - UNLIKE))
+        return max(0.0, (similarity(recipe, self.near.record.recipe) - UNLIKE) / (1 - UNLIKE))
 
 
 @dataclass(frozen=True)

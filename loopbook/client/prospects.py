@@ -12,8 +12,8 @@ from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit
 from loopbook.client.ports import Port, Ports
 from loopbook.predict.head import Prediction
-from loopbook.recipes.likeness import likeness
 from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.similarity import similarity
 
 VARIETY = 0.5
 """How much being like a recipe that is to be measured anyway counts against one, in logarithms of
@@ -78,7 +78,7 @@ class Prospects:
 
         def worth(place: int) -> float:
             one = self._waiting[place]
-            known = max((likeness(one.port.recipe, other) for other in beside), default=0.0)
+            known = max((similarity(one.port.recipe, other) for other in beside), default=0.0)
             return math.log(max(one.promise.speedup, 1e-9)) - VARIETY * known
 
         return self._waiting.pop(max(range(len(self._waiting)), key=worth))

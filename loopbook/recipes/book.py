@@ -1,4 +1,4 @@
-"""The book: records of tuned nests, found by fingerprint or by likeness."""
+"""The book: records of tuned nests, found by fingerprint or by similarity."""
 
 from __future__ import annotations
 

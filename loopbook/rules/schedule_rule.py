@@ -12,7 +12,7 @@ from functools import wraps
 from random import Random
 
 from loopbook.program.nest import Nest
-from loopbook.recipes.likeness import apart, likeness
+from loopbook.recipes.similarity import similarity, size_distance
 from loopbook.rules.bands import bands
 from loopbook.rules.base import BandRule, Steps, TuningContext, step
 from loopbook.rules.decisions import SampledDecisions, best_decisions
@@ -49,7 +49,7 @@ RARE = {
 these says much about how alike they are."""
 
 SIZES_MATTER = 0.2
-"""How much parameters that are far away count against likeness."""
+"""How much parameters that are far away count against similarity."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ScheduleRule:
         """The recipe by this rule that is most like `steps`."""
 
         def alike(made: Built) -> float:
-            return likeness(made, steps) - SIZES_MATTER * apart(made, steps)
+            return similarity(made, steps) - SIZES_MATTER * size_distance(made, steps)
 
         return best_decisions(lambda decisions: self.build(nest, decisions, context), alike)
 

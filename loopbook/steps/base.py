@@ -56,7 +56,7 @@ class Step(_Words):
         only_orders: it changes nothing but the order and form in which iterations run.
         vectors: the first loop walks along vectors, so that its tiles are whole ones.
         rows: tiles of the first loop are rows of a register tile.
-        traits: what it says of the recipe that it is in, for `loopbook.recipes.likeness`. Chosen,
+        traits: what it says of the recipe that it is in, for `loopbook.recipes.similarity`. Chosen,
             not learnt.
     """
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook.program.nest import Nest
-from loopbook.recipes.likeness import apart, likeness
 from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.similarity import similarity, size_distance
 from loopbook.rules import TuningContext
 from loopbook.rules.decisions import SampledDecisions, best_decisions
 from loopbook.rules.schedule_rule import applicable, candidate_rules, firsts, with_threads
@@ -87,8 +87,8 @@ def test_a_product_s_tiles_are_built_with_the_sizes_wanted():
     packed = rule_of(nest, "packed_tiles")
     made = packed.like(wanted, nest, AROUND)
     first = packed.first(nest, AROUND)
-    assert likeness(made, wanted) > 0.8
-    assert apart(made, wanted) < min(0.1, apart(first, wanted))
+    assert similarity(made, wanted) > 0.8
+    assert size_distance(made, wanted) < min(0.1, size_distance(first, wanted))
 
 
 def test_variants_with_threads_are_for_openmp_only():

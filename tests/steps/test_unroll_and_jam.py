@@ -9,8 +9,8 @@ from sdfg_kit import bench_of, check_recipe, random, steps
 
 from loopbook.errors import IllegalStepError
 from loopbook.predict.features import Features
-from loopbook.recipes.likeness import likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.similarity import only_reorders, similarity
 from loopbook.rules import TuningContext
 
 JAM = "unroll_and_jam L0 4 L1"
@@ -52,5 +52,5 @@ def test_models_see_what_it_stands_for():
     short, long = Recipe.parse(JAM), Recipe.parse(LONG)
     features = Features(nests_of(product)[0], TuningContext("sequential", lanes=8))
     assert np.array_equal(features(short.steps), features(long.steps))
-    assert likeness(short, long) == pytest.approx(1.0)
+    assert similarity(short, long) == pytest.approx(1.0)
     assert only_reorders(short)

@@ -42,13 +42,13 @@ def explain(problem: Problem, steps: Steps) -> Genome | None:
     tried: list[tuple[float, Genome]] = []
     for _ in range(SAMPLES):
         made, genome = express(problem, random)
-        tried.append((_likeness(made, wanted), genome))
+        tried.append((_similarity(made, wanted), genome))
         if made == steps:
             return genome
     tried.sort(key=lambda pair: -pair[0])
     best, spent = tried[0], SAMPLES
-    for likeness, genome in tried[:CLIMBS]:
-        climbed, spent = _climb(problem, wanted, likeness, genome, random, spent)
+    for similarity, genome in tried[:CLIMBS]:
+        climbed, spent = _climb(problem, wanted, similarity, genome, random, spent)
         if climbed[0] > best[0]:
             best = climbed
     return best[1] if best[0] >= ALIKE else None
@@ -57,24 +57,24 @@ def explain(problem: Problem, steps: Steps) -> Genome | None:
 def _climb(
     problem: Problem,
     wanted: Counter[Step],
-    likeness: float,
+    similarity: float,
     genome: Genome,
     random: Random,
     spent: int,
 ) -> tuple[tuple[float, Genome], int]:
     """Change one gene after the other while that makes the recipe more alike."""
     improved = True
-    while improved and likeness < 1:
+    while improved and similarity < 1:
         improved = False
         for locus in list(genome):
             for gene in _alternatives(locus):
                 if spent >= BUDGET:
-                    return (likeness, genome), spent
+                    return (similarity, genome), spent
                 spent += 1
                 made, full = express(problem, random, {**genome, locus: gene})
-                if _likeness(made, wanted) > likeness:
-                    likeness, genome, improved = _likeness(made, wanted), full, True
-    return (likeness, genome), spent
+                if _similarity(made, wanted) > similarity:
+                    similarity, genome, improved = _similarity(made, wanted), full, True
+    return (similarity, genome), spent
 
 
 def _alternatives(locus: Locus) -> Iterator[Gene]:
@@ -90,7 +90,7 @@ def _alternatives(locus: Locus) -> Iterator[Gene]:
             yield tuple(reversed(turned))[: locus.taken]
 
 
-def _likeness(made: Steps, wanted: Counter[Step]) -> float:
+def _similarity(made: Steps, wanted: Counter[Step]) -> float:
     """Share of steps that two recipes have in common; 1 if they have the same ones."""
     total = len(made) + wanted.total()
     return 2 * (Counter(made) & wanted).total() / total if total else 1.0

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.recipes.likeness import apart, likeness, only_reorders
 from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.similarity import only_reorders, similarity, size_distance
 from loopbook.steps import STEPS, Container, Integer, Keyword, Loop, Step
 
 PACKED = Recipe.parse(
@@ -38,31 +38,35 @@ RECIPES = st.lists(st.sampled_from(sorted(STEPS)).flatmap(_arguments), max_size=
 
 
 @given(RECIPES, RECIPES)
-def test_likeness_is_a_share_and_the_same_both_ways(one, other):
-    share = likeness(one, other)
+def test_similarity_is_a_share_and_the_same_both_ways(one, other):
+    share = similarity(one, other)
     assert 0.0 <= share <= 1.0
-    assert likeness(other, one) == pytest.approx(share)
-    assert likeness(one, one) == pytest.approx(1.0)
-    assert 0.0 <= apart(one, other) <= 1.0
-    assert apart(one, one) == 0.0
+    assert similarity(other, one) == pytest.approx(share)
+    assert similarity(one, one) == pytest.approx(1.0)
+    assert 0.0 <= size_distance(one, other) <= 1.0
+    assert size_distance(one, one) == 0.0
 
 
 @given(RECIPES)
 def test_names_do_not_count(steps):
     swapped = Recipe(tuple(steps)).rename({"L0": "L2", "L2": "L0"}, {"A0": "A1"})
-    assert likeness(steps, swapped) == pytest.approx(1.0)
+    assert similarity(steps, swapped) == pytest.approx(1.0)
 
 
 def test_two_ways_to_tile_a_product_are_alike_a_jam_is_not():
-    assert likeness(PACKED, TRIANGULAR) > 0.6
-    assert likeness(PACKED, JAMMED) < 0.4
-    assert likeness(PACKED, ()) == 0.0
+    assert similarity(PACKED, TRIANGULAR) > 0.6
+    assert similarity(PACKED, JAMMED) < 0.4
+    assert similarity(PACKED, ()) == 0.0
 
 
 def test_sizes_are_compared_by_doublings():
     near, far = Recipe.parse("tile L0 16\n"), Recipe.parse("tile L0 256\n")
-    assert apart(near, near) < apart(near, Recipe.parse("tile L1 32\n")) < apart(near, far)
-    assert apart(near, Recipe.parse("sink L0 256\n")) == 0.0
+    assert (
+        size_distance(near, near)
+        < size_distance(near, Recipe.parse("tile L1 32\n"))
+        < size_distance(near, far)
+    )
+    assert size_distance(near, Recipe.parse("sink L0 256\n")) == 0.0
 
 
 def test_what_only_reorders():

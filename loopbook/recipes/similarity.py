@@ -1,4 +1,4 @@
-"""How alike two recipes are: whether they do the same kind of thing, and with parameters how near.
+"""Recipe similarity: whether they do the same kind of thing, and with parameters how near.
 
 Names do not count: recipes for different nests can be compared. Each step stands for some traits
 with weights (`loopbook.steps.Step.traits`); what a recipe is known by (time tiles, a pushed result,
@@ -21,17 +21,17 @@ OCTAVES = 4.0
 """Parameters this many doublings apart are as far apart as counts."""
 
 
-def likeness(one: Iterable[Step], other: Iterable[Step]) -> float:
+def similarity(one: Iterable[Step], other: Iterable[Step]) -> float:
     """0 for recipes that have nothing in common to 1 for those that do the same.
 
     The weighted Jaccard index of the two recipes' traits; a trait that a recipe has n times counts
     as the square root of n. Two recipes without steps are alike.
     """
-    return _likeness(tuple(one), tuple(other))
+    return _similarity(tuple(one), tuple(other))
 
 
 @lru_cache(maxsize=65536)
-def _likeness(one: tuple[Step, ...], other: tuple[Step, ...]) -> float:
+def _similarity(one: tuple[Step, ...], other: tuple[Step, ...]) -> float:
     return _overlap(traits(one), traits(other))
 
 
@@ -47,7 +47,7 @@ def traits(steps: tuple[Step, ...]) -> Traits:
     return {trait: heaviest[trait] * math.sqrt(count) for trait, count in counts.items()}
 
 
-def apart(one: Iterable[Step], other: Iterable[Step]) -> float:
+def size_distance(one: Iterable[Step], other: Iterable[Step]) -> float:
     """How far the parameters of two recipes are from each other, 0 to 1.
 
     Sizes of the same operation are compared in doublings, the smallest with the smallest: which
