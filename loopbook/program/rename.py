@@ -14,7 +14,7 @@ from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet
 from loopbook.program.dataflow import Node as FlowNode
 from loopbook.program.kept import Kept
 from loopbook.program.tree import Assignment, Assignments, Case, Jump, Loop, Node, Opaque, Program
-from loopbook.program.types import Type, type_of
+from loopbook.program.types import Array, Pointer, Tensor, Type, type_of
 from loopbook.program.walk import children, preorder, with_children
 
 Names = Mapping[str, str]
@@ -42,6 +42,26 @@ def renamed(node: Renamed, names: Names) -> Renamed:
         case _:
             changed = node
     return changed
+
+
+def renamed_type(given: Type, names: Names) -> Type:
+    """A type with other names for the sizes in it."""
+    size = given.storage.size
+    if size is not None:
+        given = replace(given, storage=replace(given.storage, size=size.renamed(names)))
+    match given:
+        case Pointer(to=Type() as to):
+            return replace(given, to=renamed_type(to, names))
+        case Array():
+            of, count = renamed_type(given.of, names), given.count.renamed(names)
+            return replace(given, of=of, count=count)
+        case Tensor():
+            shape, strides = (
+                tuple(one.renamed(names) for one in many) for many in (given.shape, given.strides)
+            )
+            offset = given.offset.renamed(names)
+            return replace(given, shape=shape, strides=strides, offset=offset)
+    return given
 
 
 def _with_new(node: Renamed, inner: Sequence[Node | Case]) -> Renamed:

@@ -14,13 +14,16 @@ it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
-from loopbook.sdfg.names import identifiers, rename, written
-
-Json = dict[str, Any]
+from loopbook.program.accesses import own_accesses, own_names
+from loopbook.program.dataflow import Block
+from loopbook.program.rename import renamed
+from loopbook.program.tree import Branch, Loop, Node, Opaque, Program, While
+from loopbook.program.types import Pointer
+from loopbook.program.walk import Inner, children, with_children
 
 LARGE = 700
 """Pairs of accesses in a program from which on it is cut. Those of PolyBench have 600 at most."""
@@ -32,13 +35,15 @@ TOGETHER = 100
 """Pairs of accesses in neighbouring loops up to which docc is shown them together: it may fuse
 them."""
 
+Work = Callable[[Program], Program | None]
+
 
 @dataclass
 class _Content:
-    """What an element holds.
+    """What a node holds.
 
     Attributes:
-        mentions: how often each name occurs.
+        mentions: in how many nodes each name occurs.
         written: names that are given values.
         accesses: how often each container is read or written.
         stores: how often each is written.
@@ -61,99 +66,101 @@ class _Content:
         self.loops += other.loops
 
 
-def pairs(document: Json) -> int:
+def pairs(program: Program) -> int:
     """How many pairs of accesses docc compares to tell which loops are parallel."""
-    return _Reading().of(document["root"]).pairs
+    return _Reading().of(program.body).pairs
 
 
 class Cut:
     """A large program in pieces.
 
     Args:
-        document: the program's, expanded. It is left as it is.
-        work: what becomes of a piece, given as a document of its own; None to leave it.
+        program: expanded.
+        work: what becomes of a piece, given as a program of its own; None to leave it.
 
     Attributes:
-        document: the program with what has become of its pieces.
-        frames: element ids of the outermost loops that were not shown as a whole, or left.
+        program: with what has become of its pieces.
+        frames: docc's numbers of the outermost loops that were not shown as a whole, or left.
     """
 
-    def __init__(self, document: Json, work: Callable[[Json], Json | None]) -> None:
+    def __init__(self, program: Program, work: Work) -> None:
         self._work = work
         self._reading = _Reading()
-        self._given = {
-            n for n in document["arguments"] if document["containers"][n]["type"] == "pointer"
-        }
-        self.document = {**document, "containers": dict(document["containers"])}
+        self._whole = program
+        self._given = {n for n in program.arguments if isinstance(program.containers[n], Pointer)}
+        self._containers = dict(program.containers)
+        self._counter = program.counter
+        self._total = self._reading.of(program.body).mentions
         self.frames: list[int] = []
-        self._total = self._reading.of(document["root"]).mentions
-        self.document["root"] = self._body(document["root"], False)
-        self._drop_unused()
+        body = replace(program.body, children=self._sequence(program.body.children, False))
+        used = self._reading.of(body).mentions.keys() | set(program.arguments)
+        kept = {name: one for name, one in self._containers.items() if name in used}
+        self.program = replace(
+            program, body=body, containers=MappingProxyType(kept), counter=self._counter
+        )
 
-    def _sequence(self, children: list[Json], inside: bool) -> list[Json]:
-        made: list[Json] = []
-        for group in self._groups(children):
+    def _sequence(self, nodes: Sequence[Node], inside: bool) -> tuple[Node, ...]:
+        made: list[Node] = []
+        for group in self._groups(nodes):
             content = self._content(group)
             if not content.loops:
                 made += group
             elif content.pairs <= LARGE_LOOP and self._apart(content):
                 made += self._piece(group, content, inside)
             else:
-                made += [self._inside(element, inside) for element in group]
-        return made
+                made += [self._inside(node, inside) for node in group]
+        return tuple(made)
 
-    def _inside(self, element: Json, inside: bool) -> Json:
-        """An element with what has become of the pieces that it holds."""
-        if _is_loop(element) and not inside:
-            self.frames.append(int(element["element_id"]))
+    def _inside(self, node: Inner, inside: bool) -> Inner:
+        """A node with what has become of the pieces that it holds."""
+        if isinstance(node, Loop | While) and not inside:
+            self._leave([node])
             inside = True
-        if "branches" in element:
-            cases = [{**c, "root": self._body(c["root"], inside)} for c in element["branches"]]
-            return {**element, "branches": cases}
-        return (
-            {**element, "root": self._body(element["root"], inside)}
-            if "root" in element
-            else element
-        )
+        if isinstance(node, Branch):
+            return with_children(node, [self._inside(case, inside) for case in node.cases])
+        return with_children(node, self._sequence(children(node), inside))
 
-    def _body(self, root: Json, inside: bool) -> Json:
-        return {**root, "children": self._sequence(root["children"], inside)}
-
-    def _piece(self, group: list[Json], content: _Content, inside: bool) -> list[Json]:
+    def _piece(self, group: Sequence[Node], content: _Content, inside: bool) -> Sequence[Node]:
         """What has become of some neighbours."""
-        known = self.document["containers"]
-        own = {name: known[name] for name in known if content.mentions[name]}
-        given = [name for name in self.document["arguments"] if name in own]
+        own = {name: one for name, one in self._containers.items() if content.mentions[name]}
+        given = [name for name in self._whole.arguments if name in own]
         given += sorted(own.keys() - content.written - set(given))
         made = self._work(
-            {
-                **self.document,
-                "root": {**self.document["root"], "children": group},
-                "containers": dict(own),
-                "arguments": given,
-            }
+            replace(
+                self._whole,
+                body=replace(self._whole.body, children=tuple(group)),
+                containers=MappingProxyType(own),
+                arguments=tuple(given),
+                counter=self._counter,
+            )
         )
         if made is None:
-            self.frames += [int(e["element_id"]) for e in group if _is_loop(e) and not inside]
+            if not inside:
+                self._leave(group)
             return group
-        counter = max(int(self.document["element_counter"]), int(made["element_counter"]))
-        self.document["element_counter"] = counter
-        names = {name: self._fresh(name) for name in made["containers"].keys() - own.keys()}
-        known.update({names[name]: made["containers"][name] for name in names})
-        rename(made["root"]["children"], {old: new for old, new in names.items() if old != new})
-        return made["root"]["children"]
+        self._counter = max(self._counter, made.counter)
+        names = {name: self._fresh(name) for name in made.containers.keys() - own.keys()}
+        self._containers.update({names[name]: made.containers[name] for name in names})
+        other = {old: new for old, new in names.items() if old != new}
+        return (
+            [renamed(node, other) for node in made.body.children] if other else made.body.children
+        )
+
+    def _leave(self, nodes: Sequence[Inner]) -> None:
+        """Note the loops among some nodes as not shown."""
+        self.frames += [n.id for n in nodes if isinstance(n, Loop | While) and n.id is not None]
 
     def _fresh(self, name: str) -> str:
         """The name for a container that docc has called so in a piece."""
         found, number = name, 1
-        while found in self.document["containers"]:
+        while found in self._containers:
             found, number = f"{name}_{number}", number + 1
         return found
 
-    def _groups(self, children: list[Json]) -> Iterator[list[Json]]:
+    def _groups(self, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
         """Neighbours that docc is shown together, or left as they are."""
-        waiting: list[Json] = []
-        for group in self._bound(children):
+        waiting: list[Node] = []
+        for group in self._bound(nodes):
             content = self._content(group)
             joins = content.loops > 0 and self._apart(content)
             if waiting and not (joins and self._content([*waiting, *group]).pairs <= TOGETHER):
@@ -166,37 +173,37 @@ class Cut:
         if waiting:
             yield waiting
 
-    def _bound(self, children: list[Json]) -> Iterator[list[Json]]:
+    def _bound(self, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
         """Neighbours, with those that write a scalar and those that it is handed to together."""
         start = 0
-        while start < len(children):
+        while start < len(nodes):
             end = start + 1
-            while end < (reach := self._reach(children, start, end)):
+            while end < (reach := self._reach(nodes, start, end)):
                 end = reach
-            if self._content(children[start:end]).pairs > LARGE_LOOP:
+            if self._content(nodes[start:end]).pairs > LARGE_LOOP:
                 end = start + 1
-            yield children[start:end]
+            yield nodes[start:end]
             start = end
 
-    def _reach(self, children: list[Json], start: int, end: int) -> int:
+    def _reach(self, nodes: Sequence[Node], start: int, end: int) -> int:
         """Where the last one ends that mentions what loops before `end` write for themselves."""
-        inside = self._content(children[start:end])
-        if not inside.loops and not self._feeds(children, start, end):
+        inside = self._content(nodes[start:end])
+        if not inside.loops and not self._feeds(nodes, start, end):
             return end
         own = inside.written - self._given
         if all(inside.mentions[name] == self._total[name] for name in own):
             return end
         last = end
-        for place in range(end, len(children)):
-            if not own.isdisjoint(self._reading.of(children[place]).mentions):
+        for place in range(end, len(nodes)):
+            if not own.isdisjoint(self._reading.of(nodes[place]).mentions):
                 last = place + 1
         return last
 
-    def _feeds(self, children: list[Json], start: int, end: int) -> bool:
+    def _feeds(self, nodes: Sequence[Node], start: int, end: int) -> bool:
         """Whether a loop behind gives what is set here another value: a sum and where it begins."""
-        own = self._content(children[start:end]).written - self._given
-        for child in children[end:]:
-            content = self._reading.of(child)
+        own = self._content(nodes[start:end]).written - self._given
+        for node in nodes[end:]:
+            content = self._reading.of(node)
             if content.loops and not own.isdisjoint(content.written):
                 return True
         return False
@@ -205,61 +212,39 @@ class Cut:
         own = content.written - self._given
         return all(content.mentions[name] == self._total[name] for name in own)
 
-    def _content(self, group: Iterable[Json]) -> _Content:
+    def _content(self, group: Sequence[Node]) -> _Content:
         found = _Content()
-        for element in group:
-            found.add(self._reading.of(element))
+        for node in group:
+            found.add(self._reading.of(node))
         return found
-
-    def _drop_unused(self) -> None:
-        used = _Reading().of(self.document["root"]).mentions.keys() | set(
-            self.document["arguments"]
-        )
-        containers = self.document["containers"]
-        self.document["containers"] = {n: c for n, c in containers.items() if n in used}
 
 
 class _Reading:
-    """What elements hold, each read once."""
+    """What nodes hold, each read once."""
 
     def __init__(self) -> None:
-        self._known: dict[int, _Content] = {}
+        self._known: dict[Inner, _Content] = {}
 
-    def of(self, element: Json) -> _Content:
-        if id(element) not in self._known:
-            self._known[id(element)] = self._read(element)
-        return self._known[id(element)]
+    def of(self, node: Inner) -> _Content:
+        if node not in self._known:
+            self._known[node] = self._read(node)
+        return self._known[node]
 
-    def _read(self, element: Json) -> _Content:
+    def _read(self, node: Inner) -> _Content:
         found = _Content()
-        for body in _sequences(element):
-            for child in body:
-                found.add(self.of(child))
-        own = {k: v for k, v in element.items() if k not in ("root", "branches", "children")}
-        own["conditions"] = [case.get("condition", "") for case in element.get("branches", ())]
-        found.mentions.update(identifiers(own))
-        found.written.update(written(element))
-        flow = element.get("dataflow")
-        if flow:
-            data = {node["element_id"]: node.get("data") for node in flow["nodes"]}
-            for edge in flow["edges"]:
-                found.accesses.update(data[e] for e in (edge["src"], edge["dst"]) if data[e])
-                found.stores.update([data[edge["dst"]]] if data[edge["dst"]] else [])
-        if "indvar" in element:
-            found.written.add(element["indvar"])
-        if _is_loop(element):
+        for child in children(node):
+            found.add(self.of(child))
+        found.mentions.update(own_names(node))
+        own = list(own_accesses(node))
+        found.written.update(access.container for access in own if access.write)
+        if isinstance(node, Opaque):
+            found.written |= node.kept.symbols
+        if isinstance(node, Loop):
+            found.written.add(node.variable)
+        if isinstance(node, Block):
+            found.accesses.update(access.container for access in own)
+            found.stores.update(access.container for access in own if access.write)
+        if isinstance(node, Loop | While):
             found.pairs += sum(n * found.accesses[name] for name, n in found.stores.items())
             found.loops += 1
         return found
-
-
-def _is_loop(element: Json) -> bool:
-    return "indvar" in element or element.get("type") == "while"
-
-
-def _sequences(element: Json) -> list[list[Json]]:
-    if "branches" in element:
-        return [case["root"]["children"] for case in element["branches"]]
-    if "children" in element:
-        return [element["children"]]
-    return [element["root"]["children"]] if "root" in element else []

@@ -140,7 +140,7 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
         given = read(document)
         apart = with_own_variables(given)
         renamed = text if apart is given else json.dumps(write(apart))
-        large = pairs(document) >= LARGE
+        large = pairs(apart) >= LARGE
     document, undone = _in_pieces(renamed) if large else _normalised(renamed)
     document, tree = _signed(document)
     found = nests_of(tree)
@@ -223,26 +223,26 @@ def _in_pieces(text: str) -> tuple[Json, frozenset[int]]:
     undone: set[int] = set()
     begun, end = time.monotonic(), time.process_time() + PIECES_SECONDS
 
-    def work(piece: Json) -> Json | None:
+    def work(piece: Program) -> Program | None:
         late = time.monotonic() - begun > NORMALISING_SECONDS / 2
         if late or time.process_time() > end:
             return None
         try:
-            document, result = _reordered(json.dumps(piece), fuse=False)
+            document, result = _reordered(json.dumps(write(piece)), fuse=False)
         except SdfgError:
             return None
         if result is None:
-            return document
+            return read(document)
         undone.update(result.undone)
-        return write(result.program)
+        return result.program
 
     cut = Cut(_promoted(text, targets.DEFAULT), work)
-    document = _read_again(cut.document)
+    document = _read_again(write(cut.program))
     marks.note(document, marks.FRAMES, cut.frames)
     return document, frozenset(undone)
 
 
-def _promoted(text: str, target: str) -> Json:
+def _promoted(text: str, target: str) -> Program:
     """The SDFG expanded, with indices and bounds in terms of loops' variables and sizes, and no
     more done to it.
 
@@ -260,7 +260,7 @@ def _promoted(text: str, target: str) -> Json:
                 manager.invalidate_all()
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot simplify this SDFG: {passes.first_line(error)}") from None
-    return json.loads(sdfg.to_json())
+    return read(json.loads(sdfg.to_json()))
 
 
 def _keeps_order(text: str) -> bool:
@@ -297,7 +297,7 @@ def _simplified(
     return without_loss(
         text,
         lambda given: passes.simplify(parse(given), fuse=fuse, target=target),
-        lambda given: read(_promoted(given, target)),
+        lambda given: _promoted(given, target),
     )
 
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from dataclasses import replace
+from types import MappingProxyType
 
 from loopbook.errors import SdfgError
-from loopbook.sdfg.names import rename
+from loopbook.program.members import Json
+from loopbook.program.read import read, read_containers
+from loopbook.program.rename import renamed, renamed_type
+from loopbook.program.tree import Sequence
+from loopbook.program.write import write
 from loopbook.sdfg.untrusted import Admitted
-
-Json = dict[str, Any]
 
 DIGITS = 12
 """Of what a nest's new names end in, which other nests of the same program must not share."""
@@ -32,31 +35,27 @@ def graft(sdfg: str, given: Admitted) -> Json:
     Raises:
         SdfgError: nothing is left of it, or an argument is of another type.
     """
-    document = json.loads(sdfg)
-    containers, known = document["containers"], given.document["containers"]
-    arguments = set(document["arguments"])
-    if any(containers[name] != known.get(name) for name in arguments):
+    finished, known = read(json.loads(sdfg)), read_containers(given.document)
+    arguments = set(finished.arguments)
+    if any(finished.containers[name] != known.get(name) for name in arguments):
         raise SdfgError("the nest's arguments are others now")
     mark = hashlib.sha256(given.text.encode()).hexdigest()[:DIGITS]
     names = {
         name: f"{name}_{mark}"
-        for name, kind in containers.items()
-        if name not in arguments and kind != known.get(name)
+        for name, one in finished.containers.items()
+        if name not in arguments and one != known.get(name)
     }
-    document["containers"] = {names.get(name, name): kind for name, kind in containers.items()}
-    for part in (document["containers"], document["root"]):
-        rename(part, names)
-    _make_one(document)
-    return document
+    containers = {
+        names.get(name, name): renamed_type(one, names) for name, one in finished.containers.items()
+    }
+    body = _made_one(renamed(finished.body, names))
+    return write(replace(finished, containers=MappingProxyType(containers), body=body))
 
 
-def _make_one(document: Json) -> None:
-    """Put what the outermost sequence consists of into one element, in place."""
-    root = document["root"]
-    if not root["children"]:
+def _made_one(body: Sequence) -> Sequence:
+    """The outermost sequence with all that it consists of in one element."""
+    if not body.children:
         raise SdfgError("nothing is left of the nest")
-    if len(root["children"]) == 1:
-        return
-    document["element_counter"] = number = int(document["element_counter"]) + 1
-    whole = {"type": "sequence", "element_id": number, "debug_info": root["debug_info"]}
-    root["children"] = [{**whole, "children": root["children"]}]
+    if len(body.children) == 1:
+        return body
+    return replace(body, children=(Sequence(body.children, position=body.position),))

@@ -6,15 +6,18 @@ import ast
 import inspect
 import json
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import TOO_LARGE, build_plan, plan_nests
+from loopbook.program.expr import Expr
 from loopbook.program.read import read
 from loopbook.program.rename import with_own_variables
-from loopbook.program.write import write
+from loopbook.program.tree import Loop
+from loopbook.program.walk import preorder
 from loopbook.sdfg import marks, pieces, program
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.known_wrong import carried
@@ -81,18 +84,21 @@ def test_numbers_are_right_and_docc_is_not_asked_about_the_whole(small, tmp_path
 
 
 def test_containers_that_docc_makes_in_several_pieces_do_not_meet(small):
-    document = write(with_own_variables(read(json.loads(trace(steps, given())))))
-    pointer = document["containers"]["a"]
+    given_one = with_own_variables(read(json.loads(trace(steps, given()))))
+    pointer = given_one.containers["a"]
 
     def work(piece):
-        piece["containers"]["made"] = pointer
-        block = json.loads(json.dumps(piece["root"]["children"][0]))
-        piece["root"]["children"].append({**block, "init": "made"} if "init" in block else block)
-        return piece
+        first, *_ = piece.body.children
+        if isinstance(first, Loop):
+            first = replace(first, id=None, init=Expr("made"))
+        body = replace(piece.body, children=(*piece.body.children, first))
+        return replace(piece.declaring(made=pointer), body=body)
 
-    cut = pieces.Cut(document, work).document
-    made = [name for name in cut["containers"] if name.startswith("made")]
+    cut = pieces.Cut(given_one, work).program
+    made = [name for name in cut.containers if name.startswith("made")]
     assert len(made) == len(set(made)) >= 2
+    begun = [n.init.text for n in preorder(cut) if isinstance(n, Loop) and "made" in n.init.text]
+    assert sorted(begun) == sorted(made)
 
 
 def test_what_takes_too_long_stays_as_it_is(small, monkeypatch):

@@ -7,22 +7,27 @@ import contextlib
 import json
 import math
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.errors import LoopbookError
+from loopbook.program import expr
+from loopbook.program.accesses import names as all_names
+from loopbook.program.dataflow import AccessNode, Block, Constant
+from loopbook.program.read import read as read_program
+from loopbook.program.tree import Case, Loop, Program, While
+from loopbook.program.walk import Inner, children, with_children
+from loopbook.program.write import write
 from loopbook.sdfg.known_wrong.kinds import FLOAT, INT, Kind, Kinds, of_value
 from loopbook.sdfg.known_wrong.source import Source, expression, walk
-from loopbook.sdfg.names import mentioned
 from loopbook.sdfg.pieces import LARGE, pairs
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
-Json = dict[str, Any]
+Outer = TypeVar("Outer", bound=Program | Inner)
 
 SECONDS = 30.0
 """How long docc may take over a function."""
@@ -86,11 +91,11 @@ def _lost(
     """Which of these variables loops read and write, and after docc's simplification only write,
     or read as their first values, which `firsts` names; and which neither read nor write, which may
     be for nothing."""
-    document = json.loads(text)
-    if pairs(document) >= LARGE:
-        document["root"] = _shortened(document["root"], set(names))
-        text = json.dumps(document)
-    before = Counter(_accesses(document["root"]))
+    program = read_program(json.loads(text))
+    if pairs(program) >= LARGE:
+        program = _shortened(program, names)
+        text = json.dumps(write(program))
+    before = Counter(_accesses(program))
     suspects = {
         (loop, name)
         for loop, name, read in before
@@ -100,9 +105,9 @@ def _lost(
         return [], []
     try:
         simple = run_limited(_simplified, text, seconds=SECONDS, what="docc", tries=TRIES)
+        after = Counter(_accesses(read_program(json.loads(simple))))
     except LoopbookError:  # it crashes or refuses; whoever goes on with it says so
         return [], []
-    after = Counter(_accesses(json.loads(simple)["root"]))
     written = {(loop, name) for loop, name in suspects if (loop, name, False) in after}
     lost = {name for loop, name in written if (loop, name, True) not in after}
     for name, first in firsts:
@@ -114,27 +119,18 @@ def _lost(
     return sorted(lost), sorted({name for loop, name in suspects if loop is None} - left)
 
 
-def _shortened(element: Json, names: set[str]) -> Json:
-    """An element with only the first statement in each loop that has nothing to do with `names`:
-    docc compares all that is in a loop with each other, which takes it long in a large one."""
-    children = element.get("children")
-    if children is not None:
-        return {**element, "children": [_shortened(child, names) for child in children]}
-    if "branches" in element:
-        cases = [{**case, "root": _shortened(case["root"], names)} for case in element["branches"]]
-        return {**element, "branches": cases}
-    if "root" not in element:
-        return element
-    if not mentioned(element, names):
-        return _with_first(element)
-    return {**element, "root": _shortened(element["root"], names)}
+def _shortened(node: Outer, names: frozenset[str]) -> Outer:
+    """A node with only the first statement in each loop that has nothing to do with `names`: docc
+    compares all that is in a loop with each other, which takes it long in a large one."""
+    if isinstance(node, Loop | While) and names.isdisjoint(all_names(node)):
+        return _with_first(node)
+    return with_children(node, [_shortened(child, names) for child in children(node)])
 
 
-def _with_first(element: Json) -> Json:
-    if "root" not in element:
-        return element
-    first = [_with_first(child) for child in element["root"]["children"][:1]]
-    return {**element, "root": {**element["root"], "children": first}}
+def _with_first(node: Outer) -> Outer:
+    if not isinstance(node, Loop | While):
+        return node
+    return with_children(node, [_with_first(child) for child in children(node)[:1]])
 
 
 def _simplified(text: str) -> str:
@@ -232,28 +228,33 @@ def _read(*nodes: ast.AST) -> set[str]:
 
 
 def _accesses(
-    element: Json, loops: tuple[int | None, ...] = ()
+    node: Program | Inner, loops: tuple[int | None, ...] = ()
 ) -> Iterator[tuple[int | None, Any, bool]]:
-    """Containers and constants that loops (by element id) read (true) or write (false); and all of
-    them together (None), since docc gives some loops that it simplifies new ids."""
-    flow = element.get("dataflow") or {}
-    nodes = {node["element_id"]: node for node in flow.get("nodes", ())}
-    for edge in flow.get("edges", ()):
-        for end, read in (("src", True), ("dst", False)):
-            node = nodes[edge[end]]
-            if node["type"] == "access_node":
-                yield from ((loop, node["data"], read) for loop in loops)
-            elif node["type"] == "constant_node":
-                yield from ((loop, _parsed(node["data"]), read) for loop in loops)
-    for key in ("condition", "init", "update"):
-        for word in re.findall(r"\w+", str(element.get(key, ""))):
-            yield from ((loop, word, True) for loop in loops)
-    if "indvar" in element or element.get("type") == "while":
-        loops = (*(loops or (None,)), element["element_id"])
-    for key in ("root", "children", "branches"):
-        inner = element.get(key)
-        for child in inner if isinstance(inner, list) else [inner] if inner else ():
-            yield from _accesses(child, loops)
+    """Containers and constants that loops (by docc's number) read (true) or write (false); and all
+    of them together (None), since docc gives some loops that it simplifies new numbers."""
+    for value, read in _own_accesses(node):
+        yield from ((loop, value, read) for loop in loops)
+    if isinstance(node, Loop | While):
+        loops = (*(loops or (None,)), node.id)
+    for child in children(node):
+        yield from _accesses(child, loops)
+
+
+def _own_accesses(node: Program | Inner) -> Iterator[tuple[Any, bool]]:
+    match node:
+        case Block():
+            for memlet in node.memlets:
+                for place, read in ((memlet.source, True), (memlet.target, False)):
+                    end = node.nodes[place]
+                    if isinstance(end, AccessNode):
+                        yield end.container, read
+                    elif isinstance(end, Constant):
+                        yield _parsed(end.text), read
+        case Loop():
+            for header in (node.condition, node.init, node.update):
+                yield from ((word, True) for word in expr.symbols(header.text))
+        case Case():
+            yield from ((word, True) for word in expr.symbols(node.condition.text))
 
 
 def _parsed(text: str) -> float | None:
