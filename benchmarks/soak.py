@@ -183,8 +183,8 @@ def main() -> int:
 
 
 def _vectors(record: Any) -> Any:
+    from loopbook.program.load import load_json
     from loopbook.program.nests import read_nests
-    from loopbook.sdfg.program import load_json
 
     return client_kit.encoder().encode(read_nests(load_json(record.nest_json))[0])
 

@@ -186,7 +186,7 @@ def usual_preset(parameters: Mapping[str, Any]) -> str:
 
 
 def _read(path: Path) -> str:
-    from loopbook.sdfg.program import MAX_TEXT
+    from loopbook.program.load import MAX_TEXT
 
     try:
         if path.stat().st_size > MAX_TEXT:

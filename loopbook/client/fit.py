@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from loopbook.errors import IllegalStepError, RunError
+from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.tree import Program
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg import program
 from loopbook.steps import Step
 from loopbook.steps.workbench import Workbench
 
@@ -116,4 +116,4 @@ class Trials:
 
     @cached_property
     def _program(self) -> Program:
-        return read(program.load_json(self._text))
+        return read(load_json(self._text))

@@ -23,9 +23,9 @@ from loopbook.learn.examples import Examples
 from loopbook.learn.expectations import with_expectations
 from loopbook.learn.head import HeadReport
 from loopbook.learn.lessons import lessons
+from loopbook.program.load import load_json
 from loopbook.program.nests import read_nests
 from loopbook.recipes.book import Book
-from loopbook.sdfg.program import load_json
 from loopbook.tuner import preparing
 from loopbook.workloads import polybench
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from loopbook.learn.examples import Example, Examples, Source, gain_of
+from loopbook.program.load import load_json
 from loopbook.program.nests import read_nests
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.sdfg.program import load_json
 from loopbook.tuner import parquet
 from loopbook.tuner.preparing import Place, place_of
 from loopbook.tuner.transfers import corpus

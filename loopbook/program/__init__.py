@@ -1,7 +1,7 @@
 """The program tree: a whole program as typed, immutable data, between docc's front end and its code
 generator.
 
-`read.read` makes a tree of docc's JSON and `write.write` makes JSON of a tree; what is read and
+`load.load_json` takes a document out of text, `read.read` makes a tree of it and `write.write` makes JSON of a tree; what is read and
 written again is what it was. Everything in between works on the tree:
 
 =============  =======================================================================
@@ -12,6 +12,7 @@ written again is what it was. Everything in between works on the tree:
 `bounds`       what a loop's header says: where it begins, ends, and its step
 `walk`         going through a tree, and putting something else in a place of it
 `accesses`     what a node reads, writes and names
+`signed`       loops that count in signed numbers; `canonical_order`: of statements
 `rename`       other names for loop variables, containers and symbols
 `redirect`     dataflow on other elements; `copies`: blocks that only copy
 `nests`        outermost loops numbered through, with canonical names (see `nest.Nest`)

@@ -12,6 +12,7 @@ from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import InputError, SdfgError
 from loopbook.program import expr
+from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.sdfg import program
 
@@ -37,7 +38,7 @@ Range = tuple[int, int]
 
 def size_names(text: str) -> list[str]:
     """The integer arguments of an SDFG that its loops and indices depend on, sorted."""
-    document = program.load_json(text)
+    document = load_json(text)
     found = {symbol for nest in program.nests(program.prepare(text)) for symbol in nest.symbols}
     return sorted(found.intersection(document["arguments"]))
 
@@ -52,7 +53,7 @@ def synthetic(text: str, sizes: Mapping[str, int], seed: int = 0) -> list[Any]:
     missing = [name for name in size_names(text) if name not in sizes]
     if missing:
         raise InputError(f"give a number for {', '.join(missing)} with --size NAME=NUMBER")
-    document = program.load_json(text)
+    document = load_json(text)
     nests = program.nests(program.prepare(text))
     random = np.random.default_rng(seed)
     values: list[Any] = []

@@ -16,6 +16,7 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 from loopbook import dependence
 from loopbook.errors import IllegalStepError
 from loopbook.program.canonical_order import in_canonical_order
+from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.signed import sign_counters
@@ -182,7 +183,7 @@ def transform(
     if nests is None:
         document, nests = program.prepare_document(text)
     else:
-        document = program.load_json(text)
+        document = load_json(text)
     owners: dict[int, int] = {}
     applied: dict[int, tuple[StepPair, ...]] = {}
     tree: Program | None = None

@@ -19,6 +19,7 @@ from docc.sdfg import (
 from loopbook import dependence, targets
 from loopbook.dependence.missed import confirmed, missed, serialised
 from loopbook.errors import RunError, SdfgError
+from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.program.nests import nests as nests_of
 from loopbook.program.read import read
@@ -41,48 +42,6 @@ NORMALISING_SECONDS = 30.0
 
 PIECES_SECONDS = 4.0
 """Processor time that docc gets for the pieces of a large program; the rest stay as they are."""
-
-MAX_TEXT = 32 << 20
-"""Longest SDFG text that is read, bytes."""
-
-
-def load_json(text: str) -> dict[str, Any]:
-    """The SDFG document in `text`, not yet checked by docc.
-
-    Raises:
-        SdfgError: if it is no JSON object or clearly no SDFG.
-    """
-    if len(text) > MAX_TEXT:
-        raise SdfgError(f"the SDFG text has {len(text) >> 20} MiB, more than {MAX_TEXT >> 20}")
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SdfgError(f"this is no JSON: {error}") from None
-    if not isinstance(document, dict) or not {"root", "containers", "arguments"} <= document.keys():
-        raise SdfgError("this JSON is no SDFG: it has no root, containers and arguments")
-    _check_dataflow(document["root"])
-    return document
-
-
-def _check_dataflow(root: Any) -> None:
-    """Refuse edges without nodes: docc follows them, and crashes."""
-    waiting = [root]
-    while waiting:
-        element = waiting.pop()
-        if isinstance(element, list):
-            waiting += element
-        elif isinstance(element, dict):
-            waiting += [element[key] for key in ("root", "children", "branches") if key in element]
-            flow = element.get("dataflow")
-            if flow is None:
-                continue
-            try:
-                nodes = {node["element_id"] for node in flow["nodes"]}
-                ends = {edge[end] for edge in flow["edges"] for end in ("src", "dst")}
-            except (KeyError, TypeError):
-                raise SdfgError("the SDFG is damaged: a block's dataflow is incomplete") from None
-            if not ends <= nodes:
-                raise SdfgError("the SDFG is damaged: a block has an edge without a node")
 
 
 def parse(text: str) -> StructuredSDFG:

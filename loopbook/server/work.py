@@ -20,6 +20,7 @@ from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
 from loopbook.client.planner import WORTH_USING
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
+from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
@@ -287,7 +288,7 @@ def checked(record: Record, settings: Settings) -> Nest:
         InputError: the nest is none, has another fingerprint than the record says, the recipe does
             not replay on it, or the figures are none that a machine gives.
     """
-    given = {"sdfg": program.load_json(record.nest_json)}
+    given = {"sdfg": load_json(record.nest_json)}
     sdfg = program.parse(document.program_of(given, settings.limits).text)
     nests = program.nests(sdfg)
     if len(nests) != 1:

@@ -5,6 +5,7 @@ here imports docc or NumPy, and isl is loaded with the first question: to read a
 See ``docs/add-a-step.md``. What is no step::
 
     base, arguments, grammar    what a step is, what it takes, how it is written
+    workbench                   a recipe's steps, applied to a nest
     editor, region, naming      the program while steps change it
     boxes, copying, wide        local copies of parts of arrays; scalars as arrays
     plain, time_tiling, waves   what tilings of time loops ask, and the loops that they make

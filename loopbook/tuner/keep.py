@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from loopbook.embed.inference import Encoder
+from loopbook.program.load import load_json
 from loopbook.program.nests import read_nests
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
-from loopbook.sdfg.program import load_json
 from loopbook.tuner.seed import Job
 
 

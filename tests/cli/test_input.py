@@ -105,7 +105,7 @@ def test_files_that_cannot_be_read(untouched, command):
 
 
 def test_a_file_that_is_too_large(untouched, monkeypatch):
-    monkeypatch.setattr("loopbook.sdfg.program.MAX_TEXT", 1000)
+    monkeypatch.setattr("loopbook.program.load.MAX_TEXT", 1000)
     given = untouched.file("given.json", kit.text_of(kit.product))
     assert "given.json has more than" in untouched("nearest", given).refusal()
 

@@ -12,6 +12,7 @@ from docc.sdfg import StructuredSDFG
 
 from loopbook.client.layered import LayeredBook
 from loopbook.embed.inference import Encoder
+from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.recipes import HardwareProfile, Measurement, Provenance, Recipe, Record
 from loopbook.recipes.book import Book
@@ -173,7 +174,7 @@ def fill(path: Path, records: Iterable[Record]) -> Path:
 
     @cache
     def embedded(nest_json: str) -> Embedding:
-        return encoder().encode(read_nests(program.load_json(nest_json))[0])
+        return encoder().encode(read_nests(load_json(nest_json))[0])
 
     with Book.open(path) as book:
         for one in records:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cli_kit import PRODUCT
 
-from loopbook.sdfg import program
+from loopbook.program.load import load_json
 from loopbook.steps import Step
 from loopbook.toolchain.compiler import find_compiler
 from loopbook.tuner.task import PythonTask
@@ -84,7 +84,7 @@ def marked(mark: str) -> list[int]:
 
 def bad_library(text: str, folder: Path, body: str) -> Path:
     """A library with the interface of the product's SDFG and this body; the result is ``C``."""
-    document = program.load_json(text)
+    document = load_json(text)
     arguments = ", ".join(
         f"long {name}" if name.startswith("_s") else f"double *{'C' if name == 'lb_out' else name}"
         for name in document["arguments"]

@@ -12,6 +12,7 @@ import pytest
 from sdfg_kit import matmul, matmul_args, prepared, random, sweep, waves
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
+from loopbook.program.load import MAX_TEXT, load_json
 from loopbook.program.nests import read_nests
 from loopbook.sdfg import frontend, program
 from loopbook.toolchain.sandbox import run_limited
@@ -78,7 +79,7 @@ def outcome(text: str, way: str) -> str:
         if way == "docc":
             program.prepare_nests(text)
         else:
-            read_nests(program.load_json(text))
+            read_nests(load_json(text))
     except LoopbookError as error:
         return type(error).__name__ if "\n" not in str(error) else "several lines"
     except Exception as error:
@@ -169,7 +170,7 @@ def test_dataflow_that_would_crash_docc_does_not_reach_it(part: str):
 
 def test_text_that_is_too_long():
     with pytest.raises(SdfgError, match="MiB"):
-        program.load_json(" " * (program.MAX_TEXT + 1))
+        load_json(" " * (MAX_TEXT + 1))
 
 
 def test_an_sdfg_without_loops_has_no_nests():

@@ -14,10 +14,10 @@ from cli_kit import PRODUCT
 from tuner_kit import VECTORISED, task
 
 from loopbook.errors import BookError, CompilerError, InputError, LoopbookError
+from loopbook.program.load import load_json
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import read
 from loopbook.recipes.record import Record
-from loopbook.sdfg import program
 from loopbook.sdfg.build import build_once
 from loopbook.steps import Step
 from loopbook.tuner import builder_pool
@@ -88,7 +88,7 @@ def test_an_sdfg_computes_what_its_function_does(session):
     given = SdfgTask("given", kit.text_of(kit.product), {"_s0": 20, "_s1": 21, "_s2": 22})
     with Session(given, "given", "sequential") as opened:
         arguments = given.arguments("given")
-        names = program.load_json(kit.text_of(kit.product))["arguments"]
+        names = load_json(kit.text_of(kit.product))["arguments"]
         values = dict(zip(names, arguments, strict=True))
         sizes = {"A": (20, 21), "B": (21, 22), "C": (20, 22)}
         A, B, C = (

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tuner_kit import task
 
 from loopbook.errors import CorpusError, DeadlineError, KernelError, LoopbookError, WrongResultError
+from loopbook.program.load import load_json
 from loopbook.program.nests import read_nests
 from loopbook.recipes.hardware import read
 from loopbook.recipes.recipe import Recipe
-from loopbook.sdfg.program import load_json
 from loopbook.steps import Step
 from loopbook.tuner.parquet import rows_of
 from loopbook.tuner.transfers import corpus
