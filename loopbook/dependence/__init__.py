@@ -13,7 +13,7 @@ change. An index that is not known may be any. What is too large a question is a
     arrays      the same for whole loops of arrays    elements   is what some touch touched?
     pieces      statements, by loops that take steps  instances  two of them: order, same element
     subscripts  flattened arrays taken apart          apart      a statement's independent parts
-    linear      forms from expressions, and back    missed     dependences that docc overlooks
+    linear      forms from expressions, and back      missed     dependences that docc overlooks
     engine      isl itself: a context a thread, limits
 """
 
