@@ -80,7 +80,7 @@ WEIGHTS = {
     "distribute": 3,
     "fuse": 3,
     "skew": 3,
-    "sink": 3,
+    "strip_and_sink": 3,
     "library": 0,  # calls are not interpreted
     "single": 0,  # other numbers are wanted there
 }

@@ -113,6 +113,14 @@ def merge(
 
 
 @app.command()
+def migrate(book: Where = None, json: options.Json = False) -> None:
+    """Write a book's recipes with the names that steps have today. Older names are read anyway."""
+    with _open(book, write=True) as opened:
+        count = opened.respell()
+    _count(json, "rewritten", count)
+
+
+@app.command()
 def pack(
     out: Annotated[Path, typer.Argument(help="the new file")],
     book: Annotated[Path | None, typer.Option("--book", help="the book to pack")] = None,

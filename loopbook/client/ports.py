@@ -151,7 +151,7 @@ class Ports:
         found: dict[Recipe, Port] = {}
         enough = recurrences(self._nest) >= ENOUGH
         for one in (*self._renamed(), *self._refitted()):
-            if enough and any(step.op == "sink" for step in one.recipe):
+            if enough and any(step.op == "strip_and_sink" for step in one.recipe):
                 continue
             if one.recipe not in found:
                 found[one.recipe] = one

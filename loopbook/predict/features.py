@@ -27,7 +27,7 @@ from loopbook.predict import threads
 from loopbook.predict.outline import Node, Outline, outline
 from loopbook.program.nest import Nest, Stride
 from loopbook.rules import TuningContext
-from loopbook.steps import Step
+from loopbook.steps import Step, kind_of
 
 VERSION = 5
 """Of the features' meaning and order; models and stored vectors of another version do not fit."""
@@ -56,7 +56,7 @@ COUNTED = (
     "parallel",
 )
 """Steps counted one by one in this version of the features. All others share `BUCKETS` by a hash of
-their names, so that the vector keeps its length when new steps are invented."""
+their first names, so that the vector keeps its length when new steps are invented."""
 
 BUCKETS = 6
 
@@ -378,6 +378,6 @@ def _counts(drawn: Outline, sites: int) -> np.ndarray:
     values["length"], values["refused"] = drawn.counts.total(), drawn.refused
     values["sites"] = sites
     for op, count in drawn.counts.items():
-        known = op in COUNTED
-        values[op if known else f"other {crc32(op.encode()) % BUCKETS}"] += count
+        first = kind_of(op).recorded_as or op
+        values[op if op in COUNTED else f"other {crc32(first.encode()) % BUCKETS}"] += count
     return np.array(list(values.values()))

@@ -22,7 +22,7 @@ import numpy as np
 
 from loopbook.errors import EncoderError
 from loopbook.predict import features
-from loopbook.predict.rows import COLUMNS
+from loopbook.predict.rows import COLUMNS, column_of
 from loopbook.predict.trees import Forest
 from loopbook.targets import TARGETS
 
@@ -154,7 +154,7 @@ class Head:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             metadata = json.loads(arrays.pop("metadata").tobytes())
-            columns = tuple(map(str, metadata["columns"]))
+            columns = tuple(column_of(str(name)) for name in metadata["columns"])
             meaning = metadata["features"]
             shifts = {str(t): float(shift) for t, shift in metadata["shifts"].items()}
             encoder = str(metadata["encoder"])

@@ -20,7 +20,7 @@ from loopbook.predict.features import SITE, Features
 from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.rules import TuningContext
-from loopbook.steps import STEPS, Step, expanded
+from loopbook.steps import STEPS, Step, expanded, name_of
 from loopbook.targets import TARGETS
 
 _MACHINE = ("openmp", "threads", "vector bits", "l1", "l2", "l3", "peak", "bandwidth")
@@ -42,6 +42,13 @@ COLUMNS = (
 `NO_DONOR`."""
 
 NO_DONOR = -100.0
+
+
+def column_of(name: str) -> str:
+    """A column by the name that it had when weights were written: steps are called otherwise now
+    and then."""
+    kind, _, op = name.partition(" ")
+    return f"{kind} {name_of(op)}" if kind == "step" else name
 
 
 @dataclass(frozen=True, eq=False)

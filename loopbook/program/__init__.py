@@ -1,9 +1,9 @@
 """The program tree: a whole program as typed, immutable data, between docc's front end and its code
 generator.
 
-`load.load_json` takes docc's JSON out of text, `read.read` makes a tree of it and `write.write` makes
-JSON of a tree; what is read and written again is what it was. Everything in between works on the
-tree:
+`load.load_json` takes docc's JSON out of text, `read.read` makes a tree of it and `write.write`
+makes JSON of a tree; what is read and written again is what it was. Everything in between works on
+the tree:
 
 =============  =======================================================================
 `tree`         the nodes: `Program`, `Loop`, `While`, `Branch`, `Sequence`, `Jump`…

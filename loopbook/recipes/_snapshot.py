@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.store import Entry, Store
+from loopbook.steps import kind_of
 
 
 @dataclass
@@ -55,12 +56,12 @@ class Snapshot:
         """The records whose recipes hold any of these steps; looked for once for each step."""
         for op in steps:
             if op not in self._holding:
-                start = f"{op} "
+                words = [f"\n{spelling} " for spelling in kind_of(op).spellings() or (op,)]
                 self._holding[op] = [
                     entry
                     for same_nest in self.by_nest.values()
                     for entry in same_nest
-                    if entry.recipe.startswith(start) or f"\n{start}" in entry.recipe
+                    if any(word in f"\n{entry.recipe}" for word in words)
                 ]
         return list({entry.id: entry for op in steps for entry in self._holding[op]}.values())
 

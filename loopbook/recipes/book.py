@@ -110,6 +110,11 @@ class Book:
         """Remove a record; False if there is none of that id."""
         return self._store.delete(record_id)
 
+    def respell(self) -> int:
+        """Write all recipes with the names that steps have today; returns how many have others.
+        Records' ids stay as they are."""
+        return self._store.respell()
+
     def note_miss(
         self, fingerprint: str, target: str, hardware_key: str, nest: str = "", count: int = 1
     ) -> None:

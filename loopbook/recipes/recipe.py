@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopbook.errors import RecipeError
-from loopbook.steps import Container, Loop, Step, base_name, checked, parsed
+from loopbook.steps import Container, Loop, Step, base_name, checked, kind_of, parsed
 
 MAX_STEPS = 256
 MAX_TEXT = 64 * 1024
@@ -106,6 +106,12 @@ class Recipe:
     def to_json(self) -> dict[str, Any]:
         """The JSON form, ready for :func:`json.dumps`."""
         return {"version": JSON_VERSION, "steps": [[step.op, *step.args] for step in self.steps]}
+
+    def recorded(self) -> dict[str, Any]:
+        """The JSON form with the names that steps had when records of them were first written:
+        what ids of records go by."""
+        steps = [[kind_of(step.op).recorded_as, *step.args] for step in self.steps]
+        return {"version": JSON_VERSION, "steps": steps}
 
     def base_loops(self) -> tuple[str, ...]:
         """The nest's own loops that the recipe speaks of, in order of first mention."""

@@ -125,9 +125,11 @@ class Record:
 
     @cached_property
     def id(self) -> str:
-        """32 hexadecimal digits, the hash of all that the record says."""
+        """32 hexadecimal digits, the hash of all that the record says, whatever its steps are
+        called today."""
         # Sorted keys and no spaces: the same content gives the same bytes everywhere.
-        text = json.dumps(self._content(), sort_keys=True, separators=(",", ":"))
+        content = {**self._content(), "recipe": self.recipe.recorded()}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
 
     @property

@@ -21,6 +21,7 @@ from loopbook.recipes._damage import Damage
 from loopbook.recipes._digests import Total
 from loopbook.recipes._insert import BATCH, batches, digest_of, insert_records, put_embeddings
 from loopbook.recipes._log import Changes
+from loopbook.recipes._respell import respell
 from loopbook.recipes._rows import embedding_of, readable, record_of, tags_of, words
 from loopbook.recipes._vectors import Rows, vectors_of
 from loopbook.recipes.connect import Database, open_database
@@ -192,6 +193,11 @@ class Store:
             _digests.note_records(connection, removed=[row._mapping["digest"]])
             _log.note(connection, [fingerprint], [fingerprint])
         return True
+
+    def respell(self) -> int:
+        """Write all recipes with the names that steps have today; returns how many have others."""
+        with self._database.writing() as connection:
+            return respell(connection)
 
     def note_miss(
         self, fingerprint: str, target: str, hardware_key: str, nest: str = "", count: int = 1

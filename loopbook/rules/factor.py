@@ -114,9 +114,9 @@ def _product(row: str, column: str, pivot: str, rows: int, columns: int, threads
         step("tile", row, rows),
         step("tile", column, columns),
         *reorder(made, [tiles[1], tiles[0], row, column, pivot]),
-        *([step("prove", tiles[1])] if threads else []),
-        step("prove", row),
-        step("prove", column),
+        *([step("mark_parallel", tiles[1])] if threads else []),
+        step("mark_parallel", row),
+        step("mark_parallel", column),
         *_in_registers(row, column, pivot),
     ]
 
@@ -125,8 +125,8 @@ def _triangle(row: str, column: str, pivot: str, rows: int, columns: int) -> Ste
     """The same for columns that end at the diagonal."""
     return [
         *reorder([pivot, row, column], [row, column, pivot]),
-        step("prove", row),
-        step("prove", column),
+        step("mark_parallel", row),
+        step("mark_parallel", column),
         step("block", row, column, rows, columns),
         *_in_registers(row, column, pivot),
     ]

@@ -87,9 +87,9 @@ def pushed_on(nest: Nest) -> tuple[Steps, list[tuple[tuple[str, str, str], bool]
     scalars, gathered = carried(nest), gathers(nest)
     if not gathered:
         return [], []
-    steps: Steps = [step("demote", outer.name) for outer, _ in scalars]
+    steps: Steps = [step("reg2mem", outer.name) for outer, _ in scalars]
     for outer, inner in gathered:
-        steps.append(step("push", outer.name, inner.name))
+        steps.append(step("right_looking", outer.name, inner.name))
         pairs.setdefault(outer.parent, []).append((outer.name, inner.name))
     for outer, inner in scalars:
         if (outer, inner) not in gathered and outer.parent in pairs:
@@ -119,7 +119,7 @@ def _tiled(row: str, pivot: str, column: str, rows: int, pivots: int) -> Steps:
         step("tile", column, 512),
         step("tile", row, rows),
         step("tile", pivot, pivots),
-        step("widen", f"{pivot}.tile"),
+        step("bounding_box", f"{pivot}.tile"),
         step("interchange", row, f"{pivot}.tile"),
     ]
 

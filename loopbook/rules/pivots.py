@@ -25,8 +25,10 @@ def pivot_cuts(nest: Nest, random: Random, context: TuningContext) -> Steps:
         after = second if second != first else f"{first}.rest"
         steps += [step("cut", first, pivot), step("cut", after, pivot, 1)]
         vectors += [first, f"{after}.rest"]
-    steps.append(step("straighten", pivot))
-    return steps + [step(op, name) for op in ("prove", "hoist", "vectorize") for name in vectors]
+    steps.append(step("if_convert", pivot))
+    return steps + [
+        step(op, name) for op in ("mark_parallel", "hoist", "vectorize") for name in vectors
+    ]
 
 
 def fitted_pivot_cuts(nest: Nest, context: TuningContext) -> list[Steps]:

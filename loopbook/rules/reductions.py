@@ -16,7 +16,7 @@ def accumulate(band: Band, random: Random, context: TuningContext) -> Steps:
     store changes what is read next.
     """
     inner = band.loops[-1]
-    steps = [step("serial", inner.name)] if inner.kind == "reduce" else []
+    steps = [step("serialize", inner.name)] if inner.kind == "reduce" else []
     return steps + [step("stage", inner.name, name, "out") for name in held(band.nest, inner)]
 
 

@@ -115,7 +115,7 @@ def packed_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
 def serial(band: Band, name: str) -> Steps:
     """What it takes for docc to stage the sums of loop `name`."""
     is_reduction = any(loop.name == name and loop.kind == "reduce" for loop in band.loops)
-    return [step("serial", name)] if is_reduction else []
+    return [step("serialize", name)] if is_reduction else []
 
 
 def depth(context: TuningContext, columns: int, random: Random) -> int:

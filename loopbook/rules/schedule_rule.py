@@ -38,10 +38,10 @@ Built = tuple[Step, ...]
 
 RARE = {
     "separate": "expand",
-    "factor_tiles": "push",
-    "right_looking": "push",
-    "pivot_cuts": "straighten",
-    "pushed": "push",
+    "factor_tiles": "right_looking",
+    "right_looking": "right_looking",
+    "pivot_cuts": "if_convert",
+    "pushed": "right_looking",
     "triangular_tiles": "block",
     "wavefront": "wavefront",
 }

@@ -59,11 +59,11 @@ def _from_scalar(
         for access in nest.accesses
     )
     if pushes:
-        steps += [step("distribute", inner.name), step("delay", f"{inner.name}.part1")]
+        steps += [step("distribute", inner.name), step("reorder", f"{inner.name}.part1")]
     steps += [step("distribute", outer.name), step("distribute", top.name)]
     for part in ("", ".part2"):
         name = f"{outer.name}{part}"
-        steps += [step("prove", name), step("vectorize", name)]
+        steps += [step("mark_parallel", name), step("vectorize", name)]
     band = Band(nest, loops)
     column = min((top, outer), key=band.innermost_cost)
     row = outer if column is top else top
@@ -109,7 +109,7 @@ def _from_row(nest: Nest, loop: Loop, sizes: tuple[int, int, int], threads: bool
         (column,) = moving
         reduction = inner if column is child else child
         if reduction.kind == "reduce":
-            steps.append(step("serial", reduction.name))
+            steps.append(step("serialize", reduction.name))
         names = {name: name for name in band.names}
         names[loop.name] = f"{loop.name}.part{number}" if number else loop.name
         steps += _tiled(band.names, names, (loop, column, reduction), sizes, threads)
@@ -142,10 +142,10 @@ def _tiled(
     return [
         *tile_all({name: lengths[name] for name in tiled}),
         *reorder(with_tiles(order, tiled), final),
-        *([step("prove", f"{column}.tile")] if threads else []),
+        *([step("mark_parallel", f"{column}.tile")] if threads else []),
         step("buffer", f"{row}.tile", reduction, column),
-        step("prove", row),
-        step("prove", column),
+        step("mark_parallel", row),
+        step("mark_parallel", column),
         step("buffer", reduction, row, column),
         step("pad", column),
         step("peel", row),

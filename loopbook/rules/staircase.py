@@ -52,7 +52,7 @@ def staircase_tiles(band: Band, random: Random, context: TuningContext) -> Steps
         return packed_tiles(band, random, context)
     rows, vectors = random.choice(MICRO_TILES)
     columns = vectors * context.lanes
-    serial = [step("serial", loop.name) for loop in band.loops if loop.kind == "reduce"]
+    serial = [step("serialize", loop.name) for loop in band.loops if loop.kind == "reduce"]
     # The triangular operand, walked across its rows, wants room in the cache, too.
     summands = min(depth(context, columns, random), random.choice((128, 256, 256, 512)))
     threads = context.parallel
@@ -111,7 +111,7 @@ def tiles(
     steps += [
         step("tile", column, columns),
         *reorder(with_tiles(found.order, [column]), final),
-        *([step("prove", f"{column}.tile")] if threads else []),
+        *([step("mark_parallel", f"{column}.tile")] if threads else []),
         step("block", row, reduction, rows, summands),
     ]
     at = f"{row}.tile"
@@ -125,11 +125,11 @@ def tiles(
     r, s, c = whole
     return [
         *steps,
-        step("prove", diagonal),
+        step("mark_parallel", diagonal),
         step("interchange", r, s),
         step("buffer", at, s, c),
-        step("prove", r),
-        step("prove", c),
+        step("mark_parallel", r),
+        step("mark_parallel", c),
         step("buffer", s, r, c),
         step("pad", c),
         *([step("peel", r)] if found.below else []),

@@ -60,7 +60,7 @@ def _recurrences(nest: Nest, loops: list[Loop]) -> list[Loop]:
 
 
 def _sunk(loops: list[Loop], size: int, context: TuningContext) -> Steps:
-    steps = [step("sink", loop.name, size) for loop in loops]
+    steps = [step("strip_and_sink", loop.name, size) for loop in loops]
     if context.parallel:
         steps += [step("parallel", f"{loop.name}.tile") for loop in loops]
     return steps

@@ -35,7 +35,7 @@ def waves(time: Step, threads: int) -> Steps:
     loop, *sizes = time.args
     count = max(2, threads)
     if time.op == "time_tile":
-        made = step("time_waves", str(loop), count, *map(int, sizes))
+        made = step("pipelined_time_tile", str(loop), count, *map(int, sizes))
     else:
         made = step("wavefront", str(loop), int(sizes[0]), count, ROWS)
     return [made, step("parallel", f"{loop}.tile")]
@@ -51,7 +51,7 @@ def threaded(steps: Sequence[Step], threads: int) -> list[Steps]:
         if found.op in ("time_tile", "wavefront") and found.args[0] == "L0":
             made, parallel = waves(found, threads)
             return [[*steps[:place], made, *steps[place + 1 :], parallel], [*steps, SINGLE]]
-    tiled = [f"{s.args[0]}.tile" for s in steps if s.op in ("tile", "sink")]
+    tiled = [f"{s.args[0]}.tile" for s in steps if s.op in ("tile", "strip_and_sink")]
     blocked = [f"{name}.tile" for s in steps if s.op == "block" for name in s.args[1::-1]]
     outer = list(dict.fromkeys([*tiled, *blocked, "L0"]))
     shared = [
@@ -95,9 +95,11 @@ def proven(steps: Sequence[Step], name: str) -> list[Steps]:
     base = name.removesuffix(".tile")
     made = (n for n, s in enumerate(steps) if s.op in MAKERS and base in s.args[:2])
     first = next(made, len(steps))
-    filled = (n for n, s in enumerate(steps) if n > first and s.op in ("block", "buffer", "prove"))
+    filled = (
+        n for n, s in enumerate(steps) if n > first and s.op in ("block", "buffer", "mark_parallel")
+    )
     place = next(filled, 0)
-    return [[*steps[:place], step("prove", name), *steps[place:]]] if place else []
+    return [[*steps[:place], step("mark_parallel", name), *steps[place:]]] if place else []
 
 
 def buffered(steps: Sequence[Step]) -> list[Steps]:

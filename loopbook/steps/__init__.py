@@ -34,7 +34,7 @@ from loopbook.steps.arguments import (
     TileSize,
     VectorSize,
 )
-from loopbook.steps.base import STEPS, Step, base_name, expanded, kind_of
+from loopbook.steps.base import STEPS, Step, base_name, expanded, kind_of, name_of
 from loopbook.steps.grammar import checked, parsed
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "checked",
     "expanded",
     "kind_of",
+    "name_of",
     "parsed",
 ]
 

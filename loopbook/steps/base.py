@@ -45,6 +45,8 @@ class Step(_Words):
     Attributes:
         name: how recipes spell it.
         aliases: other spellings that are read.
+        recorded_as: its name when records of it were first written, which is read, too: a record's
+            id goes by it for ever.
         textbook: what compiler writers call it, and `source` where they do.
         example: one such step, with `makes`: how the loops are called that it makes, with
             arguments in braces; ``*`` stands for the loops inside. More of one name are numbered.
@@ -62,6 +64,7 @@ class Step(_Words):
 
     name: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
+    recorded_as: ClassVar[str] = ""
     textbook: ClassVar[str] = ""
     source: ClassVar[str] = ""
     example: ClassVar[str] = ""
@@ -96,10 +99,16 @@ class Step(_Words):
             argument.place = place
         cls._loops = tuple(a.place for a in cls.arguments if isinstance(a, Loop))
         cls._containers = tuple(a.place for a in cls.arguments if isinstance(a, Container))
-        for spelling in (cls.name, *cls.aliases):
+        cls.recorded_as = vars(cls).get("recorded_as", cls.name)
+        for spelling in cls.spellings():
             if _SPELLINGS.setdefault(spelling, cls) is not cls:
                 raise TypeError(f"two steps are called {spelling}")
         STEPS[cls.name] = cls
+
+    @classmethod
+    def spellings(cls) -> tuple[str, ...]:
+        """All that is read for it, its name first."""
+        return tuple(dict.fromkeys((cls.name, cls.recorded_as, *cls.aliases)))
 
     # -- as people write it ---------------------------------------------------------------------
 
@@ -174,6 +183,11 @@ class Step(_Words):
 def kind_of(op: str) -> type[Step]:
     """The class of a step by any of its names; `Step` for a word that is none."""
     return _SPELLINGS.get(op, Step)
+
+
+def name_of(op: str) -> str:
+    """What a step is called today, by any of its names; a word that is none stays."""
+    return kind_of(op).name or op
 
 
 def expanded(steps: Iterable[Step]) -> Iterator[Step]:

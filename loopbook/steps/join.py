@@ -34,7 +34,7 @@ class Join(Step):
     textbook = "inverse of index-set splitting"
     source = "Wolfe, High Performance Compilers for Parallel Computing, 1996, the other way round"
     example = "join L2 L3"
-    traits = {"push": 0.5}
+    traits = {"right_looking": 0.5}
 
     first_loop = Loop()
     second_loop = Loop()

@@ -1,4 +1,4 @@
-"""Tiles of time and skewed space: what `time_tile` and `time_waves` have in common.
+"""Tiles of time and skewed space: what `time_tile` and `pipelined_time_tile` have in common.
 
 Each statement keeps its own loops and its order; only the tiles are new. The transformation is
 legal if no dependence points to an earlier tile: along every tiled dimension

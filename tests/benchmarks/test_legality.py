@@ -150,9 +150,13 @@ def outcome(kernel, cases, text):
             pushed, SQUARES, "cut L1 L0 2\nstage L1 A1", "1 refused", id="one-beyond-the-end"
         ),
         pytest.param(
-            totals, grids((9, 7)), "parallel L0\nsink L1 2", "1 refused", id="one-strip-for-all"
+            totals,
+            grids((9, 7)),
+            "parallel L0\nstrip_and_sink L1 2",
+            "1 refused",
+            id="one-strip-for-all",
         ),
-        pytest.param(grown, GROWN, "serial L1", "", id="no-sums"),
+        pytest.param(grown, GROWN, "serialize L1", "", id="no-sums"),
         pytest.param(rows, STARTS, "distribute L0", "0 refused", id="bounds-that-change"),
         pytest.param(picked, PICKED, "distribute L0", "0 refused", id="indices-that-change"),
     ],

@@ -62,7 +62,7 @@ def test_a_neighbour_s_recipe_is_applied_and_right(books, tmp_path):
 
 def test_rewritings_of_our_own_are_applied_too(tmp_path):
     """docc has nothing that makes a reduction serial, or that jams the loops that another holds."""
-    recipe = "serial L2\nunroll_and_jam L0 4 L1\nunroll_and_jam L0 4 L2\n"
+    recipe = "serialize L2\nunroll_and_jam L0 4 L1\nunroll_and_jam L0 4 L2\n"
     done = optimize(
         program.parse(text_of(product)), book=layered(tmp_path, record(product, recipe))
     )

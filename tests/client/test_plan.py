@@ -136,10 +136,10 @@ def test_a_recipe_that_is_illegal_as_it_is_may_be_built_anew(tmp_path):
 
 
 def test_an_illegal_recipe_is_not_served(tmp_path):
-    books = layered(tmp_path, record(product, "push L0 L1\n", name="wrong"))
+    books = layered(tmp_path, record(product, "right_looking L0 L1\n", name="wrong"))
     (report,) = plan(product, books).nests
     assert report.tier != "exact"
-    assert "push" not in report.recipe
+    assert "right_looking" not in report.recipe
 
 
 def test_refused_refinements_are_left_out(tmp_path):

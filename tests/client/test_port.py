@@ -213,7 +213,9 @@ def test_what_is_like_a_refused_recipe_is_covered():
     refusals.add(of("tile L1 4; parallel L1.tile"), Refusal("", ordered=frozenset({"L1.tile"})))
     assert refusals.cover(of("tile L1 2; vectorize L1; parallel L1.tile"))
     assert not refusals.cover(of("tile L1 2; vectorize L1; single"))
-    assert not refusals.cover(of("tile L1 2; prove L1.tile; parallel L1.tile")), "it is proven now"
+    assert not refusals.cover(of("tile L1 2; mark_parallel L1.tile; parallel L1.tile")), (
+        "it is proven now"
+    )
 
 
 def row_extremes(A):
@@ -242,7 +244,7 @@ def test_recurrences_that_run_at_the_same_time_are_counted():
     assert recurrences(nest_of_loops(product, *[np.ones((4, 4))] * 3)) == 0
 
 
-TILE, SINK = "tile L0 8", "sink L0 8"
+TILE, SINK = "tile L0 8", "strip_and_sink L0 8"
 
 
 @pytest.mark.parametrize(("count", "offered"), [(8, [TILE]), (1, [SINK, TILE])])

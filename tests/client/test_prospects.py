@@ -12,7 +12,7 @@ from loopbook.recipes.recipe import Recipe
 
 TILES = "tile L0 32\ntile L1 32\ninterchange L0 L1.tile"
 LARGER = "tile L0 64\ntile L1 64\ninterchange L0 L1.tile"
-STRIPS = "sink L0 16"
+STRIPS = "strip_and_sink L0 16"
 PROMISES = {TILES: 2.0, LARGER: 1.9, STRIPS: 1.6, "tile L0 8": 1.1}
 
 

@@ -16,7 +16,7 @@ from loopbook.sdfg import frontend
 
 WIDE = HardwareProfile(isa="avx512", vector_bits=512, l1d_bytes=32 << 10, l2_bytes=1 << 20)
 
-PACKED = "serial L2\n" + packed(6, 32, 64) + MICRO
+PACKED = "serialize L2\n" + packed(6, 32, 64) + MICRO
 
 
 @pytest.mark.parametrize("march", ["x86-64-v2", "x86-64-v3"])

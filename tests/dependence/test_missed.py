@@ -156,7 +156,7 @@ def test_bounds_clear_the_loops_of_a_factorisation_but_not_the_one_that_carries_
     assert [loop.kind for loop in nests[0].loops] == ["for"] * 4
     assert not marks.ordered(sdfg)
     with pytest.raises(IllegalStepError, match="may depend on each other"):
-        Workbench(program.tree_of(sdfg), nests[0]).apply("prove", ("L0",))
+        Workbench(program.tree_of(sdfg), nests[0]).apply("mark_parallel", ("L0",))
 
 
 def test_a_cleared_loop_runs_in_threads_with_right_numbers(tmp_path, monkeypatch):
@@ -165,7 +165,7 @@ def test_a_cleared_loop_runs_in_threads_with_right_numbers(tmp_path, monkeypatch
     text = frontend.trace(outer_products, args)
     binding = frontend.binding(outer_products, args)
     expected = binding.results(build_baseline(text, "none", tmp_path / "none").library)
-    steps = [("prove", ("L1",)), ("prove", ("L2",)), ("parallel", ("L2",))]
+    steps = [("mark_parallel", ("L1",)), ("mark_parallel", ("L2",)), ("parallel", ("L2",))]
     built = build_tuned(text, "openmp", {0: steps}, tmp_path / "openmp")
     assert built.recipes[0] == tuple(steps)
     binding.measure([built], Schedule(repeats=5, seconds=0.5), expected)

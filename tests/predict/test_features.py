@@ -121,7 +121,7 @@ def test_names_of_variables_do_not_matter():
 def test_steps_that_came_later_are_counted_by_their_names():
     nest = nests_of(product)[0]
     plain = Features(nest, AROUND)(())
-    for op in ("prove", "hoist", "warp"):
+    for op in ("mark_parallel", "hoist", "warp"):
         row = Features(nest, AROUND)((Step(op, ("L1",)), Step(op, ("L9",))))
         assert row.shape == plain.shape
         changed = {NAMES[place] for place in np.flatnonzero(row != plain)}

@@ -64,7 +64,7 @@ def test_docc_counts_unsigned_and_we_do_not():
 @pytest.mark.parametrize("target", ["sequential", "openmp"])
 def test_arrays_shorter_than_a_strip_are_not_run_past(target, tmp_path):
     text = json.dumps(counting_unsigned(sums, *ARGS))
-    built = build_tuned(text, target, {0: steps("sink L0 16")}, tmp_path)
+    built = build_tuned(text, target, {0: steps("strip_and_sink L0 16")}, tmp_path)
     assert built.recipes[0]
     for rows in (2, 8, 15, 16, 37):
         args = [random(rows, 7), np.zeros(rows)]
@@ -90,7 +90,7 @@ def test_loops_that_may_need_to_wrap_stay_unsigned_and_are_not_rewritten(update)
     sdfg = program.parse(json.dumps(document))
     bench = Workbench(program.tree_of(sdfg), program.nests(sdfg)[0])
     with pytest.raises(IllegalStepError, match="below zero"):
-        bench.apply("sink", ("L0", 4))
+        bench.apply("strip_and_sink", ("L0", 4))
 
 
 def test_what_is_an_argument_or_data_stays_unsigned():

@@ -131,3 +131,21 @@ def test_any_json_gives_a_recipe_or_one_line(obj):
         assert "\n" not in str(error)  # noqa: PT017
     else:
         assert Recipe.from_json(recipe.to_json()) == recipe
+
+
+OLD_NAMES = {"right_looking": "push", "strip_and_sink": "sink", "bounding_box": "widen"}
+
+
+def test_steps_are_read_by_their_first_names_and_written_by_todays():
+    first = {step.recorded_as: name for name, step in STEPS.items()}
+    assert len(first) == len(STEPS)
+    assert {name: STEPS[name].recorded_as for name in OLD_NAMES} == OLD_NAMES
+    for old, new in first.items():
+        example = STEPS[new].example
+        given = Recipe.parse(example.replace(new, old, 1))
+        assert given == Recipe.parse(example)
+        assert given.text() == Recipe.parse(example).text()
+        assert given.text().split()[0] == new
+        assert given.to_json()["steps"][0][0] == new
+        assert given.recorded()["steps"][0][0] == old
+        assert Recipe.from_json(given.recorded()) == given

@@ -96,8 +96,11 @@ def test_cache_tiles_share_the_growth():
 
 def test_waves_have_the_threads_at_hand():
     here = replace(AVX512, threads=16)
-    waves = Recipe.parse("time_waves L0 2 16 16\n")
-    assert rescaled(waves, replace(AVX512, threads=2), here).text() == "time_waves L0 16 16 16\n"
+    waves = Recipe.parse("pipelined_time_tile L0 2 16 16\n")
+    assert (
+        rescaled(waves, replace(AVX512, threads=2), here).text()
+        == "pipelined_time_tile L0 16 16 16\n"
+    )
     front = Recipe.parse("wavefront L0 16 2 32\n")
     assert rescaled(front, replace(AVX512, threads=2), here).text() == "wavefront L0 16 16 32\n"
     alone = Recipe.parse("wavefront L0 16\n")
@@ -105,5 +108,11 @@ def test_waves_have_the_threads_at_hand():
 
 
 def test_strips_keep_their_vectors():
-    assert rescaled(Recipe.parse("sink L0 16\n"), AVX512, AVX2).text() == "sink L0 8\n"
-    assert rescaled(Recipe.parse("sink L0 4\n"), SSE2, AVX512).text() == "sink L0 16\n"
+    assert (
+        rescaled(Recipe.parse("strip_and_sink L0 16\n"), AVX512, AVX2).text()
+        == "strip_and_sink L0 8\n"
+    )
+    assert (
+        rescaled(Recipe.parse("strip_and_sink L0 4\n"), SSE2, AVX512).text()
+        == "strip_and_sink L0 16\n"
+    )

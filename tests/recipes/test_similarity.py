@@ -66,7 +66,7 @@ def test_sizes_are_compared_by_doublings():
         < size_distance(near, Recipe.parse("tile L1 32\n"))
         < size_distance(near, far)
     )
-    assert size_distance(near, Recipe.parse("sink L0 256\n")) == 0.0
+    assert size_distance(near, Recipe.parse("strip_and_sink L0 256\n")) == 0.0
 
 
 def test_what_only_reorders():

@@ -13,7 +13,7 @@ from loopbook.rules import TuningContext
 from loopbook.rules.bands import bands
 from loopbook.rules.registers import MICRO_TILES, packed_tiles
 
-PACKED = "serial L2\n" + packed(4, 8, 16)
+PACKED = "serialize L2\n" + packed(4, 8, 16)
 SIZES = [matmul_args(m, n, k) for m, n, k in ((9, 10, 11), (5, 17, 33), (16, 8, 32), (3, 31, 2))]
 
 
@@ -52,7 +52,7 @@ def test_padded_tiles_are_right_with_threads(tmp_path):
         ("tile L1 8", "pad L1.tile", "no bound but its tile's"),
         ("tile L1 8", "pad L1", "no local buffer"),
         (
-            f"serial L2\ntile L0 4\ntile L1 8\ntile L2 16\n{ORDER}stage L2 A2 out",
+            f"serialize L2\ntile L0 4\ntile L1 8\ntile L2 16\n{ORDER}stage L2 A2 out",
             "pad L1",
             "no local buffer",
         ),
@@ -71,7 +71,7 @@ def test_padding_is_refused_where_something_else_would_be_touched(before, step, 
 
 def test_padding_never_adds_to_sums_of_all_iterations():
     bench = bench_of(column_sums, [random(9, 10), random(9)])
-    for op, args in steps("serial L1\ntile L1 8\nstage L1 A1 in"):
+    for op, args in steps("serialize L1\ntile L1 8\nstage L1 A1 in"):
         bench.apply(op, args)
     with pytest.raises(IllegalStepError, match=r"write the same elements|carry a value|no local"):
         bench.apply("pad", ("L1",))
@@ -80,8 +80,8 @@ def test_padding_never_adds_to_sums_of_all_iterations():
 @pytest.mark.parametrize("kernel", [triangle, upper])
 def test_widened_triangles_are_right_for_every_size(kernel, tmp_path):
     cases = [[random(*shape), random(n, n)] for n, shape in _shapes(kernel)]
-    recipe = "tile L0 4\ntile L1 8\nwiden L1.tile\ninterchange L0 L1.tile\ninterchange L1 L2"
-    serial = "serial L2\n" if nests_of(kernel, cases[0])[0].loops[2].kind == "reduce" else ""
+    recipe = "tile L0 4\ntile L1 8\nbounding_box L1.tile\ninterchange L0 L1.tile\ninterchange L1 L2"
+    serial = "serialize L2\n" if nests_of(kernel, cases[0])[0].loops[2].kind == "reduce" else ""
     check_recipe(
         kernel, cases, steps(serial + recipe + "\ninterchange L0 L2\nstage L2 A1 out"), tmp_path
     )
@@ -98,12 +98,12 @@ def test_widening_is_refused_where_nothing_depends_on_the_loop_around(before):
     for op, args in steps(before):
         bench.apply(op, args)
     with pytest.raises(IllegalStepError):
-        bench.apply("widen", ("L1",))
+        bench.apply("bounding_box", ("L1",))
 
 
 def test_only_tiles_whose_ends_are_known_outside_are_peeled_together(tmp_path):
     """docc itself tests the inner tile's end, which the outer loop says, before the outer loop."""
-    text = "tile L0 4\ntile L1 8\nwiden L1.tile\ninterchange L0 L1.tile\npeel L0"
+    text = "tile L0 4\ntile L1 8\nbounding_box L1.tile\ninterchange L0 L1.tile\npeel L0"
     args = [random(9, 5), random(9, 9)]
     bench = bench_of(triangle, args)
     for op, arguments in steps(text):

@@ -68,8 +68,8 @@ TILED = """tile L1 8
     interchange L0 L2.tile
     interchange L0.tile L1.tile
     interchange L0.tile L2.tile
-    prove L0
-    prove L1
+    mark_parallel L0
+    mark_parallel L1
     interchange L1 L2
     interchange L0 L2
 """
@@ -99,7 +99,7 @@ def test_scalars_are_no_hindrance(tmp_path):
     args = [[definite(n), filled(n), filled(n), filled(n)] for n in (17, 70, 135)]
     nest = nests_of(ludcmp.kernel, args[0])[0]
     recipe = [(s.op, s.args) for s in fitted_factors(nest, AROUND)[0]]
-    assert recipe[0][0] == "demote"
+    assert recipe[0][0] == "reg2mem"
     check_recipe(ludcmp.kernel, args, recipe, tmp_path)
 
 

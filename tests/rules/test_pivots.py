@@ -83,7 +83,7 @@ def test_paths_are_right_with_the_opening(tmp_path):
     assert tuple(recipe) in seed_population(nest, AROUND)
     assert "hoist" in {single.op for single in recipe}
     check_recipe(floyd_warshall.kernel, cases, [(s.op, s.args) for s in recipe], tmp_path)
-    check_recipe(floyd_warshall.kernel, cases, steps("straighten L0"), tmp_path / "straight")
+    check_recipe(floyd_warshall.kernel, cases, steps("if_convert L0"), tmp_path / "straight")
 
 
 def test_other_nests_have_no_pivots():
@@ -94,7 +94,7 @@ def test_other_nests_have_no_pivots():
 @pytest.mark.parametrize("kernel", [lesser, greatest, clipped])
 def test_branches_become_minima_and_maxima(kernel, tmp_path):
     cases = [[whole(m, n), whole(m)] for m, n in ((2, 3), (5, 9), (8, 33))]
-    check_recipe(kernel, cases, steps("straighten L0"), tmp_path)
+    check_recipe(kernel, cases, steps("if_convert L0"), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_other_branches_stay(kernel, make):
     args = [make(7, 9), make(7)] if make else [whole(5, 5), whole(5, 5), whole(5, 5)]
     bench = bench_of(kernel, args)
     with pytest.raises(IllegalStepError, match="lesser or greater"):
-        bench.apply("straighten", ("L0",))
+        bench.apply("if_convert", ("L0",))
 
 
 def test_what_a_loop_does_not_change_is_loaded_before_it(tmp_path):

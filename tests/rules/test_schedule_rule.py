@@ -81,7 +81,7 @@ def test_every_kind_builds_a_recipe_or_nothing(kernel, around):
 def test_a_product_s_tiles_are_built_with_the_sizes_wanted():
     nest = only(product_permuted)
     wanted = Recipe.parse(
-        "serial L2\ntile L0 6\ntile L1 16\ntile L2 2048\nstage L0.tile A1 in\nstage L2 A2 out\n"
+        "serialize L2\ntile L0 6\ntile L1 16\ntile L2 2048\nstage L0.tile A1 in\nstage L2 A2 out\n"
         "pad L1\npeel L0\nvectorize L1*\nunroll L0*\n"
     ).steps
     packed = rule_of(nest, "packed_tiles")

@@ -21,14 +21,14 @@ from loopbook.rules.reductions import accumulate, held
 from loopbook.steps.workbench import Workbench
 from loopbook.workloads.polybench import nussinov
 
-RIGHT_LOOKING = "push L1 L2\ninterchange L3 L4\nfuse L1 L4\njoin L2 L3\n"
+RIGHT_LOOKING = "right_looking L1 L2\ninterchange L3 L4\nfuse L1 L4\njoin L2 L3\n"
 
 TILED = (
     RIGHT_LOOKING
     + """tile L2 8
     tile L0 4
     tile L1 4
-    widen L1.tile
+    bounding_box L1.tile
     interchange L0 L1.tile"""
 )
 
@@ -161,7 +161,7 @@ def test_a_factorisation_gives_the_same_factors(recipe, tmp_path):
 @pytest.mark.parametrize("recipe", [RIGHT_LOOKING, TILED], ids=["right-looking", "tiled"])
 def test_scalars_go_back_to_their_elements(recipe, tmp_path):
     cases = [[dominant(n), filled(n)] for n in (2, 3, 8, 17, 36)]
-    recipe = "demote L1\ndemote L3\n" + recipe
+    recipe = "reg2mem L1\nreg2mem L3\n" + recipe
     check_recipe(factorise_by_scalars, cases, steps(recipe), tmp_path)
 
 
@@ -173,14 +173,14 @@ def numbers(n: int) -> list[np.ndarray]:
 
 def test_maxima_are_pushed_in_any_order(tmp_path):
     cases = [list(nussinov.initialize(n).values()) for n in (2, 3, 5, 17, 30)]
-    check_recipe(nussinov.kernel, cases, steps("push L1 L2\ntile L2 8"), tmp_path)
+    check_recipe(nussinov.kernel, cases, steps("right_looking L1 L2\ntile L2 8"), tmp_path)
 
 
 @pytest.mark.parametrize(
     ("kernel", "args", "recipe"),
     [
-        (left_scalar, [filled(9, 9), filled(9)], "demote L1"),
-        (sums_and_maxima, numbers(9), "push L1 L2"),
+        (left_scalar, [filled(9, 9), filled(9)], "reg2mem L1"),
+        (sums_and_maxima, numbers(9), "right_looking L1 L2"),
     ],
 )
 def test_scalars_in_use_and_other_operators_stay_in_place(kernel, args, recipe):
@@ -193,7 +193,9 @@ def test_scalars_in_use_and_other_operators_stay_in_place(kernel, args, recipe):
 def test_tiles_of_pushed_maxima_keep_their_order():
     # docc's own test allows this one; a row reads what earlier rows' later columns become.
     bench = bench_of(nussinov.kernel, list(nussinov.initialize(9).values()))
-    *before, last = steps("push L1 L2\ntile L0 4\ntile L1 4\nwiden L1.tile\ninterchange L0 L1.tile")
+    *before, last = steps(
+        "right_looking L1 L2\ntile L0 4\ntile L1 4\nbounding_box L1.tile\ninterchange L0 L1.tile"
+    )
     for op, args in before:
         bench.apply(op, args)
     with pytest.raises(IllegalStepError, match="dependence"):
@@ -202,15 +204,17 @@ def test_tiles_of_pushed_maxima_keep_their_order():
 
 def test_updates_do_not_run_at_once():
     bench = bench_of(nussinov.kernel, list(nussinov.initialize(9).values()))
-    for op, args in steps("push L1 L2\nprove L2"):
+    for op, args in steps("right_looking L1 L2\nmark_parallel L2"):
         bench.apply(op, args)  # each iteration of L2 has an element of its own
     with pytest.raises(IllegalStepError):
-        bench.apply("prove", ("L1",))
+        bench.apply("mark_parallel", ("L1",))
 
 
 def test_a_triangle_is_turned_round(tmp_path):
     cases = [[filled(m, n), filled(m, n) + 1.0] for m, n in ((2, 2), (5, 9), (9, 5), (8, 8))]
-    check_recipe(triangle, cases, steps("interchange L0 L1\nprove L1\nprove L0"), tmp_path)
+    check_recipe(
+        triangle, cases, steps("interchange L0 L1\nmark_parallel L1\nmark_parallel L0"), tmp_path
+    )
 
 
 def test_sums_are_staged_and_rows_jammed(tmp_path):
@@ -226,15 +230,15 @@ def test_sums_are_staged_and_rows_jammed(tmp_path):
     ("kernel", "shape", "recipe"),
     [
         (antidiagonal, (9, 9), "interchange L0 L1"),
-        (sweep, (9, 9), "prove L1"),
-        (antidiagonal, (9, 9), "prove L0"),
-        (factorise, (9, 9), "push L3 L4"),
+        (sweep, (9, 9), "mark_parallel L1"),
+        (antidiagonal, (9, 9), "mark_parallel L0"),
+        (factorise, (9, 9), "right_looking L3 L4"),
         (factorise, (9, 9), "interchange L0 L1"),
         (factorise, (9, 9), "fuse L1 L3"),
         (factorise, (9, 9), "distribute L0"),
         (factorise, (9, 9), "cut L2 L3"),
         (halves, (9, 9), "join L1 L2"),
-        (own_element_read, (9, 9), "demote L1"),
+        (own_element_read, (9, 9), "reg2mem L1"),
         (shifted, (9, 9), "fuse L1 L2"),
     ],
 )
@@ -254,19 +258,19 @@ def kind_of(bench: Workbench, name: str) -> str:
 
 def test_independent_rows_become_a_map():
     bench = bench_of(factorise, [dominant(9)])
-    for op, args in steps(RIGHT_LOOKING + "prove L2\nvectorize L2"):
+    for op, args in steps(RIGHT_LOOKING + "mark_parallel L2\nvectorize L2"):
         bench.apply(op, args)
     assert kind_of(bench, "L2") == "map"
     with pytest.raises(IllegalStepError):
-        bench.apply("prove", ("L1",))
+        bench.apply("mark_parallel", ("L1",))
 
 
 def test_halves_without_order_may_have_one_as_a_whole():
     bench = bench_of(copied_on, [filled(20)])
-    for op, args in steps("prove L1\njoin L1 L2"):
+    for op, args in steps("mark_parallel L1\njoin L1 L2"):
         bench.apply(op, args)
     with pytest.raises(IllegalStepError, match="depend on each other"):
-        bench.apply("prove", ("L1",))
+        bench.apply("mark_parallel", ("L1",))
     assert kind_of(bench, "L1") == "for"
 
 

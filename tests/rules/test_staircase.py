@@ -226,9 +226,9 @@ def test_what_iterations_take_from_each_other_is_not_expanded(kernel, args):
 
 def test_loops_are_not_delayed_past_what_needs_them():
     args = next(_cases(symmetric))
-    _refused(symmetric, args, "expand L0 L1", "delay L2", "dependence")
-    _refused(overtaking, [random(5, 7), random(7)], "", "delay L1", "dependence")
-    _refused(symmetric, args, "", "delay L0", "no loop is around")
+    _refused(symmetric, args, "expand L0 L1", "reorder L2", "dependence")
+    _refused(overtaking, [random(5, 7), random(7)], "", "reorder L1", "dependence")
+    _refused(symmetric, args, "", "reorder L0", "no loop is around")
 
 
 def test_the_pushed_half_is_not_distributed_in_front_of_what_it_changes():

@@ -119,9 +119,9 @@ RECIPES = {
     "wavefront": (seidel, SQUARES, "wavefront L0 4"),
     "wavefront, unrolled by the compiler": (seidel, SQUARES, "wavefront L0 8\nvectorize L0"),
     "diagonal": (diagonal, [[random(m, n)] for m, n in SHAPES], "time_tile L0 4 8"),
-    "strips": (recursive, FILTERS, "sink L0 8"),
-    "strips beside a loop with the same scalar": (twice, FILTERS, "sink L3 4"),
-    "strips of one vector": (recursive, FILTERS, "sink L0 4\nvectorize L0*"),
+    "strips": (recursive, FILTERS, "strip_and_sink L0 8"),
+    "strips beside a loop with the same scalar": (twice, FILTERS, "strip_and_sink L3 4"),
+    "strips of one vector": (recursive, FILTERS, "strip_and_sink L0 4\nvectorize L0*"),
 }
 
 
@@ -141,11 +141,11 @@ def test_tiles_run_in_parallel_threads(tmp_path):
     ("kernel", "args", "text", "message"),
     [
         (seidel, SQUARES[0], "time_tile L0 4 8 8", "points backwards"),
-        (sweep, [random(9, 9)], "sink L0 4", "may depend on each other"),
-        (columns, [random(9, 9), random(1)], "sink L0 4", "may depend on each other"),
-        (leaking, [0.0, random(9, 9), random(1)], "sink L0 4", "outside of the loop"),
+        (sweep, [random(9, 9)], "strip_and_sink L0 4", "may depend on each other"),
+        (columns, [random(9, 9), random(1)], "strip_and_sink L0 4", "may depend on each other"),
+        (leaking, [0.0, random(9, 9), random(1)], "strip_and_sink L0 4", "outside of the loop"),
         (recursive, FILTERS[0], "time_tile L0 4 8", "more than loops"),
-        (recursive, FILTERS[0], "sink L1 4", "not known to be legal"),
+        (recursive, FILTERS[0], "strip_and_sink L1 4", "not known to be legal"),
     ],
 )
 def test_what_dependences_forbid_is_refused(kernel, args, text: str, message: str):
@@ -168,7 +168,7 @@ def test_new_loops_are_named():
     bench.apply("time_tile", ("L0", 2, 4))
     assert list(bench.names) == NAMES["driven"]
     bench = bench_of(recursive, FILTERS[0])
-    bench.apply("sink", ("L0", 8))
+    bench.apply("strip_and_sink", ("L0", 8))
     assert list(bench.names) == NAMES["recursive"]
 
 
@@ -177,7 +177,7 @@ def test_new_loops_are_named():
     [
         (heat, GRIDS[0], "time_tile"),
         (seidel, SQUARES[0], "wavefront"),
-        (recursive, FILTERS[0], "sink"),
+        (recursive, FILTERS[0], "strip_and_sink"),
     ],
 )
 def test_seed_population_holds_what_pays(kernel, args, op: str):

@@ -20,7 +20,7 @@ AROUND = TuningContext("openmp", 8, l2_bytes=1 << 20, threads=2)
     [
         (
             "time_tile L0 32 16 8",
-            ["time_waves L0 2 32 16 8\nparallel L0.tile", "time_tile L0 32 16 8\nsingle"],
+            ["pipelined_time_tile L0 2 32 16 8\nparallel L0.tile", "time_tile L0 32 16 8\nsingle"],
         ),
         (
             "wavefront L0 8\nvectorize L0",
@@ -30,20 +30,20 @@ AROUND = TuningContext("openmp", 8, l2_bytes=1 << 20, threads=2)
             ],
         ),
         (
-            "tile L1 24\nsink L0 8",
+            "tile L1 24\nstrip_and_sink L0 8",
             [
-                f"tile L1 24\nsink L0 8\n{threads}single"
+                f"tile L1 24\nstrip_and_sink L0 8\n{threads}single"
                 for threads in ("parallel L1.tile\n", "", "parallel L0.tile\n", "parallel L0\n")
             ],
         ),
         ("", ["parallel L0\nsingle", "single"]),
         (
-            "tile L1 8\nprove L0",
+            "tile L1 8\nmark_parallel L0",
             [
-                "tile L1 8\nprove L1.tile\nprove L0\nparallel L1.tile\nsingle",
-                "tile L1 8\nprove L0\nsingle",
-                "tile L1 8\nprove L0\nparallel L1.tile\nsingle",
-                "tile L1 8\nprove L0\nparallel L0\nsingle",
+                "tile L1 8\nmark_parallel L1.tile\nmark_parallel L0\nparallel L1.tile\nsingle",
+                "tile L1 8\nmark_parallel L0\nsingle",
+                "tile L1 8\nmark_parallel L0\nparallel L1.tile\nsingle",
+                "tile L1 8\nmark_parallel L0\nparallel L0\nsingle",
             ],
         ),
     ],
@@ -56,8 +56,8 @@ def test_recipes_of_one_thread_get_threads(alone: str, texts: list[str]):
 @pytest.mark.parametrize(
     ("kernel", "args", "op"),
     [
-        (heat, GRIDS[0], "time_waves"),
-        (driven, FIELDS[0], "time_waves"),
+        (heat, GRIDS[0], "pipelined_time_tile"),
+        (driven, FIELDS[0], "pipelined_time_tile"),
         (seidel, SQUARES[0], "wavefront"),
     ],
 )
@@ -77,7 +77,9 @@ def test_there_are_time_tiles_for_every_thread():
     """Also where the time loop is short."""
     (nest,) = nests_of(heat, [6, random(1300, 130), random(1300, 130)])
     around = TuningContext("openmp", 8, l2_bytes=1 << 20, threads=3, trips={"L0": 6, "L1": 1298})
-    tiles = [r[0].args for r in seed_population(nest, around) if r and r[0].op == "time_waves"]
+    tiles = [
+        r[0].args for r in seed_population(nest, around) if r and r[0].op == "pipelined_time_tile"
+    ]
     assert tiles
     assert all(args[1:3] == (3, 2) for args in tiles)
 
@@ -100,8 +102,8 @@ def test_all_parts_of_a_loop_get_threads():
     alone = "tile L0.part1 8\nbuffer L0 L1 L2\ntile L0.part2 4\nbuffer L1 L2 L3"
     found = together(Recipe.parse(alone).steps)
     wanted = (
-        "tile L0.part1 8\nprove L0.part1.tile\nbuffer L0 L1 L2\n"
-        "tile L0.part2 4\nprove L0.part2.tile\nbuffer L1 L2 L3\n"
+        "tile L0.part1 8\nmark_parallel L0.part1.tile\nbuffer L0 L1 L2\n"
+        "tile L0.part2 4\nmark_parallel L0.part2.tile\nbuffer L1 L2 L3\n"
         "parallel L0.part1.tile\nparallel L0.part2.tile\nsingle"
     )
     assert [Recipe(tuple(steps)) for steps in found] == [Recipe.parse(wanted)]
@@ -115,6 +117,6 @@ def test_searches_begin_with_one_thread_and_with_shared_waves():
     nest = nests_of(heat, GRIDS[0])[0]
     first = [Recipe(recipe).text().strip() for recipe in seed_population(nest, AROUND)]
     assert first[1] == "single"
-    assert any("time_waves" in text and "parallel L0.tile" in text for text in first)
+    assert any("pipelined_time_tile" in text and "parallel L0.tile" in text for text in first)
     alone = TuningContext("sequential", 8, l2_bytes=1 << 20)
     assert all("single" not in Recipe(recipe).text() for recipe in seed_population(nest, alone))

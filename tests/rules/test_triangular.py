@@ -95,7 +95,7 @@ def test_tiles_of_several_rows_and_columns_need_not_divide_each_other(tmp_path):
 def test_blocks_of_rectangles_are_right_too(tmp_path):
     recipe = "block L0 L1 4 8\ninterchange L1 L2\ninterchange L0 L2\nbuffer L2 L0 L1"
     sizes = [matmul_args(m, n, k) for m, n, k in ((9, 10, 11), (3, 17, 5))]
-    check_recipe(matmul, sizes, steps("serial L2\n" + recipe), tmp_path)
+    check_recipe(matmul, sizes, steps("serialize L2\n" + recipe), tmp_path)
 
 
 def _refused(kernel, args, before, step, reason):
@@ -118,7 +118,7 @@ def _refused(kernel, args, before, step, reason):
     ],
 )
 def test_steps_on_triangles_are_refused_where_they_do_not_fit(before, step, reason):
-    _refused(lower, next(_cases(lower)), f"serial L2\n{before}", step, reason)
+    _refused(lower, next(_cases(lower)), f"serialize L2\n{before}", step, reason)
 
 
 def test_blocks_are_refused_where_rows_depend_on_each_other():
@@ -136,7 +136,7 @@ def test_padding_is_refused_where_docc_copies_more_than_the_triangle_back():
         tile L1 8
         tile L2 16
         interchange L1 L2.tile
-        widen L1.tile
+        bounding_box L1.tile
         interchange L0 L1.tile
         interchange L0 L2.tile
         interchange L1 L2
@@ -147,7 +147,7 @@ def test_padding_is_refused_where_docc_copies_more_than_the_triangle_back():
     args = next(_cases(masked))
     nest = nests_of(masked, args)[0]
     result = next(c.name for c in nest.containers if c.data == "C")
-    serial = "serial L2" if nest.loops[2].kind == "reduce" else ""
+    serial = "serialize L2" if nest.loops[2].kind == "reduce" else ""
     _refused(masked, args, serial + before.replace("A0", result), "pad L1", "copied back")
 
 

@@ -108,7 +108,7 @@ def halves(A, B):
                 B[i, j] += 1.5 * A[i, k] * A[j, k]
 
 
-HALVES = "tile L0 4\ncut L1 L0.tile\ndistribute L0\nprove L0\n"
+HALVES = "tile L0 4\ncut L1 L0.tile\ndistribute L0\nmark_parallel L0\n"
 
 
 def test_threads_do_not_share_temporaries():

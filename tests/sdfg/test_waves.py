@@ -30,13 +30,13 @@ CASES = {
     "sweep": (seidel, [[t, random(*s)] for t, s in product((1, 6, 33), GRIDS)]),
 }
 RECIPES = [
-    ("line", "time_waves L0 2 4 8"),
-    ("line", "time_waves L0 4 5 3"),
-    ("plane", "time_waves L0 2 3 5"),
-    ("plane", "time_waves L0 16 2 3"),
-    ("plane", "time_waves L0 3 4 1 6"),
-    ("point", "time_waves L0 2 2 4"),
-    ("sweep", "time_waves L0 2 4 3"),
+    ("line", "pipelined_time_tile L0 2 4 8"),
+    ("line", "pipelined_time_tile L0 4 5 3"),
+    ("plane", "pipelined_time_tile L0 2 3 5"),
+    ("plane", "pipelined_time_tile L0 16 2 3"),
+    ("plane", "pipelined_time_tile L0 3 4 1 6"),
+    ("point", "pipelined_time_tile L0 2 2 4"),
+    ("sweep", "pipelined_time_tile L0 2 4 3"),
     ("sweep", "wavefront L0 4 2 3"),
     ("sweep", "wavefront L0 4 3 1"),
     ("sweep", "wavefront L0 8 2"),
@@ -52,7 +52,7 @@ def test_numbers_are_right_with_threads(name: str, recipe: str, tmp_path, monkey
 
 def test_new_loops_are_named():
     bench = bench_of(driven, CASES["point"][1][0])
-    bench.apply("time_waves", ("L0", 2, 4, 8))
+    bench.apply("pipelined_time_tile", ("L0", 2, 4, 8))
     names = ["L0.wave", "L0.tile", "L0.time", "L0.space", "L0", "L1.point"]
     assert list(bench.names)[: len(names)] == names
 
@@ -60,7 +60,7 @@ def test_new_loops_are_named():
 @pytest.mark.parametrize(
     ("kernel", "args", "text"),
     [
-        (seidel, CASES["sweep"][1][0], "time_waves L0 2 4 8 8"),
+        (seidel, CASES["sweep"][1][0], "pipelined_time_tile L0 2 4 8 8"),
         (heat, CASES["plane"][1][0], "wavefront L0 8 2 8"),
     ],
 )

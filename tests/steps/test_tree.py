@@ -69,8 +69,8 @@ def test_fused_loops_are_parallel_if_they_still_are():
 def test_a_box_that_is_more_than_a_triangle_is_written_back_rightly(target, tmp_path):
     cases = [[random(n, m), random(n, n)] for n, m in ((9, 5), (16, 3), (3, 4))]
     bench = bench_of(mirrored, cases[0])
-    serial = "serial L2\n" if kinds(bench)["L2"] == "reduce" else ""
-    text = serial + "tile L0 4\ntile L1 4\nwiden L1.tile\ninterchange L0 L1.tile\n"
+    serial = "serialize L2\n" if kinds(bench)["L2"] == "reduce" else ""
+    text = serial + "tile L0 4\ntile L1 4\nbounding_box L1.tile\ninterchange L0 L1.tile\n"
     text += "interchange L1 L2\n"
     text = text + "interchange L0 L2\nstage L2 A0 out"
     names = {c.data: c.name for c in nests_of(mirrored, cases[0])[0].containers}

@@ -10,12 +10,12 @@ from loopbook.steps.editor import Editor
 from loopbook.steps.region import Region, child_loop
 
 
-class Delay(Step):
+class Reorder(Step):
     """A loop moves behind what follows it in the same body.
 
     Distribution keeps the order in which a body's parts stand. Where a part feeds nothing that
     follows it in the same iteration, but what follows feeds it in later ones, it must stand last.
-    Before ``delay L1``::
+    Before ``reorder L1``::
 
         for i:
             for j: S(i, j)
@@ -28,10 +28,11 @@ class Delay(Step):
             for j: S(i, j)
     """
 
-    name = "delay"
+    name = "reorder"
+    recorded_as = "delay"
     textbook = "statement reordering"
     source = "Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 5"
-    example = "delay L2"
+    example = "reorder L2"
     reorders = True
     traits = {"expand": 0.3}
 

@@ -20,12 +20,12 @@ from loopbook.steps.editor import Editor
 from loopbook.steps.region import Region
 
 
-class Demote(Step):
+class Reg2Mem(Step):
     """Scalars that stand for an array element go back to it.
 
     A scalar that is carried from statement to statement holds them together. In its element of
     memory each iteration has a value of its own, and loops can be interchanged, distributed and
-    pushed. Before ``demote L1``::
+    pushed. Before ``reg2mem L1``::
 
         for j:
             w = A[i, j]
@@ -39,11 +39,12 @@ class Demote(Step):
             A[i, j] = A[i, j] / A[j, j]
     """
 
-    name = "demote"
+    name = "reg2mem"
+    recorded_as = "demote"
     textbook = "inverse of scalar replacement"
     source = "Callahan, Carr and Kennedy, Improving register allocation, PLDI 1990"
-    example = "demote L1"
-    traits = {"push": 0.3}
+    example = "reg2mem L1"
+    traits = {"right_looking": 0.3}
 
     loop = Loop()
 

@@ -6,10 +6,10 @@ from loopbook.steps.editor import Editor
 from loopbook.steps.time_tiling import tile_time
 
 
-class TimeWaves(Step):
+class PipelinedTimeTile(Step):
     """As `time_tile`, in waves of tiles that threads can do at the same time.
 
-    Before ``time_waves L0 2 16 32``::
+    Before ``pipelined_time_tile L0 2 16 32``::
 
         for t: S1; S2; …
 
@@ -21,10 +21,11 @@ class TimeWaves(Step):
                     for t in tt … tt + 16: S1 …; S2 …
     """
 
-    name = "time_waves"
+    name = "pipelined_time_tile"
+    recorded_as = "time_waves"
     textbook = "pipelined time tiling"
     source = "Wolfe, IJPP 1986; Bondhugula et al., PLDI 2008"
-    example = "time_waves L0 2 16 16"
+    example = "pipelined_time_tile L0 2 16 16"
     makes = (
         "{time_loop}.wave",
         "{time_loop}.tile",

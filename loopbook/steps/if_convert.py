@@ -13,12 +13,12 @@ from loopbook.steps.editor import Editor, assignments
 from loopbook.steps.minima import extreme
 
 
-class Straighten(Step):
+class IfConvert(Step):
     """Branches that keep the lesser or the greater of two whole numbers become minima and maxima.
 
     Compilers store under a mask where a branch says so, which some processors are slow at; a
     minimum is one vector instruction, and the store after it an ordinary one. Before
-    ``straighten L0``::
+    ``if_convert L0``::
 
         if a < x[i]: x[i] = a
 
@@ -27,10 +27,11 @@ class Straighten(Step):
         x[i] = min(a, x[i])
     """
 
-    name = "straighten"
+    name = "if_convert"
+    recorded_as = "straighten"
     textbook = "if-conversion"
     source = "Allen, Kennedy, Porterfield and Warren, POPL 1983"
-    example = "straighten L0"
+    example = "if_convert L0"
     traits = {"pivots": 2.0}
 
     loop = Loop()

@@ -10,11 +10,12 @@ from loopbook.steps.editor import Editor
 from loopbook.steps.region import Region
 
 
-class Prove(Step):
+class MarkParallel(Step):
     """A loop shown to have independent iterations, and marked as parallel.
 
     docc takes two accesses of one array for dependent unless they are equal, so many parallel loops
-    stay serial in its eyes, and `vectorize` and `parallel` are refused. Before ``prove L0``::
+    stay serial in its eyes, and `vectorize` and `parallel` are refused. Before ``mark_parallel
+    L0``::
 
         for i: a[2*i] = a[2*i + 1]
 
@@ -23,12 +24,13 @@ class Prove(Step):
         map i: a[2*i] = a[2*i + 1]
     """
 
-    name = "prove"
+    name = "mark_parallel"
+    recorded_as = "prove"
     textbook = "marking a loop parallel, DOALL"
     source = "Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 2"
-    example = "prove L1"
+    example = "mark_parallel L1"
     frees = True
-    traits = {"prove": 0.05}
+    traits = {"mark_parallel": 0.05}
 
     loop = Loop()
 

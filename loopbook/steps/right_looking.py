@@ -12,12 +12,12 @@ from loopbook.steps.editor import Editor
 from loopbook.steps.region import Region, child_loop, put_for, serialise
 
 
-class Push(Step):
+class RightLooking(Step):
     """From left-looking to right-looking: results are pushed on as soon as they are final.
 
     A triangular solve, or the first half of a row in an LU factorisation, gathers what all earlier
     columns give to column j, which walks memory down a column. Pushed, each column is taken off all
-    later ones as soon as it is final, along a row. Before ``push L0 L1``::
+    later ones as soon as it is final, along a row. Before ``right_looking L0 L1``::
 
         for j:
             pre(j)
@@ -32,12 +32,13 @@ class Push(Step):
             for k in j + 1 … high: S(k, j)
     """
 
-    name = "push"
+    name = "right_looking"
+    recorded_as = "push"
     textbook = "right-looking form"
     source = "Golub and Van Loan, Matrix Computations, section 3.2"
-    example = "push L1 L2"
+    example = "right_looking L1 L2"
     reorders = True
-    traits = {"push": 3.0}
+    traits = {"right_looking": 3.0}
 
     outer_loop = Loop()
     inner_loop = Loop()

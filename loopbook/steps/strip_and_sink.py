@@ -21,10 +21,10 @@ LONGEST = 4096
 """Longest strip: arrays of expanded scalars live on the stack."""
 
 
-class Sink(Step):
+class StripAndSink(Step):
     """A parallel loop in strips, inside the loops that it held.
 
-    Before ``sink L0 8``::
+    Before ``strip_and_sink L0 8``::
 
         for i: S1; for j: S2; S3
 
@@ -42,13 +42,14 @@ class Sink(Step):
     become arrays of a strip's length.
     """
 
-    name = "sink"
+    name = "strip_and_sink"
+    recorded_as = "sink"
     textbook = "strip mining, distribution and interchange with scalar expansion"
     source = "Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 5"
-    example = "sink L0 8"
+    example = "strip_and_sink L0 8"
     makes = ("{loop}.tile", "{loop}.part", "*.rest")
     reorders = True
-    traits = {"sink": 3.0}
+    traits = {"strip_and_sink": 3.0}
 
     loop = Loop()
     size = VectorSize(2, MAX_SIZE)

@@ -8,10 +8,10 @@ from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 
 
-class Serial(Step):
+class Serialize(Step):
     """A reduction as a plain loop in its own order, whose sums can then be held in buffers.
 
-    Before ``serial L2``::
+    Before ``serialize L2``::
 
         reduce k with +: s += a[k]
 
@@ -20,12 +20,13 @@ class Serial(Step):
         for k: s += a[k]
     """
 
-    name = "serial"
+    name = "serialize"
+    recorded_as = "serial"
     textbook = "serialisation of a reduction"
     source = "its program's own order"
-    example = "serial L2"
+    example = "serialize L2"
     only_orders = True
-    traits = {"serial": 0.1}
+    traits = {"serialize": 0.1}
 
     loop = Loop()
 
