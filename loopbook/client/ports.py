@@ -121,7 +121,7 @@ class Ports:
     Args:
         evidence: its neighbours, nearest first; at least one.
         hardware: the machine; with the target and the nest's trip counts also in `around`.
-        firsts: what can be built for the nest in these surroundings.
+        firsts: what can be built for the nest in this context.
     """
 
     def __init__(
