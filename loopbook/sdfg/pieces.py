@@ -21,7 +21,7 @@ from types import MappingProxyType
 from loopbook.program.accesses import own_accesses, own_names
 from loopbook.program.dataflow import Block
 from loopbook.program.rename import renamed
-from loopbook.program.tree import Branch, Loop, Node, Opaque, Program, While
+from loopbook.program.tree import Branch, Loop, Opaque, Program, While
 from loopbook.program.types import Pointer
 from loopbook.program.walk import Inner, children, with_children
 
@@ -92,15 +92,15 @@ class Cut:
         self._counter = program.counter
         self._total = self._reading.of(program.body).mentions
         self.frames: list[int] = []
-        body = replace(program.body, children=self._sequence(program.body.children, False))
+        body = with_children(program.body, self._sequence(program.body.children, False))
         used = self._reading.of(body).mentions.keys() | set(program.arguments)
         kept = {name: one for name, one in self._containers.items() if name in used}
         self.program = replace(
             program, body=body, containers=MappingProxyType(kept), counter=self._counter
         )
 
-    def _sequence(self, nodes: Sequence[Node], inside: bool) -> tuple[Node, ...]:
-        made: list[Node] = []
+    def _sequence(self, nodes: Sequence[Inner], inside: bool) -> tuple[Inner, ...]:
+        made: list[Inner] = []
         for group in self._groups(nodes):
             content = self._content(group)
             if not content.loops:
@@ -120,7 +120,7 @@ class Cut:
             return with_children(node, [self._inside(case, inside) for case in node.cases])
         return with_children(node, self._sequence(children(node), inside))
 
-    def _piece(self, group: Sequence[Node], content: _Content, inside: bool) -> Sequence[Node]:
+    def _piece(self, group: Sequence[Inner], content: _Content, inside: bool) -> Sequence[Inner]:
         """What has become of some neighbours."""
         own = {name: one for name, one in self._containers.items() if content.mentions[name]}
         given = [name for name in self._whole.arguments if name in own]
@@ -128,7 +128,7 @@ class Cut:
         made = self._work(
             replace(
                 self._whole,
-                body=replace(self._whole.body, children=tuple(group)),
+                body=with_children(self._whole.body, group),
                 containers=MappingProxyType(own),
                 arguments=tuple(given),
                 counter=self._counter,
@@ -157,9 +157,9 @@ class Cut:
             found, number = f"{name}_{number}", number + 1
         return found
 
-    def _groups(self, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
+    def _groups(self, nodes: Sequence[Inner]) -> Iterator[Sequence[Inner]]:
         """Neighbours that docc is shown together, or left as they are."""
-        waiting: list[Node] = []
+        waiting: list[Inner] = []
         for group in self._bound(nodes):
             content = self._content(group)
             joins = content.loops > 0 and self._apart(content)
@@ -173,7 +173,7 @@ class Cut:
         if waiting:
             yield waiting
 
-    def _bound(self, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
+    def _bound(self, nodes: Sequence[Inner]) -> Iterator[Sequence[Inner]]:
         """Neighbours, with those that write a scalar and those that it is handed to together."""
         start = 0
         while start < len(nodes):
@@ -185,7 +185,7 @@ class Cut:
             yield nodes[start:end]
             start = end
 
-    def _reach(self, nodes: Sequence[Node], start: int, end: int) -> int:
+    def _reach(self, nodes: Sequence[Inner], start: int, end: int) -> int:
         """Where the last one ends that mentions what loops before `end` write for themselves."""
         inside = self._content(nodes[start:end])
         if not inside.loops and not self._feeds(nodes, start, end):
@@ -199,7 +199,7 @@ class Cut:
                 last = place + 1
         return last
 
-    def _feeds(self, nodes: Sequence[Node], start: int, end: int) -> bool:
+    def _feeds(self, nodes: Sequence[Inner], start: int, end: int) -> bool:
         """Whether a loop behind gives what is set here another value: a sum and where it begins."""
         own = self._content(nodes[start:end]).written - self._given
         for node in nodes[end:]:
@@ -212,7 +212,7 @@ class Cut:
         own = content.written - self._given
         return all(content.mentions[name] == self._total[name] for name in own)
 
-    def _content(self, group: Sequence[Node]) -> _Content:
+    def _content(self, group: Sequence[Inner]) -> _Content:
         found = _Content()
         for node in group:
             found.add(self._reading.of(node))

@@ -35,7 +35,7 @@ def graft(sdfg: str, given: Admitted) -> Json:
     Raises:
         SdfgError: nothing is left of it, or an argument is of another type.
     """
-    finished, known = read(json.loads(sdfg)), read_containers(given.document)
+    finished, known = read(json.loads(sdfg)), read_containers(dict(given.document))
     arguments = set(finished.arguments)
     if any(finished.containers[name] != known.get(name) for name in arguments):
         raise SdfgError("the nest's arguments are others now")

@@ -15,7 +15,7 @@ TODAY = "right_looking L0 L1\nstrip_and_sink L0 8\nvectorize L1*\n"
 
 def aged(location: str, identity: str) -> None:
     """Write a record's recipe as it was written once."""
-    database = open_database(location)
+    database = open_database(location, readonly=False, busy_s=10.0)
     with database.writing() as connection:
         own = RECORDS.c.id == identity
         connection.execute(sa.update(RECORDS).where(own).values(recipe=OLD))
@@ -24,7 +24,7 @@ def aged(location: str, identity: str) -> None:
 
 
 def text(location: str, identity: str) -> str:
-    database = open_database(location, readonly=True)
+    database = open_database(location, readonly=True, busy_s=10.0)
     with database.reading() as connection:
         found = connection.execute(sa.select(RECORDS.c.recipe).where(RECORDS.c.id == identity))
         told = found.scalar()
@@ -33,7 +33,7 @@ def text(location: str, identity: str) -> str:
 
 
 def test_ids_are_what_they_were_before_steps_had_other_names():
-    assert record(recipe=Recipe.parse(OLD)).id == "THE_ID"
+    assert record(recipe=Recipe.parse(OLD)).id == "e88766571c60f8eb36d391c4e6bc5963"
     assert record(recipe=Recipe.parse(TODAY)).id == record(recipe=Recipe.parse(OLD)).id
 
 
