@@ -94,7 +94,7 @@ def test_a_bad_one_fails_alone(bench, tuned, tmp_path, body, kind, limits):
     group = [bench._plain, tuned[0], bad, tuned[1]]
     library = compile_together(group, tmp_path / "together.so")
     for seconds in limits:  # a slow machine needs more of it for the good ones
-        readings = bench.sizes[0].turns.measure(library, group, rounds=QUICK, seconds=seconds)
+        readings = bench.sizes[0].runner.measure(library, group, rounds=QUICK, seconds=seconds)
         assert isinstance(readings[1].error, kind)
         if readings[0].error is readings[2].error is None:
             return

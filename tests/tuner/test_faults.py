@@ -23,7 +23,7 @@ from loopbook.toolchain.built import Built
 from loopbook.toolchain.compiler import find_compiler
 from loopbook.toolchain.times import Schedule
 from loopbook.toolchain.worker import Worker
-from loopbook.tuner import workshop
+from loopbook.tuner import builder_pool
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import search
 from loopbook.tuner.session import Session
@@ -110,8 +110,8 @@ def run(session, monkeypatch) -> Iterator[Callable[[list[tuple[Step, ...]]], Tri
         return log
 
     yield run
-    session._workshop.close()
-    session._workshop = None
+    session._pool.close()
+    session._pool = None
 
 
 def marked(kind: str) -> tuple[Step, ...]:
@@ -135,10 +135,12 @@ class Builder(Worker[Any]):
 
 
 def measured(hanging: bytes) -> Callable[..., Any]:
-    """`Rig.measure`, which knows what library hangs."""
-    measure = rig.Rig.measure
+    """`Runner.measure`, which knows what library hangs."""
+    measure = runner.Runner.measure
 
-    def known(self: rig.Rig, built: Built, schedule: Schedule, lost: float, seconds: float) -> Any:
+    def known(
+        self: runner.Runner, built: Built, schedule: Schedule, lost: float, seconds: float
+    ) -> Any:
         hangs = built.library.read_bytes() == hanging
         return measure(self, built, schedule, lost, HANGING_S if hangs else seconds)
 
@@ -189,8 +191,8 @@ def test_what_candidates_do_is_their_own_failure(session, run, monkeypatch, tmp_
         kind: bad_library(session.text, tmp_path / f"{n}", KERNELS[kind])
         for n, kind in enumerate(KERNELS)
     }
-    monkeypatch.setattr(workshop, "build_once", sabotaged(libraries, tmp_path))
-    monkeypatch.setattr(workshop, "Worker", Builder)
+    monkeypatch.setattr(builder_pool, "build_once", sabotaged(libraries, tmp_path))
+    monkeypatch.setattr(builder_pool, "Worker", Builder)
     monkeypatch.setattr(runner.Runner, "measure", measured(libraries["hang"].read_bytes()))
     monkeypatch.setattr(runner, "RUN_BYTES", address_space() + (1 << 30))
     recipes = [steps for n, kind in enumerate(STATUS) for steps in (marked(kind), good(n))]
@@ -214,7 +216,7 @@ def test_kill_9_of_builders_and_runner_loses_nothing(session, run):
 
     def kill() -> None:
         while not over.wait(chance.uniform(0.1, 0.5)) and killed.total() < 12:
-            measurer, builders = session.workshop.pids
+            measurer, builders = session.pool.pids
             victim = chance.choice([measurer, *builders])
             if victim:
                 os.kill(victim, signal.SIGKILL)
