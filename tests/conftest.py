@@ -51,7 +51,8 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def pytest_sessionstart() -> None:
     """However slow the machine is, docc and the compiler get the time that they need."""
-    from loopbook.sdfg import batch, build, program  # import docc: after `traces.shorten`
+    from loopbook.sdfg import build, program  # import docc: after `traces.shorten`
+    from loopbook.toolchain import batch
 
     program.NORMALISING_SECONDS = build.BUILD_SECONDS = 600.0
     batch.PATIENCE = 600.0, 0.0
