@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from loopbook.tuner import workshop
+from loopbook.tuner import builder_pool
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, no candidate is given up."""
-    monkeypatch.setattr(workshop, "COMPILE_SECONDS", 300.0)
+    monkeypatch.setattr(builder_pool, "COMPILE_SECONDS", 300.0)
