@@ -114,7 +114,8 @@ def merge(
 
 @app.command()
 def migrate(book: Where = None, json: options.Json = False) -> None:
-    """Write a book's recipes with the names that steps have today. Older names are read anyway."""
+    """Write a book's records as they are written today, with the names that steps have now. Older
+    names are read anyway."""
     with _open(book, write=True) as opened:
         count = opened.respell()
     _count(json, "rewritten", count)

@@ -131,11 +131,16 @@ def _row(record: Record, nest_id: str, hardware_id: str) -> dict[str, Any]:
         "kernel": record.kernel,
         "target": record.target,
         "recipe": record.recipe.text(),
-        "measurements": json.dumps([one.to_json() for one in record.measurements]),
-        "provenance": json.dumps(record.provenance.to_json()),
+        "measurements": compact([one.to_json() for one in record.measurements]),
+        "provenance": compact(record.provenance.to_json()),
         "speedup": record.speedup,
     }
     return row | {"digest": _digests.of_entry([row[name] for name in _digests.ENTRY])}
+
+
+def compact(value: Any) -> str:
+    """JSON without spaces: there are many records."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 def digest_of(text: str) -> str:

@@ -111,8 +111,8 @@ class Book:
         return self._store.delete(record_id)
 
     def respell(self) -> int:
-        """Write all recipes with the names that steps have today; returns how many have others.
-        Records' ids stay as they are."""
+        """Write all records as they are written today, with the names that steps have now; returns
+        how many were written otherwise. Their ids stay as they are."""
         return self._store.respell()
 
     def note_miss(

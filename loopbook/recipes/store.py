@@ -195,7 +195,7 @@ class Store:
         return True
 
     def respell(self) -> int:
-        """Write all recipes with the names that steps have today; returns how many have others."""
+        """Write all records as they are written today; returns how many were written otherwise."""
         with self._database.writing() as connection:
             return respell(connection)
 
