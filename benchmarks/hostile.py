@@ -34,13 +34,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "kits"))
 
 import client_kit
 import hostile_nests
 import server_kit
-from test_server_fuzz import mutated
-from test_server_limits import AMBIGUOUS, many_nests
+
+from tests.server.test_fuzz import mutated
+from tests.server.test_limits import AMBIGUOUS, many_nests
 
 LOOK_S = 0.2
 """Between looks at the memory."""
