@@ -36,17 +36,18 @@ class LoopNames:
         """The loop of this name and its ``.rest`` and ``.part`` copies, in preorder."""
         return [name for name in self.ids if name == base or _is_copy(name, base)]
 
-    def changed(self, loops: Mapping[int, str], made: Mapping[int, str]) -> None:
-        """Go on after a step.
+    def changed(self, loops: Mapping[int, str], made: Mapping[int, str]) -> LoopNames:
+        """The names after a step.
 
         Args:
             loops: as they are now.
             made: number and wanted name of the loops that it made.
         """
-        self._ids = {name: number for name, number in self._ids.items() if number in loops}
-        self._loops = loops
+        left = {name: number for name, number in self._ids.items() if number in loops}
+        names = LoopNames(left, loops)
         for number in (number for number in loops if number in made):
-            self._ids[self._free(made[number])] = number
+            names._ids[names._free(made[number])] = number
+        return names
 
     def _free(self, wanted: str) -> str:
         """`wanted`, with a number behind it if that name is taken."""

@@ -28,7 +28,7 @@ MOST_LOOPS = 1000
 
 
 class Workbench:
-    """One nest while steps are applied to it.
+    """One nest while steps are applied to it. A shallow copy goes its own way.
 
     Args:
         program: its loops count in signed numbers (`loopbook.program.signed`). It is left as it
@@ -84,18 +84,17 @@ class Workbench:
             IllegalStepError: if it names an unknown loop or container, or is not legal here.
         """
         self._position = position
-        before = self.program, self._buffers, self._called, self._names.ids
+        before = self.program, self._buffers, self._called, self._names
         try:
             for step in self._well_formed(op, args).expansion():
                 done = self._done(step)
                 if len(self.names) + len(done.made) > MOST_LOOPS:
                     raise self.refusal(f"'{step.op}' would make more than {MOST_LOOPS} loops")
                 self.program, self._buffers = done.program, done.buffers
-                self._names.changed(self._loops(self._foreign), done.made)
+                self._names = self._names.changed(self._loops(self._foreign), done.made)
                 self._called = step.ends
         except IllegalStepError:
-            self.program, self._buffers, self._called, ids = before
-            self._names = LoopNames(ids, self._loops(self._foreign))
+            self.program, self._buffers, self._called, self._names = before
             raise
 
     def _well_formed(self, op: str, args: Args) -> Step:
