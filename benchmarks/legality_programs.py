@@ -1,11 +1,13 @@
 """The programs that `benchmarks.legality` draws: PolyBench's, the synthetic ones, and nests drawn
 here, of all that makes an order matter: values carried by scalars and from element to element,
-triangles, strides, branches, index arrays, neighbours that share their scalars."""
+triangles, strides, branches, index arrays, neighbours that share their scalars, stages that hand
+rows to each other."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from loopbook.workloads import polybench, synthetic
@@ -18,6 +20,10 @@ DTYPES = ("np.float64", "np.float32", "np.int64", "np.int32")
 
 MIXED = "mixed"
 """What the names of nests drawn here begin with."""
+
+CALM = 0.5
+"""So many programs that are drawn here write other arrays than they read, without scalars: more
+steps are allowed on those."""
 
 OWN_SHARE = 0.5
 """So many programs are drawn here; the others are PolyBench's and synthetic ones."""
@@ -58,6 +64,7 @@ class _Drawn:
         self._dtype = self._rng.choice(DTYPES)
         self._scalars: list[str] = []
         self._number = 0
+        self._calm = self._rng.random() < CALM
 
     def source(self) -> str:
         """Its workload file."""
@@ -68,7 +75,7 @@ class _Drawn:
                 "PARAMETERS = {'S': {'N': 7, 'M': 6}}",
                 "def initialize(N, M):",
                 "    rng = np.random.default_rng(N)",
-                f"    made = lambda *s: (rng.random(s) * 9 + 1).astype({self._dtype})",
+                f"    made = lambda *s: (rng.random(s) {self._spread()}).astype({self._dtype})",
                 f"    a, b = made(N + {EXTRA}, M + {EXTRA}), made(N + {EXTRA}, M + {EXTRA})",
                 f"    c, d = made(N + M + {EXTRA}), made(N + M + {EXTRA})",
                 f"    p = rng.integers(0, min(N, M), N + M + {EXTRA}).astype(np.int64)",
@@ -79,9 +86,16 @@ class _Drawn:
             ]
         )
 
+    def _spread(self) -> str:
+        """Numbers whose products do not soon become too large, nor all the same."""
+        return "* 9 + 1" if "int" in self._dtype else "+ 0.5"
+
     def _nest(self) -> Iterator[str]:
         self._number += 1
-        if self._rng.random() < 0.4 and "s" not in self._scalars:
+        if self._rng.random() < 0.2:
+            yield from self._stages()
+            return
+        if not self._calm and self._rng.random() < 0.4 and "s" not in self._scalars:
             self._scalars.append("s")
             yield "s = c[0]"
         if self._rng.random() < 0.25:
@@ -89,6 +103,19 @@ class _Drawn:
             yield from (f"    {line}" for line in self._loop([], 0))
             return
         yield from self._loop([], 0)
+
+    def _stages(self) -> Iterator[str]:
+        """Loops in a loop, each of which needs what the one before it has made of a row."""
+        rng, time = self._rng, f"t{self._number}"
+        yield f"for {time} in range({rng.choice(('3', 'N'))}):"
+        row = f"{rng.choice('ab')}[{time}, i + {{}}]"
+        places = [row, f"{rng.choice('cd')}[i + {{}}]", "b[i, 1 + {}]", "d[i + {}]"]
+        rng.shuffle(places)
+        low = rng.randrange(2)
+        for source, target in pairwise(places[: rng.choice((3, 3, 4))]):
+            one, other = (source.format(rng.randrange(3)) for _ in range(2))
+            yield f"    for i in range({low}, M):"
+            yield f"        {target.format(rng.randrange(2))} = {one} {rng.choice('+-')} {other}"
 
     def _loop(self, around: list[tuple[str, str]], depth: int) -> Iterator[str]:
         """A loop with what is in it; `around`: variables with their sizes."""
@@ -114,8 +141,8 @@ class _Drawn:
             by = rng.choice((2, 3))
         yield f"for {variable} in range({low}, {high}, {by}):"
         inner = [*around, (variable, size)]
-        parts = 1 if rng.random() < 0.6 else 2
-        carried = f"v{self._number}{depth}" if rng.random() < 0.3 else ""
+        parts = 1 if rng.random() < (0.8 if self._calm else 0.6) else 2
+        carried = f"v{self._number}{depth}" if rng.random() < 0.3 and not self._calm else ""
         if carried:
             yield f"    {carried} = {self._read(inner)}"
             self._scalars.append(carried)
@@ -132,6 +159,13 @@ class _Drawn:
     def _statement(self, around: list[tuple[str, str]]) -> Iterator[str]:
         rng = self._rng
         if rng.random() < 0.2:
+            if rng.random() < 0.3:
+                first = rng.choice((f"{around[0][0]} < 3", "N > M", f"N == {around[0][0]} + 2"))
+                yield f"if {first}:"
+                yield from (f"    {line}" for line in self._simple(around))
+                yield "else:"
+                yield from (f"    {line}" for line in self._simple(around))
+                return
             if len(around) > 1 and rng.random() < 0.6:
                 one, other = rng.sample([name for name, _ in around], 2)
                 yield f"if {one} {rng.choice(('<', '>', '<=', '!='))} {other}:"
@@ -146,7 +180,7 @@ class _Drawn:
 
     def _simple(self, around: list[tuple[str, str]]) -> Iterator[str]:
         rng = self._rng
-        where = self._written(around)
+        where = self._written(around, "bd" if self._calm else "abcd")
         if self._scalars and rng.random() < 0.35:
             where = rng.choice(self._scalars)
         form = rng.randrange(5)
@@ -165,20 +199,21 @@ class _Drawn:
             return rng.choice(self._scalars)
         if rng.random() < 0.08:
             return f"c[p[{rng.choice(around)[0]} + {rng.randrange(3)}]]"
-        return self._written(around)
+        return self._written(around, "ac" if self._calm else "abcd")
 
-    def _written(self, around: list[tuple[str, str]]) -> str:
-        """An element of an array."""
+    def _written(self, around: list[tuple[str, str]], arrays: str = "abcd") -> str:
+        """An element of one of some arrays."""
         rng = self._rng
+        flat, grids = (sorted({*arrays} & {*own}) for own in ("cd", "ab"))
         if rng.random() < 0.35 or len(around) < 1:
-            name = rng.choice("cd")
+            name = rng.choice(flat)
             if rng.random() < 0.06:
                 return f"{name}[p[{rng.choice(around)[0]}]]"
             if len(around) > 1 and rng.random() < 0.2:
                 one, other = rng.sample([name for name, _ in around], 2)
                 return f"{name}[{one} + {other} + {rng.randrange(2)}]"
             return f"{name}[{rng.choice(around)[0]} + {rng.randrange(4)}]"
-        name = rng.choice("ab")
+        name = rng.choice(grids)
         rows = [n for n, s in around if s == "N"] or [around[0][0]]
         columns = [n for n, s in around if s == "M"]
         row = rng.choice(rows)

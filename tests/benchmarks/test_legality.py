@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from sdfg_kit import steps
 
-from benchmarks.interpreter import FaultError, Interpreted
-from benchmarks.legality import checked, fault, prepared
+from benchmarks import legality_compiled, legality_programs
+from benchmarks.interpreter import Interpreted
+from benchmarks.interpreter_runtime import MODULUS, ROUNDED, FaultError
+from benchmarks.legality import checked, compiled
+from benchmarks.legality_subject import SIZES, arguments, fault, prepared, subject
 from loopbook.errors import IllegalStepError
 from loopbook.steps.workbench import Workbench
 
@@ -93,6 +96,41 @@ def grown(s, c, a):
         s[i] = seen
 
 
+def multiplied(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+def rounded(a, b, c):
+    for i in range(a.shape[0]):
+        b[i] = a[i]
+        c[i] = a[i] + a[i]
+
+
+def marked(a, b, c):
+    for i in range(a.shape[0]):
+        c[i] = b[int(a[i])]
+
+
+def rows_in_turn(a, b, d):
+    for t in range(a.shape[0]):
+        for i in range(b.shape[1]):
+            d[i + 1] = a[t, i] + a[t, i + 1]
+        for i in range(b.shape[1]):
+            b[t, i] = d[i + 1] - d[i + 2]
+
+
+def first_apart(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if i < 2:
+                b[i, j] = a[i, j]
+            else:
+                b[i, j] += a[i, j]
+
+
 def grids(*sizes):
     return [[np.ones((m, n)), np.ones((m, n))] for m, n in sizes]
 
@@ -101,6 +139,8 @@ VECTORS = [[np.ones(n), np.ones(n)] for n in (9, 5, 2)]
 SQUARES = [[np.ones((n, n)), np.ones(n)] for n in (9, 5, 2)]
 GROWN = [[np.ones(6), np.ones(7), np.ones((6, 5))]]
 STARTS = [[np.array([0, 2, 2, 5]), np.ones(5), np.ones(3)]]
+PRODUCTS = [[np.ones((6, 4)), np.ones((4, 3)), np.ones((6, 3))]]
+IN_TURN = [[np.ones((3, 13)), np.ones((3, 9)), np.ones(12)]]
 PICKED = [[np.array([2, 0, 1, 2]), np.ones((3, 5)), np.ones(4)]]
 
 
@@ -157,6 +197,22 @@ def outcome(kernel, cases, text):
             id="one-strip-for-all",
         ),
         pytest.param(grown, GROWN, "serialize L1", "", id="no-sums"),
+        pytest.param(multiplied, PRODUCTS, "library L0", "", id="a-call"),
+        pytest.param(
+            scaled,
+            grids((9, 7)),
+            "tile L0 4\ntile L1 2\ninterchange L0 L1.tile\nbuffer L0 L0 L1",
+            "",
+            id="a-buffer",
+        ),
+        pytest.param(
+            rows_in_turn,
+            IN_TURN,
+            "tile L1 4\ntile L2 4\nfuse_tiles L1.tile L2.tile",
+            "",
+            id="tiles-that-overlap",
+        ),
+        pytest.param(first_apart, grids((9, 7)), "unswitch L1", "", id="a-branch-around"),
         pytest.param(rows, STARTS, "distribute L0", "0 refused", id="bounds-that-change"),
         pytest.param(picked, PICKED, "distribute L0", "0 refused", id="indices-that-change"),
     ],
@@ -187,6 +243,30 @@ def test_threads_that_write_one_element_are_found():
         columns(wider)
 
 
+def test_a_number_of_single_precision_is_another_one():
+    subject = prepared(rounded, [[np.ones(5), np.ones(5, np.float32), np.ones(5)]])
+    memory, found = subject.cases[0]
+    assert found["b"] == [value * ROUNDED % MODULUS for value in memory["a"]] != memory["a"]
+    assert found["c"] == [2 * value % MODULUS for value in memory["a"]]
+
+
+def test_what_becomes_an_index_is_a_small_number():
+    subject = prepared(marked, [[np.ones(9), np.ones(5), np.ones(9)]])
+    memory, found = subject.cases[0]
+    assert set(found["c"]) <= set(memory["b"][:3])
+    assert len(set(found["c"])) > 1
+
+
+def test_a_call_of_another_product_is_wrong():
+    subject = prepared(multiplied, PRODUCTS)
+    bench = Workbench(subject.tree, subject.nests[-1])
+    bench.apply("library", ("L0",))
+    whole, less = (Interpreted(bench.program, 0) for _ in range(2))
+    less.source = less.source.replace("_gemm((", "_gemm((-1 + ", 1)
+    memory, right = subject.cases[0]
+    assert whole(memory) == right != less(memory)
+
+
 def test_a_program_is_checked_with_random_sequences():
     result = checked("atax", 3, 0)
     assert result["sequences"] >= 2
@@ -194,3 +274,17 @@ def test_a_program_is_checked_with_random_sequences():
     assert not result["raised"]
     assert sum(result["allowed"].values()) > 0
     assert sum(result["refused"].values()) > 0
+    assert result["trees"] <= result["sequences"] + 1
+
+
+def test_sequences_are_compiled_and_compared_with_python(monkeypatch):
+    recipes = [(0, (("interchange", ("L0", "L1")),)), (0, (("tile", ("L0", 4)),))]
+    workload = legality_programs.load("mvt")
+    text = subject(workload).text
+    assert compiled("mvt", text, recipes) == {"compiled": 2, "wrong": [], "left": {}}
+    given = arguments(workload, SIZES[0])
+    other = legality_compiled.Data(given, [np.zeros_like(a) for a in workload.results(given)])
+    monkeypatch.setattr(legality_compiled, "_data", lambda *_: other)
+    said = compiled("mvt", text, recipes[:1])
+    assert said["compiled"] == 0
+    assert "wrong without any step" in next(iter(said["left"]))

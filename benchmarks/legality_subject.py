@@ -1,0 +1,176 @@
+"""A program that `benchmarks.legality` tries sequences of steps on, and what is wrong with what
+becomes of it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from benchmarks.interpreter import Interpreted
+from benchmarks.interpreter_runtime import MODULUS, ROUNDED, FaultError, NotInterpretedError
+from loopbook.program.nest import Nest
+from loopbook.program.read import read
+from loopbook.program.tree import Program
+from loopbook.sdfg import frontend, program
+from loopbook.workloads.workload import Workload
+
+RUN_SECONDS = 5
+"""Processor time that the interpreter may take over one run."""
+
+SIZES = ((9, 7, 8, 6), (5, 3, 4, 7), (2, 6, 3, 5))
+"""Values that sizes get, one set after the other."""
+
+FEW = 3
+"""Of what counts time steps or such."""
+
+
+@dataclass
+class Subject:
+    """A program that sequences are tried on.
+
+    Attributes:
+        text: its SDFG, prepared.
+        cases: arguments of the interpreter, and what is right for them.
+        told: what is wrong with programs that it became, by their source and the seed.
+    """
+
+    text: str
+    tree: Program
+    nests: list[Nest]
+    cases: list[tuple[dict[str, Any], dict[str, list[Any]]]] = field(default_factory=list)
+    told: dict[tuple[str, int], str] = field(default_factory=dict)
+
+
+def subject(workload: Workload) -> Subject:
+    """A program, prepared, with what is right.
+
+    Raises:
+        LoopbookError: docc cannot read it, or the interpreter cannot.
+    """
+    return prepared(workload.kernel, [arguments(workload, values) for values in SIZES])
+
+
+def arguments(workload: Workload, values: Sequence[int]) -> list[Any]:
+    """What its kernel is called with where sizes have such values."""
+    preset = next(iter(workload.parameters))
+    return workload.arguments(preset, _sizes(workload.parameters[preset], values))
+
+
+def prepared(kernel: Callable[..., Any], cases: Sequence[Sequence[Any]]) -> Subject:
+    """A function's program, with what is right for arguments; those that docc would make another
+    program of are left out.
+
+    Raises:
+        LoopbookError: docc cannot read it, or the interpreter cannot.
+    """
+    document, nests = program.prepare_document(frontend.trace(kernel, cases[0]))
+    found = Subject(json.dumps(document), read(document), nests)
+    reference = Interpreted(found.tree)
+    names = list(inspect.signature(kernel).parameters)
+    for arguments in cases:
+        if kinds(arguments) != kinds(cases[0]):
+            continue
+        symbols = frontend.size_symbols(kernel, arguments)
+        memory = _memory(found.tree, names, arguments, symbols)
+        try:
+            with _Limited():
+                found.cases.append((memory, reference(memory)))
+        except FaultError as fault:
+            raise NotInterpretedError(f"the program itself: {fault}") from None
+    return found
+
+
+def _sizes(given: Mapping[str, int], values: Sequence[int]) -> dict[str, int]:
+    """Small sizes; equal ones stay equal."""
+    distinct = list(dict.fromkeys(given.values()))
+    return {
+        name: FEW
+        if name.upper() in ("TSTEPS", "TMAX", "STEPS", "T", "NT")
+        else values[distinct.index(value) % len(values)]
+        for name, value in given.items()
+    }
+
+
+def kinds(arguments: Sequence[Any]) -> Any:
+    """What docc tells arguments apart by."""
+    shapes = [s for a in arguments if isinstance(a, np.ndarray) for s in a.shape]
+    distinct = list(dict.fromkeys(shapes))
+    return [distinct.index(s) for s in shapes], [s == 1 for s in shapes]
+
+
+def _memory(
+    tree: Program, names: Sequence[str], arguments: Sequence[Any], symbols: Mapping[str, int]
+) -> dict[str, Any]:
+    """The arguments of the program's tree: reals drawn anew, whole numbers as they are."""
+    rng = random.Random(len(names))
+    memory: dict[str, Any] = dict(symbols)
+    for name, value in zip(names, arguments, strict=True):
+        if isinstance(value, np.ndarray):
+            flat = value.ravel(order="K").tolist()
+            real = value.dtype.kind == "f"
+            memory[name] = [_real(rng, value.dtype) if real else int(one) for one in flat]
+        elif isinstance(value, float | np.floating):
+            memory[name] = _real(rng, np.dtype(type(value)))
+        else:
+            memory[name] = int(value)
+    if unknown := set(tree.arguments) - memory.keys():
+        raise NotInterpretedError(f"nobody says what {min(unknown)} is")
+    return memory
+
+
+def _real(rng: random.Random, dtype: np.dtype[Any]) -> int:
+    """A floating-point number of the interpreter's."""
+    value = rng.randrange(1, MODULUS)
+    return value * ROUNDED % MODULUS if dtype == np.float32 else value
+
+
+class _Limited:
+    """Raises `NotInterpretedError` inside after `RUN_SECONDS`."""
+
+    def __enter__(self) -> None:
+        def late(number: int, frame: FrameType | None) -> None:
+            raise NotInterpretedError("it takes too long")
+
+        self._before = signal.signal(signal.SIGPROF, late)
+        signal.setitimer(signal.ITIMER_PROF, RUN_SECONDS)
+
+    def __exit__(self, *rest: object) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, self._before)
+
+
+def fault(subject: Subject, tree: Program, seed: int) -> str:
+    """What is wrong with a program that was transformed; empty if nothing.
+
+    Raises:
+        NotInterpretedError: it cannot be told.
+    """
+    ready = Interpreted(tree, seed)
+    key = ready.source, seed
+    if key not in subject.told:
+        subject.told[key] = _fault(subject, ready)
+    return subject.told[key]
+
+
+def _fault(subject: Subject, ready: Interpreted) -> str:
+    for memory, expected in subject.cases:
+        try:
+            with _Limited():
+                found = ready(memory)
+        except FaultError as error:
+            return str(error)
+        for name, right in expected.items():
+            if found[name] != right:
+                place = next(
+                    n for n, (a, b) in enumerate(zip(found[name], right, strict=False)) if a != b
+                )
+                return f"{name}[{place}] differs"
+    return ""
