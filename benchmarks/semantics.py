@@ -52,7 +52,12 @@ SECONDS = 300.0
 PADDING = 3
 """Elements around each array that nothing may write."""
 
-PRELOADED = ("loopbook.client.native", "loopbook.client.plan", "loopbook.predict.head", "faiss")
+PRELOADED = (
+    "loopbook.client.native",
+    "loopbook.client.plan",
+    "loopbook.predict.cost_model",
+    "faiss",
+)
 """Imported once, for all children."""
 
 Result = dict[str, Any]

@@ -31,7 +31,8 @@ LINE_SECONDS = 60.0
 
 def train(
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="where the encoder goes; head.npz goes beside it")
+        Path,
+        typer.Option("--out", "-o", help="where the encoder goes; cost_model.npz goes beside it"),
     ],
     transfers: Annotated[
         Path | None, typer.Option(help="corpus of transfers: recipes measured on other nests")
@@ -44,18 +45,22 @@ def train(
     ] = None,
     book: Annotated[
         list[Path] | None,
-        typer.Option(help="book of synthetic nests, whose records the head hears; repeatable"),
+        typer.Option(
+            help="book of synthetic nests, whose records the cost model hears; repeatable"
+        ),
     ] = None,
     epochs: Annotated[int, typer.Option(help="of the encoder", min=1)] = 40,
     classes: Annotated[int, typer.Option(help="classes of generated nests", min=8)] = 300,
-    head_only: Annotated[
-        bool, typer.Option("--head-only", help="keep the encoder that is at --out")
+    cost_model_only: Annotated[
+        bool,
+        typer.Option("--cost-model-only", "--head-only", help="keep the encoder that is at --out"),
     ] = False,
     seed: Annotated[int, typer.Option(help="the same seed and data give the same models")] = 0,
     threads: Annotated[int, typer.Option(help="default all cores")] = 0,
     json: options.Json = False,
 ) -> None:
-    """Train encoder and head on synthetic nests: on how recipes did on other nests than their own.
+    """Train encoder and cost model on synthetic nests: on how recipes did on other nests than their
+    own.
 
     Stop it any time; the same command goes on from its last checkpoint. PolyBench is not learnt
     from, so that 'loopbook evaluate' can judge the result by it.
@@ -69,7 +74,7 @@ def train(
             corpus=transfers,
             logs=tuple(logs or ()),
             books=[opened.enter_context(Book.open(path, readonly=True)) for path in book or ()],
-            keep_encoder=head_only,
+            keep_encoder=cost_model_only,
             seed=seed,
             threads=threads or os.cpu_count() or 1,
             tell=tell,
@@ -88,14 +93,14 @@ def train(
             "top1": made.quality.top1,
             "loops": made.quality.loops,
         }
-    if report.head is not None:
-        head = report.head
-        told["head"] = {
-            "path": str(head.path),
-            "version": head.version,
-            "examples": head.examples,
-            "transfers": head.transfers,
-            **asdict(head.calibration),
+    if report.cost_model is not None:
+        cost_model = report.cost_model
+        told["cost_model"] = {
+            "path": str(cost_model.path),
+            "version": cost_model.version,
+            "examples": cost_model.examples,
+            "transfers": cost_model.transfers,
+            **asdict(cost_model.calibration),
         }
     if json:
         options.print_json(told)
@@ -154,7 +159,9 @@ def evaluate(
         Path | None, typer.Option(help="corpus of transfers, for the recall of the best record")
     ] = None,
     encoder: Annotated[Path | None, typer.Option(help="weights of the encoder")] = None,
-    head: Annotated[Path | None, typer.Option(help="the head")] = None,
+    cost_model: Annotated[
+        Path | None, typer.Option("--cost-model", "--head", help="the cost model")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Serve PolyBench from records of other kernels; compile, run and time what is served.
@@ -171,7 +178,7 @@ def evaluate(
     from loopbook.learn.methods import methods
     from loopbook.learn.retrieval import judge
     from loopbook.learn.summary import headline, score
-    from loopbook.predict.head import Head
+    from loopbook.predict.cost_model import CostModel
     from loopbook.workloads import polybench
 
     chosen = method or (["ours"] if quick else ["ours", "nearest", "raw", "untrained", "random"])
@@ -187,7 +194,7 @@ def evaluate(
         preset=preset,
         until=QUICK_SECONDS if quick else 0.0,
     )
-    entrants = methods(chosen, Encoder.load(encoder), Head.load(head), contrastive)
+    entrants = methods(chosen, Encoder.load(encoder), CostModel.load(cost_model), contrastive)
     log = out / "evaluate.jsonl" if out is not None else None
 
     def tell(done: int, total: int, line: str) -> None:

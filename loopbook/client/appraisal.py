@@ -1,4 +1,4 @@
-"""What to expect of recipes on one nest: the head's predictions for what was ported."""
+"""What to expect of recipes on one nest: the cost model's predictions for what was ported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from loopbook.client.layered import Bodies, LayeredBook
 from loopbook.client.ports import Port
 from loopbook.client.sizes import Trips
-from loopbook.predict.head import Prediction
+from loopbook.predict.cost_model import Prediction
 from loopbook.predict.rows import Donor, Rows
 from loopbook.program.nest import Nest
 from loopbook.program.trips import iterations
@@ -19,8 +19,8 @@ SAME = 1e-3
 
 
 class Appraisal:
-    """Predicts how ports will do on one nest. Without a head that was trained for the
-    target (`LayeredBook.head`), what `Ports`
+    """Predicts how ports will do on one nest. Without a cost model that was trained for the
+    target (`LayeredBook.cost_model`), what `Ports`
     expects is all there is, with nothing known of how sure that is.
 
     Args:
@@ -32,10 +32,12 @@ class Appraisal:
         self, layered: LayeredBook, nest: Nest, target: str, trips: Trips, rules: Collection[str]
     ) -> None:
         self._layered = layered
-        head = layered.head
-        self._head = head if head is not None and target in head.forests else None
+        cost_model = layered.cost_model
+        self._cost_model = (
+            cost_model if cost_model is not None and target in cost_model.forests else None
+        )
         self._rows = None
-        if self._head is not None:
+        if self._cost_model is not None:
             self._rows = Rows(nest, layered.hardware(target), target, trips, rules)
 
     def __call__(self, ports: Sequence[Port], dropped: int = 0) -> list[Prediction]:
@@ -47,11 +49,11 @@ class Appraisal:
         Raises:
             BookError: if the nest of a port's record cannot be read.
         """
-        if self._head is None or self._rows is None:
+        if self._cost_model is None or self._rows is None:
             told = [math.exp(one.expected) for one in ports]
             return [Prediction(speedup, lower=speedup) for speedup in told]
         rows = [self._rows(one.recipe.steps, self._donor(one), dropped) for one in ports]
-        return [_sober(*pair) for pair in zip(self._head.predict(rows), ports, strict=True)]
+        return [_sober(*pair) for pair in zip(self._cost_model.predict(rows), ports, strict=True)]
 
     def _donor(self, port: Port) -> Donor:
         near = port.evidence.near

@@ -23,7 +23,7 @@ from loopbook.sdfg.untrusted import admit
 if TYPE_CHECKING:
     from loopbook.client.sizes import Trips
     from loopbook.embed.inference import Encoder
-    from loopbook.predict.head import Head
+    from loopbook.predict.cost_model import CostModel
     from loopbook.program.nest import Nest
     from loopbook.recipes.book import Book
 
@@ -43,8 +43,8 @@ class LayeredBook:
     Args:
         layers: what is looked up in, the user's own book first.
         encoder: default the one that comes with loopbook.
-        head: what predicts speedups; default the one that comes with loopbook where the encoder is
-            its own, else none.
+        cost_model: what predicts speedups; default the one that comes with loopbook where the
+            encoder is its own, else none.
         without: fingerprints of nests whose records are left out, as if nobody had tuned them.
 
     Attributes:
@@ -56,12 +56,12 @@ class LayeredBook:
         layers: Sequence[Layer],
         encoder: Encoder | None = None,
         *,
-        head: Head | None = None,
+        cost_model: CostModel | None = None,
         without: Collection[str] = (),
     ) -> None:
         self.layers = tuple(layers)
         self._encoder = encoder
-        self._head = head
+        self._cost_model = cost_model
         self.without = frozenset(without)
         self.profile: HardwareProfile | None = None
         self.donors: dict[str, Bodies] = {}
@@ -115,13 +115,17 @@ class LayeredBook:
         return self._encoder or packaged.encoder()
 
     @property
-    def head(self) -> Head | None:
+    def cost_model(self) -> CostModel | None:
         """What predicts speedups of recipes ported from neighbours; None where none was trained
         with this book's encoder."""
-        if self._head is not None or self._encoder is not None:
-            return self._head
-        head = packaged.head()
-        return head if head is not None and head.encoder == self.encoder.version else None
+        if self._cost_model is not None or self._encoder is not None:
+            return self._cost_model
+        cost_model = packaged.cost_model()
+        return (
+            cost_model
+            if cost_model is not None and cost_model.encoder == self.encoder.version
+            else None
+        )
 
     def hardware(self, target: str) -> HardwareProfile:
         """The machine that recipes for `target` are for: `profile`, else this one as programs for

@@ -14,7 +14,7 @@ from loopbook.errors import BookError
 
 if TYPE_CHECKING:
     from loopbook.embed.inference import Encoder
-    from loopbook.predict.head import Head
+    from loopbook.predict.cost_model import CostModel
     from loopbook.recipes.layer import Layer
 
 
@@ -23,7 +23,7 @@ def open_book(
     *,
     starter: bool = True,
     encoder: Encoder | None = None,
-    head: Head | None = None,
+    cost_model: CostModel | None = None,
     without: Collection[str] = (),
 ) -> LayeredBook:
     """The user's book over the downloaded one, over the starter book, over that of the server which
@@ -33,7 +33,7 @@ def open_book(
     Args:
         path: the user's book, a file or database URL; default `own_path`, which need not exist.
         starter: False leaves the starter book out.
-        encoder, head, without: see `LayeredBook`.
+        encoder, cost_model, without: see `LayeredBook`.
 
     What is damaged in a book is left out, and told once in a process on stderr.
 
@@ -56,4 +56,4 @@ def open_book(
         from loopbook.client.remote.layer import RemoteBook
 
         layers.append(RemoteBook())
-    return LayeredBook(layers, encoder, head=head, without=without)
+    return LayeredBook(layers, encoder, cost_model=cost_model, without=without)

@@ -1,4 +1,4 @@
-"""The encoder and the head that come with loopbook, loaded once."""
+"""The encoder and the cost model that come with loopbook, loaded once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from loopbook.embed.inference import Encoder
-    from loopbook.predict.head import Head
+    from loopbook.predict.cost_model import CostModel
 
 
 @lru_cache(maxsize=1)
@@ -19,8 +19,8 @@ def encoder() -> Encoder:
 
 
 @lru_cache(maxsize=1)
-def head() -> Head | None:
+def cost_model() -> CostModel | None:
     """What predicts speedups; None where there is no file: the nearest neighbour is served then."""
-    from loopbook.predict.head import DEFAULT_PATH, Head
+    from loopbook.predict.cost_model import DEFAULT_PATH, CostModel
 
-    return Head.load() if DEFAULT_PATH.exists() else None
+    return CostModel.load() if DEFAULT_PATH.exists() else None

@@ -45,8 +45,8 @@ def make_plan(
         text: the program's SDFG as JSON text, as docc's frontend makes it or later.
         target: a name in `loopbook.targets.TARGETS`.
         exclude: kernels whose records are ignored.
-        max_distance: neighbours farther away are not used. By default a head decides, which knows
-            what distance means; without one it is `loopbook.client.planner.MAX_DISTANCE`.
+        max_distance: neighbours farther away are not used. By default a cost model decides, which
+            knows what distance means; without one it is `loopbook.client.planner.MAX_DISTANCE`.
         choices: recipes to find for each nest; with more than one they are taken to be tried out,
             and riskier ones are among them.
         sizes: values of the program's size symbols, as far as they are known: each nest gets what

@@ -95,7 +95,7 @@ class Planner:
         self._target = target
         self._exclude = exclude
         if max_distance is None:
-            max_distance = MAX_DISTANCE if layered.head is None else math.inf
+            max_distance = MAX_DISTANCE if layered.cost_model is None else math.inf
         self._max_distance = max_distance
         self._count = choices
         self._trials = trials

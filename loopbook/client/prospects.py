@@ -11,7 +11,7 @@ from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit
 from loopbook.client.ports import Port, Ports
-from loopbook.predict.head import Prediction
+from loopbook.predict.cost_model import Prediction
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.similarity import similarity
 

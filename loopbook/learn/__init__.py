@@ -1,1 +1,1 @@
-"""Training the encoder and the head on what was measured, and evaluating them honestly."""
+"""Training the encoder and the cost model on what was measured, and evaluating them honestly."""

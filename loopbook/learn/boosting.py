@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.learn.examples import Table
-from loopbook.predict.head import TRUST, Head, by_target, expected
+from loopbook.predict.cost_model import TRUST, CostModel, by_target, expected
 from loopbook.predict.trees import Forest
 from loopbook.targets import TARGETS
 from loopbook.tuner.strategies.ranker import lightgbm
@@ -59,7 +59,7 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Calibration:
-    """How the head does on families that its forests have not seen.
+    """How the cost model does on families that its forests have not seen.
 
     Attributes:
         rows: how many were predicted.
@@ -86,8 +86,8 @@ def train(
     threads: int,
     rounds: int = ROUNDS,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> tuple[Head, Calibration]:
-    """A head without metadata, and how well it does on held-out families.
+) -> tuple[CostModel, Calibration]:
+    """A cost model without metadata, and how well it does on held-out families.
 
     Args:
         encoder: version of the encoder whose distances are in the rows.
@@ -124,7 +124,7 @@ def train(
         }
         for target in TARGETS
     }
-    return Head(forests, calibration.shifts, encoder, {}), calibration
+    return CostModel(forests, calibration.shifts, encoder, {}), calibration
 
 
 def _parted(

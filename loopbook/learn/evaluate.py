@@ -116,7 +116,8 @@ class _Bench:
     def key(self, rule: str, target: str, kernel: str) -> str:
         """What a result depends on, as one text."""
         used = [
-            [m.name, m.encoder.version, m.head.version if m.head else ""] for m in self._methods
+            [m.name, m.encoder.version, m.cost_model.version if m.cost_model else ""]
+            for m in self._methods
         ]
         ways = list(self._settings.ways)
         return json.dumps([rule, target, kernel, self._settings.preset, ways, used, self._state])
@@ -144,9 +145,9 @@ class _Bench:
     def _check(self, method: Method, excluded: Sequence[str], fingerprints: Sequence[str]) -> None:
         """Refuse models that have learnt from what is held out. Baselines may have: it would only
         help them."""
-        if method.head is not None:
+        if method.cost_model is not None:
             for what, told in (
-                ("the head", method.head.metadata),
+                ("the cost model", method.cost_model.metadata),
                 ("the encoder", method.encoder.metadata),
             ):
                 holdout.check_unseen(dict(told), what, excluded, fingerprints)

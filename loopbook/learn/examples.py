@@ -188,7 +188,7 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
     """The rows of all examples whose steps can be read.
 
     Args:
-        distances: between nests, by the encoder that the head is for.
+        distances: between nests, by the encoder that the cost model is for.
     """
     makers: dict[tuple[object, ...], Rows] = {}
     bodies: dict[str, tuple[np.ndarray, np.ndarray]] = {}

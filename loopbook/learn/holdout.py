@@ -82,7 +82,7 @@ def filtered(books: Sequence[Book], path: Path, wanted: Callable[[Record], bool]
 
 def layered_for(method: Method, books: Sequence[Book], fingerprints: Sequence[str]) -> LayeredBook:
     """A layered book that chooses by `method` and knows nothing of some nests."""
-    return LayeredBook(books, method.encoder, head=method.head, without=fingerprints)
+    return LayeredBook(books, method.encoder, cost_model=method.cost_model, without=fingerprints)
 
 
 def other_hardware(profile: HardwareProfile) -> Callable[[Record], bool]:

@@ -50,12 +50,13 @@ def write(
 def _opening(methods: Sequence[Method], settings: Settings, books: Sequence[Book]) -> str:
     records = ", ".join(f"{len(book)} records in {Path(book.name).name}" for book in books)
     used = next((m for m in methods if m.name == "ours"), methods[0])
-    head = used.head.version if used.head else "none"
+    cost_model = used.cost_model.version if used.cost_model else "none"
     return (
         "# What the book serves to kernels that it does not know\n\n"
         f"PolyBench {settings.preset}, {' and '.join(settings.targets)}; encoder "
-        f"`{used.encoder.version}`, head `{head}`; {records}. Written by `loopbook evaluate`: "
-        "everything was compiled, run and checked; docc's own compile, the tuner's recipes of the "
+        f"`{used.encoder.version}`, cost model `{cost_model}`; {records}. Written by "
+        "`loopbook evaluate`: everything was compiled, run and checked; docc's own compile, the "
+        "tuner's recipes of the "
         "very kernel, and what each method served ran in turn. Records of the kernel and of all "
         "nests with one of its fingerprints are left out, and the models have learnt from none of "
         "them.\n\n"

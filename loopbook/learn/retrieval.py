@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from loopbook.errors import InputError
+from loopbook.learn.cost_model import distances
 from loopbook.learn.examples import Example, Examples, Table, tabulate
 from loopbook.learn.expectations import with_expectations
-from loopbook.learn.head import distances
 from loopbook.learn.lessons import LEAST_DONORS, regret
 from loopbook.learn.methods import Method
 from loopbook.recipes.book import Book
@@ -83,8 +83,8 @@ def _gain(one: Example) -> float:
 def judge(examples: Examples, method: Method, books: Sequence[Book]) -> Retrieval:
     """How a method would have ordered the records that were tried on PolyBench's nests.
 
-    With a head, the higher the predicted speedup the nearer; records of the same kernel are left
-    out, as they are when the kernel is served.
+    With a cost model, the higher the predicted speedup the nearer; records of the same kernel are
+    left out, as they are when the kernel is served.
 
     Args:
         books: whose records say what to expect of a recipe, as far as the method asks them.
@@ -97,7 +97,7 @@ def judge(examples: Examples, method: Method, books: Sequence[Book]) -> Retrieva
 
     asked = examples.keep(honest)
     distance = distances(asked.nests, method.encoder)
-    if method.head is None:
+    if method.cost_model is None:
         far = [distance(o.fingerprint, asked.sources[o.donor].fingerprint) for o in asked.examples]
         return retrieval(asked, far)
     runnable = asked.keep(lambda one: one.fits)
@@ -116,6 +116,6 @@ def _key(one: Example) -> tuple[object, ...]:
 
 
 def _speedups(method: Method, table: Table) -> list[float]:
-    if method.head is None:
-        raise InputError(f"the method {method.name} has no head")
-    return [one.speedup for one in method.head.predict(list(table.rows))]
+    if method.cost_model is None:
+        raise InputError(f"the method {method.name} has no cost model")
+    return [one.speedup for one in method.cost_model.predict(list(table.rows))]

@@ -1,4 +1,4 @@
-"""Trains encoder and head on synthetic nests, so that they can be judged by others.
+"""Trains encoder and cost model on synthetic nests, so that they can be judged by others.
 
 Nothing of PolyBench is learnt from: neither its programs, nor nests with the fingerprint of one of
 its nests, as target or as donor. One pair of models is then honest for every kernel that is held
@@ -18,10 +18,10 @@ from loopbook.embed import train as encoder_training
 from loopbook.embed.corpus import polybench_documents
 from loopbook.embed.inference import Encoder
 from loopbook.embed.train import TrainingReport
-from loopbook.learn import candidates, head, transfers
+from loopbook.learn import candidates, cost_model, transfers
+from loopbook.learn.cost_model import CostModelReport
 from loopbook.learn.examples import Examples
 from loopbook.learn.expectations import with_expectations
-from loopbook.learn.head import HeadReport
 from loopbook.learn.lessons import lessons
 from loopbook.program.load import load_json
 from loopbook.program.nests import read_nests
@@ -36,7 +36,7 @@ class Progress:
 
     Attributes:
         stage: "reading", "tracing", "training" (the encoder, in epochs), "expecting" (what records
-            say of each recipe) or "boosting" (the head, in forests).
+            say of each recipe) or "boosting" (the cost model, in forests).
         loss: mean loss of the last epoch, once there is one.
     """
 
@@ -51,7 +51,7 @@ class Report:
     """What came out; None for what was not trained."""
 
     encoder: TrainingReport | None
-    head: HeadReport | None
+    cost_model: CostModelReport | None
 
 
 Tell = Callable[[Progress], None]
@@ -71,9 +71,10 @@ def train(
     tell: Tell = lambda _: None,
     **settings: Any,
 ) -> Report:
-    """Train an encoder, written to `out`, and a head, written beside it as ``head.npz``.
+    """Train an encoder, written to `out`, and a cost model, written beside it as
+    ``cost_model.npz``.
 
-    Without transfers and logs there is no head, and nearness is learnt by contrast alone.
+    Without transfers and logs there is no cost model, and nearness is learnt by contrast alone.
 
     Args:
         corpus: folder of transfers, see `loopbook.learn.transfers`.
@@ -81,7 +82,7 @@ def train(
         books: whose records say what to expect of the recipes, as when they are served; PolyBench's
             are left out.
         avoid: fingerprints not to learn from; default those of PolyBench's nests.
-        keep_encoder: use the encoder at `out` as it is, and train the head only.
+        keep_encoder: use the encoder at `out` as it is, and train the cost model only.
         settings: of the encoder's training, see `loopbook.embed.train.train`.
 
     Raises:
@@ -118,8 +119,8 @@ def train(
         "programs": sorted(examples.programs),
         "fingerprints": sorted(examples.fingerprints),
     }
-    made = head.train_head(
-        out.with_name("head.npz"),
+    made = cost_model.train_cost_model(
+        out.with_name("cost_model.npz"),
         examples,
         encoder,
         seed=seed,

@@ -277,7 +277,7 @@ class Work:
 
     def _warm_up(self) -> None:
         """Load what takes long to load, so that no request has to wait for that."""
-        _ = self._layered.head
+        _ = self._layered.cost_model
         dependence.load()
 
 

@@ -107,7 +107,9 @@ def test_excluded_kernels_and_distances(books):
     assert far.reason.startswith("too far away")
     (near,) = optimize(program.parse(text), book=books, max_distance=2.0).nests
     assert near.neighbour == "product:0"
-    assert not near.reason.startswith("too far away"), "whether it is served, the head decides"
+    assert not near.reason.startswith("too far away"), (
+        "whether it is served, the cost model decides"
+    )
 
 
 def test_the_user_s_book_is_the_default(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from typing import Any
 
 from loopbook.client.fit import Fit
 from loopbook.client.prospects import Prospects
-from loopbook.predict.head import Prediction
+from loopbook.predict.cost_model import Prediction
 from loopbook.recipes.recipe import Recipe
 
 TILES = "tile L0 32\ntile L1 32\ninterchange L0 L1.tile"

@@ -94,7 +94,7 @@ def test_each_method_has_vectors_of_its_own_and_ports_alike():
     assert len(versions) == len(made)
     with pytest.raises(InputError, match="no method"):
         methods(["best"], encoder, None, None)
-    with pytest.raises(InputError, match="no head"):
+    with pytest.raises(InputError, match="no cost model"):
         methods(["ours"], encoder, None, None)
     assert set(METHODS) >= {"ours", "contrastive"}
 

@@ -15,7 +15,7 @@ from loopbook.learn.examples import FAILED, Examples, gain_of, tabulate
 from loopbook.learn.holdout import check_unseen
 from loopbook.learn.lessons import lessons, regret
 from loopbook.learn.retrieval import retrieval
-from loopbook.predict.head import Head
+from loopbook.predict.cost_model import CostModel
 from loopbook.predict.rows import COLUMNS
 
 from .kit import MACHINE, examples
@@ -23,7 +23,7 @@ from .kit import MACHINE, examples
 pytest.importorskip("lightgbm")
 
 from loopbook.learn import boosting
-from loopbook.learn.head import train_head
+from loopbook.learn.cost_model import train_cost_model
 
 
 def column(table, name: str) -> np.ndarray:
@@ -58,11 +58,11 @@ def test_what_is_held_out_is_not_learnt_from():
     assert "donor-product" in given.programs
     assert "donor-product" not in named.programs
     told = {"programs": sorted(named.programs), "fingerprints": []}
-    check_unseen(told, "the head", ["donor-product"], [])
+    check_unseen(told, "the cost model", ["donor-product"], [])
     with pytest.raises(InputError, match="learnt from donor-stencil"):
-        check_unseen(told, "the head", ["donor-stencil"], [])
+        check_unseen(told, "the cost model", ["donor-stencil"], [])
     with pytest.raises(InputError, match="does not say"):
-        check_unseen({}, "the head", ["gemm"], [])
+        check_unseen({}, "the cost model", ["gemm"], [])
 
 
 def test_forests_in_numpy_give_what_lightgbm_gives():
@@ -80,18 +80,18 @@ def test_forests_in_numpy_give_what_lightgbm_gives():
 
 def test_a_head_learns_and_says_from_what(tmp_path: Path):
     given, encoder = examples(), Encoder.load()
-    report = train_head(tmp_path / "head.npz", given, encoder, rounds=60)
+    report = train_cost_model(tmp_path / "cost_model.npz", given, encoder, rounds=60)
     assert report.calibration.explained > 0.4
     assert report.calibration.order > 0.7
-    head = Head.load(tmp_path / "head.npz")
-    assert head.version == report.version
-    assert head.encoder == encoder.version
-    assert head.metadata["examples"] == len(given)
-    assert set(head.metadata["programs"]) == given.programs
-    again = train_head(tmp_path / "again.npz", given, encoder, rounds=60)
+    cost_model = CostModel.load(tmp_path / "cost_model.npz")
+    assert cost_model.version == report.version
+    assert cost_model.encoder == encoder.version
+    assert cost_model.metadata["examples"] == len(given)
+    assert set(cost_model.metadata["programs"]) == given.programs
+    again = train_cost_model(tmp_path / "again.npz", given, encoder, rounds=60)
     assert again.version == report.version
     table = tabulate(given, lambda one, other: 0.0)
-    expected = head.predict(list(table.rows))
+    expected = cost_model.predict(list(table.rows))
     promising = [
         2**gain >= one.lower
         for gain, one in zip(table.gains, expected, strict=True)
@@ -99,7 +99,7 @@ def test_a_head_learns_and_says_from_what(tmp_path: Path):
     ]
     assert np.mean(promising) > 0.8
     with pytest.raises(CorpusError, match="too few"):
-        train_head(tmp_path / "none.npz", examples(9), encoder)
+        train_cost_model(tmp_path / "none.npz", examples(9), encoder)
 
 
 def test_lessons_say_whose_recipes_work():

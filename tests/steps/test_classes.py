@@ -104,14 +104,14 @@ class Dummy(Step):
 
 PREDICT = """
 import numpy as np
-from loopbook.predict.head import Head
+from loopbook.predict.cost_model import CostModel
 from loopbook.predict.rows import COLUMNS
 from loopbook.embed.inference import Encoder
-head = Head.load()
-values = np.random.default_rng(0).normal(size=(50, len(head.columns))) * 3
+cost_model = CostModel.load()
+values = np.random.default_rng(0).normal(size=(50, len(cost_model.columns))) * 3
 rows = np.full((50, len(COLUMNS)), 7, np.float32)
-rows[:, [COLUMNS.index(name) for name in head.columns]] = values
-told = head.predict(list(rows))
+rows[:, [COLUMNS.index(name) for name in cost_model.columns]] = values
+told = cost_model.predict(list(rows))
 print(len(COLUMNS), repr([(one.speedup, one.lower) for one in told]))
 print(Encoder.load().version)
 """

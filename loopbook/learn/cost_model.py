@@ -1,4 +1,4 @@
-"""Trains the head on examples, by the distances of an encoder."""
+"""Trains the cost model on examples, by the distances of an encoder."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LEAST = 50
 
 
 @dataclass(frozen=True)
-class HeadReport:
+class CostModelReport:
     """What came out.
 
     Attributes:
-        version: the head's.
+        version: the cost model's.
         examples: how many rows it learnt from, two of each recipe where records of other families
             were heard apart (see `loopbook.learn.train`); `transfers` of these were ported.
         calibration: on families that it was not trained on.
@@ -39,7 +39,7 @@ class HeadReport:
     calibration: Calibration
 
 
-def train_head(
+def train_cost_model(
     out: Path,
     examples: Examples,
     encoder: Encoder,
@@ -49,8 +49,8 @@ def train_head(
     rounds: int = boosting.ROUNDS,
     origin: dict[str, Any] | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> HeadReport:
-    """Train a head and write it to `out`. The same arguments give the same head.
+) -> CostModelReport:
+    """Train a cost model and write it to `out`. The same arguments give the same one.
 
     Args:
         origin: where the examples come from, for the metadata.
@@ -77,7 +77,7 @@ def train_head(
         **(origin or {}),
     }
     kept = trained.save(out)
-    return HeadReport(out, kept.version, len(table), examples.transfers, calibration)
+    return CostModelReport(out, kept.version, len(table), examples.transfers, calibration)
 
 
 def distances(nests: dict[str, Nest], encoder: Encoder) -> Distances:

@@ -1,4 +1,4 @@
-"""The head: predicts the speedup of a recipe on a nest and machine, and how sure that is.
+"""The cost model: predicts the speedup of a recipe on a nest and machine, and how sure that is.
 
 It starts from what near records say of the recipe, or from what it saves of waking threads (see
 `expected`). For each target two forests (see `loopbook.predict.trees`) correct that, in base-2
@@ -26,8 +26,8 @@ from loopbook.predict.rows import COLUMNS, column_of
 from loopbook.predict.trees import Forest
 from loopbook.targets import TARGETS
 
-DEFAULT_PATH = Path(__file__).resolve().parent.parent / "data" / "head.npz"
-"""The head that comes with loopbook."""
+DEFAULT_PATH = Path(__file__).resolve().parent.parent / "data" / "cost_model.npz"
+"""The cost model that comes with loopbook."""
 
 FORESTS = ("mean", "low")
 
@@ -50,15 +50,15 @@ class Prediction:
 
     Attributes:
         speedup: to expect.
-        lower: reached with the probability that the head was calibrated for.
+        lower: reached with the probability that the cost model was calibrated for.
     """
 
     speedup: float
     lower: float
 
 
-class Head:
-    """A trained head.
+class CostModel:
+    """A trained cost model.
 
     Attributes:
         forests: target to one forest for each name in `FORESTS`.
@@ -114,11 +114,11 @@ class Head:
         padded = np.pad(table, ((0, 0), (0, 1)))
         return padded[:, [places.get(name, len(COLUMNS)) for name in self.columns]]
 
-    def save(self, path: Path) -> Head:
+    def save(self, path: Path) -> CostModel:
         """Write it, so that the file is either the old or the new one.
 
         Returns:
-            The head as `load` would read it.
+            The cost model as `load` would read it.
         """
         arrays: dict[str, np.ndarray] = {}
         for target, forests in self.forests.items():
@@ -140,11 +140,11 @@ class Head:
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
-        return Head.load(path)
+        return CostModel.load(path)
 
     @classmethod
-    def load(cls, path: Path | None = None) -> Head:
-        """Read and check a head, by default the one that comes with loopbook.
+    def load(cls, path: Path | None = None) -> CostModel:
+        """Read and check a cost model, by default the one that comes with loopbook.
 
         Raises:
             EncoderError: if the file is missing, damaged, or made for other rows.
@@ -160,13 +160,13 @@ class Head:
             encoder = str(metadata["encoder"])
         except FileNotFoundError:
             raise EncoderError(
-                f"there is no head at {path}: reinstall loopbook, or run 'loopbook train'"
+                f"there is no cost model at {path}: reinstall loopbook, or run 'loopbook train'"
             ) from None
         except Exception as error:  # NumPy reads headers as Python: whatever that may raise
             raise _damaged(path, type(error).__name__) from None
         if meaning != features.VERSION:
             raise EncoderError(
-                f"the head {path} is for other features: run 'loopbook train'"
+                f"the cost model {path} is for other features: run 'loopbook train'"
             ) from None
         try:
             forests = {
@@ -198,7 +198,7 @@ def by_target(rows: np.ndarray) -> dict[str, np.ndarray]:
 
 def _damaged(path: Path, why: str) -> EncoderError:
     return EncoderError(
-        f"the head {path} is damaged ({why}): reinstall loopbook, or run 'loopbook train'"
+        f"the cost model {path} is damaged ({why}): reinstall loopbook, or run 'loopbook train'"
     )
 
 
@@ -206,4 +206,4 @@ def _version(arrays: Mapping[str, np.ndarray], shifts: Mapping[str, float]) -> s
     digest = hashlib.sha256(repr(sorted(shifts.items())).encode())
     for name in sorted(arrays):
         digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    return f"head1-{digest.hexdigest()[:8]}"
+    return f"cost1-{digest.hexdigest()[:8]}"

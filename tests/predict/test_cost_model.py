@@ -1,4 +1,4 @@
-"""The head: trees give what LightGBM gives, files are checked, rows say what they should."""
+"""The cost model: trees give what LightGBM gives, files are checked, rows say what they should."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from client_kit import blocked, nests_of, product, stencil
 
 from loopbook.errors import EncoderError
+from loopbook.predict.cost_model import TRUST, CostModel
 from loopbook.predict.features import SITE
-from loopbook.predict.head import TRUST, Head
 from loopbook.predict.rows import COLUMNS, NO_DONOR, Donor, Rows
 from loopbook.predict.trees import Forest
 from loopbook.recipes import HardwareProfile, Recipe
@@ -33,10 +33,10 @@ def stump(column: int, threshold: float, low: float, high: float) -> Forest:
     )
 
 
-def head(low: float = -1.0, shift: float = 0.0) -> Head:
+def cost_model(low: float = -1.0, shift: float = 0.0) -> CostModel:
     forests = {"mean": stump(0, 2.0, 1 / TRUST, 3 / TRUST), "low": stump(0, 2.0, low, low)}
     shifts = {"sequential": shift, "openmp": 2 * shift}
-    return Head(dict.fromkeys(shifts, forests), shifts, "gnn1-00000000", {"seed": 0})
+    return CostModel(dict.fromkeys(shifts, forests), shifts, "gnn1-00000000", {"seed": 0})
 
 
 def rows(*firsts: float) -> list[np.ndarray]:
@@ -52,32 +52,32 @@ def test_a_forest_sums_the_leaves_that_rows_fall_into():
 
 
 def test_predictions_are_speedups_with_a_lower_bound():
-    first, second = head(low=-0.5, shift=1.0).predict(rows(1.0, 3.0))
+    first, second = cost_model(low=-0.5, shift=1.0).predict(rows(1.0, 3.0))
     assert (first.speedup, second.speedup) == pytest.approx((2.0, 8.0))
     assert (first.lower, second.lower) == pytest.approx((2**-0.5, 2**1.5))
     near = rows(1.0)
     near[0][[COLUMNS.index("donor known"), COLUMNS.index("donor expected")]] = 1.0, 3.0
-    (told,) = head().predict(near)
+    (told,) = cost_model().predict(near)
     assert told.speedup == pytest.approx(16.0), "it starts from what near records say"
-    (capped,) = head(low=5.0).predict(rows(1.0))
+    (capped,) = cost_model(low=5.0).predict(rows(1.0))
     assert capped.lower == capped.speedup, "the bound is never above what is expected"
     assert capped.speedup == pytest.approx(2.0)
-    assert head().predict([]) == []
+    assert cost_model().predict([]) == []
     threads = rows(1.0)
     threads[0][COLUMNS.index("machine openmp")] = 1.0
-    (shared,) = head(low=-0.5, shift=1.0).predict(threads)
+    (shared,) = cost_model(low=-0.5, shift=1.0).predict(threads)
     assert shared.lower == pytest.approx(2**-1.5), "each target has a shift of its own"
 
 
 def test_a_head_is_saved_and_loaded(tmp_path: Path):
-    saved = head(shift=0.25).save(tmp_path / "head.npz")
-    loaded = Head.load(tmp_path / "head.npz")
+    saved = cost_model(shift=0.25).save(tmp_path / "cost_model.npz")
+    loaded = CostModel.load(tmp_path / "cost_model.npz")
     assert loaded.version == saved.version != ""
     assert loaded.shifts == {"sequential": 0.25, "openmp": 0.5}
     assert loaded.encoder == "gnn1-00000000"
     assert loaded.metadata["seed"] == 0
-    assert loaded.predict(rows(1.0, 3.0)) == head(shift=0.25).predict(rows(1.0, 3.0))
-    assert head(shift=0.5).save(tmp_path / "other.npz").version != saved.version
+    assert loaded.predict(rows(1.0, 3.0)) == cost_model(shift=0.25).predict(rows(1.0, 3.0))
+    assert cost_model(shift=0.5).save(tmp_path / "other.npz").version != saved.version
 
 
 @pytest.mark.parametrize(
@@ -99,19 +99,19 @@ def test_a_head_is_saved_and_loaded(tmp_path: Path):
     ],
 )
 def test_damaged_forests_are_refused(tmp_path: Path, broken: Forest):
-    made = head()
+    made = cost_model()
     made.forests["openmp"]["mean"] = broken
     with pytest.raises(EncoderError, match="damaged"):
-        made.save(tmp_path / "head.npz")
+        made.save(tmp_path / "cost_model.npz")
 
 
-@pytest.mark.parametrize("content", [b"", b"no head", b"PK\x03\x04"])
+@pytest.mark.parametrize("content", [b"", b"no cost model", b"PK\x03\x04"])
 def test_damaged_files_are_refused(tmp_path: Path, content: bytes):
-    (tmp_path / "head.npz").write_bytes(content)
+    (tmp_path / "cost_model.npz").write_bytes(content)
     with pytest.raises(EncoderError, match="damaged"):
-        Head.load(tmp_path / "head.npz")
-    with pytest.raises(EncoderError, match="no head at"):
-        Head.load(tmp_path / "none.npz")
+        CostModel.load(tmp_path / "cost_model.npz")
+    with pytest.raises(EncoderError, match="no cost model at"):
+        CostModel.load(tmp_path / "none.npz")
 
 
 def test_rows_tell_nest_recipe_machine_and_donor():
