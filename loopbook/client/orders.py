@@ -29,7 +29,7 @@ is fixed: what is compiled for a first call serves others of other sizes."""
 def along_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> tuple[Choice, ...]:
     """Interchanges for the bands of loops that add up along the wrong axis: one choice, or none.
 
-    Chains that have the right order already may lose it where docc fuses nests. Being chosen, even
+    Bands that have the right order already may lose it where docc fuses nests. Being chosen, even
     for no step at all, keeps the program from that.
     """
     orders = [steps for band in bands(nest) if (steps := _order(band)) is not None]

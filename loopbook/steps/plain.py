@@ -111,7 +111,7 @@ def only_end(loop: Loop, name: str) -> Polynomial:
     return ends[0]
 
 
-def chain(loop: Loop) -> list[Loop]:
+def band(loop: Loop) -> list[Loop]:
     """The perfectly nested loops from `loop` on."""
     found = [loop]
     while len(inner := found[-1].body.children) == 1 and isinstance(inner[0], Loop):

@@ -23,7 +23,7 @@ from loopbook.program.expr import Expr, Polynomial, largest, rendered, smallest
 from loopbook.program.tree import Loop
 from loopbook.program.walk import with_children
 from loopbook.steps.editor import Editor
-from loopbook.steps.plain import MAX_FACTOR, PlainNest, chain
+from loopbook.steps.plain import MAX_FACTOR, PlainNest, band
 from loopbook.steps.waves import Tiles, in_turn, in_waves
 
 Constraint = tuple[int, int, int, int]
@@ -124,12 +124,12 @@ def _statements(nest: PlainNest, name: str, count: int) -> list[Statement]:
     loops = [child for child in children if isinstance(child, Loop)]
     if not loops or len(loops) < len(children):
         raise IllegalStepError(f"{name} holds more than loops")
-    chains = list(map(chain, loops))
-    depth = max(map(len, chains))
+    bands = list(map(band, loops))
+    depth = max(map(len, bands))
     if depth < count:
         raise IllegalStepError(f"the loops in {name} are not {count} deep")
     found: list[Statement] = []
-    for own in chains:
+    for own in bands:
         levels = tuple(([None] * (depth - len(own)) + own)[:count])
         ends = tuple(nest.end(level) if level else {(): 1} for level in levels)
         found.append(Statement(own[0], levels, ends))
@@ -215,7 +215,7 @@ def _limited(
         placed = editor.new_loop(f"{editor.name_of(loop)}.point", point, *once)
         return with_children(placed, [_limited(editor, loop, rest, like)])
     if rest:
-        (inner,) = chain(loop)[1:2]
+        (inner,) = band(loop)[1:2]
         loop = with_children(loop, [_limited(editor, inner, rest, like)])
     last = smallest([rendered(end), right])
     init = Expr(largest([str(loop.init), left]))

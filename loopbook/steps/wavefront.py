@@ -10,7 +10,7 @@ from loopbook.program.walk import preorder, with_children
 from loopbook.steps.arguments import MAX_SIZE, Integer, Loop, Threads
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.plain import MAX_FACTOR, PlainNest, chain
+from loopbook.steps.plain import MAX_FACTOR, PlainNest, band
 from loopbook.steps.region import put_for
 from loopbook.steps.waves import Tiles, in_turn, in_waves
 
@@ -60,7 +60,7 @@ class Wavefront(Step):
         above one (seen with 0.8.1).
         """
         nest = PlainNest(editor, self.time_loop)
-        nested = chain(nest.loop)
+        nested = band(nest.loop)
         loops = sum(isinstance(node, tree.Loop | tree.While) for node in preorder(nest.loop))
         if len(nested) != 3 or loops != 3:
             raise IllegalStepError(

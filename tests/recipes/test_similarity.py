@@ -1,4 +1,4 @@
-"""Likeness of recipes: what they do counts, not what it is done to."""
+"""Similarity of recipes: what they do counts, not what it is done to."""
 
 from __future__ import annotations
 

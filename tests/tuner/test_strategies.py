@@ -113,12 +113,13 @@ def test_what_learns_beats_random_search(name):
 
 
 def test_neighbours_recipes_save_trials():
-    """The more alike to a secret recipe, the faster; a neighbour's is, and no opening is."""
+    """The more alike to a secret recipe, the faster; a neighbour's is, and none of the seed
+    population is."""
     known = seed_population(nests_of(product)[0], AROUND)
     pairs = [express(problem(0), Random(seed)) for seed in range(60)]
     secret, genome = min(
         (pair for pair in pairs if len(pair[0]) > 5),
-        key=lambda pair: max(alike(pair[0], opening) for opening in known),
+        key=lambda pair: max(alike(pair[0], seed) for seed in known),
     )
     relatives = (express(problem(0), Random(s), mutate(genome, Random(s), 3))[0] for s in range(60))
     near = next(steps for steps in relatives if 0.5 < alike(steps, secret) < 0.85)

@@ -28,7 +28,7 @@ def breed(problem: Problem, rivals: Sequence[Individual], random: Random) -> Chi
     """A child of parents drawn from `rivals`, which come best first.
 
     Parents with genomes are crossed gene by gene; recipes of which only the steps are known give
-    the steps of whole chains, or are changed a little.
+    the steps of whole bands, or are changed a little.
     """
     parents = [tournament(rivals, random) for _ in range(PARENTS)]
     genomes = [parent.genome for parent in parents if parent.genome is not None]
