@@ -51,6 +51,12 @@ def test_a_packed_book_holds_the_same(shell):
     assert shell("book", "verify", out, "--json").good().documents[0]["records"] == 2
 
 
+def test_a_book_written_today_has_nothing_to_migrate(shell):
+    own = shell.folder / "own.db"
+    assert shell("book", "migrate", own, "--json").good().documents == [{"rewritten": 0}]
+    assert shell("book", "migrate", own).good().out == "0 records rewritten\n"
+
+
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_what_is_exported_is_imported(shell, name):
     out = shell.folder / name
