@@ -41,7 +41,9 @@ def _spread(t: Translator, given: Value) -> tuple[Value, ...]:
         rows = t.array(given)
         count = t.code.facts.known(rows.shape[0])
         if count is not None and count <= MOST_SPREAD:
-            return t.unpacked(rows, count)
+            from loopbook.frontend.unpacking import unpacked
+
+            return unpacked(t, rows, count)
     raise t.code.fail("*arguments that are no tuple")
 
 

@@ -64,7 +64,8 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
         case ast.Name():
             return lookup(t, node.id)
         case ast.Tuple() | ast.List():
-            return Tup(tuple(item for part in node.elts for item in _spread(t, part)))
+            items = tuple(item for part in node.elts for item in _spread(t, part))
+            return Tup(items, isinstance(node, ast.List))
         case ast.BinOp():
             left, right = evaluate(t, node.left), evaluate(t, node.right)
             return operate(t, type(node.op), left, right)
@@ -97,7 +98,7 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
         case ast.Lambda():
             from loopbook.frontend.inline import Local
 
-            return Thing(Local(node, t.frame))
+            return Thing(Local(node, t.frame, t))
         case ast.ListComp() | ast.GeneratorExp():
             return _comprehension(t, node)
         case _:
@@ -147,7 +148,7 @@ def wrapped(value: Any) -> Value:
     if isinstance(value, bool | int | float | complex | np.number | np.bool_):
         return arith.constant(value)
     if isinstance(value, tuple | list):
-        return Tup(tuple(map(wrapped, value)))
+        return Tup(tuple(map(wrapped, value)), isinstance(value, list))
     return Thing(value)
 
 
@@ -311,7 +312,7 @@ def _comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Valu
 
 
 def _written_out(t: Translator, node: ast.ListComp | ast.GeneratorExp, most: int) -> Tup:
-    items = Tup(tuple(_items(t, node, node.generators, most)))
+    items = Tup(tuple(_items(t, node, node.generators, most)), isinstance(node, ast.ListComp))
     for name in own_names(node):
         t.frame.env.pop(name, None)
     return items

@@ -18,9 +18,9 @@ BEFORE = "call it before, and pass what it gives"
 
 _SORTED = (np.partition, np.argpartition, np.nanmedian, np.nanpercentile, sorted)
 _PARTS = (np.resize,)
-_CALLS = (np.apply_along_axis, np.apply_over_axes, np.vectorize, np.fromiter, filter)
+_CALLS = (np.apply_over_axes, np.vectorize, np.fromiter, filter)
 _CHOICES = (np.choose, np.place)
-_SETS = (np.intersect1d, np.setdiff1d, np.union1d)
+_SETS = (np.setxor1d,)
 
 _HINTS = (
     (_SORTED, "use np.sort or np.argsort"),

@@ -177,7 +177,7 @@ class Homes:
         for inner, item in zip(home.items, value.items, strict=True):
             if isinstance(inner.value, Array):
                 self._moved_in(name, inner.value, item)
-        home.value = Tup(tuple(inner.value for inner in home.items))
+        home.value = value.of(inner.value for inner in home.items)
 
     def _moved_in(self, name: str, home: Array, value: Value) -> None:
         assert home.view is not None
@@ -296,7 +296,7 @@ class Homes:
 
     def _computed(self, held: Value, buffer: Buffer) -> Value:
         if isinstance(held, Tup):
-            return Tup(tuple(self._computed(item, buffer) for item in held.items))
+            return held.of(self._computed(item, buffer) for item in held.items)
         if isinstance(held, Array) and buffer in held.buffers:
             return self.stored(held)
         return held
@@ -311,7 +311,7 @@ class Homes:
 
     def _settle_all(self, held: Value) -> Value:
         if isinstance(held, Tup):
-            return Tup(tuple(map(self._settle_all, held.items)))
+            return held.of(map(self._settle_all, held.items))
         return self.stored(held) if isinstance(held, Array) and held.view is None else held
 
     def with_homes(self, names: Iterable[tuple[str, bool]], run: Callable[[], None]) -> None:

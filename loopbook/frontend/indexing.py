@@ -106,7 +106,7 @@ def _from_tuple(t: Translator, base: Tup, items: Sequence[Value]) -> Value:
     (item,) = items
     if isinstance(item, Slice):
         ends = (None if p is None else t.python(p) for p in (item.start, item.stop, item.step))
-        return Tup(base.items[slice(*ends)])
+        return base.of(base.items[slice(*ends)])
     place = t.python(item)
     if not isinstance(place, int) or not -len(base.items) <= place < len(base.items):
         raise t.code.fail("an index of a tuple that is not known or too large")

@@ -26,17 +26,30 @@ from loopbook.frontend.liveness import Liveness
 from loopbook.frontend.returns import RETURNED, single_exit
 from loopbook.frontend.scopes import told_apart
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Thing, Value
+from loopbook.frontend.values import Thing, Unknown, Value
 
 DEEPEST = 20
 """Functions within functions; more is taken for recursion."""
 
 
 class Local:
-    """A function that is defined inside another one."""
+    """A function that is defined inside another one.
 
-    def __init__(self, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
+    Attributes:
+        defaults: what its parameters are when they are not given, as it was at the definition.
+    """
+
+    def __init__(
+        self, node: ast.FunctionDef | ast.Lambda, frame: Frame, t: Translator | None = None
+    ) -> None:
         self.node, self.frame = node, frame
+        wanted = node.args
+        last = [a.arg for a in (*wanted.posonlyargs, *wanted.args)]
+        given = dict(zip(last[len(last) - len(wanted.defaults) :], wanted.defaults, strict=True))
+        given |= {a.arg: d for a, d in zip(wanted.kwonlyargs, wanted.kw_defaults, strict=True) if d}
+        self.defaults: dict[str, Value] = {
+            name: Unknown() if t is None else t.fixed(t.expr(d)) for name, d in given.items()
+        }
 
 
 @lru_cache(maxsize=256)
@@ -103,14 +116,12 @@ def inline_local(
     t: Translator, local: Local, args: list[Value], kwargs: Mapping[str, Value]
 ) -> Value:
     """The same for a function that is defined inside the one at hand, or a lambda."""
-    parameters = [a.arg for a in local.node.args.args]
+    wanted = local.node.args
+    parameters = [a.arg for a in (*wanted.posonlyargs, *wanted.args)]
     values: dict[str, Value] = dict(zip(parameters, args, strict=False))
     values.update(kwargs)
-    defaults = local.node.args.defaults
-    for name, default in zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True):
-        if name not in values:
-            values[name] = t.expr(default)
-    if set(values) != set(parameters):
+    values = {**local.defaults, **values}
+    if set(values) != {*parameters, *(a.arg for a in wanted.kwonlyargs)}:
         raise t.code.fail("a local function that is called with other arguments than it takes")
     names = {**local.frame.names, **local.frame.env}
     if isinstance(local.node, ast.Lambda):

@@ -60,7 +60,13 @@ class Liveness:
         self._exits: list[Names] = []
         self._returned = returned
         self._read: dict[int, Names] = {}
+        self._added: list[ast.stmt] = []
         self._body(body, returned)
+
+    def replaced(self, node: ast.stmt, by: Sequence[ast.stmt]) -> None:
+        """The same for statements that stand in place of another one."""
+        self._added += by  # or others could have their ids
+        self._body(by, self.after.get(id(node), frozenset()))
 
     def _body(self, body: Sequence[ast.stmt], live: Names) -> Names:
         for statement in reversed(body):

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from loopbook.frontend import arith, loose
 from loopbook.frontend.code import UnrollError, bare, is_empty
+from loopbook.frontend.counters import Counters, nested
 from loopbook.frontend.liveness import rebinds, stores
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -34,9 +35,17 @@ def for_(t: Translator, node: ast.For) -> None:
     iterable = t.expr(node.iter)
     if isinstance(iterable, Listing):
         iterable = t.array(iterable)
-    if isinstance(iterable, Thing) and isinstance(iterable.value, Range):
+    if isinstance(iterable, Thing) and isinstance(iterable.value, Counters):
+        t.statement(nested(t, node, iterable.value))
+    elif isinstance(iterable, Thing) and isinstance(iterable.value, Range):
+        from loopbook.frontend.swapping import without_swaps
+
         ends = iterable.value
-        _loop(t, node, ends.start, ends.stop, ends.step, arith.whole)
+        instead = without_swaps(t, node, ends.start, ends.stop) if ends.step == 1 else None
+        if instead is not None:
+            t.body(instead)
+        else:
+            _loop(t, node, ends.start, ends.stop, ends.step, arith.whole)
     elif isinstance(iterable, Thing) and isinstance(iterable.value, Rows):
         _loop(t, node, ZERO, iterable.value.count, 1, iterable.value.item)
     elif isinstance(iterable, Array) and iterable.rank:
@@ -159,7 +168,7 @@ def _round(t: Translator, node: ast.For | ast.While) -> Iterator[None]:
 
 def _copied(t: Translator, node: ast.For, value: Value) -> Value:
     if isinstance(value, Tup):
-        return Tup(tuple(_copied(t, node, item) for item in value.items))
+        return value.of(_copied(t, node, item) for item in value.items)
     if isinstance(value, Scalar) and value.whole is None:
         return t.code.let(value)
     return value

@@ -129,11 +129,11 @@ def operate(t: Translator, operator: type, left: Value, right: Value) -> Value:
 
 def _tuples(t: Translator, symbol: str, left: Value, right: Value) -> Value:
     if isinstance(left, Tup) and isinstance(right, Tup) and symbol == "+":
-        return Tup(left.items + right.items)
+        return left.of(left.items + right.items)
     if symbol == "*":
         items, count = (left, right) if isinstance(left, Tup) else (right, left)
         if isinstance(items, Tup) and isinstance(count, Scalar):
-            return Tup(items.items * t.python(count))
+            return items.of(items.items * t.python(count))
     if isinstance(left, Array) or isinstance(right, Array):
         return lift(t, lambda a, b: arith.binary(t.code, symbol, a, b), left, right)
     raise t.code.fail(f"{symbol} of tuples")

@@ -52,6 +52,8 @@ def _statement(node: ast.stmt, ranks: dict[str, int], names: dict[str, Any]) -> 
             and all(_number(a, ranks, names) for a in node.iter.args)
         )
         return head and all(_statement(s, ranks, names) for s in node.body)
+    if isinstance(node, ast.While) and node.orelse:
+        return False
     if isinstance(node, ast.While | ast.If):
         inner = [*node.body, *node.orelse]
         return _number(node.test, ranks, names) and all(_statement(s, ranks, names) for s in inner)

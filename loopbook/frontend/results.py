@@ -33,7 +33,8 @@ def returned(t: Translator, value: Value) -> tuple[str, set[str]]:
 
 def _text(t: Translator, value: Value) -> str:
     if isinstance(value, Tup):
-        return tuple_text([_text(t, item) for item in value.items])
+        parts = [_text(t, item) for item in value.items]
+        return f"[{', '.join(parts)}]" if value.listed else tuple_text(parts)
     if isinstance(value, Thing):
         if value.value is None:
             return "None"

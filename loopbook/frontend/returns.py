@@ -26,13 +26,15 @@ from __future__ import annotations
 import ast
 import copy
 
+from loopbook.frontend.desugar import desugared
+
 RETURNED = "returned_"
 LEFT = "left_"
 
 
 def single_exit(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements with every ``return`` an assignment to `RETURNED`."""
-    body = _without_docstring(body)
+    body = desugared(_without_docstring(body))
     found = [node for statement in body for node in _found(statement)]
     if not any(map(_has_value, found)):
         return _lift(body, None, in_loop=False)

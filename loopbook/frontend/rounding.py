@@ -18,6 +18,9 @@ from loopbook.alarm import TooLong, limited
 TIMES = 32
 """So many times what rounding does to NumPy's own numbers is still rounding."""
 
+CHANGED = 1e-3
+"""Numbers that are off by more than this part of the greatest are others."""
+
 WIDE = {"f": np.longdouble, "c": np.clongdouble}
 
 
@@ -36,17 +39,57 @@ def is_rounding(
         got: the same of what stands for it.
         seconds: that the function may take.
     """
-    others: list[list[Any]] = []
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), limited(seconds):
-            warnings.simplefilter("ignore")
-            for values in _other_arguments(args):
-                others.append([*flat(func(*values)), *values])
-    except (TooLong, Exception):  # there are functions that know two types only
-        return False
-    if {len(expected)} != {len(got), *map(len, others)}:
+    others = _others(func, args, seconds)
+    if not others or {len(expected)} != {len(got), *map(len, others)}:
         return False
     return all(map(_is_near, expected, got, zip(*others, strict=True)))
+
+
+def is_chaotic(
+    func: Callable[..., Any], args: Sequence[Any], expected: Sequence[Any], seconds: float = 1.0
+) -> bool:
+    """Whether the last places of what goes in decide what comes out: as where a solver is given a
+    matrix that it does not converge for. Nothing can be said of other numbers then.
+
+    Args:
+        expected: what the function returned (`flat`), and its arguments afterwards.
+    """
+    others = _others(func, args, seconds, wide=False)
+    return any(
+        len(other) != len(expected) or any(map(_is_another, expected, other)) for other in others
+    )
+
+
+def _others(
+    func: Callable[..., Any], args: Sequence[Any], seconds: float, *, wide: bool = True
+) -> list[list[Any]]:
+    """What the function makes of other arguments of the same meaning; nothing if it fails."""
+    others: list[list[Any]] = []
+    for values in _other_arguments(args, wide):
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"), limited(seconds):
+                warnings.simplefilter("ignore")
+                others.append([*flat(func(*values)), *values])
+        except TypeError:  # there are functions that know two types only
+            if others or not wide:
+                return []
+            wide = False
+        except (TooLong, Exception):
+            return []
+    return others
+
+
+def _is_another(own: Any, other: Any) -> bool:
+    own, other = np.asarray(own), np.asarray(other)
+    if own.shape != other.shape:
+        return True
+    if own.dtype.kind not in "fc" or other.dtype.kind not in "fc":
+        return not np.array_equal(own, other)
+    finite = np.isfinite(own)
+    if not np.array_equal(finite, np.isfinite(other)):
+        return True
+    size = float(np.max(np.abs(own[finite]), initial=0))
+    return float(np.max(np.abs(own[finite] - other[finite]), initial=0)) > CHANGED * size
 
 
 def flat(returned: Any) -> list[Any]:
@@ -56,11 +99,11 @@ def flat(returned: Any) -> list[Any]:
     return [] if returned is None else [returned]
 
 
-def _other_arguments(args: Sequence[Any]) -> Iterator[list[Any]]:
+def _other_arguments(args: Sequence[Any], wide: bool) -> Iterator[list[Any]]:
     """Floats as the widest numbers that there are, and twice a little off; what was one array stays
     one."""
     rng = np.random.default_rng(0)
-    for places in (0, 2, 2):
+    for places in (0, 2, 2) if wide else (2, 2):
         made: dict[int, Any] = {}
         for value in args:
             if not isinstance(value, np.ndarray) or id(value) in made:

@@ -79,8 +79,6 @@ class Translator(Homes):
                 if not isinstance(node.value, ast.Constant):
                     self.expr(node.value)
             case ast.For() | ast.While():
-                if node.orelse:
-                    raise self.code.fail("else after a loop; set a flag before break")
                 from loopbook.frontend import loops
 
                 if isinstance(node, ast.For):
@@ -102,7 +100,7 @@ class Translator(Homes):
             case ast.FunctionDef():
                 from loopbook.frontend.inline import Local
 
-                self.frame.env[node.name] = Thing(Local(node, self.frame))
+                self.frame.env[node.name] = Thing(Local(node, self.frame, self))
             case _:
                 raise self.code.fail(f"{type(node).__name__.lower()} statements")
 
@@ -145,8 +143,9 @@ class Translator(Homes):
             case ast.Name():
                 self.bind(target.id, value)
             case ast.Tuple() | ast.List():
-                items = self.unpacked(value, len(target.elts))
-                for inner, item in zip(target.elts, items, strict=True):
+                from loopbook.frontend.unpacking import spread
+
+                for inner, item in spread(self, target.elts, value):
                     self.store(inner, item)
             case ast.Subscript():
                 from loopbook.frontend.indexing import items_of, store_at
@@ -154,22 +153,6 @@ class Translator(Homes):
                 store_at(self, self.target_array(target.value), items_of(self, target.slice), value)
             case _:
                 raise self.code.fail(f"assigning to {ast.unparse(target)}")
-
-    def unpacked(self, value: Value, count: int) -> tuple[Value, ...]:
-        """The items of a tuple, or the rows of an array."""
-        if isinstance(value, Tup):
-            if len(value.items) != count:
-                raise self.code.fail("unpacking the wrong number of values")
-            return value.items
-        from loopbook.frontend.indexing import load_at
-
-        if (
-            isinstance(value, Array)
-            and value.shape
-            and self.code.facts.zero(value.shape[0] - count)
-        ):
-            return tuple(load_at(self, value, [arith.whole(Int.of(i))]) for i in range(count))
-        raise self.code.fail("unpacking what is no tuple")
 
     def bind(self, name: str, value: Value) -> None:
         """Assign to a name."""
@@ -184,7 +167,7 @@ class Translator(Homes):
     def fixed(self, value: Value) -> Value:
         """`value` so that no assignment changes it, but through views as in NumPy."""
         if isinstance(value, Tup):
-            return Tup(tuple(map(self.fixed, value.items)))
+            return value.of(map(self.fixed, value.items))
         if isinstance(value, Array):
             value = nests.force(self.code, value)
         if isinstance(value, Scalar):
@@ -200,7 +183,7 @@ class Translator(Homes):
 
         def kept(item: Value) -> Value:
             if isinstance(item, Tup):
-                return Tup(tuple(map(kept, item.items)))
+                return item.of(map(kept, item.items))
             if isinstance(item, Array) and item.buffers & buffers:
                 copy = nests.materialise(self.code, item)
                 if item.view is not None and copy.view is not None:
@@ -208,12 +191,12 @@ class Translator(Homes):
                 return copy
             return item
 
-        return Tup((value.items[0], *map(kept, value.items[1:]))) if value.items else value
+        return value.of((value.items[0], *map(kept, value.items[1:]))) if value.items else value
 
     def settled(self, name: str, value: Value) -> Value:
         """What a name shall stand for when it is assigned `value`."""
         if isinstance(value, Tup):
-            return Tup(tuple(self.settled(name, item) for item in value.items))
+            return value.of(self.settled(name, item) for item in value.items)
         if isinstance(value, Array) and (value.sums or not value.rank):
             forced = nests.force(self.code, value, name)
             return self.settled(name, forced) if isinstance(forced, Scalar) else forced

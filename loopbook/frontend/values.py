@@ -184,9 +184,14 @@ class Array:
 
 @dataclass(frozen=True)
 class Tup:
-    """A tuple or list of values."""
+    """A tuple of values; a list, if `listed`."""
 
     items: tuple[Any, ...]
+    listed: bool = False
+
+    def of(self, items: Iterable[Any]) -> Tup:
+        """The same of other items."""
+        return Tup(tuple(items), self.listed)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 from loopbook.errors import LoweringError
 from loopbook.frontend import check, lower
 from loopbook.frontend.check import SIZES, small
-from loopbook.frontend.rounding import is_rounding
+from loopbook.frontend.rounding import is_chaotic, is_rounding
 
 from .kit import data
 
@@ -113,3 +113,46 @@ def test_what_grows_goes_on_growing():
     assert lowered is not None
     assert check(between, lowered, args) == 3
     assert not lowered.holds(args[0], args[2], args[1])
+
+
+def descended(A, b):
+    """Conjugate gradients, which only converge for some matrices."""
+    x = np.zeros_like(b)
+    r = b - A @ x
+    p = r.copy()
+    rest = r @ r
+    k = 0
+    while k < 50 and np.sqrt(rest) > 1e-6:
+        Ap = A @ p
+        alpha = rest / (p @ Ap)
+        x += alpha * p
+        r -= alpha * Ap
+        more = r @ r
+        p = r + (more / rest) * p
+        rest = more
+        k += 1
+    return x, k
+
+
+def fitted(x, y):
+    A = np.vstack([x**2, x, np.ones_like(x)]).T
+    return np.linalg.solve(A.T @ A + 1e-9 * np.eye(3), A.T @ y)
+
+
+def test_what_the_last_places_decide_is_no_difference():
+    A = data(9, 9)
+    args = (A @ A.T + 9 * np.eye(9), data(9))
+    with np.errstate(all="ignore"):
+        made = small(args, SIZES[1], 1)
+        assert is_chaotic(descended, made, [*descended(*made), *made])
+        assert not is_chaotic(descended, args, [*descended(*args), *args])
+    lowered = lower(descended, args)
+    assert lowered is not None
+    check(descended, lowered, args)
+
+
+def test_functions_of_two_types_alone_have_rounding_too():
+    args = (data(9), data(9, seed=1))
+    lowered = lower(fitted, args)
+    assert lowered is not None
+    assert check(fitted, lowered, args) == 3

@@ -553,6 +553,20 @@ def variables_copied_before_they_change(z, c):
             z[i, 1] = im
 
 
+@mended(floats, zeros)
+def float_copied_before_it_changes(a, res):
+    x = 0.5
+    y = 0.25
+    for i in range(a.shape[0]):
+        p = y * 0.9 + a[i]
+        old = x
+        q = old * 0.5 + p
+        r = old - p
+        x = q
+        y = r
+        res[i] = x - y
+
+
 @mended(floats)
 def swapped_by_a_variable(a):
     for i in range(a.shape[0] - 1):

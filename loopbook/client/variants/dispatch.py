@@ -19,13 +19,16 @@ from loopbook.client.variants.cases import (
     Short,
     bare,
     call_key,
+    too_many,
 )
 from loopbook.client.variants.checked import check
 from loopbook.client.variants.compiled import AGAIN, Build, Compiled
 from loopbook.client.variants.constants import Constants
 from loopbook.client.variants.looped import Looped
+from loopbook.client.variants.positional import positional
 from loopbook.client.variants.rival import Rival
 from loopbook.client.variants.translations import Translations
+from loopbook.client.variants.unpacked import Layout, items, packed, unpacked
 from loopbook.errors import InterpretedWarning, SdfgError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.traced import Traced
@@ -65,16 +68,23 @@ class Dispatcher:
         self._positional = not kinds - {
             inspect.Parameter.POSITIONAL_ONLY,
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            inspect.Parameter.KEYWORD_ONLY,
         }
         self._constants = Constants(func)
-        self._cases = Cases(func, build)
-        self._translations = Translations(func, build_loops or build)
+        self._by_place = positional(func)
+        self._cases = Cases(self._by_place, build)
+        self._translations = Translations(self._by_place, build_loops or build)
+        self._builds = build, build_loops
+        self._unpacked: dict[tuple[Layout, ...], Dispatcher] = {}
+        self._last: Dispatcher | None = None
         self._entries = Entries()
         self._said: set[str] = set()
 
     @property
     def last(self) -> Variant | None:
         """What was compiled last."""
+        if self._last is not None:
+            return self._last.last
         return self._translations.last or self._cases.last
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -102,7 +112,10 @@ class Dispatcher:
         except TypeError as error:
             raise SdfgError(f"{self._name}(): {error}") from None
         bound.apply_defaults()
-        return self._variant(self._case(bound.args), folder)
+        given = tuple(bound.arguments.values())
+        if (layouts := packed(given)) is not None:
+            return self._taking_items(layouts).compiled(items(given), folder)
+        return self._variant(self._case(bound), folder)
 
     # -- the long way ---------------------------------------------------------------------------
 
@@ -114,11 +127,18 @@ class Dispatcher:
         bound.apply_defaults()
         if is_limited():  # Python is looked at, and compiling is none of what it would do
             return self.func(*args, **kwargs)
+        given = tuple(bound.arguments.values())
+        if self._positional and (layouts := packed(given)) is not None:
+            try:
+                taking_items = self._taking_items(layouts)
+            except FAILURES as error:
+                return self._interpreted(str(error), args, kwargs)
+            return taking_items(*items(given))
         if not self._constants.unchanged():
             self._entries = Entries()  # the short ways were those of other constants
         entries = self._entries
         try:
-            case = self._case(bound.args)
+            case = self._case(bound)
             variant = self._variant(case)
             if variant.verified or not (self._check or variant.unproven):
                 answer = variant.run(case)
@@ -137,15 +157,28 @@ class Dispatcher:
             return variant.entry(args)
         if self._strict:
             return variant.entry(args)
-        return variant.entry(args, Rival(self.func, self._warn, variant.read_only))
+        return variant.entry(args, Rival(self._by_place, self._warn, variant.read_only))
 
-    def _case(self, args: Sequence[Any]) -> Case:
+    def _taking_items(self, layouts: tuple[Layout, ...]) -> Dispatcher:
+        """The same for calls with tuples, given their items."""
+        found = self._unpacked.get(layouts)
+        if found is None:
+            if len(self._unpacked) >= MAX_VARIANTS:
+                raise too_many()
+            func = unpacked(self._by_place, layouts)
+            found = Dispatcher(func, *self._builds, strict=self._strict, check=self._check)
+            self._unpacked[layouts] = found
+        self._last = found
+        return found
+
+    def _case(self, bound: inspect.BoundArguments) -> Case:
         if not self._positional:
-            raise SdfgError("only functions with a fixed number of positional arguments compile")
-        return Case(tuple(self._signature.parameters), args)
+            raise SdfgError("only functions with a fixed number of arguments compile")
+        return Case(tuple(self._signature.parameters), tuple(bound.arguments.values()))
 
     def _variant(self, case: Case, folder: Path | None = None) -> Variant:
         """Raises whatever of `FAILURES` compiling this case raised, now or before."""
+        self._last = None
         constants = self._constants.key()
         if self._constants.may_share(case.args):
             raise SdfgError("an argument may be an array that it reads from outside as well")
@@ -172,7 +205,7 @@ class Dispatcher:
 
     def _checked(self, variant: Variant, case: Case) -> Any:
         answer, wrong = check(
-            self.func, case, variant.run, lambda: variant.rebuilt(case, _unoptimised).run
+            self._by_place, case, variant.run, lambda: variant.rebuilt(case, _unoptimised).run
         )
         if not wrong:
             variant.verified = True

@@ -160,7 +160,7 @@ def append(t: Translator, owner: Value, item: Value) -> Value:
     frame = t.frame
     for name, held in frame.env.items():
         if held is owner and isinstance(owner, Tup) and len(frame.rest) == 1:
-            frame.env[name] = t.settled(name, Tup((*owner.items, t.fixed(item))))
+            frame.env[name] = t.settled(name, owner.of((*owner.items, t.fixed(item))))
             return Thing(None)
     raise t.code.fail("append to what is no list that this function makes")
 
@@ -205,9 +205,14 @@ def map_(t: Translator, function: Value, *values: Value) -> Value:
     return Tup(tuple(call(t, function, list(a), {}, "map") for a in zip(*sides, strict=False)))
 
 
-@lowers(tuple, list)
+@lowers(tuple)
 def tuple_(t: Translator, values: Value | None = None) -> Value:
     return Tup(() if values is None else _items(t, values))
+
+
+@lowers(list)
+def list_(t: Translator, values: Value | None = None) -> Value:
+    return Tup(() if values is None else _items(t, values), True)
 
 
 @lowers(reversed)

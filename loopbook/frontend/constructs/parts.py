@@ -50,7 +50,8 @@ def _split(t: Translator, ary: Value, places: Value, along: Value | None, even: 
             raise code.fail("split into parts that are not of the same length")
         code.facts.zero(size - length * count - rest)
         edges = [length * n + min(n, rest) for n in range(count)] + [size]
-    return Tup(tuple(part(array, axis, low, high - low) for low, high in pairwise(edges)))
+    found = (part(array, axis, low, high - low) for low, high in pairwise(edges))
+    return Tup(tuple(found), True)
 
 
 @lowers(np.split)

@@ -13,6 +13,7 @@ After::
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -23,7 +24,7 @@ from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.operators import lift, operate
-from loopbook.frontend.registry import lowers
+from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import BOOL, FLOAT, INT
@@ -116,7 +117,11 @@ def sum_(
     dtype: Value | None = None,
     out: Value | None = None,
     keepdims: Value | None = None,
+    initial: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
+    if where is not None:
+        a = FUNCTIONS[np.where](t, where, t.array(a), arith.constant(0))
     array = _operand(t, a)
     axes = axes_of(t, axis, array.rank)
     target = types.summed(array.dtype) if dtype is None else np.dtype(t.python(dtype))
@@ -127,6 +132,8 @@ def sum_(
     if target not in types.SUPPORTED and target != types.summed(array.dtype):
         raise t.code.fail(f"sums of {array.dtype}; convert to int64 first")
     result = keep(t, total_of(t, array, axes, target), array.rank, axes, flag(t, keepdims))
+    if initial is not None:
+        result = operate(t, ast.Add, result, cast(t, initial, target))
     return into(t, out, result) if out is not None else result
 
 
@@ -166,7 +173,7 @@ def mean(
         count = count_of(t, array, axes)
     if isinstance(summed, Array) and summed.dtype.kind not in "fc":
         summed = t.array(cast(t, summed, FLOAT))
-    result = operate(t, __import__("ast").Div, summed, count)
+    result = operate(t, ast.Div, summed, count)
     result = keep(t, cast(t, result, kind), array.rank, axes, flag(t, keepdims))
     return into(t, out, result) if out is not None else result
 
@@ -294,17 +301,30 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
         axis: Value | None = None,
         out: Value | None = None,
         keepdims: Value | None = None,
+        initial: Value | None = None,
+        where: Value | None = None,
     ) -> Value:
+        first = None if initial is None else t.number(initial)
+        if where is not None:
+            if first is None:
+                raise t.code.fail("the extreme of some elements without an initial one")
+            a = FUNCTIONS[np.where](t, where, t.array(a), first)
         array = t.array(a)
         axes = axes_of(t, axis, array.rank)
+        if first is not None:
+            if first.dtype.kind == "f" and array.dtype.kind != "f":
+                raise t.code.fail(f"the extreme element of {array.dtype} and a float")
+            first = t.code.let(arith.convert(t.code, first, array.dtype))
         if not array.rank:
-            return array.element(())
-        if any(t.code.is_empty(array.shape[axis]) for axis in axes):
+            only = array.element(())
+            return only if first is None else arith.extreme(t.code, symbol, first, only)
+        if first is None and any(t.code.is_empty(array.shape[axis]) for axis in axes):
             raise t.code.fail("the extreme element of an empty array")
         if array.cost > 1:
             array = t.stored(array)
         result = fold(
-            t, array, axes, lambda first: bare(array.element(first).text),
+            t, array, axes,
+            lambda place: bare((array.element(place) if first is None else first).text),
             lambda best, x: arith.extreme(t.code, symbol, best, x), array.dtype,
             flag(t, keepdims), True,
         )  # fmt: skip

@@ -37,6 +37,7 @@ from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
+from loopbook.frontend.unpacking import unpacked
 from loopbook.frontend.values import Array, Buffer, Scalar, Thing, Tup, Value, held, whole
 
 
@@ -319,7 +320,7 @@ def argsort(
 def lexsort(t: Translator, keys: Value) -> Value:
     """The places of rows in order of the last key, where that is equal of the one before it…"""
     if isinstance(keys, Array) and keys.rank == 2 and keys.shape[0].constant is not None:
-        keys = Tup(t.unpacked(keys, int(keys.shape[0].constant)))
+        keys = Tup(unpacked(t, keys, int(keys.shape[0].constant)))
     if not isinstance(keys, Tup) or not keys.items:
         raise t.code.fail("lexsort of what is no tuple of lines")
     lines = [t.array(key) for key in keys.items]

@@ -34,11 +34,14 @@ from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, subscript
 def cov(
     t: Translator,
     m: Value,
+    y: Value | None = None,
     rowvar: Value | None = None,
     bias: Value | None = None,
     ddof: Value | None = None,
 ) -> Value:
-    """Covariances of the rows (of the columns, if `rowvar` is false)."""
+    """Covariances of the rows (of the columns, if `rowvar` is false), or of two lines."""
+    if y is not None:
+        m = FUNCTIONS[np.stack](t, Tup((_line(t, m), _line(t, y))))
     array = t.array(cast(t, t.array(m), FLOAT))
     if array.rank != 2:
         raise t.code.fail("cov of what is no matrix")
@@ -53,9 +56,16 @@ def cov(
     return operate(t, ast.Div, product, arith.whole(array.shape[axis] - less))
 
 
+def _line(t: Translator, value: Value) -> Value:
+    array = t.array(value)
+    if array.rank != 1:
+        raise t.code.fail("cov of two things that are no lines of numbers")
+    return array
+
+
 @lowers(np.corrcoef)
-def corrcoef(t: Translator, x: Value, rowvar: Value | None = None) -> Value:
-    matrix = t.stored(t.array(cov(t, x, rowvar)))
+def corrcoef(t: Translator, x: Value, y: Value | None = None, rowvar: Value | None = None) -> Value:
+    matrix = t.stored(t.array(cov(t, x, y, rowvar)))
     scale = t.stored(
         t.array(
             lift(t, lambda v: arith.function(t.code, "sqrt", v), FUNCTIONS[np.diagonal](t, matrix))

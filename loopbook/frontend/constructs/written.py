@@ -305,6 +305,11 @@ def diag_indices(n, ndim=2):
     return (line,) * ndim
 
 
+@written(np.diag_indices_from)
+def diag_indices_from(arr):
+    return diag_indices(arr.shape[0], arr.ndim)
+
+
 @written(np.isin)
 def isin(element, test_elements, *, invert=False):
     found = np.any(element[..., None] == test_elements.ravel(), axis=-1)
@@ -329,3 +334,49 @@ def ndim(a):
 @written(np.size)
 def size(a, axis=None):
     return a.size if axis is None else a.shape[axis]
+
+
+@written(np.apply_along_axis)
+def apply_along_axis(func1d, axis, arr):
+    if arr.ndim == 1:
+        return func1d(arr)
+    if arr.ndim != 2:
+        raise NotImplementedError
+    if axis == 0:
+        return np.array([func1d(column) for column in arr.T]).T
+    return np.array([func1d(row) for row in arr])
+
+
+# -- sets ----------------------------------------------------------------------------------------
+
+
+def _firsts(ordered):
+    """Which of a line's numbers, which is in order, are others than the one before."""
+    found = np.ones(len(ordered), dtype=bool)
+    found[1:] = ordered[1:] != ordered[:-1]
+    return found
+
+
+def _among(some, ordered):
+    """Which of a line's numbers are in another line, which is in order."""
+    if len(ordered) == 0:
+        return np.zeros(len(some), dtype=bool)
+    place = np.minimum(np.searchsorted(ordered, some), len(ordered) - 1)
+    return ordered[place] == some
+
+
+@written(np.union1d)
+def union1d(ar1, ar2):
+    return np.unique(np.concatenate((ar1.ravel(), ar2.ravel())))
+
+
+@written(np.intersect1d)
+def intersect1d(ar1, ar2):
+    one = np.sort(ar1.ravel())
+    return one[_firsts(one) & _among(one, np.sort(ar2.ravel()))]
+
+
+@written(np.setdiff1d)
+def setdiff1d(ar1, ar2):
+    one = np.sort(ar1.ravel())
+    return one[_firsts(one) & ~_among(one, np.sort(ar2.ravel()))]

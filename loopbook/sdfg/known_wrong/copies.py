@@ -18,20 +18,28 @@ def run(kinds: Kinds) -> None:
     Before: ``A[i] = B[i]``, then ``B[i] = A[i] + 1``: docc copies the new element. After:
     ``A[i] = B[i] * 1``, which is the same number and no copy for docc.
 
-    The same for ``v = A[i]`` above ``A[i] = w``: docc computes ``w`` in its place in A at once, and
-    reads ``v`` there.
+    The same for ``v = A[i]`` above ``A[i] = w``, and for ``v = x`` above ``x = w``: docc computes
+    ``w`` in its place in A, or as x, at once, and reads ``v`` there.
     """
     _block(kinds, kinds.source.body)
     kinds.source.locate()
 
 
-def _block(kinds: Kinds, body: list[ast.stmt]) -> None:
+def _block(kinds: Kinds, body: list[ast.stmt], after: Sequence[ast.stmt] = ()) -> None:
+    """
+    Args:
+        after: what comes after the block in the same iteration.
+    """
     for place, statement in enumerate(body):
+        later = [*body[place + 1 :], *after]
+        branch = isinstance(statement, ast.If)
         for inner in ("body", "orelse"):
-            _block(kinds, getattr(statement, inner, []))
+            _block(kinds, getattr(statement, inner, []), later if branch else ())
         if not isinstance(statement, ast.Assign):
             continue
         value = statement.value
+        if isinstance(value, ast.Name):
+            _variable(kinds, statement, value, later)
         if not isinstance(value, ast.Subscript) or kinds.of(value).rank != 0:
             continue
         if not _changes(value, statement.targets[0], body[place + 1 :]):
@@ -43,6 +51,21 @@ def _block(kinds: Kinds, body: list[ast.stmt]) -> None:
                 "copy it in a loop before",
             )
         kinds.source.mend(statement, "copy an element at once")
+        statement.value = expression("x * 1", value, x=value)
+
+
+def _variable(
+    kinds: Kinds, statement: ast.Assign, value: ast.Name, later: Sequence[ast.stmt]
+) -> None:
+    """Write a copy of a float that changes later as none; for whole numbers see `counts`."""
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or target.id == value.id:
+        return
+    moved = (n for part in later for n in walk(part) if isinstance(n, ast.Assign))
+    if not any(isinstance(n.value, ast.Name) and same(n.targets[0], value) for n in moved):
+        return  # docc computes in place of x only what is moved there from another variable
+    if kinds.of(value).rank == 0 and kinds.of(value).what == FLOAT:
+        kinds.source.mend(statement, "copy a variable at once")
         statement.value = expression("x * 1", value, x=value)
 
 

@@ -1,0 +1,45 @@
+"""Functions of types and of numbers that are known: computed when the loops are written.
+
+Before::
+
+    tiny = np.finfo(x.dtype).eps                c = math.comb(6, 2)
+
+After::
+
+    tiny = 2.220446049250313e-16                c = 15
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from loopbook.frontend import arith
+from loopbook.frontend.expressions import wrapped
+from loopbook.frontend.registry import lowers
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Scalar, Value
+
+
+def _computed(function: Callable[..., Any], name: str) -> None:
+    @lowers(function)
+    def lowering(t: Translator, *args: Value) -> Value:
+        values = [t.python(value) for value in args]
+        try:
+            return wrapped(function(*values))
+        except (TypeError, ValueError) as error:
+            raise t.code.fail(f"{name}(): {error}") from None
+
+
+for _function in (np.finfo, np.iinfo, np.dtype, np.result_type, np.promote_types, np.issubdtype):
+    _computed(_function, f"np.{_function.__name__}")
+for _function in (math.comb, math.factorial, math.perm):
+    _computed(_function, f"math.{_function.__name__}")
+
+
+@lowers(np.isscalar)
+def isscalar(t: Translator, element: Value) -> Value:
+    return arith.constant(isinstance(element, Scalar))

@@ -1,0 +1,113 @@
+"""Statements that others can say: ``else`` after loops, ``del``, ``with np.errstate``.
+
+Before::
+
+    for i in range(n):
+        if x[i] > 1:
+            break
+    else:
+        i = -1
+
+After::
+
+    whole_0_ = True
+    for i in range(n):
+        if x[i] > 1:
+            whole_0_ = False
+            break
+    if whole_0_:
+        i = -1
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from itertools import count
+
+QUIET = ("ignore", "warn", "print", "log")
+"""What `np.errstate` may ask for that changes no number and raises nothing."""
+
+
+def desugared(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """A function's statements in fewer kinds of them; `body` itself stays what it is."""
+    numbers = count()
+    return _body(body, numbers)
+
+
+def _body(body: Sequence[ast.stmt], numbers: count) -> list[ast.stmt]:
+    return [made for node in body for made in _statement(node, numbers)]
+
+
+def _statement(node: ast.stmt, numbers: count) -> list[ast.stmt]:
+    match node:
+        case ast.Delete(targets=targets) if all(isinstance(t, ast.Name) for t in targets):
+            return []
+        case ast.With() if all(map(_is_quiet, node.items)):
+            return _body(node.body, numbers)
+        case ast.If():
+            made = copy.copy(node)
+            made.body = _body(node.body, numbers) or [ast.copy_location(ast.Pass(), node)]
+            made.orelse = _body(node.orelse, numbers)
+            return [made]
+        case ast.For() | ast.While():
+            made = copy.copy(node)
+            made.body = _body(node.body, numbers) or [ast.copy_location(ast.Pass(), node)]
+            made.orelse = []
+            return (
+                [made]
+                if not node.orelse
+                else _with_else(made, _body(node.orelse, numbers), numbers)
+            )
+    return [node]
+
+
+def _is_quiet(item: ast.withitem) -> bool:
+    """Whether a context is ``np.errstate`` with nothing in it that raises."""
+    call = item.context_expr
+    if not isinstance(call, ast.Call) or item.optional_vars is not None or call.args:
+        return False
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "errstate":
+        return False
+    return all(
+        keyword.arg is not None
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value in QUIET
+        for keyword in call.keywords
+    )
+
+
+def _with_else(loop: ast.For | ast.While, after: list[ast.stmt], numbers: count) -> list[ast.stmt]:
+    name = f"whole_{next(numbers)}_"
+
+    def flag(value: bool, at: ast.stmt) -> ast.stmt:
+        made = ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
+        return ast.fix_missing_locations(ast.copy_location(made, at))
+
+    def leaving(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for node in body:
+            if isinstance(node, ast.Break):
+                made.append(flag(False, node))
+            elif isinstance(node, ast.If):
+                node = copy.copy(node)
+                node.body, node.orelse = leaving(node.body), leaving(node.orelse)
+            made.append(node)
+        return made
+
+    begun = flag(True, loop)
+    if not breaks(loop.body):
+        return [loop, *after]
+    loop.body = leaving(loop.body)
+    test = ast.copy_location(ast.If(ast.Name(name, ast.Load()), after, []), after[0])
+    return [begun, loop, ast.fix_missing_locations(test)]
+
+
+def breaks(body: Sequence[ast.stmt]) -> bool:
+    """Whether statements leave the loop that they are the body of."""
+    return any(
+        isinstance(node, ast.Break)
+        or (isinstance(node, ast.If) and (breaks(node.body) or breaks(node.orelse)))
+        for node in body
+    )
