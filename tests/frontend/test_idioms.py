@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from frontend_kit import check, data, function
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 from loopbook.frontend.rounding import flat
+
+from .kit import check, data, function
 
 A, X, Y = data(6, 5), data(5), data(5, seed=1)
 PLACES = np.array([2, 0, 2, 1, 0])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from frontend_kit import check, data, function
 
 from loopbook.frontend import lower
+
+from .kit import check, data, function
 
 X, Y, Z = data(7), data(7, seed=1), data(7, seed=2)
 

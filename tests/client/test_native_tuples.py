@@ -5,8 +5,15 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pytest
 
 import loopbook
+
+
+@pytest.fixture(autouse=True)
+def no_book(monkeypatch, tmp_path):
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
+    monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
 def moved(w, moments, rates=(0.5, 0.25), *, by: float = 2.0):
