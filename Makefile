@@ -24,9 +24,9 @@ demo: setup
 test:
 	@$(MAKE) --no-print-directory -j2 lint pytest
 
-# Three processes for two cores: tests often wait for processes, servers and limits on time.
+# Four processes for two cores: tests often wait for processes, servers and limits on time.
 pytest: setup
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check

@@ -23,7 +23,7 @@ with contextlib.suppress(CompilerError):  # before docc is there: see `loopbook.
 
 # Compiles and forks share the machine with whatever else runs: no test fails for being slow.
 settings.register_profile(
-    "loopbook", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "loopbook", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("loopbook")
 

@@ -142,7 +142,7 @@ def test_tricks_by_header_and_path_are_refused(demo):
             assert client.get(path).status_code in (404, 405)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.text(max_size=80))
 def test_any_name_is_an_answer_of_the_folder_or_refused(name):
     answers = Answers(FOLDER)

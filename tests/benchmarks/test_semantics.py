@@ -16,7 +16,7 @@ def test_there_are_enough_programs_and_no_two_alike():
 
 
 def test_a_few_runs_are_right():
-    for result in semantics.quick(3):
+    for result in semantics.quick(2):
         assert not result["crash"], result
         assert not result["wrong"], result
         assert result["calls"] >= 6

@@ -31,7 +31,7 @@ def on_a_terminal(folder: Path, words: list[str]) -> list[Any]:
             stdout=subprocess.PIPE,
             stderr=terminal,
             env={**os.environ, **surroundings(folder), "TERM": "xterm"},
-            timeout=120,
+            timeout=600,
             check=True,
         )
     finally:
@@ -73,7 +73,7 @@ def test_an_sdfg_without_data_is_really_run(shell, form):
             text = program.cut(prepared, program.nests(prepared)[0])
     sdfg = shell.file("given.json", text)
     sizes = [word for name in ("_s0", "_s1", "_s2") for word in ("--size", f"{name}=120")]
-    words = ["tune", sdfg, "--trials", "2", "--target", "sequential", *sizes]
+    words = ["tune", sdfg, "--trials", "1", "--refine", "0", "--target", "sequential", *sizes]
     (told,) = shell(*words, "--json").good().documents
     with Book.open(shell.folder / "own.db") as book:
         kept = book.record(told["records"][0]["record"])
@@ -95,7 +95,7 @@ def test_an_sdfg_wants_numbers_for_its_sizes(shell):
 
 def test_seed_skips_what_the_book_knows(shell):
     words = ["seed", "polybench", "--only", "jacobi-1d", "--only", "mvt", "--target", "sequential"]
-    words += ["--trials", "2", "--preset", "MINI"]
+    words += ["--trials", "1", "--refine", "0", "--preset", "MINI"]
     told = shell(*words, "--json").good().documents
     assert [(t["kernel"], t["skipped"], t["error"]) for t in told] == [
         ("jacobi-1d", False, ""),
@@ -129,15 +129,15 @@ def test_arrays_are_tuned_as_loops(shell):
     assert all(one["neighbours"][0]["distance"] == 0 for one in near)
 
     before, _, _ = ATTENTION.partition("    scores =")
-    other = shell.file("scores.py", f"{before}    return np.exp(Q @ K.T)\n")
+    other = shell.file("halves.py", f"{before}    return 0.5 * Q\n")
     told = shell("seed", "files", workload, other, *words).good().documents
-    skipped = [("attention", True, ""), ("scores", False, "")]
+    skipped = [("attention", True, ""), ("halves", False, "")]
     assert [(t["kernel"], t["skipped"], t["error"]) for t in told] == skipped
 
 
 def test_seed_takes_synthetic_programs(shell):
     words = ["seed", "synthetic", "--count", "1", "--family", "transpose", "--preset", "S"]
-    words += ["--trials", "2", "--refine", "0", "--target", "sequential"]
+    words += ["--trials", "1", "--refine", "0", "--target", "sequential"]
     (told,) = shell(*words, "--json").good().documents
     assert told["kernel"].startswith("transpose.")
     assert list(told["speedups"]) == ["S"]
@@ -155,7 +155,7 @@ def test_a_synthetic_program_is_found_by_its_name(shell):
 
 
 def test_seed_takes_array_programs(shell):
-    words = ["seed", "arrays", "--only", "arrays.3", "--preset", "S", "--trials", "2"]
+    words = ["seed", "arrays", "--only", "arrays.3", "--preset", "S", "--trials", "1"]
     words += ["--refine", "0", "--target", "sequential", "--json"]
     (told,) = shell(*words).good().documents
     assert (told["kernel"], list(told["speedups"]), told["error"]) == ("arrays.3", ["S"], "")

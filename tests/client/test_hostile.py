@@ -451,7 +451,7 @@ class TestCache:
         (tmp_path / "remote").chmod(0o777)
         assert kept.get(self.QUESTION) is None
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(
         st.binary(max_size=30)
         | st.builds(

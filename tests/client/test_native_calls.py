@@ -221,7 +221,7 @@ def calls(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
 
 
 @pytest.mark.filterwarnings("ignore::loopbook.errors.InterpretedWarning")
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(args=calls())
 def test_any_two_arrays(programs, args):
     check(programs("openmp", mirrored), *args)

@@ -47,7 +47,7 @@ def really_kept(nest: Loop, moved, size: int) -> bool:
     return all(place(a) < place(b) for a, _, b, _ in conflicts(instances, atomic=True))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.data())
 def test_an_order_that_is_allowed_keeps_all_dependences(data):
     nest = data.draw(nests())
@@ -56,7 +56,7 @@ def test_an_order_that_is_allowed_keeps_all_dependences(data):
         assert all(really_kept(nest, moved, size) for size in SIZES)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(nests())
 def test_a_loop_that_carries_nothing_has_independent_iterations(nest):
     if dependence.carries_nothing(nest, []):
@@ -65,7 +65,7 @@ def test_a_loop_that_carries_nothing_has_independent_iterations(nest):
                 assert a.values["i"] == b.values["i"]
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(nests(), st.data())
 def test_accesses_that_are_kept_apart_never_meet(nest, data):
     accesses = [a for statement, _ in statements(nest) for a in statement.touches if a.terms]
@@ -95,7 +95,7 @@ def test_accesses_that_are_kept_apart_never_meet(nest, data):
                 assert read.isdisjoint(written)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(nests(), nests(), st.data())
 def test_what_is_covered_is_touched_by_others_too(nest, other, data):
     def uses(tree):
@@ -135,7 +135,7 @@ def test_the_same_elements_counted_otherwise_are_covered():
     assert not dependence.covered([(wider, other)], [(up, one)])
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(nests(), st.data())
 def test_a_distance_is_the_same_everywhere(nest, data):
     found = [(s, a) for s, _ in statements(nest) for a in s.touches]
@@ -155,7 +155,7 @@ def test_a_distance_is_the_same_everywhere(nest, data):
                     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(forms, max_size=2), st.lists(forms, max_size=4))
 def test_a_system_called_empty_has_no_solution(equations, inequalities):
     solvable = any(

@@ -136,7 +136,7 @@ def documents() -> list[dict]:
     return [json.loads(d.text) for d in kit.documents(variants=1)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), which=st.integers(0, 20))
 def test_names_and_the_order_of_nested_loops_do_not_matter(
     documents: list[dict], seed: int, which: int

@@ -139,7 +139,7 @@ def test_every_relation_has_a_group() -> None:
     assert len(RELATION_GROUP) == len(RELATIONS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), which=st.integers(0, 20))
 def test_names_ids_and_key_order_do_not_matter(
     documents: list[dict], encoder: Encoder, seed: int, which: int

@@ -143,14 +143,14 @@ def written(part) -> str:
     return ":".join("" if p is None else str(p) for p in part)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(slices, slices, slices, st.integers(0, 5))
 def test_slices_of_slices(first, second, third, n):
     body = f"v = x[{written(first)}]\nw = v[{written(second)}]\nreturn w * 2, w[{written(third)}]"
     check(function(body, "x"), data(n))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(slices, slices, st.integers(1, 5))
 def test_overlapping_stores(first, second, n):
     x = data(n)

@@ -177,8 +177,7 @@ def fill(path: Path, records: Iterable[Record]) -> Path:
         return encoder().encode(read_nests(load_json(nest_json))[0])
 
     with Book.open(path) as book:
-        for one in records:
-            book.add(one, embedded(one.nest_json))
+        book.add_many((one, [embedded(one.nest_json)]) for one in records)
     return path
 
 

@@ -193,7 +193,7 @@ def test_programs_that_are_nested_too_deeply_are_refused(texts: dict[str, str]):
 ODD = (None, True, -1, 0, 10**30, 1.5, "", "i +", [], {}, [[]], {"type": "map"}, ["x"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_damage_is_refused_with_our_error_or_kept(texts: dict[str, str], data: st.DataObject):
     document = json.loads(texts[data.draw(st.sampled_from(sorted(texts)))])

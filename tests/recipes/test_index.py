@@ -94,7 +94,7 @@ def test_a_damaged_index_is_rebuilt(store, built, monkeypatch, damage, limit):
         assert path.read_bytes() == good
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(place=st.floats(0, 1, exclude_max=True), value=st.integers(1, 255))
 def test_any_flipped_byte_shows(tmp_path_factory, place, value):
     path = tmp_path_factory.mktemp("flip") / "index"

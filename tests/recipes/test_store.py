@@ -163,7 +163,7 @@ def good(tmp_path_factory):
     return filled(tmp_path_factory.mktemp("good") / "book.db", 2)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_a_damaged_file_never_raises_anything_else(good, data):
     content = bytearray(good.read_bytes())
@@ -185,7 +185,7 @@ def test_a_damaged_file_never_raises_anything_else(good, data):
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_rows_of_any_content_never_raise_anything_else(good, data):
     anything = st.none() | st.integers(-5, 5) | st.floats() | st.text(max_size=3) | st.binary()
     table = data.draw(

@@ -88,8 +88,9 @@ def test_a_factorisation_in_blocks_gives_the_same_factors(kernel, sizes, tmp_pat
 def test_seed_population_factorises_right(tmp_path):
     for number, kernel in enumerate((lu.kernel, cholesky.kernel)):
         (nest,) = nests_of(kernel, [definite(9)])
-        for place, form in enumerate(fitted_factors(nest, AROUND)):
-            assert tuple(form) in seed_population(nest, AROUND)
+        forms = fitted_factors(nest, AROUND)
+        assert {tuple(form) for form in forms} <= set(seed_population(nest, AROUND))
+        for place, form in enumerate((forms[0], forms[-1])):
             recipe = [(s.op, s.args) for s in form]
             folder = tmp_path / f"{number}-{place}"
             check_recipe(kernel, [[definite(n)] for n in (5, 64, 131)], recipe, folder)

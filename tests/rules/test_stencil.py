@@ -222,7 +222,7 @@ def test_sweeps_are_sunk_in_strips_of_any_width(tmp_path):
     around = TuningContext("sequential", 8)
     found = [recipe for recipe in fitted_strips(nest, around) if len(recipe) > 1]
     assert {single.args[1] for recipe in found for single in recipe} == {8, 16, 64}
-    for number, recipe in enumerate(found):
-        assert tuple(recipe) in seed_population(nest, around)
+    assert {tuple(recipe) for recipe in found} <= set(seed_population(nest, around))
+    for number, recipe in enumerate((found[0], found[-1])):
         folder = tmp_path / str(number)
         check_recipe(adi.kernel, cases, [(s.op, s.args) for s in recipe], folder)

@@ -288,7 +288,7 @@ def test_an_expression_of_an_undeclared_name_is_refused():
 
 HOSTILE = settings(
     deadline=None,
-    max_examples=150,
+    max_examples=80,
     derandomize=True,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

@@ -180,7 +180,7 @@ def test_slow_and_cut_bodies_hold_nobody_up(ruler, server, secret):
 
 
 @settings(
-    max_examples=60,
+    max_examples=30,
     phases=[Phase.generate],
     suppress_health_check=[
         HealthCheck.too_slow,

@@ -66,7 +66,7 @@ def many_nests(name: str) -> bytes:
         ids = {key: part[key] + by for key in ("element_id", "src", "dst") if key in part}
         return {key: apart(value, by) for key, value in part.items()} | ids
 
-    document["sdfg"]["root"]["children"] = [apart(nest, 1000 * n) for n in range(30)]
+    document["sdfg"]["root"]["children"] = [apart(nest, 1000 * n) for n in range(16)]
     return json.dumps(document).encode()
 
 
@@ -116,7 +116,7 @@ def test_bodies_take_no_more_memory_than_there_is_for_them(server, secret, good)
             bare = stack.enter_context(server.connected())
             bare.sendall(head(secret if good else None, f"Content-Length: {8 * MIB}"))
             view = memoryview(part)
-            bare.settimeout(0.05)
+            bare.settimeout(0.02)
             with suppress(OSError):  # it reads no more
                 while view:
                     view = view[bare.send(view) :]

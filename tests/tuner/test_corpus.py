@@ -182,7 +182,7 @@ def test_the_summary_counts_by_kernel_target_and_status(tmp_path):
     assert summary(load(tmp_path / "corpus", kernel="none")) == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -212,7 +212,7 @@ def test_any_trials_come_back_as_they_were(tmp_path_factory, trials):
 # Accidents and strangers
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         json_values
@@ -329,7 +329,7 @@ def test_a_truncated_file_is_one_line_and_is_not_overwritten(tmp_path, good):
 
 
 @settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

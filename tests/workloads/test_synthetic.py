@@ -56,20 +56,20 @@ def equal_extents(workload: Workload, preset: str) -> list[int]:
 
 
 def test_a_seed_gives_the_same_programs_again() -> None:
-    few = ("transpose", "matvec", "reduction", "elementwise", "sweep")
-    first = list(synthetic.names(5, seed=5, families=few))
-    assert first[:3] == list(synthetic.names(3, seed=5, families=few))
-    assert first[:2] != list(synthetic.names(2, seed=6, families=few))
+    few = ("transpose", "matvec", "reduction")
+    first = list(synthetic.names(3, seed=5, families=few))
+    assert first[:2] == list(synthetic.names(2, seed=5, families=few))
+    assert first[:1] != list(synthetic.names(1, seed=6, families=few))
     assert [name.partition(".")[0] for name in first] == list(few)
 
 
 def test_every_program_brings_a_nest_that_none_before_it_has() -> None:
     seen: set[str] = set()
-    for workload, fingerprints in synthetic.draw(12, seed=1, families=("transpose", "guarded")):
+    for workload, fingerprints in synthetic.draw(6, seed=1, families=("transpose", "guarded")):
         assert fingerprints == call.fingerprints(workload, synthetic.PRESETS[0])
         assert fingerprints - seen, workload.name
         seen |= fingerprints
-    assert len(seen) >= 12
+    assert len(seen) >= 6
 
 
 def test_families_can_be_chosen() -> None:
@@ -88,7 +88,7 @@ def test_a_family_that_has_no_more_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @given(programs())
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_every_choice_has_a_name_and_is_a_workload(name: str) -> None:
     family = synthetic.FAMILIES[name.partition(".")[0]]
     assert family.name_of(family.choice_of(name)) == name
@@ -112,7 +112,7 @@ def test_sizes_keep_the_work_alike_and_letters_apart(spread: str, preset: str, d
 
 
 @given(programs())
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_a_nest_is_the_same_at_all_sizes(name: str) -> None:
     """docc has one symbol for extents that are equal: which are may not depend on the size."""
     workload = synthetic.load(name)
@@ -177,7 +177,9 @@ def test_references_agree_with_python(family: str) -> None:
 @needs_compiler
 @families
 def test_docc_compiles_them_and_gets_them_right(family: str) -> None:
+    """With threads, which take all that one thread takes; every third family without them too."""
     (workload,) = synthetic.generate(1, seed=6, families=(family,))
-    for target in ("sequential", "openmp"):
+    alone = [*synthetic.FAMILIES].index(family) % 3 == 0
+    for target in ("sequential", "openmp") if alone else ("openmp",):
         state = check(workload, target, "S")
         assert state.ok, f"{workload.name}: {state.reason}"
