@@ -125,7 +125,7 @@ def spectrum(x):
 
 def test_what_cannot_be_lowered_runs_as_python_or_raises():
     agree(loopbook.native(spectrum), data(4), compiled=False)
-    with pytest.raises(SdfgError, match=r"test_client_native_arrays\.py:\d+: .*fft"):
+    with pytest.raises(SdfgError, match=r"test_native_arrays\.py:\d+: .*fft"):
         loopbook.native(spectrum, strict=True)(data(4))
 
 
