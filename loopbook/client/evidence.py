@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from loopbook.client.layered import LayeredBook
 from loopbook.client.ports import Evidence
 from loopbook.client.sizes import Trips, near_speedup
-from loopbook.program.nest import Nest, Stride
+from loopbook.client.sketch import strided
+from loopbook.program.nest import Nest
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
 
@@ -19,43 +21,28 @@ STRIDED = 0.5
 for them only if the nest strides through memory at least this much as often as its own does."""
 
 
-def evidence_of(layered: LayeredBook, near: Neighbour, nest: Nest, trips: Trips) -> Evidence:
-    """What a neighbour's record says about a nest.
+def evidence_of(
+    layered: LayeredBook, neighbours: Sequence[Neighbour], nest: Nest, trips: Trips
+) -> list[Evidence]:
+    """What each of the neighbours' records says about a nest.
 
     Args:
         trips: of the nest at the size at hand.
 
     Raises:
-        BookError: if the record's nest cannot be read.
+        BookError: if a record's nest cannot be read.
     """
-    source = layered.source(near.record)
-    speedup = near_speedup(near.record, source, nest, trips)
-    gain = math.log(speedup) if pays(near.record, speedup, WORTH_PORTING) else 0.0
-    return Evidence(
-        near,
-        source,
-        gain,
-        layered.rules(near.record),
-        strided(nest) >= STRIDED * strided(source),
-    )
+    strides = strided(nest)
+    found = []
+    sketches = layered.sketches([near.record for near in neighbours])
+    for near, source in zip(neighbours, sketches, strict=True):
+        speedup = near_speedup(near.record, source, nest, trips)
+        gain = math.log(speedup) if pays(near.record, speedup, WORTH_PORTING) else 0.0
+        found.append(Evidence(near, source, gain, strides >= STRIDED * source.strided))
+    return found
 
 
 def pays(record: Record, speedup: float, least: float) -> bool:
     """Whether `speedup` is worth using a record. A recipe without steps means that preparing the
     program is what gains; that has to be worth it, it changes all of the program."""
     return speedup > (least if len(record.recipe) else max(least, WORTH_PORTING))
-
-
-def strided(nest: Nest) -> float:
-    """Share of the accesses in innermost loops that jump through memory from one iteration to the
-    next."""
-    if "strided" not in nest.notes:
-        nest.notes["strided"] = _strided(nest)
-    return nest.notes["strided"]
-
-
-def _strided(nest: Nest) -> float:
-    outer = {loop.parent for loop in nest.loops}
-    inner = {block.index for block in nest.blocks if block.parent not in outer}
-    last = [a.strides[-1] for a in nest.accesses if a.block in inner and a.strides]
-    return sum(stride >= Stride.CONSTANT for stride in last) / max(len(last), 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from loopbook.sdfg.untrusted import admit
 
 if TYPE_CHECKING:
     from loopbook.client.sizes import Trips
+    from loopbook.client.sketch import Sketch
     from loopbook.embed.inference import Encoder
     from loopbook.predict.cost_model import CostModel
     from loopbook.program.nest import Nest
@@ -69,7 +69,7 @@ class LayeredBook:
         self._anew: dict[str, dict[str, Embedding]] = {}
         self.fits: dict[tuple[str, str], Any] = {}
         self.prospects: dict[tuple[Any, ...], Any] = {}
-        self._rules: dict[str, frozenset[str]] = {}
+        self._sketches: dict[str, Sketch] = {}
 
     def __enter__(self) -> LayeredBook:
         return self
@@ -343,30 +343,28 @@ class LayeredBook:
         Raises:
             BookError: if the record's nest cannot be read.
         """
-        from loopbook.program.nests import read_nests
+        from loopbook.client.sketch import nest_of
 
         if record.nest_json not in self._nests:
-            # Nothing of it is compiled: it is read as data, which lets no harm in.
-            try:
-                (nest,) = read_nests(json.loads(record.nest_json))
-            except (SdfgError, ValueError, RecursionError) as error:
-                raise BookError(f"the nest in record {record.id} is damaged: {error}") from None
-            self._nests[record.nest_json] = nest
+            self._nests[record.nest_json] = nest_of(record)
         return self._nests[record.nest_json]
 
-    def rules(self, record: Record) -> frozenset[str]:
-        """Names of the rules that apply to a record's nest.
+    def sketches(self, records: Sequence[Record]) -> list[Sketch]:
+        """What planning wants to know of the records' nests: as books have it, else from the nests.
 
         Raises:
-            BookError: if the record's nest cannot be read.
+            BookError: if a nest has to be read and cannot be.
         """
-        from loopbook.rules import TuningContext
-        from loopbook.rules.schedule_rule import applicable
+        from loopbook.client.sketch import kept, sketch
 
-        if record.fingerprint not in self._rules:
-            around = TuningContext.of(record.hardware, record.target)
-            self._rules[record.fingerprint] = applicable(self.source(record), around)
-        return self._rules[record.fingerprint]
+        missing = {record.id: record for record in records if record.id not in self._sketches}
+        for book in self.books if missing else ():
+            with suppress(BookError):  # it is damaged: what it lacks is made
+                self._sketches |= kept(book, missing.values())
+            missing = {n: record for n, record in missing.items() if n not in self._sketches}
+        for name, record in missing.items():
+            self._sketches[name] = sketch(record, self.source(record))
+        return [self._sketches[record.id] for record in records]
 
     def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
         """Count in the first layer that a nest was asked for in vain."""

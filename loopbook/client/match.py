@@ -14,6 +14,7 @@ import numpy as np
 
 from loopbook.client.assignment import assign
 from loopbook.program.nest import Container, Loop, Nest
+from loopbook.program.shape import ArrayShape, LoopShape, Shape
 from loopbook.recipes.embedding import Embedding
 
 Match = dict[str, str]
@@ -31,7 +32,7 @@ SEARCH_LIMIT = 5_000
 
 
 def match_loops(
-    source: Nest,
+    source: Shape,
     source_embedding: Embedding,
     nest: Nest,
     embedding: Embedding,
@@ -65,7 +66,7 @@ def match_loops(
 
 
 def match_containers(
-    source: Nest,
+    source: Shape,
     source_embedding: Embedding,
     nest: Nest,
     embedding: Embedding,
@@ -98,13 +99,13 @@ def chain(nest: Nest) -> list[Loop]:
     return loops
 
 
-def _loop_penalty(loop: Loop, other: Loop) -> float:
+def _loop_penalty(loop: LoopShape, other: Loop) -> float:
     if (loop.kind == "while") != (other.kind == "while"):
         return 10.0
     return OTHER_KIND if (loop.kind == "map") != (other.kind == "map") else 0.0
 
 
-def _container_penalty(array: Container, other: Container) -> float:
+def _container_penalty(array: ArrayShape, other: Container) -> float:
     return OTHER_KIND if array.written != other.written else 0.0
 
 
@@ -123,7 +124,7 @@ def _assigned(
 
 
 def _searched(
-    similar: np.ndarray, rows: Sequence[int], source: Nest, nest: Nest
+    similar: np.ndarray, rows: Sequence[int], source: Shape, nest: Nest
 ) -> dict[int, int] | None:
     """The best match that keeps the nesting, by depth-first search over columns, best first."""
     best: dict[int, int] | None = None
@@ -155,7 +156,7 @@ def _searched(
     return best
 
 
-def _keeps_nesting(found: dict[int, int], source: Nest, nest: Nest) -> bool:
+def _keeps_nesting(found: dict[int, int], source: Shape, nest: Nest) -> bool:
     movable = {loop.index for loop in chain(nest)}
     pairs = list(found.items())
     for number, (a, x) in enumerate(pairs):
@@ -167,7 +168,7 @@ def _keeps_nesting(found: dict[int, int], source: Nest, nest: Nest) -> bool:
     return True
 
 
-def _inside(nest: Nest, a: int, b: int) -> int:
+def _inside(nest: Shape, a: int, b: int) -> int:
     """1 if loop b is inside loop a, -1 if a is inside b, else 0."""
     if any(loop.index == a for loop in nest.ancestry(b)):
         return 1

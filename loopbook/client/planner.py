@@ -194,12 +194,12 @@ class Planner:
         if nearest.distance > self._max_distance:
             far = f"too far away: {nearest.distance:.2f}, over {self._max_distance:.2f}"
             return (), far
-        evidence = [evidence_of(self._layered, near, nest, trips) for near in neighbours]
+        evidence = evidence_of(self._layered, neighbours, nest, trips)
         hardware = self._layered.hardware(self._target)
         around = TuningContext.of(hardware, self._target, trips)
         built = firsts(nest, around)
-        for near in self._rare(nest, embedding, built, evidence):
-            evidence.append(evidence_of(self._layered, near, nest, trips))
+        rare = self._rare(nest, embedding, built, evidence)
+        evidence += evidence_of(self._layered, rare, nest, trips)
         if self._count == 1 and not any(one.gain for one in evidence):
             best = near_speedup(nearest.record, evidence[0].source, nest, trips)
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"

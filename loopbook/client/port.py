@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from loopbook.client.match import chain, match_containers, match_loops
 from loopbook.program.nest import Nest
+from loopbook.program.shape import Shape
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import Step
@@ -21,7 +22,7 @@ from loopbook.steps import Step
 
 def port(
     recipe: Recipe,
-    source: Nest,
+    source: Shape,
     source_embedding: Embedding,
     nest: Nest,
     embedding: Embedding,
@@ -47,7 +48,7 @@ def port(
     return Recipe(tuple(_without_detours(steps)))
 
 
-def _wanted(source: Nest, loops: dict[str, str], order: list[str]) -> list[str]:
+def _wanted(source: Shape, loops: dict[str, str], order: list[str]) -> list[str]:
     """The chain's loops as the recipe expects them: partners in its own nest's order, one directly
     inside the other, the loops that it does not know around them."""
     partners = [

@@ -20,7 +20,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.client.port import port
+from loopbook.client.sketch import Sketch
 from loopbook.program.nest import Nest
+from loopbook.program.shape import Shape
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
@@ -73,17 +75,15 @@ class Evidence:
     """A neighbour, and what counts of it for the nest at hand.
 
     Attributes:
-        source: its nest.
+        source: its nest, as far as that matters.
         gain: logarithm of its speedup at about the size at hand, not less than 0.
-        rules: names of the rules that apply to its nest.
         strides: whether the nest at hand jumps through memory about as often as this one does. If
             not, there is nothing to gain from another order of its loops.
     """
 
     near: Neighbour
-    source: Nest
+    source: Sketch
     gain: float
-    rules: frozenset[str]
     strides: bool = True
 
     @property
@@ -142,7 +142,8 @@ class Ports:
         self._told: dict[tuple[Recipe, str], tuple[float, Evidence]] = {}
         own = names(firsts)
         self._apart = [
-            e.near.rank + OTHER_RULES * (1 - len(own & e.rules) / max(1, len(own | e.rules)))
+            e.near.rank
+            + OTHER_RULES * (1 - len(own & e.source.rules) / max(1, len(own | e.source.rules)))
             for e in evidence
         ]
 
@@ -221,7 +222,7 @@ class Ports:
         asked = [
             (away * closer, evidence)
             for away, evidence in zip(self._apart, self._evidence, strict=True)
-            if not rule or rule in evidence.rules
+            if not rule or rule in evidence.source.rules
         ]
         if not asked:
             return _Panel(self._evidence[0], 0.0, 1.0, ())
@@ -275,6 +276,6 @@ def recurrences(nest: Nest) -> int:
     return max(Counter(loop for loop, _ in carried).values(), default=0)
 
 
-def _build(nest: Nest) -> list[int]:
+def _build(nest: Shape) -> list[int]:
     """How the nest's loops stand inside each other."""
     return [loop.parent for loop in nest.loops]

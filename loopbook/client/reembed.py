@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from loopbook.client.sketch import sketch_all
 from loopbook.embed.inference import Encoder
 from loopbook.errors import BookError, SdfgError
 from loopbook.program.nest import Nest
@@ -56,7 +57,8 @@ def _others(book: Book, version: str) -> Iterator[str]:
 
 
 def packed(book: Book, out: Path, encoder: Encoder) -> None:
-    """Write a book as one compact file to ship read-only, with this encoder's vectors only.
+    """Write a book as one compact file to ship read-only, with this encoder's vectors only, and a
+    sketch of every record.
 
     Raises:
         BookError: the book is no file, or `out` cannot be written.
@@ -66,4 +68,5 @@ def packed(book: Book, out: Path, encoder: Encoder) -> None:
         book.pack(copy)
         with Book.open(copy) as writable:
             reembed(writable, encoder)
+            sketch_all(writable)
             writable.pack(out)

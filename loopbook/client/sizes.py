@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 
 from loopbook.program.nest import Nest
+from loopbook.program.shape import Shape
 from loopbook.program.trips import iterations
 from loopbook.recipes.record import Measurement, Record
 
@@ -45,7 +46,7 @@ def _apart_by_loop(measured: Measurement, trips: Trips) -> float | None:
     return math.hypot(*(_apart(measured.trips[name], trips[name]) for name in measured.trips))
 
 
-def near_speedup(record: Record, source: Nest, nest: Nest, trips: Trips) -> float:
+def near_speedup(record: Record, source: Shape, nest: Nest, trips: Trips) -> float:
     """The speedup that a record had at a size like that of another nest.
 
     Args:
@@ -55,8 +56,9 @@ def near_speedup(record: Record, source: Nest, nest: Nest, trips: Trips) -> floa
     here = iterations(nest, trips)
 
     def apart(measured: Measurement) -> float | None:
-        there = iterations(source, measured.trips)
-        return None if here is None or there is None else _apart(there, here)
+        if here is None or (there := iterations(source, measured.trips)) is None:
+            return None
+        return _apart(there, here)
 
     return record.speedup_at(apart)
 

@@ -99,7 +99,7 @@ def _expected(
     if not neighbours:
         yield from group
         return
-    evidence = [evidence_of(layered, near, nest, first.trips) for near in neighbours]
+    evidence = evidence_of(layered, neighbours, nest, first.trips)
     hardware = layered.hardware(first.target)
     around = TuningContext.of(hardware, first.target, first.trips)
     ports = Ports(nest, embedding, evidence, hardware, around, firsts(nest, around))

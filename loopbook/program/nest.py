@@ -17,6 +17,7 @@ from typing import Any
 from loopbook.program import tree
 from loopbook.program.bounds import Bounds, bounds
 from loopbook.program.expr import Expr
+from loopbook.program.shape import ancestries
 
 NodeRef = tuple[str, int]
 """A node of the nest: its kind ("loop", "branch", "block", "operation", "access") and its index."""
@@ -214,10 +215,7 @@ class Nest:
 
     @cached_property
     def _ancestries(self) -> tuple[tuple[Loop, ...], ...]:
-        found: list[tuple[Loop, ...]] = []
-        for loop in self.loops:
-            found.append((*(found[loop.parent] if loop.parent >= 0 else ()), loop))
-        return tuple(found)
+        return ancestries(self.loops)
 
     @cached_property
     def notes(self) -> dict[str, Any]:

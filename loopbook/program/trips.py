@@ -11,6 +11,7 @@ from loopbook.program import expr
 from loopbook.program.bounds import Bounds
 from loopbook.program.expr import Polynomial
 from loopbook.program.nest import Nest
+from loopbook.program.shape import Shape
 
 
 def trip_counts(nest: Nest, symbols: Mapping[str, int]) -> dict[str, int]:
@@ -38,7 +39,7 @@ def trip_counts(nest: Nest, symbols: Mapping[str, int]) -> dict[str, int]:
     return counts
 
 
-def iterations(nest: Nest, trips: Mapping[str, int]) -> int | None:
+def iterations(nest: Shape, trips: Mapping[str, int]) -> int | None:
     """How often the bodies of all innermost loops run together; None if that cannot be told.
 
     While loops, whose trips nobody knows, count as running once.
@@ -60,7 +61,7 @@ def iterations(nest: Nest, trips: Mapping[str, int]) -> int | None:
     return total
 
 
-def _innermost(nest: Nest) -> list[list[tuple[str, bool]]]:
+def _innermost(nest: Shape) -> list[list[tuple[str, bool]]]:
     """For each innermost loop the names of the loops around it, and whether their trips count."""
     inner = {loop.index for loop in nest.loops} - {loop.parent for loop in nest.loops}
     return [[(loop.name, loop.kind != "while") for loop in nest.ancestry(n)] for n in inner]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,10 @@ class Book:
     def forget_encoder(self, encoder: str) -> int:
         """Remove all vectors that one encoder made; returns of how many nests."""
         return self._store.forget_encoder(encoder)
+
+    def keep_notes(self, notes: Mapping[str, bytes], version: str) -> None:
+        """Keep what was worked out from records, by id; see :mod:`loopbook.recipes._notes`."""
+        self._store.notes.write(notes, version)
 
     def delete(self, record_id: str) -> bool:
         """Remove a record; False if there is none of that id."""
@@ -236,6 +240,10 @@ class Book:
         records = [found[one] for one in ids if one in found]
         vectors = self._store.all_embeddings(sorted({one.fingerprint for one in records}))
         return [(one, vectors.get(one.fingerprint, [])) for one in records]
+
+    def notes(self, ids: Sequence[str], version: str) -> dict[str, bytes]:
+        """What :meth:`keep_notes` was given in this version about these records."""
+        return self._store.notes.read(ids, version)
 
     def count(self) -> int:
         """How many records there are now, counted by the database."""

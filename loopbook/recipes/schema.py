@@ -101,6 +101,16 @@ fingerprints whose records changed]``. Not part of the layout's version: a book 
 gets it when it is next written to, and a loopbook that doesn't know it does no harm; see
 :mod:`loopbook.recipes._log`."""
 
+NOTES = sa.Table(
+    "notes",
+    TABLES,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("version", sa.String(32), nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+"""What others have worked out from records, by the records' ids. Like `CHANGES` not part of the
+layout's version; see :mod:`loopbook.recipes._notes`."""
+
 
 def _add_speedup_and_misses(connection: sa.Connection) -> None:
     """Version 1 kept the speedup only inside the measurements, and no misses."""
@@ -160,6 +170,7 @@ def upgrade(connection: sa.Connection) -> None:
     for migrate in MIGRATIONS[version(connection) - 1 :]:
         migrate(connection)
     CHANGES.create(connection, checkfirst=True)
+    NOTES.create(connection, checkfirst=True)
     write_meta(connection, "schema", str(VERSION))
     write_meta(connection, "stamp", new_stamp())
 

@@ -21,6 +21,7 @@ from loopbook.recipes._damage import Damage
 from loopbook.recipes._digests import Total
 from loopbook.recipes._insert import BATCH, batches, digest_of, insert_records, put_embeddings
 from loopbook.recipes._log import Changes
+from loopbook.recipes._notes import Notes, remove_note
 from loopbook.recipes._respell import respell
 from loopbook.recipes._rows import embedding_of, readable, record_of, tags_of, words
 from loopbook.recipes._vectors import Rows, vectors_of
@@ -72,11 +73,13 @@ class Store:
 
     Attributes:
         damage: what was left out so far.
+        notes: what others have worked out from the records.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.damage = Damage(database.name)
+        self.notes = Notes(database)
 
     @classmethod
     def open(cls, location: str | Path, *, readonly: bool = False, busy_s: float = 10.0) -> Store:
@@ -190,6 +193,7 @@ class Store:
                     if own.table is EMBEDDINGS:
                         for encoder, digest in vectors:
                             _digests.note_vectors(connection, encoder, removed=[digest])
+            remove_note(connection, record_id)
             _digests.note_records(connection, removed=[row._mapping["digest"]])
             _log.note(connection, [fingerprint], [fingerprint])
         return True

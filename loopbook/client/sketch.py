@@ -1,0 +1,158 @@
+"""What planning wants to know of a record's nest, without reading the nest.
+
+A record holds its nest as docc writes it. To read that, and to find out which rules apply to it,
+takes milliseconds for each of two dozen neighbours; what comes out is small, and always the same.
+So it is worked out once, and books that are shipped have it beside their records: it follows from
+the record and from this program alone, and is worked out anew where a book comes without.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from loopbook.errors import BookError, SdfgError
+from loopbook.program.nest import CANONICAL_VERSION, Nest, Stride
+from loopbook.program.nests import read_nests
+from loopbook.program.shape import ancestries
+from loopbook.recipes.book import Book
+from loopbook.recipes.record import Record
+from loopbook.rules import TuningContext
+from loopbook.rules.schedule_rule import applicable
+
+VERSION = f"1.{CANONICAL_VERSION}"
+"""The number in front is raised when what stands in a sketch, or which rules apply to some nest
+(`loopbook.rules.schedule_rule`), changes: books' sketches of other versions are not read."""
+
+BATCH = 256
+"""Sketches that are made and stored at a time."""
+
+
+class LoopSketch(msgspec.Struct, frozen=True, array_like=True):
+    """See `loopbook.program.nest.Loop`."""
+
+    index: int
+    name: str
+    kind: str
+    parent: int
+
+
+class ArraySketch(msgspec.Struct, frozen=True, array_like=True):
+    """See `loopbook.program.nest.Container`."""
+
+    name: str
+    written: bool
+
+
+class Sketch(msgspec.Struct, frozen=True, array_like=True, dict=True):
+    """What planning wants to know of a record's nest.
+
+    Attributes:
+        fingerprint, loops, arrays: the nest's.
+        rules: names of the rules that apply to it.
+        strided: see `strided`.
+    """
+
+    fingerprint: str
+    loops: tuple[LoopSketch, ...]
+    arrays: tuple[ArraySketch, ...]
+    rules: frozenset[str]
+    strided: float
+
+    def ancestry(self, loop: int) -> tuple[LoopSketch, ...]:
+        """The loops around and including loop number `loop`, outermost first."""
+        return self._ancestries[loop] if loop >= 0 else ()
+
+    @cached_property
+    def _ancestries(self) -> tuple[tuple[LoopSketch, ...], ...]:
+        return ancestries(self.loops)
+
+    @cached_property
+    def notes(self) -> dict[str, Any]:
+        """As a nest's."""
+        return {}
+
+
+_ENCODER = msgspec.msgpack.Encoder(order="deterministic")
+_DECODER = msgspec.msgpack.Decoder(Sketch)
+
+
+def sketch(record: Record, nest: Nest) -> Sketch:
+    """The sketch of a record, and of its nest, which has been read already."""
+    return Sketch(
+        fingerprint=nest.fingerprint,
+        loops=tuple(LoopSketch(one.index, one.name, one.kind, one.parent) for one in nest.loops),
+        arrays=tuple(ArraySketch(one.name, one.written) for one in nest.arrays),
+        rules=applicable(nest, TuningContext.of(record.hardware, record.target)),
+        strided=strided(nest),
+    )
+
+
+def kept(book: Book, records: Iterable[Record]) -> Mapping[str, Sketch]:
+    """The sketches that a book has of some records, by the records' ids.
+
+    Raises:
+        BookError: the book cannot be read.
+    """
+    wanted = {record.id: record.fingerprint for record in records}
+    found = {}
+    for name, body in book.notes(list(wanted), VERSION).items():
+        try:
+            one = _DECODER.decode(body)
+        except msgspec.DecodeError:
+            continue
+        if one.fingerprint == wanted[name]:
+            found[name] = one
+    return found
+
+
+def sketch_all(book: Book) -> int:
+    """Make the sketches that a book lacks, and keep them in it; returns how many.
+
+    Raises:
+        BookError: a nest cannot be read, or the book cannot be written.
+    """
+    made: dict[str, bytes] = {}
+    count = 0
+    for record in book.records():
+        if kept(book, [record]):
+            continue
+        made[record.id] = _ENCODER.encode(sketch(record, nest_of(record)))
+        count += 1
+        if len(made) == BATCH:
+            book.keep_notes(made, VERSION)
+            made.clear()
+    book.keep_notes(made, VERSION)
+    return count
+
+
+def nest_of(record: Record) -> Nest:
+    """The nest that a record is about. It is read as data, which lets no harm in.
+
+    Raises:
+        BookError: it cannot be read.
+    """
+    try:
+        (nest,) = read_nests(json.loads(record.nest_json))
+    except (SdfgError, ValueError, RecursionError) as error:
+        raise BookError(f"the nest in record {record.id} is damaged: {error}") from None
+    return nest
+
+
+def strided(nest: Nest) -> float:
+    """Share of the accesses in innermost loops that jump through memory from one iteration to the
+    next."""
+    if "strided" not in nest.notes:
+        nest.notes["strided"] = _strided(nest)
+    return nest.notes["strided"]
+
+
+def _strided(nest: Nest) -> float:
+    outer = {loop.parent for loop in nest.loops}
+    inner = {block.index for block in nest.blocks if block.parent not in outer}
+    last = [a.strides[-1] for a in nest.accesses if a.block in inner and a.strides]
+    return sum(stride >= Stride.CONSTANT for stride in last) / max(len(last), 1)
