@@ -46,6 +46,7 @@ class LayeredBook:
         cost_model: what predicts speedups; default the one that comes with loopbook where the
             encoder is its own, else none.
         without: fingerprints of nests whose records are left out, as if nobody had tuned them.
+        lent: those of the layers that others use as well.
 
     Attributes:
         profile: the machine that recipes are for; None for this one.
@@ -58,8 +59,10 @@ class LayeredBook:
         *,
         cost_model: CostModel | None = None,
         without: Collection[str] = (),
+        lent: Sequence[Layer] = (),
     ) -> None:
         self.layers = tuple(layers)
+        self._lent = tuple(lent)
         self._encoder = encoder
         self._cost_model = cost_model
         self.without = frozenset(without)
@@ -78,9 +81,10 @@ class LayeredBook:
         self.close()
 
     def close(self) -> None:
-        """Close the layers."""
+        """Close the layers, but for those that are lent."""
         for layer in self.layers:
-            layer.close()
+            if layer not in self._lent:
+                layer.close()
 
     @property
     def books(self) -> tuple[Book, ...]:

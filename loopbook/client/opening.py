@@ -25,6 +25,7 @@ def open_book(
     encoder: Encoder | None = None,
     cost_model: CostModel | None = None,
     without: Collection[str] = (),
+    standing: bool = False,
 ) -> LayeredBook:
     """The user's book over the downloaded one, over the starter book, over that of the server which
     ``$LOOPBOOK_SERVER`` names. A book that is given by path takes the place of the user's and the
@@ -34,6 +35,7 @@ def open_book(
         path: the user's book, a file or database URL; default `own_path`, which need not exist.
         starter: False leaves the starter book out.
         encoder, cost_model, without: see `LayeredBook`.
+        standing: take the starter book that this process has left open, and leave it open.
 
     What is damaged in a book is left out, and told once in a process on stderr.
 
@@ -50,10 +52,16 @@ def open_book(
     else:
         layers += opened((own_path(), downloaded_path()))
     shipped = starter_path() if starter else None
-    if shipped is not None:
+    lent: list[Layer] = []
+    if shipped is not None and standing:
+        from loopbook.client.standing import standing_book
+
+        lent += [book for book in (standing_book(shipped),) if book is not None]
+        layers += lent
+    elif shipped is not None:
         layers += opened((shipped,), readonly=True)
     if path is None and os.environ.get(SERVER_VARIABLE):
         from loopbook.client.remote.layer import RemoteBook
 
         layers.append(RemoteBook())
-    return LayeredBook(layers, encoder, cost_model=cost_model, without=without)
+    return LayeredBook(layers, encoder, cost_model=cost_model, without=without, lent=lent)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,25 +46,22 @@ def served(
     Raises:
         LoopbookError: if there is nothing to make of docc's own form of the program either.
     """
-    books = book if isinstance(book, LayeredBook) else open_book(book)
     try:
-        plan = make_plan(
-            text,
-            target,
-            books,
-            exclude=exclude,
-            max_distance=max_distance,
-            sizes=sizes,
-            expressions=expressions,
-        )
-        books.note_misses(plan.missed, target)
+        with _opened(book) as books:
+            plan = make_plan(
+                text,
+                target,
+                books,
+                exclude=exclude,
+                max_distance=max_distance,
+                sizes=sizes,
+                expressions=expressions,
+            )
+            books.note_misses(plan.missed, target)
     except (SdfgError, RunError):
         # docc's own compile may work where ours does not, but nobody has looked then at what it
         # moves, or shares out among threads.
         plan = Plan(UNSCHEDULED, ())
-    finally:
-        if books is not book:
-            books.close()
     try:
         return plan, make(text, plan)
     except (IllegalStepError, CompilerError, RunError) as error:
@@ -71,3 +69,13 @@ def served(
             raise
         bare = plan.without_recipes(str(error))
         return bare, make(text, bare)
+
+
+@contextmanager
+def _opened(book: Book) -> Iterator[LayeredBook]:
+    """An open book; closed afterwards, if it was opened for this."""
+    if isinstance(book, LayeredBook):
+        yield book
+    else:
+        with open_book(book, standing=True) as opened:
+            yield opened
