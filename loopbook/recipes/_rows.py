@@ -6,6 +6,7 @@ import json
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -58,7 +59,7 @@ def record_of(book: str, row: Any) -> Record:
             nest=row.nest,
             nest_json=body.decode("utf-8"),
             target=row.target,
-            hardware=HardwareProfile.from_json(json.loads(row.hardware)),
+            hardware=_machine(row.hardware),
             recipe=Recipe.parse(row.recipe),
             measurements=tuple(Measurement.from_json(m) for m in json.loads(row.measurements)),
             provenance=Provenance.from_json(json.loads(row.provenance)),
@@ -66,6 +67,12 @@ def record_of(book: str, row: Any) -> Record:
         if record.id != row.id:
             raise InputError(f"record {row.id} differs from what was written")
         return record
+
+
+@lru_cache(maxsize=256)
+def _machine(text: str) -> HardwareProfile:
+    """The profile in a row; most records are about few machines."""
+    return HardwareProfile.from_json(json.loads(text))
 
 
 def embedding_of(book: str, row: Any) -> Embedding:
