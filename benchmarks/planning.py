@@ -71,7 +71,7 @@ def _measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             text, nests = _prepared(workload)
             for nest in nests if warm else [nests[0], *nests]:
                 layered.fits.clear()
-                layered.prospects.clear()
+                layered.candidates.clear()
                 spent.clear()
                 begun = time.perf_counter()
                 plan_nests(

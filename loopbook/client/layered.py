@@ -71,7 +71,7 @@ class LayeredBook:
         self._nests: dict[str, Nest] = {}
         self._anew: dict[str, dict[str, Embedding]] = {}
         self.fits: dict[tuple[str, str], Any] = {}
-        self.prospects: dict[tuple[Any, ...], Any] = {}
+        self.candidates: dict[tuple[Any, ...], Any] = {}
         self._sketches: dict[str, Sketch] = {}
 
     def __enter__(self) -> LayeredBook:
@@ -143,7 +143,7 @@ class LayeredBook:
     def forget(self) -> None:
         """Drop what has been found out about nests that were looked up."""
         self.fits.clear()
-        self.prospects.clear()
+        self.candidates.clear()
 
     # -- look-up --------------------------------------------------------------------------------
 

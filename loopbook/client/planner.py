@@ -7,15 +7,15 @@ import time
 from collections.abc import Collection
 from dataclasses import replace
 
-from loopbook.client.appraisal import Appraisal
+from loopbook.client.candidates import Candidates
 from loopbook.client.decision import Choice, NestReport, left_to_docc, used
+from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
 from loopbook.client.orders import along_memory
 from loopbook.client.ports import Evidence, Ports
-from loopbook.client.prospects import Prospects
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
@@ -56,7 +56,7 @@ TRIED = 8
 """Ports that are tried for each choice wanted."""
 
 REMEMBERED = 512
-"""Nests of which the prospects are kept."""
+"""Nests of which the candidates are kept."""
 
 NO_TIME = "no time left to try recipes in so large a program"
 
@@ -205,25 +205,25 @@ class Planner:
             return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
         ports = Ports(nest, embedding, evidence, hardware, around, built)
         near = [one.near for one in evidence]
-        prospects = self._prospects(nest, ports, trips, near, names(built))
+        candidates = self._candidates(nest, ports, trips, near, names(built))
         least = WORTH_TRYING if self._count == 1 else WORTH_MEASURING
         choices: list[Choice] = []
         reasons: list[str] = []
         refusals = Refusals()
         fits = 0
         while len(choices) < self._count and fits < TRIED * self._count:
-            best = prospects.best([choice.recipe for choice in choices])
+            best = candidates.best([choice.recipe for choice in choices])
             if best is None:
                 break
             name = best.port.evidence.near.record.nest
-            if best.promise.speedup < least:
-                reasons.append(f"{best.promise.speedup:.2f}× is all that {name} promises")
+            if best.estimate.speedup < least:
+                reasons.append(f"{best.estimate.speedup:.2f}× is all that {name} promises")
                 if not choices:  # the others promise less
                     break
                 continue
             if best.legal:
-                if self._count == 1 and best.promise.lower < SURE:
-                    span = f"{best.promise.lower:.2f} to {best.promise.speedup:.2f}×"
+                if self._count == 1 and best.estimate.lower < SURE:
+                    span = f"{best.estimate.lower:.2f} to {best.estimate.speedup:.2f}×"
                     reasons.append(f"the recipe of {name} may make it slower: {span}")
                 elif self._changes(best.port.recipe, hot):
                     choices.append(best.choice())
@@ -233,7 +233,7 @@ class Planner:
             fits += 1
             fit = self._fit(nest, best.port.recipe)
             if isinstance(fit, Fit):
-                prospects.add(best, fit)
+                candidates.add(best, fit)
                 continue
             if fit.reason == NO_TIME:
                 return _distinct(choices), NO_TIME
@@ -249,14 +249,14 @@ class Planner:
             return self._count == 1 and hot
         return not TARGETS[self._target].parallel or any(step.op != "parallel" for step in recipe)
 
-    def _prospects(
+    def _candidates(
         self,
         nest: Nest,
         ports: Ports,
         trips: Trips,
         neighbours: list[Neighbour],
         rules: Collection[str],
-    ) -> Prospects:
+    ) -> Candidates:
         """The ports with their promises. They are the same for nests with one fingerprint, as long
         as sizes and neighbours are."""
         key = (
@@ -266,12 +266,12 @@ class Planner:
             tuple(sorted(trips.items())),
             tuple((n.record.id, n.distance, n.hardware_distance) for n in neighbours),
         )
-        known = self._layered.prospects
+        known = self._layered.candidates
         if key not in known:
             if len(known) >= REMEMBERED:
                 known.clear()
-            appraise = Appraisal(self._layered, nest, self._target, trips, rules)
-            known[key] = Prospects(ports, appraise)
+            estimator = Estimator(self._layered, nest, self._target, trips, rules)
+            known[key] = Candidates(ports, estimator)
         return known[key].copy()
 
     def _rare(

@@ -61,7 +61,7 @@ RENAMED = 8
 """Neighbours whose recipes are renamed."""
 
 REFITTED = 2
-"""Kinds that are refitted to a neighbour's parameters."""
+"""Rules that are refitted to a neighbour's parameters."""
 
 ENOUGH = 8
 """Recurrences that a loop runs at the same time are enough to keep a processor busy: sinking loops
@@ -138,7 +138,7 @@ class Ports:
         self._evidence = evidence
         self._hardware, self._around = hardware, around
         self._firsts = firsts
-        self._panels: dict[str, _Panel] = {}
+        self._regressions: dict[str, _Regression] = {}
         self._told: dict[tuple[Recipe, str], tuple[float, Evidence]] = {}
         own = names(firsts)
         self._apart = [
@@ -212,12 +212,12 @@ class Ports:
             rule: only neighbours that this rule applies to are asked.
         """
         if (recipe, rule) not in self._told:
-            if rule not in self._panels:
-                self._panels[rule] = self._panel(rule)
-            self._told[recipe, rule] = self._panels[rule].expect(recipe)
+            if rule not in self._regressions:
+                self._regressions[rule] = self._regression(rule)
+            self._told[recipe, rule] = self._regressions[rule].expect(recipe)
         return self._told[recipe, rule]
 
-    def _panel(self, rule: str) -> _Panel:
+    def _regression(self, rule: str) -> _Regression:
         closer = CLOSER if rule in RARE else 1.0
         asked = [
             (away * closer, evidence)
@@ -225,43 +225,43 @@ class Ports:
             if not rule or rule in evidence.source.rules
         ]
         if not asked:
-            return _Panel(self._evidence[0], 0.0, 1.0, ())
+            return _Regression(self._evidence[0], 0.0, 1.0, ())
         nearest = min(away for away, _ in asked)
         weights = [
             evidence.weight * math.exp((nearest**2 - away**2) / WIDTH**2)
             for away, evidence in asked
         ]
-        voices = tuple(
+        samples = tuple(
             (weight * evidence.gain, evidence)
             for weight, (_, evidence) in zip(weights, asked, strict=True)
             if weight > NEGLIGIBLE and evidence.gain
         )
         reach = 1.0 - (min(nearest, 2.0) / 2.0) ** 2
-        return _Panel(asked[0][1], reach, math.fsum(weights), voices)
+        return _Regression(asked[0][1], reach, math.fsum(weights), samples)
 
 
 @dataclass(frozen=True)
-class _Panel:
-    """The neighbours that are asked about recipes by one rule.
+class _Regression:
+    """A kernel regression over the neighbours that are asked about recipes by one rule.
 
     Attributes:
         first: speaks where nobody has anything to say.
         reach: how much of what they say carries over, 0 to 1.
         total: the weight of all, those that gained nothing included.
-        voices: those that gained and count, each with its gain times its weight.
+        samples: those that gained and count, each with its gain times its weight.
     """
 
     first: Evidence
     reach: float
     total: float
-    voices: tuple[tuple[float, Evidence], ...]
+    samples: tuple[tuple[float, Evidence], ...]
 
     def expect(self, recipe: Recipe) -> tuple[float, Evidence]:
         """As `Ports.expect`."""
-        shares = [gain * evidence.speaks_for(recipe) for gain, evidence in self.voices]
+        shares = [gain * evidence.speaks_for(recipe) for gain, evidence in self.samples]
         most = max(range(len(shares)), key=shares.__getitem__, default=0)
-        voucher = self.voices[most][1] if shares and shares[most] > 0 else self.first
-        return self.reach * math.fsum(shares) / self.total, voucher
+        strongest = self.samples[most][1] if shares and shares[most] > 0 else self.first
+        return self.reach * math.fsum(shares) / self.total, strongest
 
 
 def recurrences(nest: Nest) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from loopbook.client.appraisal import largest
+from loopbook.client.estimate import largest
 from loopbook.client.evidence import evidence_of
 from loopbook.client.layered import LayeredBook
 from loopbook.client.planner import LOOKED_AT

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from loopbook.client.appraisal import Appraisal
 from loopbook.client.decision import Choice
+from loopbook.client.estimate import Estimator
 from loopbook.client.fit import Fit
 from loopbook.client.ports import Port, Ports
 from loopbook.predict.cost_model import Prediction
@@ -21,7 +21,7 @@ speedups: one that promises e^0.5 times less, but does something else, is measur
 
 
 @dataclass(frozen=True)
-class Prospect:
+class Candidate:
     """A port and what it promises.
 
     Attributes:
@@ -30,7 +30,7 @@ class Prospect:
     """
 
     port: Port
-    promise: Prediction
+    estimate: Prediction
     legal: bool = False
     dropped: int = 0
 
@@ -42,29 +42,29 @@ class Prospect:
             near.distance,
             self.port.recipe,
             self.dropped,
-            self.promise.speedup,
-            self.promise.lower,
+            self.estimate.speedup,
+            self.estimate.lower,
         )
 
 
-class Prospects:
+class Candidates:
     """What is left to try for one nest."""
 
-    def __init__(self, ports: Ports, appraise: Appraisal) -> None:
-        self._ports, self._appraise = ports, appraise
+    def __init__(self, ports: Ports, estimator: Estimator) -> None:
+        self._ports, self._estimator = ports, estimator
         found = ports.best()
         self._seen: set[Recipe] = {one.recipe for one in found}
         self._waiting = [
-            Prospect(one, promise) for one, promise in zip(found, appraise(found), strict=True)
+            Candidate(one, estimate) for one, estimate in zip(found, estimator(found), strict=True)
         ]
 
-    def copy(self) -> Prospects:
+    def copy(self) -> Candidates:
         """All that is left here, to be tried from here on without taking it from this one."""
         other = copy(self)
         other._seen, other._waiting = set(self._seen), list(self._waiting)
         return other
 
-    def best(self, beside: Sequence[Recipe] = ()) -> Prospect | None:
+    def best(self, beside: Sequence[Recipe] = ()) -> Candidate | None:
         """The most promising one that is left, which is left no more; of equal ones the one that
         `Ports.best` names first. None at the end.
 
@@ -79,19 +79,19 @@ class Prospects:
         def worth(place: int) -> float:
             one = self._waiting[place]
             known = max((similarity(one.port.recipe, other) for other in beside), default=0.0)
-            return math.log(max(one.promise.speedup, 1e-9)) - VARIETY * known
+            return math.log(max(one.estimate.speedup, 1e-9)) - VARIETY * known
 
         return self._waiting.pop(max(range(len(self._waiting)), key=worth))
 
-    def add(self, tried: Prospect, fit: Fit) -> None:
+    def add(self, tried: Candidate, fit: Fit) -> None:
         """Put one back of which `fit` is legal; without the other steps, it may
         promise less, or be another one that is there already."""
-        port, promise, dropped = tried.port, tried.promise, len(fit.dropped)
+        port, estimate, dropped = tried.port, tried.estimate, len(fit.dropped)
         if fit.dropped:
             if fit.recipe in self._seen:
                 return
             self._seen.add(fit.recipe)
             port = self._ports.changed(port, fit.recipe)
-            (promise,) = self._appraise([port], dropped)
+            (estimate,) = self._estimator([port], dropped)
         # Tried once more at once if it still comes first.
-        self._waiting.insert(0, Prospect(port, promise, True, dropped))
+        self._waiting.insert(0, Candidate(port, estimate, True, dropped))

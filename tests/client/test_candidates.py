@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from loopbook.client.candidates import Candidates
 from loopbook.client.fit import Fit
-from loopbook.client.prospects import Prospects
 from loopbook.predict.cost_model import Prediction
 from loopbook.recipes.recipe import Recipe
 
@@ -16,50 +16,50 @@ STRIPS = "strip_and_sink L0 16"
 PROMISES = {TILES: 2.0, LARGER: 1.9, STRIPS: 1.6, "tile L0 8": 1.1}
 
 
-def prospects(promises: dict[str, float]) -> Prospects:
+def candidates(promises: dict[str, float]) -> Candidates:
     """Of recipes that promise so much; ports are known by nothing but their recipes here."""
 
     def port(recipe: Recipe) -> Any:
         return SimpleNamespace(recipe=recipe)
 
-    def appraise(ports: Any, dropped: int = 0) -> list[Prediction]:
+    def estimator(ports: Any, dropped: int = 0) -> list[Prediction]:
         told = [promises[one.recipe.text().strip()] for one in ports]
         return [Prediction(speedup, lower=speedup) for speedup in told]
 
     found = [port(Recipe.parse(text)) for text in promises]
     ports: Any = SimpleNamespace(best=lambda: found, changed=lambda _, recipe: port(recipe))
-    asked: Any = appraise
-    return Prospects(ports, asked)
+    asked: Any = estimator
+    return Candidates(ports, asked)
 
 
-def text(made: Prospects, *beside: str) -> str:
+def text(made: Candidates, *beside: str) -> str:
     best = made.best([Recipe.parse(one) for one in beside])
     assert best is not None
     return best.port.recipe.text().strip()
 
 
 def test_the_most_promising_comes_first():
-    made = prospects(PROMISES)
+    made = candidates(PROMISES)
     assert [text(made) for _ in PROMISES] == list(PROMISES)
     assert made.best() is None
 
 
 def test_beside_a_recipe_something_else_is_measured():
-    made = prospects(PROMISES)
+    made = candidates(PROMISES)
     first = text(made)
     assert text(made, first) == STRIPS
     assert text(made, first, STRIPS) == LARGER
 
 
 def test_much_more_promise_outweighs_novelty():
-    made = prospects({TILES: 20.0, LARGER: 19.0, STRIPS: 2.0})
+    made = candidates({TILES: 20.0, LARGER: 19.0, STRIPS: 2.0})
     first = text(made)
     assert text(made, first) == LARGER
 
 
 def test_what_loses_steps_comes_when_its_new_promise_says_so():
     refused, kept = "stage L0 A0 in", "tile L0 32"
-    made = prospects({f"{refused}\n{kept}": 2.0, STRIPS: 1.5, kept: 1.2})
+    made = candidates({f"{refused}\n{kept}": 2.0, STRIPS: 1.5, kept: 1.2})
     tried = made.best()
     assert tried is not None
     made.add(tried, Fit(Recipe.parse(kept), Recipe.parse(refused).steps))

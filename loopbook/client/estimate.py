@@ -18,7 +18,7 @@ SAME = 1e-3
 """Vectors that are no farther apart are of the same essence."""
 
 
-class Appraisal:
+class Estimator:
     """Predicts how ports will do on one nest. Without a cost model that was trained for the
     target (`LayeredBook.cost_model`), what `Ports`
     expects is all there is, with nothing known of how sure that is.
