@@ -49,7 +49,7 @@ def bounds(variable: str, init: Expr, condition: Expr, update: Expr) -> Bounds:
     Raises:
         SdfgError: if an expression cannot be read.
     """
-    parts = _rooms(condition)
+    parts = rooms(condition)
     room = [polynomial for part in parts for polynomial in part]
     highs = [_high(polynomial, variable) for polynomial in room]
     plain = all(parts) and None not in highs
@@ -67,11 +67,12 @@ def inequalities(condition: Expr) -> list[Polynomial]:
     Raises:
         SdfgError: if it cannot be read.
     """
-    return [polynomial for part in _rooms(condition) for polynomial in part]
+    return [polynomial for part in rooms(condition) for polynomial in part]
 
 
-def _rooms(condition: Expr) -> list[list[Polynomial]]:
-    """`_room` for each of the comparisons that a condition is a conjunction of."""
+def rooms(condition: Expr) -> list[list[Polynomial]]:
+    """`inequalities` for each of the comparisons that a condition is a conjunction of; none for one
+    that says something else."""
     return [_room(part) for part in expr.arguments(expr.parse(condition.text), "and")]
 
 

@@ -198,7 +198,7 @@ def transform(
         owners |= dict.fromkeys(own, nest.position)
     sdfg = program.parse(json.dumps(write(tree) if tree else document))
     before = [owners.get(element) for element in outermost(sdfg)]
-    sdfg = passes.finish(sdfg, target)
+    sdfg = program.scheduled(sdfg, target)
     finished = read(json.loads(sdfg.to_json()))
     improved = in_canonical_order(improve_threads(finished))
     if improved is not finished:

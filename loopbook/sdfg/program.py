@@ -32,6 +32,7 @@ from loopbook.sdfg.document import without_positions, words
 from loopbook.sdfg.lost import loses, without_loss
 from loopbook.sdfg.pieces import LARGE, Cut, pairs
 from loopbook.sdfg.rollback import RolledBack, rolled_back
+from loopbook.sdfg.whole_trips import with_whole_trips
 from loopbook.toolchain.sandbox import TRIES, run_limited
 from loopbook.toolchain.stderr import quiet_stderr
 
@@ -298,12 +299,23 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
 
 
 def baseline(text: str, target: str) -> StructuredSDFG:
-    """The SDFG exactly as docc itself would compile it for `target`, which may be
-    `loopbook.targets.UNSCHEDULED`.
+    """The SDFG as docc itself would compile it for `target`, which may be
+    `loopbook.targets.UNSCHEDULED`, but for iterations that it would lose (see `scheduled`).
 
     Raises:
         SdfgError: if docc cannot handle it.
     """
     if target == targets.UNSCHEDULED:
         return _simplified(text, fuse=True, target=target)[0]
-    return passes.finish(_fused(text, target), target)
+    return scheduled(_fused(text, target), target)
+
+
+def scheduled(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
+    """The SDFG with docc's own schedule for every loop that no recipe has scheduled. Of loops whose
+    iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are others."""
+    if targets.named(target).parallel:
+        tree = read(json.loads(sdfg.to_json()))
+        whole = with_whole_trips(tree)
+        if whole is not tree:
+            sdfg = parse(json.dumps(write(whole)))
+    return passes.finish(sdfg, target)
