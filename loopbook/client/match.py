@@ -87,7 +87,7 @@ def match_containers(
     return {source.arrays[row].name: nest.arrays[everything[row]].name for row in rows}
 
 
-def chain(nest: Nest) -> list[Loop]:
+def band(nest: Nest) -> list[Loop]:
     """The perfectly nested loops from the outermost inwards: those that can change places."""
     occupied = {block.parent for block in nest.blocks} | {b.parent for b in nest.branches}
     loops = [nest.loops[0]]
@@ -157,7 +157,7 @@ def _searched(
 
 
 def _keeps_nesting(found: dict[int, int], source: Shape, nest: Nest) -> bool:
-    movable = {loop.index for loop in chain(nest)}
+    movable = {loop.index for loop in band(nest)}
     pairs = list(found.items())
     for number, (a, x) in enumerate(pairs):
         for b, y in pairs[number + 1 :]:

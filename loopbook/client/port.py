@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from loopbook.client.match import chain, match_containers, match_loops
+from loopbook.client.match import band, match_containers, match_loops
 from loopbook.program.nest import Nest
 from loopbook.program.shape import Shape
 from loopbook.recipes.embedding import Embedding
@@ -43,13 +43,13 @@ def port(
     if containers is None:
         return None
     renamed = recipe.rename(loops, containers)
-    order = [loop.name for loop in chain(nest)]
+    order = [loop.name for loop in band(nest)]
     steps = [*_reordering(order, _wanted(source, loops, order)), *renamed]
     return Recipe(tuple(_without_detours(steps)))
 
 
 def _wanted(source: Shape, loops: dict[str, str], order: list[str]) -> list[str]:
-    """The chain's loops as the recipe expects them: partners in its own nest's order, one directly
+    """The band's loops as the recipe expects them: partners in its own nest's order, one directly
     inside the other, the loops that it does not know around them."""
     partners = [
         loops[loop.name]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from loopbook.client import ports
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
-from loopbook.client.match import chain, match_containers, match_loops
+from loopbook.client.match import band, match_containers, match_loops
 from loopbook.client.port import _reordering, _without_detours, port
 from loopbook.client.ports import AS_IT_IS, Port, Ports, recurrences
 from loopbook.errors import IllegalStepError
@@ -104,9 +104,9 @@ def _noise(nest: Nest, random: np.random.Generator) -> Embedding:
     )
 
 
-def test_chain_ends_where_loops_stop_being_perfectly_nested():
-    assert [loop.name for loop in chain(nests_of(product)[0])] == ["L0", "L1", "L2"]
-    assert [loop.name for loop in chain(nests_of(stencil)[0])] == ["L0"]
+def test_a_band_ends_where_loops_stop_being_perfectly_nested():
+    assert [loop.name for loop in band(nests_of(product)[0])] == ["L0", "L1", "L2"]
+    assert [loop.name for loop in band(nests_of(stencil)[0])] == ["L0"]
 
 
 def test_a_recipe_for_the_very_nest_stays_as_it_is():
