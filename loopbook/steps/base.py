@@ -51,8 +51,6 @@ class Step(_Words):
         example: one such step, with `makes`: how the loops are called that it makes, with
             arguments in braces; ``*`` stands for the loops inside. More of one name are numbered.
         arguments: what it takes, in order.
-        reorders: iterations may run in another order afterwards.
-        splits: the loop's body no longer works on its own in another thread afterwards.
         frees: a loop may have threads afterwards that could have none before.
         refines: a recipe without it is slower, not another one: a port may leave it out.
         only_orders: it changes nothing but the order and form in which iterations run.
@@ -71,8 +69,6 @@ class Step(_Words):
     makes: ClassVar[tuple[str, ...]] = ()
     arguments: ClassVar[tuple[Argument[Any], ...]] = ()
 
-    reorders: ClassVar[bool] = False
-    splits: ClassVar[bool] = False
     frees: ClassVar[bool] = False
     refines: ClassVar[bool] = False
     only_orders: ClassVar[bool] = False

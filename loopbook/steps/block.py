@@ -37,7 +37,6 @@ class Block(Step):
     source = "Wolf and Lam, A loop transformation theory, IEEE TPDS 1991"
     example = "block L0 L1 8 24"
     makes = ("{inner_loop}.tile", "{outer_loop}.tile")
-    reorders = True
     frees = True
     traits = {"tiles": 1.5, "block": 0.5}
 

@@ -44,7 +44,6 @@ class Buffer(Step):
     source = "Goto and van de Geijn, ACM TOMS 34(3), 2008"
     example = "buffer L0.tile L2 L1"
     makes = ("{scope}.load", "{scope}.store")
-    splits = True
     traits = {"hold": 1.5, "buffer": 0.2}
 
     scope = Loop()

@@ -28,7 +28,6 @@ class Collapse(Step):
     source = "Polychronopoulos, ICPP 1987"
     example = "collapse L0 2"
     makes = ("{loop}.flat",)
-    reorders = True
     refines = True
     traits = {"threads": 0.3}
 

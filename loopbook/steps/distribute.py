@@ -32,7 +32,6 @@ class Distribute(Step):
     source = "Kennedy and McKinley, LCPC 1993"
     example = "distribute L0"
     makes = ("{loop}.part",)
-    reorders = True
     frees = True
     traits = {"distribute": 0.5}
 

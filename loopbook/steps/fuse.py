@@ -29,7 +29,6 @@ class Fuse(Step):
     textbook = "loop fusion"
     source = "Kennedy and McKinley, LCPC 1993"
     example = "fuse L1 L2"
-    reorders = True
     traits = {"fuse": 0.5}
 
     first_loop = Loop()

@@ -32,7 +32,6 @@ class FuseTiles(Step):
     source = "Krishnamoorthy et al., PLDI 2007"
     example = "fuse_tiles L1.tile L2.tile"
     makes = ("{first_tile_loop}.fused",)
-    reorders = True
     traits = {"tiles": 0.5, "fuse": 1.0}
 
     first_tile_loop = Loop()

@@ -31,7 +31,6 @@ class Interchange(Step):
     textbook = "loop interchange"
     source = "Wolf and Lam, A loop transformation theory, IEEE TPDS 1991"
     example = "interchange L0 L1"
-    reorders = True
     only_orders = True
     traits = {"order": 0.4}
 

@@ -27,7 +27,6 @@ class Parallel(Step):
     textbook = "parallel loop, DOALL"
     source = "OpenMP Application Programming Interface"
     example = "parallel L0.tile"
-    reorders = True
     refines = True
     traits = {"threads": 1.0}
 

@@ -37,7 +37,6 @@ class Peel(Step):
     source = "Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, section 5.7"
     example = "peel L0"
     makes = ("{loop}.rest", "*.rest")
-    splits = True
     refines = True
     only_orders = True
     traits = {"peel": 0.3}

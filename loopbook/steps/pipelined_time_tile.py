@@ -33,7 +33,6 @@ class PipelinedTimeTile(Step):
         "{time_loop}.space",
         "*.point",
     )
-    reorders = True
     frees = True
     traits = {"time": 3.0, "time tiles": 1.0}
 

@@ -33,7 +33,6 @@ class Reorder(Step):
     textbook = "statement reordering"
     source = "Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 5"
     example = "reorder L2"
-    reorders = True
     traits = {"expand": 0.3}
 
     loop = Loop()

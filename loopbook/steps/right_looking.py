@@ -37,7 +37,6 @@ class RightLooking(Step):
     textbook = "right-looking form"
     source = "Golub and Van Loan, Matrix Computations, section 3.2"
     example = "right_looking L1 L2"
-    reorders = True
     traits = {"right_looking": 3.0}
 
     outer_loop = Loop()

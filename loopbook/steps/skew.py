@@ -27,7 +27,6 @@ class Skew(Step):
     textbook = "loop skewing"
     source = "Wolfe, IJPP 1986"
     example = "skew L0 L1 1"
-    reorders = True  # docc's interchange after it is believed too much
     frees = True
     only_orders = True
     traits = {"skew": 0.4}

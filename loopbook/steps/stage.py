@@ -53,7 +53,6 @@ class Stage(Step):
     source = "Lam, Rothberg and Wolf, ASPLOS 1991"
     example = "stage L2 A2 out"
     makes = ("{loop}.load", "{loop}.store")
-    splits = True
     refines = True
     traits = {"hold": 1.5}
 

@@ -48,7 +48,6 @@ class StripAndSink(Step):
     source = "Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 5"
     example = "strip_and_sink L0 8"
     makes = ("{loop}.tile", "{loop}.part", "*.rest")
-    reorders = True
     traits = {"strip_and_sink": 3.0}
 
     loop = Loop()

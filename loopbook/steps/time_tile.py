@@ -31,7 +31,6 @@ class TimeTile(Step):
     source = "Wonnacott, IJPP 2002; Bondhugula et al., PLDI 2008"
     example = "time_tile L0 16 16"
     makes = ("{time_loop}.tile", "{time_loop}.space", "*.point")
-    reorders = True
     traits = {"time": 3.0, "time tiles": 1.0}
 
     time_loop = Loop()

@@ -29,7 +29,6 @@ class Unroll(Step):
     textbook = "loop unrolling; outside of other loops, unroll-and-jam"
     source = "Carr and Kennedy, ACM TOPLAS 16(6), 1994"
     example = "unroll L0*"
-    splits = True
     refines = True
     only_orders = True
     rows = True

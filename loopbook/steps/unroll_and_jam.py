@@ -32,7 +32,6 @@ class UnrollAndJam(Step):
     source = "Callahan, Cocke and Kennedy, JPDC 5, 1988; Carr and Kennedy, ACM TOPLAS 16(6), 1994"
     example = "unroll_and_jam L0 4 L1"
     makes = ("{loop}.tile", "{loop}.rest", "*.rest")
-    reorders = True
     only_orders = True
     rows = True
     traits = {**Tile.traits, **Interchange.traits, **Peel.traits, **Unroll.traits}

@@ -36,7 +36,6 @@ class Unswitch(Step):
     source = "Allen and Cocke, A catalogue of optimizing transformations, 1972"
     example = "unswitch L0"
     makes = ("{loop}.part", "*.part")
-    splits = True
     frees = True
     only_orders = True
     traits = {"branch": 0.5}

@@ -25,7 +25,6 @@ class Vectorize(Step):
     textbook = "vectorisation"
     source = "Allen and Kennedy, ACM TOPLAS 9(4), 1987"
     example = "vectorize L1*"
-    splits = True
     refines = True
     only_orders = True
     vectors = True

@@ -42,7 +42,6 @@ class Wavefront(Step):
     source = "Wolfe, Loop skewing: the wavefront method revisited, IJPP 1986"
     example = "wavefront L0 16"
     makes = ("{time_loop}.tile", "{time_loop}.space", "{time_loop}.wave", "{time_loop}.time")
-    reorders = True
     frees = True
     traits = {"time": 3.0, "wavefront": 1.0}
 
