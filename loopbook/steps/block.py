@@ -80,7 +80,7 @@ class Block(Step):
             loop.highs = [*loop.highs, {tile.variable: 1, "": size}]
         tiles[0].children, tiles[1].children = [tiles[1]], [outer]
         region.tighten(tiles[0])
-        region.put(region.place(outer_id), 1, [tiles[0]])
+        region.put(outer, tiles[0])
 
 
 def _check(

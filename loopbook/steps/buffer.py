@@ -83,7 +83,7 @@ class Buffer(Step):
             if part.written:
                 after.append(copying.loops(f"{self.scope}.store", buffer, array))
             loop = _redirected(editor, loop, array, buffer)
-        region.put(region.place(scope_id), 1, [*before, loop, *after])
+        region.put(scope, *before, loop, *after)
 
 
 @dataclass(frozen=True)

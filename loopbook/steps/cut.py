@@ -55,4 +55,4 @@ class Cut(Step):
         rest.lows = [where, *rest.lows]
         region.tighten(head)
         region.tighten(rest)
-        region.put(region.place(number), 1, [head, rest])
+        region.put(head, head, rest)

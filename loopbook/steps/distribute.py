@@ -66,7 +66,7 @@ class Distribute(Step):
             old = {whole.variable: variable}
             nodes = [put_for(node, old) for node in write_loop(part).body.children]
             parts[place] = replace(part, loop=loop, variable=variable, children=[Statement(nodes)])
-        region.put(region.place(number), 1, parts)
+        region.put(whole, *parts)
 
 
 def _parts(whole: LoopNode, around: Sequence[LoopNode]) -> list[LoopNode]:

@@ -78,7 +78,7 @@ class Expand(Step):
             if temporary.extent:
                 after.append(wide.copied_back())
         region = Region.of(editor, number)  # allocations have moved it
-        region.put(region.place(number), 1, [loop, *after])
+        region.put(path[0], loop, *after)
         serialise_around(editor, [outer.loop for outer in region.around])
         names = {temporary.name for temporary in found if not temporary.extent}
         inside = (n for n in preorder(path[-1].loop.body) if isinstance(n, tree.Loop))

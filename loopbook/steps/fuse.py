@@ -9,7 +9,7 @@ from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 from loopbook.steps.hosts import Drawing
-from loopbook.steps.region import Region, put_for, serialise
+from loopbook.steps.region import neighbours, put_for, serialise
 
 
 class Fuse(Step):
@@ -39,12 +39,7 @@ class Fuse(Step):
 
     def apply(self, editor: Editor) -> None:
         """Legal if no iteration of the second loop needs what a later one of the first makes."""
-        first_id, second_id = editor.id_of(self.first_loop), editor.id_of(self.second_loop)
-        region = Region.of(editor, first_id)
-        place = region.place(first_id)
-        if region.place(second_id) != place + 1:
-            raise IllegalStepError("the second loop does not follow the first one")
-        first, second = region.read(first_id), region.read(second_id)
+        region, first, second = neighbours(editor, self.first_loop, self.second_loop)
         if (first.lows, first.highs, first.step) != (second.lows, second.highs, second.step):
             raise IllegalStepError("the loops run over different ranges")
         fused = replace(first, children=[*first.children, *second.children])
@@ -54,7 +49,8 @@ class Fuse(Step):
         serialise(fused)
         old = {second.variable: first.variable}
         tail = [put_for(node, old) for node in write_loop(second).body.children]
-        region.put(place, 2, [replace(fused, children=[*first.children, Statement(tail)])])
-        if parallel and carries_nothing(region.read(first_id), region.around):
-            loop = replace(editor.at(first_id), kind="map")
-            editor.put(editor.path(first_id), loop)
+        whole = replace(fused, children=[*first.children, Statement(tail)])
+        region.put(first, whole, count=2)
+        number = editor.id_of(self.first_loop)
+        if parallel and carries_nothing(region.read(number), region.around):
+            editor.put(editor.path(number), replace(editor.at(number), kind="map"))

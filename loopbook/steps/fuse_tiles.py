@@ -9,7 +9,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region
+from loopbook.steps.region import Region, neighbours
 
 
 class FuseTiles(Step):
@@ -44,15 +44,9 @@ class FuseTiles(Step):
         What is done twice must come out the same: the first loop may then not read what it writes,
         nor use what the second one writes.
         """
-        first_id, second_id = (
-            editor.id_of(self.first_tile_loop),
-            editor.id_of(self.second_tile_loop),
-        )
-        region = Region.of(editor, first_id)
-        place = region.place(first_id)
-        if region.place(second_id) != place + 1:
-            raise IllegalStepError("the second loop does not follow the first one")
-        tiles = region.read(first_id), region.read(second_id)
+        names = self.first_tile_loop, self.second_tile_loop
+        region, first, second = neighbours(editor, *names)
+        tiles = first, second
         inner = _inside(tiles[0]), _inside(tiles[1])
         if any(loop.loop.kind != "map" for loop in (*tiles, *inner)):
             raise IllegalStepError("the loops are not all parallel")
@@ -68,7 +62,8 @@ class FuseTiles(Step):
             highs=[*own, shifted(begin, tiles[1].step + forth)],
         )
         made = replace(tiles[1].loop, id=editor.new_number(f"{self.first_tile_loop}.fused"))
-        region.put(place, 2, [replace(tiles[1], loop=made, children=[wide, inner[1]])])
+        fused = replace(tiles[1], loop=made, children=[wide, inner[1]])
+        region.put(first, fused, count=2)
 
 
 def _inside(tiles: LoopNode) -> LoopNode:

@@ -67,7 +67,7 @@ class Hoist(Step):
         if not loaded:
             raise IllegalStepError("the loop reads nothing that it does not change")
         loop = redirected(node.loop, lambda a: None if a.write else kept.get(a.memlet))
-        region.put(region.place(number), 1, [_if_it_runs(node.loop, loaded), loop])
+        region.put(node, _if_it_runs(node.loop, loaded), loop)
 
 
 def _loads(loop: tree.Loop) -> Iterator[tuple[Access, Memlet]]:

@@ -57,7 +57,7 @@ class Interchange(Step):
             inner.loop.kind == "map" and carries_nothing(lifted, region.around)
         ):
             serialise(lifted)
-        region.put(region.place(outer_id), 1, [lifted])
+        region.put(outer, lifted)
 
 
 def _stays_parallel(outer: LoopNode, inner: LoopNode) -> bool:

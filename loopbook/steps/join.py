@@ -14,7 +14,7 @@ from loopbook.program.types import Type, type_of
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, serialise
+from loopbook.steps.region import neighbours, serialise
 
 
 class Join(Step):
@@ -43,12 +43,7 @@ class Join(Step):
         """Legal if the ranges meet, and both bodies write the same expressions to the same places,
         once the second loop's variable is counted from where the first loop ends: the iterations
         run in the same order as before. The bodies may hold no loops or branches."""
-        first_id, second_id = editor.id_of(self.first_loop), editor.id_of(self.second_loop)
-        region = Region.of(editor, first_id)
-        place = region.place(first_id)
-        if region.place(second_id) != place + 1:
-            raise IllegalStepError("the second loop does not follow the first one")
-        first, second = region.read(first_id), region.read(second_id)
+        region, first, second = neighbours(editor, self.first_loop, self.second_loop)
         if [len(b) for b in (first.highs, second.lows, second.highs)] != [1, 1, 1] or (
             first.step,
             second.step,
@@ -67,7 +62,7 @@ class Join(Step):
         # Neither range says anything of iterations in both.
         if joined.loop.kind != "for" and not carries_nothing(joined, region.around):
             serialise(joined)
-        region.put(place, 2, [joined])
+        region.put(first, joined, count=2)
 
 
 def _reaches(around: Sequence[LoopNode], low: Linear, high: Linear) -> bool:

@@ -36,9 +36,9 @@ class MarkParallel(Step):
 
     def apply(self, editor: Editor) -> None:
         """Legal if no iteration depends on another one."""
-        region = Region.of(editor, editor.id_of(self.loop))
-        body = region.read(editor.id_of(self.loop))
+        number = editor.id_of(self.loop)
+        region = Region.of(editor, number)
+        body = region.read(number)
         if not carries_nothing(body, region.around):
             raise IllegalStepError("its iterations may depend on each other")
-        place = region.place(editor.id_of(self.loop))
-        region.put(place, 1, [replace(body.loop, kind="map", reductions=None)])
+        region.put(body, replace(body.loop, kind="map", reductions=None))

@@ -67,7 +67,7 @@ class Region:
         """What stands where the loop stands, itself included."""
         return walk.children(walk.at(self.editor.program, self.parent))
 
-    def place(self, number: int) -> int:
+    def place(self, number: int | None) -> int:
         """The place of a loop among its siblings.
 
         Raises:
@@ -103,10 +103,10 @@ class Region:
         """Drop bounds of a loop, and of those inside of it, that others make needless."""
         _tighten(loop, self.around)
 
-    def put(self, place: int, count: int, nodes: Iterable[LoopNode | Node]) -> None:
-        """Put nodes in the place of `count` siblings."""
+    def put(self, old: LoopNode, *nodes: LoopNode | Node, count: int = 1) -> None:
+        """Put nodes in the place of `count` siblings, the first of which is a loop."""
         new = [write_loop(node) if isinstance(node, LoopNode) else node for node in nodes]
-        siblings = self.siblings
+        siblings, place = self.siblings, self.place(old.id)
         inner = (*siblings[:place], *new, *siblings[place + count :])
         program = self.editor.program
         if not self.parent:
@@ -114,6 +114,19 @@ class Region:
             return
         holder = walk.with_children(walk.at(program, self.parent), inner)  # type: ignore[type-var]
         self.editor.program = walk.replaced(program, self.parent, holder)  # type: ignore[arg-type]
+
+
+def neighbours(editor: Editor, first: str, second: str) -> tuple[Region, LoopNode, LoopNode]:
+    """Two loops, of which the second one follows the first one, and where they stand.
+
+    Raises:
+        IllegalStepError: it does not, or something in them is not understood.
+    """
+    one, two = editor.id_of(first), editor.id_of(second)
+    region = Region.of(editor, one)
+    if region.place(two) != region.place(one) + 1:
+        raise IllegalStepError("the second loop does not follow the first one")
+    return region, region.read(one), region.read(two)
 
 
 def _narrow(around: Sequence[LoopNode], condition: Expr) -> None:

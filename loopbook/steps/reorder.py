@@ -51,4 +51,4 @@ class Reorder(Step):
         children = [*(child for child in parent.children if child is not moving), moving]
         after = replace(parent, children=children)
         check_order([parent], [after], {}, region.around)
-        region.put(region.place(parent_id), 1, [after])
+        region.put(parent, after)

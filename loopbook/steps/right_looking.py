@@ -68,8 +68,5 @@ class RightLooking(Step):
         serialise(after, pushed)
         names = {pivot: gathered, gathered: pivot}
         nodes = [put_for(node, names) for node in write_loop(pushed).body.children]
-        region.put(
-            region.place(outer_id),
-            1,
-            [replace(after, children=[*rest, replace(pushed, children=[Statement(nodes)])])],
-        )
+        pushed = replace(pushed, children=[Statement(nodes)])
+        region.put(outer, replace(after, children=[*rest, pushed]))

@@ -52,4 +52,4 @@ class Skew(Step):
         counted = {inner.variable: f"({inner.variable} - {outer.variable})"}
         nodes = [put_for(node, counted) for node in inner.loop.body.children]
         inner.children = [Statement(nodes)]
-        region.put(region.place(number), 1, [inner])
+        region.put(inner, inner)

@@ -103,7 +103,7 @@ class Stage(Step):
         new: list[Node] = [copies.nest(f"{self.loop}.load"), redirected(scope.loop, target)]
         if written:
             new.append(copies.nest(f"{self.loop}.store", back=True))
-        region.put(region.place(number), 1, new)
+        region.put(scope, *new)
         if written and not box.exact:
             _check_parallel(editor, [loop.loop for loop in region.around])
 
