@@ -81,6 +81,14 @@ def outermost(node: Program | Inner) -> Iterator[Loop | While]:
             yield from outermost(child)
 
 
+def way(node: Program | Inner, path: Path) -> Iterator[Program | Inner]:
+    """The nodes on the way to a place: the one where it starts, …, what stands in the place."""
+    yield node
+    for number in path:
+        node = children(node)[number]
+        yield node
+
+
 def at(node: Program | Inner, path: Path) -> Program | Inner:
     """What stands in a place."""
     for number in path:

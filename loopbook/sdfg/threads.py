@@ -53,10 +53,10 @@ def improve_threads(program: Program) -> Program:
         body = _separated(editor, loop)
         copies, body = _captured(editor, body, {loop.variable})
         body = replace(body, children=(*copies, *body.children))
-        editor.put(_path(editor, loop), replace(_balanced(loop), body=body))
+        editor.put_at(_path(editor, loop), replace(_balanced(loop), body=body))
     for loop in list(_outermost_serial(editor.program)):
         copies, own = _captured(editor, loop, {loop.variable})
-        editor.put(_path(editor, loop), *copies, own)
+        editor.put_at(_path(editor, loop), *copies, own)
     return editor.program
 
 

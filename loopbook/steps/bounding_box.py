@@ -42,8 +42,7 @@ class BoundingBox(Step):
         """Legal where everything in the loop is inside of loops through single tiles, and these
         still end where they did: the additional tiles are empty."""
         tiles = editor.loop(self.tile_loop)
-        path = editor.path(editor.id_of(self.tile_loop))
-        around = editor.around(path)
+        around = editor.around(self.tile_loop)
         ends = tiles.bounds.highs
         rows = around[-1] if around else None
         if not isinstance(rows, tree.Loop) or len(ends) != 1:
@@ -62,7 +61,7 @@ class BoundingBox(Step):
         value = _extreme(rows, around[:-1], largest=factor > 0)
         widest = expr.polynomial(expr.substitute(expr.rendered(end), {rows.variable: value}))
         condition = Expr(f"({tiles.variable} < {expr.rendered(widest)})")
-        editor.put(path, replace(tiles, condition=condition))
+        editor.put(self.tile_loop, replace(tiles, condition=condition))
 
 
 def _stops(loop: tree.Loop | tree.While, tiles: tree.Loop, end: Polynomial) -> bool:

@@ -57,7 +57,7 @@ class Collapse(Step):
         )
         count = "*".join(f"max(0, {end})" for end in ends)  # two may be below zero
         flat = editor.new_loop(f"{self.loop}.flat", variable, "0", count, body, like=top)
-        editor.put(editor.path(editor.id_of(self.loop)), flat)
+        editor.put(self.loop, flat)
 
 
 def _end(loop: TreeLoop, band: list[TreeLoop]) -> str:

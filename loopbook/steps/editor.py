@@ -144,15 +144,10 @@ class Editor:
             raise IllegalStepError("a loop counts nothing")
         return found
 
-    def around(self, path: Path) -> list[Loop | While]:
-        """The loops around a place, outermost first."""
-        found: list[Loop | While] = []
-        node: Program | walk.Inner = self.program
-        for number in path:
-            node = walk.children(node)[number]
-            if isinstance(node, Loop | While):
-                found.append(node)
-        return found[:-1] if found and found[-1] is node else found
+    def around(self, name: str) -> list[Loop | While]:
+        """The loops around a loop, outermost first."""
+        way = walk.way(self.program, self.path(self.id_of(name))[:-1])
+        return [node for node in way if isinstance(node, Loop | While)]
 
     def shared_locals(self, path: Path) -> set[str]:
         """Local buffers that are written in a place and used elsewhere, too."""
@@ -192,8 +187,16 @@ class Editor:
 
     # -- changing -------------------------------------------------------------------------------
 
-    def put(self, path: Path, *nodes: Node) -> None:
-        """Put other nodes in a place: none, one, or more."""
+    def put(self, name: str, *nodes: Node) -> None:
+        """Put other nodes in the place of a loop: none, one, or more.
+
+        Raises:
+            IllegalStepError: there is no such loop.
+        """
+        self.put_at(self.path(self.id_of(name)), *nodes)
+
+    def put_at(self, path: Path, *nodes: Node) -> None:
+        """`put` for what stands in a place, whatever it is."""
         self.program = walk.replaced(self.program, path, *nodes)
 
     def put_first(self, *nodes: Node) -> None:

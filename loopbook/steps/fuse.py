@@ -53,4 +53,4 @@ class Fuse(Step):
         region.put(first, whole, count=2)
         number = editor.id_of(self.first_loop)
         if parallel and carries_nothing(region.read(number), region.around):
-            editor.put(editor.path(number), replace(editor.at(number), kind="map"))
+            editor.put(self.first_loop, replace(editor.at(number), kind="map"))

@@ -44,8 +44,7 @@ class FuseTiles(Step):
         What is done twice must come out the same: the first loop may then not read what it writes,
         nor use what the second one writes.
         """
-        names = self.first_tile_loop, self.second_tile_loop
-        region, first, second = neighbours(editor, *names)
+        region, first, second = neighbours(editor, self.first_tile_loop, self.second_tile_loop)
         tiles = first, second
         inner = _inside(tiles[0]), _inside(tiles[1])
         if any(loop.loop.kind != "map" for loop in (*tiles, *inner)):

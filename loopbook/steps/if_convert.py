@@ -67,4 +67,4 @@ class IfConvert(Step):
                 "no branch is known to keep the lesser or greater of two numbers"
             )
         assert isinstance(new, tree.Loop)
-        editor.put(editor.path(editor.id_of(self.loop)), new)
+        editor.put(self.loop, new)

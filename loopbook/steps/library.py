@@ -68,7 +68,7 @@ class Library(Step):
 
         The outermost loop of the product stays, and runs once, or not at all where that is empty.
         """
-        outermost = _outermost(editor, editor.id_of(self.loop))
+        outermost = _outermost(editor, self.loop)
         loops, block = _perfect(outermost)
         variables = frozenset(loop.variable for loop in loops)
         extents = {loop.variable: _extent(editor, loop, variables) for loop in loops}
@@ -88,7 +88,7 @@ class Library(Step):
         for loop in reversed(around):
             new = _serial(loop, new)  # its iterations share the pointers
         assert outermost.id is not None
-        editor.put(editor.path(outermost.id), new)
+        editor.put_at(editor.path(outermost.id), new)
 
 
 def _serial(loop: tree.Loop, *body: Node) -> tree.Loop:
@@ -98,12 +98,10 @@ def _serial(loop: tree.Loop, *body: Node) -> tree.Loop:
 # -- what the nest is ------------------------------------------------------------------------------
 
 
-def _outermost(editor: Editor, number: int) -> tree.Loop | tree.While:
+def _outermost(editor: Editor, name: str) -> tree.Loop | tree.While:
     """The loop around a loop, or itself, that stands in no other one."""
-    path = editor.path(number)
-    itself = walk.at(editor.program, path)
-    assert isinstance(itself, tree.Loop | tree.While)
-    return next(iter(editor.around(path)), itself)
+    way = walk.way(editor.program, editor.path(editor.id_of(name)))
+    return next(node for node in way if isinstance(node, tree.Loop | tree.While))
 
 
 def _perfect(loop: tree.Loop | tree.While) -> tuple[list[tree.Loop], Block]:

@@ -54,8 +54,8 @@ class Pad(Step):
         each iteration has a place of its own; nothing else is written, but scalars that each
         iteration sets before it reads them, and that nothing reads behind the loop.
         """
-        loop, number = editor.loop(self.loop), editor.id_of(self.loop)
-        program, around = editor.program, Region.of(editor, number).around
+        loop, program = editor.loop(self.loop), editor.program
+        around = Region.of(editor, editor.id_of(self.loop)).around
         tile = _tile(read_header(loop, [outer.variable for outer in around]))
         _check_body(editor, loop)
         for access in sorted(accesses(loop), key=lambda access: access.write):
@@ -68,7 +68,7 @@ class Pad(Step):
             raise IllegalStepError(f"{carried[0]} may carry a value between iterations")
         if used := sorted(scalars & live_out(program, loop)):
             raise IllegalStepError(f"the program uses {used[0]} outside of the loop")
-        editor.put(editor.path(number), _padded(loop, tile))
+        editor.put(self.loop, _padded(loop, tile))
 
 
 @dataclass(frozen=True)

@@ -39,11 +39,10 @@ class Parallel(Step):
         Every variable that the loop writes is private to its threads, local buffers included; what
         it was given before the loop is not handed over, and nothing is after it.
         """
-        number = editor.id_of(self.loop)
-        loop, path = editor.loop(self.loop), editor.path(number)
+        loop = editor.loop(self.loop)
         if loop.kind != "map" or loop.schedule != SEQUENTIAL:
             raise IllegalStepError(f"{self.loop} is no parallel loop")
-        nested = (*editor.around(path), *walk.preorder(loop))
+        nested = (*editor.around(self.loop), *walk.preorder(loop))
         if any(isinstance(node, tree.Loop) and node.schedule.is_shared for node in nested):
             raise IllegalStepError(f"{self.loop} has threads around it or inside")
-        editor.put(path, replace(loop, schedule=THREADS))
+        editor.put(self.loop, replace(loop, schedule=THREADS))

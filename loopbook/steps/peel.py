@@ -60,15 +60,14 @@ class Peel(Step):
         body = put_for(tiles[-1].loop.body, counted)
         guarded = Branch((Case(_all_less(inside), body),))
         rest = _nested(tiles, Sequence((guarded,)))
-        path = editor.path(editor.id_of(self.loop))
         if self.form == "predicate":
-            editor.put(path, rest)
+            editor.put(self.loop, rest)
             return
         cases = (
             Case(_all_less(complete), Sequence((_nested(tiles, body),))),
             Case(_any_not_less(complete), Sequence((editor.copied(rest, ".rest"),))),
         )
-        editor.put(path, Branch(cases))
+        editor.put(self.loop, Branch(cases))
 
 
 @dataclass(frozen=True)

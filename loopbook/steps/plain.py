@@ -32,7 +32,6 @@ class PlainNest:
 
     Attributes:
         loop: itself.
-        path: where it stands.
 
     Raises:
         IllegalStepError: it holds jumps, library calls, pointers, or bounds and indices that the
@@ -42,8 +41,7 @@ class PlainNest:
     def __init__(self, editor: Editor, name: str) -> None:
         self._editor = editor
         self.loop = editor.loop(name)
-        self.path = editor.path(editor.id_of(name))
-        self._around = editor.around(self.path)
+        self._around = editor.around(name)
         self._nest = (*self._around, self.loop)[0]
         self.name = name
         self._check()

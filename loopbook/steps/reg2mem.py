@@ -73,7 +73,7 @@ class Reg2Mem(Step):
             new.pop()
         children = (*children[:place], *new, *children[last + 1 :])
         loop = replace(body.loop, body=replace(body.loop.body, children=children))
-        editor.put(editor.path(editor.id_of(self.loop)), loop)
+        editor.put(self.loop, loop)
 
 
 def _loaded(node: Node) -> Copy | None:

@@ -22,7 +22,6 @@ from loopbook.program.tree import (
     Case,
     Loop,
     Node,
-    Program,
     While,
 )
 from loopbook.program.walk import Path
@@ -53,13 +52,11 @@ class Region:
         """
         path = editor.path(number)
         around: list[LoopNode] = []
-        node: Program | walk.Inner = editor.program
-        for place in path:
+        for node in walk.way(editor.program, path[:-1]):
             if isinstance(node, Loop | While):
                 around.append(read_header(node, [outer.variable for outer in around]))
             elif isinstance(node, Case):
                 _narrow(around, node.condition)
-            node = walk.children(node)[place]
         return cls(editor, path[:-1], around)
 
     @property
@@ -189,7 +186,7 @@ def serialise_around(editor: Editor, loops: Iterable[Loop]) -> None:
     for loop in loops:
         if loop.id is None or loop.kind == "for":
             continue
-        editor.put(editor.path(loop.id), serial(editor.at(loop.id)))
+        editor.put_at(editor.path(loop.id), serial(editor.at(loop.id)))
 
 
 def child_loop(parent: LoopNode, number: int) -> LoopNode:

@@ -39,4 +39,4 @@ class Serialize(Step):
         loop = editor.loop(self.loop)
         if loop.kind != "reduce":
             raise IllegalStepError("the loop is no reduction")
-        editor.put(editor.path(editor.id_of(self.loop)), replace(loop, kind="for", reductions=None))
+        editor.put(self.loop, replace(loop, kind="for", reductions=None))

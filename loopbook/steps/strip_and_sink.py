@@ -84,9 +84,9 @@ class StripAndSink(Step):
         whole = with_children(whole, strips.sunk(loop.body.children))
         if not arrays:
             whole = replace(whole, kind="map")
-        editor.put(nest.path, whole, rest)
+        around = [outer for outer in editor.around(self.loop) if isinstance(outer, tree.Loop)]
+        editor.put(self.loop, whole, rest)
         if arrays:  # all iterations of what is around have them in common
-            around = [outer for outer in editor.around(nest.path) if isinstance(outer, tree.Loop)]
             serialise_around(editor, around)
 
 

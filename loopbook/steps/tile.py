@@ -53,8 +53,7 @@ class Tile(Step):
         )
         condition = conjunction(loop.condition.text, f"{loop.variable} < {width} + {variable}")
         inside = replace(loop, init=Expr(variable), condition=condition)
-        path = editor.path(editor.id_of(self.loop))
-        editor.put(path, replace(tiles, body=Sequence((inside,))))
+        editor.put(self.loop, replace(tiles, body=Sequence((inside,))))
 
     def draw(self, drawing: Drawing) -> bool:
         return drawing.tile(self.loop, self.size)

@@ -112,7 +112,7 @@ def tile_time(
         outer = in_waves(editor, tiles, at_a_time, by, time.variable, [inner])
     else:
         outer = in_turn(editor, tiles, [inner])
-    editor.put(nest.path, outer)
+    editor.put(name, outer)
 
 
 def _statements(nest: PlainNest, name: str, count: int) -> list[Statement]:

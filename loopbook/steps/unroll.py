@@ -51,4 +51,4 @@ class Unroll(Step):
             return
         properties = (*loop.schedule.properties, WRITTEN_OUT)
         schedule = replace(loop.schedule, properties=properties)
-        editor.put(editor.path(editor.id_of(self.loop)), replace(loop, schedule=schedule))
+        editor.put(self.loop, replace(loop, schedule=schedule))

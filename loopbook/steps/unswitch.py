@@ -59,8 +59,7 @@ class Unswitch(Step):
             own = (*around[:place], *case.body.children, *around[place:])
             part = replace(part, body=replace(part.body, children=own))
             cases.append(replace(case, body=replace(case.body, children=(part,))))
-        path = editor.path(editor.id_of(self.loop))
-        editor.put(path, replace(branch, cases=tuple(cases)))
+        editor.put(self.loop, replace(branch, cases=tuple(cases)))
 
 
 def _unchanging(loop: tree.Loop, changing: Set[str]) -> tuple[int, tree.Branch]:

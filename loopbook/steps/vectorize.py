@@ -37,4 +37,4 @@ class Vectorize(Step):
         loop = editor.loop(self.loop)
         if loop.kind == "for" or loop.schedule != SEQUENTIAL:
             raise IllegalStepError(f"{self.loop} is no parallel loop, and no reduction")
-        editor.put(editor.path(editor.id_of(self.loop)), replace(loop, schedule=VECTORISED))
+        editor.put(self.loop, replace(loop, schedule=VECTORISED))

@@ -96,7 +96,7 @@ class Wavefront(Step):
             outer = in_waves(editor, tiles, self.at_a_time, rows, time.variable, [inner])
         else:
             outer = in_turn(editor, tiles, [inner])
-        editor.put(nest.path, outer)
+        editor.put(self.time_loop, outer)
 
 
 def _factor(nest: PlainNest, row: tree.Loop) -> int:

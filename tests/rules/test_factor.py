@@ -166,5 +166,5 @@ def _in_order(bench: Workbench, names: list[str]) -> Editor:
     )
     for name in reversed(names):
         body = Sequence((replace(editor.loop(name), kind="map", body=body),))
-    editor.put(editor.path(bench.names["L0.tile"]), *body.children)
+    editor.put("L0.tile", *body.children)
     return editor
