@@ -7,7 +7,7 @@ which is a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import domain, holds, subscripts
@@ -18,6 +18,7 @@ from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr
 from loopbook.program.accesses import written
 from loopbook.program.bounds import inequalities
+from loopbook.steps.copying import tile_of
 
 Path = tuple[LoopNode, ...]
 
@@ -202,9 +203,9 @@ def _side(stride: Monomial, form: Linear, path: Path) -> Side:
         if factor < 0:
             raise IllegalStepError("an array is gone through backwards")
         if factor:
-            low, size = _tile(loop, {other.variable for other in path})
-            extent += factor * (size - 1)
-            start = replaced(start, {loop.variable: low})
+            tile = tile_of(loop, path)
+            extent += factor * (tile.size - 1)
+            start = replaced(start, {loop.variable: tile.start})
         tops = [last for top in tops for last in _greatest(top, loop)]
     complete = shifted(start, extent - 1)
     ends = tuple(shifted(top, 1) for top in tops if minus(top, complete))
@@ -218,16 +219,6 @@ def _greatest(form: Linear, loop: LoopNode) -> list[Linear]:
         return [form]
     ends = [shifted(high, -1) for high in loop.highs] if factor > 0 else loop.lows
     return [replaced(form, {loop.variable: end}) for end in ends]
-
-
-def _tile(loop: LoopNode, inside: Collection[str]) -> tuple[Linear, int]:
-    """Where a loop begins, and how often it runs if it runs through a whole tile."""
-    for low in loop.lows:
-        for high in loop.highs:
-            size = minus(high, low)
-            if set(size) == {""} and size[""] > 0 and inside.isdisjoint(low) and loop.step == 1:
-                return low, size[""]
-    raise IllegalStepError(f"the loop over {loop.variable} runs through no tile of the scope")
 
 
 def _joined(sides: Sequence[Side]) -> Side:

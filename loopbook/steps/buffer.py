@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loopbook.dependence import keep_apart, linear, read_before_written
-from loopbook.dependence.body import LoopNode, Touch, places, tiles
+from loopbook.dependence.body import LoopNode, Touch, places
 from loopbook.dependence.model import minus
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
@@ -14,12 +14,9 @@ from loopbook.program.redirect import Element, redirected
 from loopbook.program.walk import preorder
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
-from loopbook.steps.copying import Copying, Place, Tile, copied_ends
-from loopbook.steps.editor import Editor
+from loopbook.steps.copying import Copying, Place, copied_ends, tile_of
+from loopbook.steps.editor import MAX_BYTES, Editor
 from loopbook.steps.region import Region
-
-MAX_BYTES = 1 << 20
-"""Of a buffer: it lies on the stack."""
 
 
 class Buffer(Step):
@@ -65,7 +62,7 @@ class Buffer(Step):
         if first_id == second_id or first_id not in inside or second_id not in inside:
             raise IllegalStepError("the loops are not nested in the scope")
         pair = (inside[first_id], inside[second_id])
-        sides = [_tile(loop, path) for loop in pair]
+        sides = [tile_of(loop, path) for loop in pair]
         held = list(_held(scope, pair, region.around))
         if not held:
             raise IllegalStepError("nothing runs along just these loops")
@@ -103,14 +100,6 @@ def _path(scope: LoopNode, number: int) -> list[LoopNode]:
         if isinstance(child, LoopNode) and (found := _path(child, number)):
             return [scope, *found]
     return []
-
-
-def _tile(loop: LoopNode, path: Sequence[LoopNode]) -> Tile:
-    inside = {other.variable for other in path}
-    for low, _, size in tiles(loop):
-        if inside.isdisjoint(low):
-            return Tile(low, size)
-    raise IllegalStepError(f"the loop over {loop.variable} runs through no tile of the scope")
 
 
 def _held(scope: LoopNode, pair: Sequence[LoopNode], around: Sequence[LoopNode]) -> Iterator[_Held]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import Linear, domain
-from loopbook.dependence.body import LoopNode, Statement, write_loop
+from loopbook.dependence.body import LoopNode, Statement, tiles, write_loop
 from loopbook.dependence.linear import projected
 from loopbook.dependence.model import plus, replaced, shifted
 from loopbook.errors import IllegalStepError, SdfgError
@@ -27,6 +27,19 @@ class Tile:
 
     start: Linear
     size: int
+
+
+def tile_of(loop: LoopNode, path: Iterable[LoopNode]) -> Tile:
+    """The tile that a loop runs through, which starts where no loop of a path has a say.
+
+    Raises:
+        IllegalStepError: there is none.
+    """
+    inside = {other.variable for other in path}
+    for low, _, size in tiles(loop):
+        if inside.isdisjoint(low):
+            return Tile(low, size)
+    raise IllegalStepError(f"the loop over {loop.variable} runs through no tile of the scope")
 
 
 @dataclass(frozen=True)

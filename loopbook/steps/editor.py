@@ -31,6 +31,9 @@ Copied = TypeVar("Copied", bound=Node | Case)
 BYTES = {"int32": 4, "int64": 8, "float": 4, "double": 8}
 """Sizes of the types that new arrays are made of."""
 
+MAX_BYTES = 1 << 20
+"""Of a local buffer: it lies on the stack."""
+
 
 class Editor:
     """A program while steps are applied to one of its nests.

@@ -18,12 +18,9 @@ from loopbook.program.types import Scalar
 from loopbook.steps.arguments import Container, Keyword, Loop
 from loopbook.steps.base import Step
 from loopbook.steps.boxes import Box, Boxes, Use, flat, local, uses
-from loopbook.steps.editor import BYTES, Editor
+from loopbook.steps.editor import BYTES, MAX_BYTES, Editor
 from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import Region, serialise_around
-
-MAX_BYTES = 1 << 20
-"""Of a buffer: it lies on the stack."""
 
 INDEX = Scalar("int64")
 """The type of what copies are counted with."""
