@@ -11,6 +11,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import (
     Part,
+    counted,
     names,
     own_accesses,
     own_names,
@@ -320,9 +321,8 @@ def _used_outside(node: Part, loop: Loop, containers: Mapping[str, Type]) -> set
     if node is loop:
         return set()
     if isinstance(node, Loop | While) and not any(inner is loop for inner in preorder(node)):
-        counted = {inner.variable for inner in preorder(node) if isinstance(inner, Loop)}
         taken = {name for name, own in _homes(node, containers).items() if not own}
-        return taken | counted | symbols(node)
+        return taken | counted(node) | symbols(node)
     found = set(own_names(node))
     for child in children(node):
         found |= _used_outside(child, loop, containers)

@@ -56,6 +56,11 @@ def written(node: Part) -> frozenset[str]:
     return frozenset(access.container for access in accesses(node) if access.write)
 
 
+def counted(node: Part) -> frozenset[str]:
+    """The variables of the loops below a node, or of itself."""
+    return frozenset(inner.variable for inner in preorder(node) if isinstance(inner, Loop))
+
+
 def symbols(node: Part) -> frozenset[str]:
     """Every name in the expressions below a node: bounds, conditions, indices, right-hand sides.
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from loopbook.program.accesses import names, written
+from loopbook.program.accesses import counted, names, written
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, MathsCall, Memlet
 from loopbook.program.rename import renamed
 from loopbook.program.tree import THREADS, Loop, Node, Program, Sequence, While
@@ -153,8 +153,7 @@ def _scalars(found: Iterable[str], editor: Editor) -> set[str]:
 
 def _set(code: Loop | Sequence) -> frozenset[str]:
     """What the code itself gives values to: variables of loops, symbols, and what it stores."""
-    counted = (node.variable for node in preorder(code) if isinstance(node, Loop))
-    return written(code).union(counted)
+    return written(code) | counted(code)
 
 
 def _changed(code: Loop | Sequence, editor: Editor) -> set[str]:

@@ -16,7 +16,7 @@ from loopbook.dependence.linear import from_polynomial, text
 from loopbook.dependence.model import Linear, Monomial, minus, plus, replaced, shifted
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr
-from loopbook.program.accesses import written
+from loopbook.program.accesses import counted, written
 from loopbook.program.bounds import inequalities
 from loopbook.steps.copying import tile_of
 
@@ -139,7 +139,7 @@ class Boxes:
         self, scope: LoopNode, around: Sequence[LoopNode], indices: Sequence[expr.Polynomial]
     ) -> None:
         self._around = list(around)
-        self._variables = {loop.variable for loop in around} | _counted(scope)
+        self._variables = {loop.variable for loop in around} | counted(scope.loop)
         self._along = subscripts.strides(indices, self._variables)
 
     def parts(self, use: Use) -> Mapping[Monomial, Linear]:
@@ -185,12 +185,6 @@ def _sides(pairs: Sequence[tuple[Mapping[Monomial, Linear], Use]]) -> tuple[Side
     first, _ = pairs[0]
     strides = sorted(first, key=lambda stride: (len(stride), stride), reverse=True)
     return tuple(_joined([_side(s, part[s], use.path) for part, use in pairs]) for s in strides)
-
-
-def _counted(body: Body) -> set[str]:
-    if isinstance(body, Statement):
-        return set()
-    return {body.variable}.union(*map(_counted, body.children))
 
 
 def _side(stride: Monomial, form: Linear, path: Path) -> Side:

@@ -8,7 +8,7 @@ from loopbook.dependence.body import LoopNode, Touch, places
 from loopbook.dependence.model import minus
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import Access
+from loopbook.program.accesses import Access, counted
 from loopbook.program.expr import Expr
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.walk import preorder
@@ -108,14 +108,14 @@ def _held(scope: LoopNode, pair: Sequence[LoopNode], around: Sequence[LoopNode])
     Raises:
         IllegalStepError: other accesses may touch the same elements, one of them writing.
     """
-    counted = {node.variable for node in preorder(scope.loop) if isinstance(node, tree.Loop)}
+    variables = counted(scope.loop)
     wanted = {loop.variable for loop in pair}
     found = places(preorder(scope.loop))
     written = {container for container, stored in found.items() if any(stored.values())}
     for container, stored in found.items():
         for place in sorted(filter(None, stored)):
             used = {symbol for index in place for symbol in expr.symbols(index)}
-            if used & counted != wanted or used & written:
+            if used & variables != wanted or used & written:
                 continue
             others = [o for o in stored if o != place and (stored[o] or stored[place])]
             if not all(o and keep_apart(scope, around, container, place, o) for o in others):

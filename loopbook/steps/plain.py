@@ -13,10 +13,10 @@ from loopbook.dependence.arrays import Conflicts
 from loopbook.dependence.scalars import Loops, check_unused_outside, homes
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import own_symbols, written
+from loopbook.program.accesses import counted, own_symbols, written
 from loopbook.program.dataflow import Block, LibraryNode, Reference
 from loopbook.program.expr import Polynomial
-from loopbook.program.tree import Assignments, Case, Jump, Loop, Opaque, While
+from loopbook.program.tree import Assignments, Case, Jump, Loop, Opaque
 from loopbook.program.walk import preorder
 from loopbook.steps.editor import Editor
 
@@ -67,7 +67,7 @@ class PlainNest:
         """
         end = only_end(loop, self._editor.name_of(loop))
         used = loop.init.symbols | expr.mentioned(end)
-        if used & _variables(self._nest):
+        if used & counted(self._nest):
             name = self._editor.name_of(loop)
             raise IllegalStepError(f"the bounds of {name} change inside the nest")
         return end
@@ -93,7 +93,7 @@ class PlainNest:
         for name, own in found.items():
             if not alone(own):
                 raise IllegalStepError(f"the scalar {name} carries values between iterations")
-        check_unused_outside(program, self.loop, found.keys() | _variables(self.loop))
+        check_unused_outside(program, self.loop, found.keys() | counted(self.loop))
         return list(found)
 
 
@@ -115,10 +115,6 @@ def band(loop: Loop) -> list[Loop]:
     while len(inner := found[-1].body.children) == 1 and isinstance(inner[0], Loop):
         found.append(inner[0])
     return found
-
-
-def _variables(node: Loop | While) -> frozenset[str]:
-    return frozenset(inner.variable for inner in preorder(node) if isinstance(inner, Loop))
 
 
 def _hindrance(node: tree.Node | Case | tree.Program) -> str:

@@ -6,8 +6,7 @@ from dataclasses import replace
 from loopbook.dependence.scalars import covers_all
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
-from loopbook.program.accesses import written
-from loopbook.program.walk import preorder
+from loopbook.program.accesses import counted, written
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
@@ -46,8 +45,7 @@ class Unswitch(Step):
         """Legal for a branch directly in the loop, one case of which always holds, if nothing in
         the loop changes what its conditions speak of."""
         loop = editor.loop(self.loop)
-        counted = {node.variable for node in preorder(loop) if isinstance(node, tree.Loop)}
-        place, branch = _unchanging(loop, counted | written(loop))
+        place, branch = _unchanging(loop, counted(loop) | written(loop))
         children = loop.body.children
         cases: list[tree.Case] = []
         for number, case in enumerate(branch.cases):
