@@ -67,12 +67,12 @@ class Editor:
 
     def tried(self, step: Step) -> LoopbookError | None:
         """Apply a step; if the nest does not allow it, say why, and go on as if nothing was."""
-        before = self.program, dict(self.made)
+        before = self.program, dict(self.made), dict(self.buffers)
         try:
             step.apply(self)
             self._check_threads()
         except LoopbookError as refusal:
-            self.program, self.made = before
+            self.program, self.made, self.buffers = before
             return refusal
         return None
 

@@ -14,7 +14,8 @@ from loopbook.errors import IllegalStepError
 from loopbook.program.tree import Loop
 from loopbook.program.walk import preorder
 from loopbook.program.write import write
-from loopbook.steps import workbench
+from loopbook.steps import Step, workbench
+from loopbook.steps.editor import Editor
 from loopbook.steps.workbench import Workbench
 
 
@@ -114,6 +115,23 @@ def test_a_refused_step_costs_nothing():
         bench.apply("peel", ("L0",))
     assert bench.program is program
     np.testing.assert_equal(write(bench.program), write(bench.program))
+
+
+def halved(A, B):
+    for i in range(A.shape[0]):
+        B[i] = A[i] * 0.5
+
+
+def test_a_refused_step_leaves_no_buffer_behind():
+    args = [random(9), random(9)]
+    bench = after(halved, args, "tile L0 4\nparallel L0")
+    data = {container.name: container.data for container in nests_of(halved, args)[0].containers}
+    (result,) = (name for name, container in data.items() if container == "B")
+    editor = Editor(bench.program, bench.names, data)
+    refusal = editor.tried(Step("stage", ("L0", result, "out")))
+    assert "threads would lose the values" in str(refusal)
+    assert editor.program is bench.program
+    assert not editor.buffers
 
 
 def diagonals(T):
