@@ -23,7 +23,7 @@ from loopbook.program.dataflow import AccessNode, Block, LibraryNode
 from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
 from loopbook.program.types import Type, type_of
-from loopbook.program.walk import children, places, preorder, replaced
+from loopbook.program.walk import children, path_to, preorder, way
 
 
 @dataclass
@@ -50,7 +50,7 @@ _LOOPS: WeakKeyDictionary[tree.Node, _Uses] = WeakKeyDictionary()
 
 def private_scalars(program: Program) -> frozenset[str]:
     """Scalars that carry no value from one statement to another one, anywhere in the program."""
-    uses = _Uses(exposed={*program.arguments, *program.extra.value.get("externals", ())})
+    uses = _Uses(exposed=set(program.public))
     _sequence(program.body, uses)
     return frozenset(uses.written - uses.exposed)
 
@@ -60,43 +60,8 @@ def private_to_iterations(program: Program, loop: Loop) -> frozenset[str]:
 
     As long as the loop's body stays whole, they stand in the way of no order of its iterations.
     """
-    inside = _Uses()
-    _iteration(loop.body, set(), inside)
-    candidates = inside.written - inside.exposed
-    if not candidates:
-        return frozenset()
-    rest = _Uses(exposed={*program.arguments, *program.extra.value.get("externals", ())})
-    _sequence(_without(program.body, loop), rest)
-    return frozenset(candidates - rest.exposed)
-
-
-def _iteration(sequence: tree.Sequence, defined: set[str], uses: _Uses) -> None:
-    """Note what a loop's body does, loops inside included; values go along into these."""
-    for node in sequence.children:
-        if _is_statement(node):
-            _scan(node, defined, uses)
-            continue
-        uses.exposed |= own_symbols(node) - defined
-        if isinstance(node, Loop):
-            uses.exposed |= {one.container for one in node.reductions or ()} - defined
-        for case in node.cases if isinstance(node, Branch) else (node,):
-            uses.exposed |= own_symbols(case) - defined
-            if isinstance(case, Loop | While | tree.Case):
-                _iteration(case.body, set(defined) | _counted(case), uses)
-            elif isinstance(case, tree.Sequence):
-                _iteration(case, set(defined), uses)
-
-
-def _counted(node: Loop | While | tree.Case) -> set[str]:
-    return {node.variable} if isinstance(node, Loop) else set()
-
-
-def _without(sequence: tree.Sequence, loop: Loop) -> tree.Sequence:
-    """What holds a loop, without it."""
-    for path, node in places(sequence):
-        if node is loop:
-            return replaced(sequence, path)
-    return sequence
+    own = written(loop) - upward_exposed(loop.body)
+    return own - live_out(program, loop) if own else own
 
 
 def _sequence(sequence: tree.Sequence, uses: _Uses) -> None:
@@ -150,12 +115,11 @@ def upward_exposed(body: tree.Sequence) -> frozenset[str]:
 
 def live_out(program: Program, loop: Loop) -> frozenset[str]:
     """Scalars that a loop writes and of which something else may read what it leaves in them."""
-    nodes = preorder(program.body)
-    around = frozenset(node for node in nodes if any(n is loop for n in preorder(node)))
-    uses = _Uses(across=True, left=loop, around=around)
+    path = path_to(program.body, loop)
+    around = () if path is None else way(program.body, path)
+    uses = _Uses(across=True, left=loop, around=frozenset(around))
     _scan(program.body, set(), uses)
-    uses.exposed.update(program.arguments, program.extra.value.get("externals", ()))
-    return written(loop) & uses.exposed
+    return written(loop) & (uses.exposed | program.public)
 
 
 def _scan(node: tree.Node, defined: set[str], uses: _Uses) -> None:
@@ -309,7 +273,7 @@ def check_unused_outside(program: Program, loop: Loop, names: Set[str]) -> None:
     """
     if not (names := names - private_scalars(program)):
         return
-    used = {*program.arguments, *program.extra.value.get("externals", ())}
+    used = set(program.public)
     for child in program.body.children:
         used |= _used_outside(child, loop, program.containers)
     if escaping := sorted(used & names):

@@ -189,6 +189,11 @@ class Program:
     counter: int = 0
     extra: Kept = field(default=NOTHING_MORE, repr=False)
 
+    @cached_property
+    def public(self) -> frozenset[str]:
+        """The containers that others than the program see: arguments, and what is external."""
+        return frozenset((*self.arguments, *self.extra.value.get("externals", ())))
+
     def declaring(self, **containers: Type) -> Program:
         """The program with more containers, or some of another type."""
         known = MappingProxyType({**self.containers, **containers})

@@ -81,6 +81,11 @@ def outermost(node: Program | Inner) -> Iterator[Loop | While]:
             yield from outermost(child)
 
 
+def path_to(node: Program | Inner, wanted: Program | Inner) -> Path | None:
+    """The first place where a node itself stands; None if it stands nowhere."""
+    return next((path for path, inner in places(node) if inner is wanted), None)
+
+
 def way(node: Program | Inner, path: Path) -> Iterator[Program | Inner]:
     """The nodes on the way to a place: the one where it starts, …, what stands in the place."""
     yield node

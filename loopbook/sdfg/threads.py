@@ -23,7 +23,7 @@ from loopbook.program.dataflow import AccessNode, Block, LibraryNode, MathsCall,
 from loopbook.program.rename import renamed
 from loopbook.program.tree import THREADS, Loop, Node, Program, Sequence, While
 from loopbook.program.types import Pointer, Scalar
-from loopbook.program.walk import Inner, children, places, preorder, replaced
+from loopbook.program.walk import Inner, Path, children, path_to, preorder, replaced
 from loopbook.steps.editor import Editor, assignments
 
 Code = TypeVar("Code", Loop, Sequence)
@@ -60,8 +60,10 @@ def improve_threads(program: Program) -> Program:
     return editor.program
 
 
-def _path(editor: Editor, loop: Loop) -> tuple[int, ...]:
-    return next(path for path, node in places(editor.program) if node is loop)
+def _path(editor: Editor, loop: Loop) -> Path:
+    path = path_to(editor.program, loop)
+    assert path is not None
+    return path
 
 
 def _outermost_parallel(node: Program | Inner) -> Iterator[Loop]:
