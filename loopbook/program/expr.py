@@ -173,12 +173,13 @@ def mentioned(a: Polynomial) -> set[str]:
 
 
 def text(a: Polynomial) -> str:
-    """A polynomial as docc reads it."""
+    """A polynomial as docc reads it, in parentheses unless it is one word."""
     terms = (
         "*".join([str(factor), *monomial] if factor != 1 or not monomial else monomial)
         for monomial, factor in sorted(a.items())
     )
-    return " + ".join(terms) or "0"
+    whole = " + ".join(terms) or "0"
+    return whole if whole.isidentifier() or whole.isdigit() else f"({whole})"
 
 
 def conjunction(*tests: str) -> Expr:
@@ -215,12 +216,6 @@ def normal_form(text: str, rename: Callable[[str], str] = str) -> str:
 def normal_forms(texts: Iterable[str]) -> tuple[str, ...]:
     """The `normal_form` of each, such as of the indices of a subset."""
     return tuple(normal_form(text) for text in texts)
-
-
-def rendered(a: Polynomial) -> str:
-    """A polynomial as docc reads it."""
-    terms = ["*".join([str(factor), *monomial]) for monomial, factor in sorted(a.items())]
-    return f"({' + '.join(terms)})" if terms else "0"
 
 
 def smallest(texts: Iterable[str]) -> str:

@@ -59,8 +59,8 @@ class BoundingBox(Step):
             ):
                 raise IllegalStepError("something in it is outside of its tiles")
         value = _extreme(rows, around[:-1], largest=factor > 0)
-        widest = expr.polynomial(expr.substitute(expr.rendered(end), {rows.variable: value}))
-        condition = Expr(f"({tiles.variable} < {expr.rendered(widest)})")
+        widest = expr.polynomial(expr.substitute(expr.text(end), {rows.variable: value}))
+        condition = Expr(f"({tiles.variable} < {expr.text(widest)})")
         editor.put(self.tile_loop, replace(tiles, condition=condition))
 
 
@@ -80,4 +80,4 @@ def _extreme(rows: tree.Loop, around: Sequence[tree.Loop | tree.While], *, large
         raise IllegalStepError("it is not known where the loop around it ends")
     outer = {loop.variable for loop in around if isinstance(loop, tree.Loop)}
     nearest = max(ends, key=lambda e: sum(symbol in outer for term in e for symbol in term))
-    return f"({expr.rendered(nearest)} - 1)"
+    return f"({expr.text(nearest)} - 1)"

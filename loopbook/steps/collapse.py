@@ -74,4 +74,4 @@ def _end(loop: TreeLoop, band: list[TreeLoop]) -> str:
         raise IllegalStepError(
             f"the loop over {loop.variable} is no parallel loop from 0 to an end"
         )
-    return f"({text(bounds.highs[0])})"
+    return text(bounds.highs[0])

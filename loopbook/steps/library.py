@@ -79,7 +79,7 @@ class Library(Step):
         for loop in around:
             if loop.variable in what.variables:
                 raise IllegalStepError(f"{editor.name_of(loop)} is not inside all of the product")
-        once = expr.smallest(["1", *map(expr.rendered, (what.rows, what.columns, what.inner))])
+        once = expr.smallest(["1", *map(expr.text, (what.rows, what.columns, what.inner))])
         new = replace(
             _serial(whole, *_call(editor, what, dtype, _factor(found))),
             init=Expr("0"),
@@ -194,7 +194,7 @@ def _call(editor: Editor, what: Product, dtype: str, factor: str | float) -> lis
             kind = editor.program.containers[matrix.data]
             assert isinstance(kind, Pointer)
             pointer = data[connector] = editor.pointer(f"{matrix.data}_part", kind)
-            blocks.append(editor.address(matrix.data, pointer, expr.rendered(matrix.start)))
+            blocks.append(editor.address(matrix.data, pointer, expr.text(matrix.start)))
     types = editor.program.containers
     number = editor.element_type(data["__C"])
     # docc allows one node for each array: a matrix may be multiplied by its own transpose.
@@ -207,7 +207,7 @@ def _call(editor: Editor, what: Product, dtype: str, factor: str | float) -> lis
     fields = {"layout": ROW_MAJOR, "precision": PRECISIONS[dtype]}
     sizes = {"m": what.rows, "n": what.columns, "k": what.inner}
     sizes |= {f"ld{name[-1].lower()}": matrix.leading for name, matrix in matrices.items()}
-    fields |= {name: expr.rendered(size) for name, size in sizes.items()}
+    fields |= {name: expr.text(size) for name, size in sizes.items()}
     for name in ("__A", "__B"):
         how = TRANSPOSED if matrices[name].transposed else AS_STORED
         fields[f"trans_{name[-1].lower()}"] = how

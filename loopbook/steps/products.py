@@ -161,7 +161,7 @@ def _axis(
 
 
 def _times(a: Polynomial, b: Polynomial) -> Polynomial:
-    return expr.polynomial(f"{expr.rendered(a)}*{expr.rendered(b)}")
+    return expr.polynomial(f"{expr.text(a)}*{expr.text(b)}")
 
 
 def _matrix(array: _Strided, row: _Axis, column: _Axis, starts: Mapping[str, str]) -> Matrix:

@@ -62,7 +62,7 @@ class StripAndSink(Step):
             raise IllegalStepError(f"a strip is at most {LONGEST} long")
         nest = PlainNest(editor, self.loop)
         loop = nest.loop
-        end = expr.rendered(only_end(loop, self.loop))
+        end = expr.text(only_end(loop, self.loop))
         conflicts = nest.conflicts()
         for one, two in conflicts.pairs():
             apart = conflicts.distance(one, two, loop.variable, loop.variable)

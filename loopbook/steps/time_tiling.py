@@ -19,7 +19,7 @@ from loopbook.dependence.model import statements
 from loopbook.dependence.scalars import Loops
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr
-from loopbook.program.expr import Expr, Polynomial, largest, rendered, smallest
+from loopbook.program.expr import Expr, Polynomial, largest, smallest, text
 from loopbook.program.tree import Loop
 from loopbook.program.walk import with_children
 from loopbook.steps.editor import Editor
@@ -81,7 +81,7 @@ def tile_time(
     """
     nest = PlainNest(editor, name)
     time = nest.loop
-    end = rendered(nest.end(time))
+    end = text(nest.end(time))
     found = _statements(nest, name, len(widths))
     nest.scalars(lambda own: any(statement.owns(own) for statement in found))
     skews = _skews(nest.conflicts(), found, len(widths))
@@ -217,7 +217,7 @@ def _limited(
     if rest:
         (inner,) = band(loop)[1:2]
         loop = with_children(loop, [_limited(editor, inner, rest, like)])
-    last = smallest([rendered(end), right])
+    last = smallest([text(end), right])
     init = Expr(largest([str(loop.init), left]))
     return replace(loop, init=init, condition=Expr(f"({loop.variable} < {last})"))
 
@@ -230,8 +230,8 @@ def _extent(found: Sequence[Statement], skew: Skew, level: int, steps: int) -> R
         start = loop.init.polynomial if loop else {}
         lows.append(expr.plus(start, {(): shift}))
         highs.append(expr.plus(statement.ends[level], {(): shift + skew.factor * (steps - 1)}))
-    low = smallest(map(rendered, _outermost(lows, -1)))
-    return low, largest(map(rendered, _outermost(highs, 1)))
+    low = smallest(map(text, _outermost(lows, -1)))
+    return low, largest(map(text, _outermost(highs, 1)))
 
 
 def _outermost(bounds: Iterable[Polynomial], sign: int) -> list[Polynomial]:

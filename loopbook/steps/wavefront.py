@@ -5,7 +5,7 @@ from dataclasses import replace
 from loopbook.dependence import Meeting
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
-from loopbook.program.expr import Expr, rendered, smallest
+from loopbook.program.expr import Expr, smallest, text
 from loopbook.program.walk import preorder, with_children
 from loopbook.steps.arguments import MAX_SIZE, Integer, Loop, Threads
 from loopbook.steps.base import Step
@@ -66,7 +66,7 @@ class Wavefront(Step):
                 f"{self.time_loop} is not the first of three perfectly nested loops"
             )
         time, row, column = nested
-        ends = [rendered(nest.end(loop)) for loop in nested]
+        ends = [text(nest.end(loop)) for loop in nested]
         nest.scalars(lambda own: own[-1:] == (column,))
         factor = _factor(nest, row)
 
