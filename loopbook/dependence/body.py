@@ -218,18 +218,11 @@ def write_loop(node: LoopNode) -> tree.Loop:
     return replace(
         node.loop,
         variable=node.variable,
-        init=Expr(_joined([linear.text(low) for low in node.lows], "max")),
+        init=Expr(expr.largest(map(linear.text, node.lows))),
         condition=Expr(tests[0] if len(tests) == 1 else f"And({', '.join(tests)})"),
         update=Expr(f"{node.step} + {node.variable}"),
         body=replace(node.loop.body, children=tuple(children)),
     )
-
-
-def _joined(parts: list[str], function: str) -> str:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = f"{function}({whole}, {part})"
-    return whole
 
 
 def touches(node: tree.Node, operators: Mapping[Memlet, str] | None = None) -> Iterator[Touch]:

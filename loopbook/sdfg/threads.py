@@ -21,7 +21,7 @@ from typing import TypeVar
 from loopbook.program.accesses import counted, names, written
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, MathsCall, Memlet
 from loopbook.program.rename import renamed
-from loopbook.program.tree import THREADS, Loop, Node, Program, Sequence, While
+from loopbook.program.tree import Loop, Node, Program, Sequence, While
 from loopbook.program.types import Pointer, Scalar
 from loopbook.program.walk import Inner, Path, children, path_to, preorder, replaced
 from loopbook.steps.editor import Editor, assignments
@@ -67,7 +67,7 @@ def _path(editor: Editor, loop: Loop) -> Path:
 
 
 def _outermost_parallel(node: Program | Inner) -> Iterator[Loop]:
-    if isinstance(node, Loop) and _is_parallel(node):
+    if isinstance(node, Loop) and node.schedule.is_shared:
         yield node
         return
     for child in children(node):
@@ -79,12 +79,8 @@ def _outermost_serial(node: Program | Inner) -> Iterator[Loop]:
     for child in children(node):
         if isinstance(child, Loop) and not any(_outermost_parallel(child)):
             yield child
-        elif not (isinstance(child, Loop) and _is_parallel(child)):
+        elif not (isinstance(child, Loop) and child.schedule.is_shared):
             yield from _outermost_serial(child)
-
-
-def _is_parallel(loop: Loop) -> bool:
-    return loop.schedule.name == THREADS.name
 
 
 def _has_loop(loop: Loop) -> bool:

@@ -115,15 +115,13 @@ def _tile(loop: TreeLoop, known: TypeSequence[Linear]) -> _Tile | None:
     if len(bounds.lows) != 1 or bounds.step != 1:
         return None
     (start,) = bounds.lows
-    gaps = {high: plus(end, start, -1) for high, end in enumerate(bounds.highs)}
-    if any(gap.keys() <= {()} and gap.get((), 0) <= 0 for gap in gaps.values()):
+    gaps = [plus(end, start, -1) for end in bounds.highs]
+    if any(gap.keys() <= {()} and gap.get((), 0) <= 0 for gap in gaps):
         return None  # it never runs
-    sizes = [gap[()] for gap in gaps.values() if gap.keys() == {()} and gap[()] > 0]
+    sizes = [gap[()] for gap in gaps if gap.keys() == {()}]
     # Of a tile in a tile, the end may be known as that of the outer one alone.
-    sizes = sizes or [
-        gap[()] for gap in gaps.values() if gap.get((), 0) > 0 and _at_most(gap, known)
-    ]
-    ends = tuple(bounds.highs[high] for high, gap in gaps.items() if gap.keys() != {()})
+    sizes = sizes or [gap[()] for gap in gaps if gap.get((), 0) > 0 and _at_most(gap, known)]
+    ends = tuple(end for end, gap in zip(bounds.highs, gaps, strict=True) if gap.keys() != {()})
     return _Tile(loop, start, min(sizes), ends) if sizes and ends else None
 
 

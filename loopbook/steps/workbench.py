@@ -13,6 +13,7 @@ from loopbook.dependence.missed import is_left_early, serialised, unordered
 from loopbook.errors import IllegalStepError, RecipeError
 from loopbook.program import walk
 from loopbook.program.nest import Nest
+from loopbook.program.signed import unsigned
 from loopbook.program.tree import Loop, Program, While
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
@@ -111,12 +112,7 @@ class Workbench:
         """The program with one more step."""
         if self._called:
             raise self.refusal("the nest is a library call already")
-        containers = self.program.containers
-        if any(
-            containers[name].element.startswith("uint")
-            for name in self._names.variables
-            if name in containers
-        ):
+        if not unsigned(self.program.containers).keys().isdisjoint(self._names.variables):
             raise self.refusal(f"'{step.op}' may give unsigned loops an end below zero")
         editor = Editor(self.program, self.names, self._data, self._buffers)
         refusals = [editor.tried(one) for one in self._each(step)]
