@@ -70,7 +70,7 @@ class Buffer(Step):
             linear.text(minus({loop.variable: 1}, side.start))
             for loop, side in zip(pair, sides, strict=True)
         ]
-        loop, before, after = scope.loop, list[tree.Loop](), list[tree.Loop]()
+        loop, before, after = scope.loop, list[tree.Node](), list[tree.Node]()
         for part in held:
             name = _declared(editor, part, [side.size for side in sides])
             ends = copied_ends(path, pair, sides[0], written=part.written)

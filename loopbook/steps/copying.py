@@ -1,4 +1,4 @@
-"""Loops that copy between an array and a buffer what runs along two loops."""
+"""Loops that copy between an array and a buffer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from loopbook.dependence.body import LoopNode, Statement, tiles, write_loop
 from loopbook.dependence.linear import projected
 from loopbook.dependence.model import plus, replaced, shifted
 from loopbook.errors import IllegalStepError, SdfgError
+from loopbook.program.dataflow import Block
 from loopbook.program.expr import substitute
-from loopbook.program.tree import VECTORISED, Loop
+from loopbook.program.tree import SEQUENTIAL, VECTORISED, Loop, Schedule
 from loopbook.steps.region import Region
 
 Place = tuple[str, tuple[str, ...]]
@@ -19,6 +20,35 @@ Place = tuple[str, tuple[str, ...]]
 
 Ends = tuple[list[Linear], list[Linear]]
 """Lower and upper bounds of a loop."""
+
+Range = tuple[str, list[Linear], list[Linear]]
+"""A loop's variable and its bounds."""
+
+
+def copy_loops(
+    region: Region,
+    name: str,
+    ranges: Sequence[Range],
+    copy: Block,
+    innermost: Schedule = SEQUENTIAL,
+) -> Loop | Block:
+    """Parallel loops around a copy, or the copy alone.
+
+    Args:
+        name: what recipes are to call the loops.
+        ranges: of the loops, outermost first.
+        innermost: the schedule of the innermost loop.
+    """
+    body: LoopNode | Statement = Statement([copy])
+    for variable, lows, highs in reversed(ranges):
+        schedule = innermost if isinstance(body, Statement) else SEQUENTIAL
+        made = region.editor.new_loop(name, variable, "0", "0")
+        made = replace(made, kind="map", schedule=schedule)
+        body = LoopNode(made, variable, lows, highs, 1, [body])
+    if isinstance(body, Statement):
+        return copy
+    region.tighten(body)
+    return write_loop(body)
 
 
 @dataclass(frozen=True)
@@ -55,7 +85,7 @@ class Copying:
     pair: Sequence[LoopNode]
     ends: Sequence[Ends]
 
-    def loops(self, name: str, source: Place, target: Place) -> Loop:
+    def loops(self, name: str, source: Place, target: Place) -> Loop | Block:
         """``target = source`` for all that the pair of loops meets.
 
         Args:
@@ -71,17 +101,11 @@ class Copying:
             (container, tuple(substitute(index, new) for index in subset))
             for container, subset in (source, target)
         ]
-        node: LoopNode | Statement = Statement([editor.copy(*ends)])
-        for loop, (lows, highs) in reversed(list(zip(self.pair, self.ends, strict=True))):
-            made = replace(editor.new_loop(name, new[loop.variable], "0", "0"), kind="map")
-            if isinstance(node, Statement):
-                made = replace(made, schedule=VECTORISED)
-            begins: list[Linear] = [replaced(low, values) for low in lows]
-            stops: list[Linear] = [replaced(high, values) for high in highs]
-            node = LoopNode(made, made.variable, begins, stops, 1, [node])
-        assert isinstance(node, LoopNode)
-        self.region.tighten(node)
-        return write_loop(node)
+        ranges: list[Range] = [
+            (variable, [replaced(e, values) for e in lows], [replaced(e, values) for e in highs])
+            for variable, (lows, highs) in zip(new.values(), self.ends, strict=True)
+        ]
+        return copy_loops(self.region, name, ranges, editor.copy(*ends), VECTORISED)
 
 
 def copied_ends(

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
 from loopbook.dependence import carries_nothing, keep_apart
-from loopbook.dependence.body import LoopNode, Statement, Touch, write_loop
+from loopbook.dependence.body import LoopNode, Touch
 from loopbook.dependence.model import minus
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
@@ -18,6 +18,7 @@ from loopbook.program.types import Scalar
 from loopbook.steps.arguments import Container, Keyword, Loop
 from loopbook.steps.base import Step
 from loopbook.steps.boxes import Box, Boxes, Use, flat, local, uses
+from loopbook.steps.copying import Range, copy_loops
 from loopbook.steps.editor import BYTES, MAX_BYTES, Editor
 from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import Region, serialise_around
@@ -96,7 +97,7 @@ class Stage(Step):
                 return None
             return places.get(Touch(container, access.subset, access.write).place)
 
-        copies = _Copies(editor, region, box, container, buffer)
+        copies = _Copies(region, box, container, buffer)
         new: list[Node] = [copies.nest(f"{self.loop}.load"), redirected(scope.loop, target)]
         if written:
             new.append(copies.nest(f"{self.loop}.store", back=True))
@@ -179,7 +180,6 @@ def _check_parallel(editor: Editor, loops: Sequence[tree.Loop]) -> None:
 class _Copies:
     """Makes the loops that copy between an array and its buffer."""
 
-    editor: Editor
     region: Region
     box: Box
     container: str
@@ -187,17 +187,13 @@ class _Copies:
 
     def nest(self, name: str, *, back: bool = False) -> Node:
         """The copies into the buffer, or back out of it."""
-        counters = [self.editor.scalar(f"{self.container}_copy", INDEX) for _ in self.box.kept]
+        editor = self.region.editor
+        counters = [editor.scalar(f"{self.container}_copy", INDEX) for _ in self.box.kept]
         array = self.container, [flat(self.box, counters)]
         buffered = self.buffer, counters or ["0"]
-        copy = self.editor.copy(*((buffered, array) if back else (array, buffered)))
-        body: list[LoopNode | Statement] = [Statement([copy])]
-        for side, counter in reversed(list(zip(self.box.kept, counters, strict=True))):
-            loop = replace(self.editor.new_loop(name, counter, "0", "0"), kind="map")
-            ends = (minus(end, side.start) for end in side.ends)
-            body = [LoopNode(loop, counter, [{}], [{"": side.extent}, *ends], 1, body)]
-        (outermost,) = body
-        if isinstance(outermost, Statement):
-            return copy
-        self.region.tighten(outermost)
-        return write_loop(outermost)
+        copy = editor.copy(*((buffered, array) if back else (array, buffered)))
+        ranges: list[Range] = [
+            (counter, [{}], [{"": side.extent}, *(minus(end, side.start) for end in side.ends)])
+            for side, counter in zip(self.box.kept, counters, strict=True)
+        ]
+        return copy_loops(self.region, name, ranges, copy)
