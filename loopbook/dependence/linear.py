@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from loopbook.dependence.model import Linear, plus
 from loopbook.errors import SdfgError
-from loopbook.program import expr
+from loopbook.program import bounds, expr
 from loopbook.program.expr import Expr
 
 
@@ -32,6 +32,20 @@ def from_polynomial(terms: expr.Polynomial, variables: frozenset[str]) -> dict[s
             raise SdfgError(f"{name} is not affine")
         result[name] = result.get(name, 0) + factor
     return {name: factor for name, factor in result.items() if factor}
+
+
+def inequalities(condition: Expr, variables: Iterable[str]) -> list[dict[str, int]]:
+    """What is 0 or more wherever a condition holds; nothing if that is not linear, and there may be
+    more to it.
+
+    Args:
+        variables: the loop variables.
+    """
+    known = frozenset(variables)
+    try:
+        return [from_polynomial(gap, known) for gap in bounds.inequalities(condition)]
+    except SdfgError:
+        return []
 
 
 def text(form: Linear) -> str:

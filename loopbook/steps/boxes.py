@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 
 from loopbook.dependence import domain, holds, subscripts
 from loopbook.dependence.body import Body, LoopNode, Statement, Touch
-from loopbook.dependence.linear import from_polynomial, text
+from loopbook.dependence.linear import inequalities, text
 from loopbook.dependence.model import Linear, Monomial, minus, plus, replaced, shifted
-from loopbook.errors import IllegalStepError, SdfgError
+from loopbook.errors import IllegalStepError
 from loopbook.program import expr
 from loopbook.program.accesses import counted, written
-from loopbook.program.bounds import inequalities
 from loopbook.steps.copying import tile_of
 
 Path = tuple[LoopNode, ...]
@@ -64,12 +63,10 @@ def _use(touch: Touch, path: Path, changing: Set[str]) -> Use:
 
 def _gaps(condition: expr.Expr, variables: set[str]) -> Sequence[Linear]:
     """What is 0 or more just where a condition holds; nothing where that is not known."""
-    try:
-        found = [from_polynomial(gap, frozenset(variables)) for gap in inequalities(condition)]
-    except SdfgError:
-        return []
-    tests = expr.arguments(expr.parse(condition.text), "and")
-    return found if len(found) == len(list(tests)) else []
+    if found := inequalities(condition, variables):
+        tests = expr.arguments(expr.parse(condition.text), "and")
+        return found if len(found) == len(list(tests)) else []
+    return []
 
 
 def _ended(loops: list[LoopNode], gap: Linear) -> bool:

@@ -152,20 +152,6 @@ class Editor:
         way = walk.way(self.program, self.path(self.id_of(name))[:-1])
         return [node for node in way if isinstance(node, Loop | While)]
 
-    def shared_locals(self, path: Path) -> set[str]:
-        """Local buffers that are written in a place and used elsewhere, too."""
-        inside = walk.at(self.program, path)
-        local = {
-            name
-            for name in written(inside)
-            if isinstance(self.program.containers.get(name), Array)
-            and name not in self.program.arguments
-        }
-        if not local:
-            return local
-        elsewhere = walk.replaced(self.program, path)
-        return local & {access.container for access in accesses(elsewhere)}
-
     def buffers_within(self, loop: Loop) -> frozenset[str]:
         """The `buffers` that nothing outside of a loop uses, and that have other values in each of
         its iterations."""
@@ -183,10 +169,15 @@ class Editor:
         Raises:
             IllegalStepError: a buffer that is written there is used elsewhere, too.
         """
+        local = {n for n, kind in self.program.containers.items() if isinstance(kind, Array)}
+        local.difference_update(self.program.arguments)
         for path, node in walk.places(self.program):
-            is_shared = isinstance(node, Loop) and node.schedule.is_shared
-            if is_shared and (lost := sorted(self.shared_locals(path))):
-                raise IllegalStepError(f"threads would lose the values of {lost[0]}")
+            if not (isinstance(node, Loop) and node.schedule.is_shared):
+                continue
+            if own := local & written(node):
+                elsewhere = accesses(walk.replaced(self.program, path))
+                if lost := own & {access.container for access in elsewhere}:
+                    raise IllegalStepError(f"threads would lose the values of {min(lost)}")
 
     # -- changing -------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from loopbook.dependence.scalars import private_scalars, private_to_iterations
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import walk
 from loopbook.program.accesses import accesses
-from loopbook.program.bounds import Bounds, inequalities
+from loopbook.program.bounds import Bounds
 from loopbook.program.expr import Expr
 from loopbook.program.rename import Renamed, renamed
 from loopbook.program.tree import (
@@ -128,14 +128,7 @@ def neighbours(editor: Editor, first: str, second: str) -> tuple[Region, LoopNod
 
 def _narrow(around: Sequence[LoopNode], condition: Expr) -> None:
     """Let bounds of loops say what a condition inside of them does."""
-    variables = [loop.variable for loop in around]
-    try:
-        gaps = [
-            linear.from_polynomial(gap, frozenset(variables)) for gap in inequalities(condition)
-        ]
-    except SdfgError:
-        return
-    for gap in gaps:
+    for gap in linear.inequalities(condition, {loop.variable for loop in around}):
         for loop in reversed(around):
             factor = gap.get(loop.variable, 0)
             rest = {name: value for name, value in gap.items() if name != loop.variable}
