@@ -25,10 +25,10 @@ from loopbook.frontend import nests
 from loopbook.frontend.code import Code
 from loopbook.frontend.fitting import cut
 from loopbook.frontend.symbols import ZERO, Int
-from loopbook.frontend.values import Array, Home, whole
+from loopbook.frontend.values import Array, whole
 
 if TYPE_CHECKING:
-    from loopbook.frontend.homes import Homes
+    from loopbook.frontend.homes import Home, Homes
 
 
 def changing(code: Code, old: Array, new: Array) -> frozenset[int] | None:

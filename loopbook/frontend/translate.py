@@ -12,14 +12,14 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from loopbook.frontend import arith, lists, loose, nests
 from loopbook.frontend.code import Code, bare
+from loopbook.frontend.definite import Definite, described
 from loopbook.frontend.demands import demand, only_raises
-from loopbook.frontend.homes import Frame, Homes
+from loopbook.frontend.homes import Frame
 from loopbook.frontend.liveness import rebinds, stores, uses_next
 from loopbook.frontend.returns import RETURNED
 from loopbook.frontend.symbols import Int
@@ -37,7 +37,7 @@ LISTS = (ast.List, ast.Call)
 """Expressions that may make a list."""
 
 
-class Translator(Homes):
+class Translator(Definite):
     """Translates statements into `code`, in the frame of the function at hand.
 
     Attributes:
@@ -294,43 +294,7 @@ class Translator(Homes):
 
         self.with_homes(names, run)
 
-    # -- values as something definite ------------------------------------------------------------
-
-    def number(self, value: Value) -> Scalar:
-        """`value` as a number.
-
-        Raises:
-            LoweringError: if it is none.
-        """
-        if isinstance(value, Array) and value.rank == 0:
-            value = nests.force(self.code, value)
-        if isinstance(value, Array) and value.rank and all(map(self.code.is_one, value.shape)):
-            value = nests.force(self.code, value)
-            if isinstance(value, Array) and value.mask is None:
-                value = value.element(tuple(Int(()) for _ in value.shape))
-        if isinstance(value, Thing) and isinstance(value.value, bool | int | float | np.generic):
-            return arith.constant(value.value)
-        if isinstance(value, Unknown):
-            raise self.code.untold()
-        if not isinstance(value, Scalar):
-            raise self.code.fail(f"{_described(value)} where a number is needed")
-        return value
-
-    def integer(self, value: Value) -> Int:
-        """`value` as a whole number that may be part of sizes and indices."""
-        scalar = self.number(value)
-        if scalar.dtype.kind == "b":
-            scalar = arith.constant(int(scalar.value)) if scalar.value is not None else scalar
-        if scalar.dtype.kind not in "iu":
-            raise self.code.fail("a number that is not whole where a size or index is needed")
-        if scalar.whole is not None and not scalar.whole.atoms & self.code.mutable:
-            return scalar.whole
-        key = ("whole", scalar.text)
-        if key not in self.code.memo:
-            name = self.code.fresh("n_")
-            self.code.emit(f"{name} = int({bare(scalar.text)})")
-            self.code.memo[key] = Int.atom(name)
-        return self.code.memo[key]
+    # -- values as arrays ------------------------------------------------------------------------
 
     def array(self, value: Value) -> Array:
         """`value` as an array without sums that wait; a number has rank 0.
@@ -358,7 +322,7 @@ class Translator(Homes):
         if isinstance(value, Unknown):
             raise self.code.untold()
         if not isinstance(value, Array):
-            raise self.code.fail(f"{_described(value)} where an array is needed")
+            raise self.code.fail(f"{described(value)} where an array is needed")
         return self.stored(value) if value.mask is not None else value
 
     def target_array(self, node: ast.expr) -> Array:
@@ -373,30 +337,3 @@ class Translator(Homes):
             if isinstance(node, ast.Name):
                 self.frame.env[node.id] = value
         return value
-
-    def python(self, value: Value) -> Any:
-        """`value` as Python's own, for what has to be known: an axis, a type, a flag."""
-        if isinstance(value, Scalar) and value.value is not None:
-            return value.value
-        if isinstance(value, Scalar) and value.whole is not None:
-            known = self.code.facts.known(value.whole)
-            if known is not None and self.code.facts.zero(value.whole - known):
-                return known
-        if isinstance(value, Tup):
-            return tuple(map(self.python, value.items))
-        if isinstance(value, Thing):
-            return value.value
-        if isinstance(value, Unknown):
-            raise self.code.untold()
-        raise self.code.fail(f"{_described(value)} where a constant is needed")
-
-
-def _described(value: Value) -> str:
-    if isinstance(value, Thing):
-        name = getattr(value.value, "__name__", None)
-        return name or repr(value.value)[:40]
-    return {
-        "Tup": "a tuple",
-        "Array": "an array",
-        "Scalar": value.__dict__.get("text", "a number"),
-    }.get(type(value).__name__, "this")

@@ -260,40 +260,6 @@ class Listing:
 Value = Scalar | Array | Tup | Thing | Bound | Slice | Unknown | Listing
 
 
-@dataclass(eq=False)
-class Home:
-    """Where a name that loops or branches assign lives: a variable or a buffer.
-
-    Attributes:
-        kinds: types that it and its items have to have, by path.
-        path: the numbers of the item that it is for, in tuples in tuples.
-        items: where each item of a tuple lives; empty for what is none.
-        loose: axes of an array along which its size changes, and `sizes`, the variables that have
-            those sizes, and `buffer`, where it lives then.
-    """
-
-    value: Scalar | Array | Tup | None = None
-    kinds: dict[tuple[int, ...], tuple[np.dtype, bool]] = field(default_factory=dict)
-    path: tuple[int, ...] = ()
-    items: tuple[Home, ...] = ()
-    loose: frozenset[int] = frozenset()
-    sizes: dict[int, str] = field(default_factory=dict)
-    buffer: Buffer | None = None
-
-    @property
-    def kind(self) -> tuple[np.dtype, bool] | None:
-        """The type that it has to have, where what is assigned later needs it."""
-        return self.kinds.get(self.path)
-
-    def part(self, number: int) -> Home:
-        """Where an item is to live."""
-        return Home(kinds=self.kinds, path=(*self.path, number))
-
-    def all(self) -> list[Home]:
-        """Itself, and those of its items, in order."""
-        return [self, *(home for item in self.items for home in item.all())]
-
-
 def locate(dim: Dim, own: Index) -> Int:
     """The place along one dimension for an array's own indices."""
     offset, factors = dim
