@@ -7,7 +7,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -30,6 +30,38 @@ _UNREADABLE = (
     RecursionError,
     zlib.error,
 )
+
+
+class Entry(NamedTuple):
+    """What ranking needs of a record, without its nest and measurements."""
+
+    id: str
+    fingerprint: str
+    target: str
+    kernel: str
+    hardware_id: str
+    speedup: float
+    recipe: str
+
+
+ENTRY_TYPES = [str, str, str, str, str, float, str]
+"""Of the columns of an `Entry`."""
+
+
+class Miss(NamedTuple):
+    """A nest that was asked for and not found.
+
+    Attributes:
+        count: how often it was asked for.
+        last_seen: when last, ISO 8601 in UTC.
+    """
+
+    fingerprint: str
+    target: str
+    hardware_key: str
+    nest: str
+    count: int
+    last_seen: str
 
 
 class readable:

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
+from loopbook.recipes._rows import Entry
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.store import Entry, Store
+from loopbook.recipes.store import Store
 from loopbook.steps import kind_of
 
 

@@ -15,6 +15,7 @@ from loopbook import private
 from loopbook.errors import BookError, InputError
 from loopbook.recipes import schema
 from loopbook.recipes._indexes import Indexes
+from loopbook.recipes._rows import Miss
 from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import Check, read_lines, write_lines
@@ -22,7 +23,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Kernels, Neighbour
 from loopbook.recipes.ranking import Filters, Ranked, rank, rank_among
 from loopbook.recipes.record import Record
-from loopbook.recipes.store import Miss, Store
+from loopbook.recipes.store import Store
 
 _CACHED_RECORDS = 4096
 _BATCH = 256

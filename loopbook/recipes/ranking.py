@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from loopbook.recipes._rows import Entry
 from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.index import VectorIndex
 from loopbook.recipes.indexes.tags import Tag
 from loopbook.recipes.layer import HARDWARE_WEIGHT, Kernels, excludes
-from loopbook.recipes.store import Entry
 
 _GROUPS = 8
 """Machines are searched in so many groups at most: each takes a search of its own."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -23,7 +23,16 @@ from loopbook.recipes._insert import BATCH, batches, digest_of, insert_records, 
 from loopbook.recipes._log import Changes
 from loopbook.recipes._notes import Notes, remove_note
 from loopbook.recipes._respell import respell
-from loopbook.recipes._rows import embedding_of, readable, record_of, tags_of, words
+from loopbook.recipes._rows import (
+    ENTRY_TYPES,
+    Entry,
+    Miss,
+    embedding_of,
+    readable,
+    record_of,
+    tags_of,
+    words,
+)
 from loopbook.recipes._vectors import Rows, vectors_of
 from loopbook.recipes.connect import Database, open_database
 from loopbook.recipes.embedding import Embedding
@@ -33,37 +42,6 @@ from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, MISSES, NESTS, RECORDS
 from loopbook.recipes.sqlite_file import pack
 
 _ID = 32
-
-
-class Entry(NamedTuple):
-    """What ranking needs of a record, without its nest and measurements."""
-
-    id: str
-    fingerprint: str
-    target: str
-    kernel: str
-    hardware_id: str
-    speedup: float
-    recipe: str
-
-
-_ENTRY_TYPES = [str, str, str, str, str, float, str]
-
-
-class Miss(NamedTuple):
-    """A nest that was asked for and not found.
-
-    Attributes:
-        count: how often it was asked for.
-        last_seen: when last, ISO 8601 in UTC.
-    """
-
-    fingerprint: str
-    target: str
-    hardware_key: str
-    nest: str
-    count: int
-    last_seen: str
 
 
 class Store:
@@ -244,7 +222,7 @@ class Store:
                 rows = sorted((row for part in found for row in part), key=lambda row: str(row[0]))
         entries = []
         for *values, digest in rows:
-            if [type(value) for value in values] != _ENTRY_TYPES:
+            if [type(value) for value in values] != ENTRY_TYPES:
                 told = f"the row of record {values[0]!a} can't be read"
                 self.damage.met(str(values[0]), told, strict=strict)
             elif _digests.of_entry(values) != digest:
