@@ -97,7 +97,7 @@ class Outline:
             return told
         return told | set(filter(free, self.root.loops))
 
-    # -- what steps ask for (`loopbook.steps.hosts.Drawing`) ------------------------------------
+    # -- what steps ask for (`loopbook.steps.drawing.Drawing`) ------------------------------------
 
     def follow(self, step: Step) -> bool:
         """Apply one step; False where it does not fit."""

@@ -72,6 +72,14 @@ def with_loops(
         yield from with_loops(child, around)
 
 
+def band(loop: Loop) -> list[Loop]:
+    """The loops from `loop` on of which each is all that the one before holds."""
+    found = [loop]
+    while len(inner := found[-1].body.children) == 1 and isinstance(inner[0], Loop):
+        found.append(inner[0])
+    return found
+
+
 def outermost(node: Program | Inner) -> Iterator[Loop | While]:
     """The loops below a node, or itself, that stand in no other loop."""
     if isinstance(node, Loop | While):

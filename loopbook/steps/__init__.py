@@ -11,7 +11,7 @@ See ``docs/add-a-step.md``. What is no step::
     plain, time_tiling, waves   what tilings of time loops ask, and the loops that they make
     products, accumulation      which library call a nest is
     minima                      branches that are minima
-    hosts                       what the cost model's outline offers a step
+    drawing                     what steps ask of the cost model's outline
 """
 
 from __future__ import annotations

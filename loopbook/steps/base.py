@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from loopbook.steps.arguments import Argument, Container, Loop
-from loopbook.steps.hosts import Drawing
+from loopbook.steps.drawing import Drawing
 
 if TYPE_CHECKING:
     from loopbook.steps.editor import Editor

@@ -4,6 +4,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.program.expr import mentioned, text
 from loopbook.program.tree import Loop as TreeLoop
 from loopbook.program.tree import Node
+from loopbook.program.walk import band
 from loopbook.steps.arguments import MAX_COLLAPSE, Integer, Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor, assignments
@@ -38,32 +39,29 @@ class Collapse(Step):
         """Legal for parallel loops from 0 on that are all that the one around them holds, and whose
         ends do not depend on each other."""
         top = editor.loop(self.loop)
-        band = [top]
-        while len(band) < self.loops_together:
-            (inner,) = band[-1].body.children if len(band[-1].body.children) == 1 else (None,)
-            if not isinstance(inner, TreeLoop):
-                raise IllegalStepError(f"{self.loop} does not hold so many loops in each other")
-            band.append(inner)
-        ends = [_end(loop, band) for loop in band]
+        loops = band(top)[: self.loops_together]
+        if len(loops) < self.loops_together:
+            raise IllegalStepError(f"{self.loop} does not hold so many loops in each other")
+        ends = [_end(loop, loops) for loop in loops]
         variable = editor.variable(f"{top.variable}_flat", top.variable)
         values: list[tuple[str, str]] = []
         rest = variable
-        for loop, end in zip(band[:0:-1], ends[:0:-1], strict=True):
+        for loop, end in zip(loops[:0:-1], ends[:0:-1], strict=True):
             values.append((loop.variable, f"imod({rest}, {end})"))
             rest = f"idiv({rest}, {end})"
         body: tuple[Node, ...] = (
             assignments([*values, (top.variable, rest)]),
-            *band[-1].body.children,
+            *loops[-1].body.children,
         )
         count = "*".join(f"max(0, {end})" for end in ends)  # two may be below zero
         flat = editor.new_loop(f"{self.loop}.flat", variable, "0", count, body, like=top)
         editor.put(self.loop, flat)
 
 
-def _end(loop: TreeLoop, band: list[TreeLoop]) -> str:
+def _end(loop: TreeLoop, loops: list[TreeLoop]) -> str:
     """Where a loop of a band ends."""
     bounds = known_bounds(loop)
-    counted = {other.variable for other in band}
+    counted = {other.variable for other in loops}
     if (
         loop.kind != "map"
         or bounds.step != 1

@@ -9,8 +9,8 @@ from loopbook.dependence.body import Body, LoopNode, Statement, write_loop
 from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
-from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import Region, put_for, serialise
 
 

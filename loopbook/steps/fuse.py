@@ -7,8 +7,8 @@ from loopbook.dependence.body import Statement, statements, write_loop
 from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
-from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import neighbours, put_for, serialise
 
 

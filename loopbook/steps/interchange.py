@@ -8,8 +8,8 @@ from loopbook.dependence.model import Linear, minus, plus, shifted
 from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
-from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import Region, only_child, serialise
 
 

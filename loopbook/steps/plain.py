@@ -109,14 +109,6 @@ def only_end(loop: Loop, name: str) -> Polynomial:
     return ends[0]
 
 
-def band(loop: Loop) -> list[Loop]:
-    """The perfectly nested loops from `loop` on."""
-    found = [loop]
-    while len(inner := found[-1].body.children) == 1 and isinstance(inner[0], Loop):
-        found.append(inner[0])
-    return found
-
-
 def _hindrance(node: tree.Node | Case | tree.Program) -> str:
     """What a node does that no loop around it may be moved with, or nothing."""
     match node:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from loopbook.program.tree import SEQUENTIAL, VECTORISED, Loop
 from loopbook.program.walk import Inner, preorder, rebuilt
 from loopbook.steps.base import Step
+from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
-from loopbook.steps.hosts import Drawing
 
 
 class Single(Step):

@@ -19,8 +19,8 @@ from loopbook.steps.arguments import Container, Keyword, Loop
 from loopbook.steps.base import Step
 from loopbook.steps.boxes import Box, Boxes, Use, flat, local, uses
 from loopbook.steps.copying import Range, copy_loops
+from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import BYTES, MAX_BYTES, Editor
-from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import Region, serialise_around
 
 INDEX = Scalar("int64")

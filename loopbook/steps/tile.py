@@ -7,8 +7,8 @@ from loopbook.program.expr import Expr, conjunction
 from loopbook.program.tree import Sequence
 from loopbook.steps.arguments import MAX_SIZE, Loop, TileSize
 from loopbook.steps.base import Step
+from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
-from loopbook.steps.hosts import Drawing
 from loopbook.steps.region import known_bounds
 
 

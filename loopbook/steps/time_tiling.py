@@ -21,9 +21,9 @@ from loopbook.errors import IllegalStepError
 from loopbook.program import expr
 from loopbook.program.expr import Expr, Polynomial, largest, smallest, text
 from loopbook.program.tree import Loop
-from loopbook.program.walk import with_children
+from loopbook.program.walk import band, with_children
 from loopbook.steps.editor import Editor
-from loopbook.steps.plain import MAX_FACTOR, PlainNest, band
+from loopbook.steps.plain import MAX_FACTOR, PlainNest
 from loopbook.steps.waves import Tiles, in_turn, in_waves
 
 Constraint = tuple[int, int, int, int]

@@ -6,11 +6,11 @@ from loopbook.dependence import Meeting
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
 from loopbook.program.expr import Expr, smallest, text
-from loopbook.program.walk import preorder, with_children
+from loopbook.program.walk import band, preorder, with_children
 from loopbook.steps.arguments import MAX_SIZE, Integer, Loop, Threads
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.plain import MAX_FACTOR, PlainNest, band
+from loopbook.steps.plain import MAX_FACTOR, PlainNest
 from loopbook.steps.region import put_for
 from loopbook.steps.waves import Tiles, in_turn, in_waves
 
