@@ -7,10 +7,10 @@ from loopbook.dependence import Meeting
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import accesses
-from loopbook.program.dataflow import AccessNode, Block, Memlet
 from loopbook.program.expr import Expr
+from loopbook.program.redirect import Element, redirected
 from loopbook.program.types import Type
-from loopbook.program.walk import Inner, preorder, rebuilt, with_children
+from loopbook.program.walk import Inner, preorder, with_children
 from loopbook.steps.arguments import MAX_SIZE, Loop, VectorSize
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
@@ -170,28 +170,6 @@ class _Strips:
         self.made += 1
         body = [put_for(node, {self.variable: variable}) for node in group]
         strip = self.editor.new_loop(name, variable, self.tile, f"{self.size} + {self.tile}", body)
-        place = Expr(f"{variable} - {self.tile}")
-        strip = rebuilt(strip, lambda node: _redirected(node, self.arrays, place))
-        return replace(strip, kind="map")
-
-
-def _redirected(node: Inner, arrays: Arrays, place: Expr) -> Inner:
-    """A block that uses one element of arrays instead of scalars; any other node as it is."""
-    if not isinstance(node, Block):
-        return node
-    moved: dict[int, Type] = {}
-    nodes = list(node.nodes)
-    for number, end in enumerate(nodes):
-        if isinstance(end, AccessNode) and end.container in arrays:
-            array, moved[number] = arrays[end.container]
-            nodes[number] = replace(end, container=array)
-
-    def redirected(memlet: Memlet) -> Memlet:
-        for end in (memlet.source, memlet.target):
-            if end in moved:
-                return replace(memlet, subset=(place,), type=moved[end])
-        return memlet
-
-    if not moved:
-        return node
-    return replace(node, nodes=tuple(nodes), memlets=tuple(map(redirected, node.memlets)))
+        place = (Expr(f"{variable} - {self.tile}"),)
+        own = {name: Element(array, place, kind) for name, (array, kind) in self.arrays.items()}
+        return replace(redirected(strip, lambda access: own.get(access.container)), kind="map")
