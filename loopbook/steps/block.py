@@ -11,7 +11,7 @@ from loopbook.steps.arguments import MAX_SIZE, Loop, TileSize
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 from loopbook.steps.interchange import turned
-from loopbook.steps.region import Region, only_child, serialise
+from loopbook.steps.region import Region, only_child, read_in_place, serialise
 
 
 class Block(Step):
@@ -49,13 +49,12 @@ class Block(Step):
         """Legal for two maps, of which no iteration needs another one; otherwise dependences must
         allow the order. Bounds of tiles that stand on a line for all columns are Fourier and
         Motzkin's."""
-        outer_id, inner_id = (editor.id_of(name) for name in self.loops)
         rows, columns = self.sizes
         if min(rows, columns) < 1:
             raise IllegalStepError("a tile has at least one iteration")
-        region = Region.of(editor, outer_id)
-        outer = region.read(outer_id, whole=editor.loop(self.inner_loop))
-        inner = only_child(outer, inner_id)
+        whole = editor.loop(self.inner_loop)
+        region, outer = read_in_place(editor, self.outer_loop, whole=whole)
+        inner = only_child(outer, editor.id_of(self.inner_loop))
         if any(loop.step != 1 for loop in (outer, inner)):
             raise IllegalStepError("the loops do not advance by one")
         maps = [loop.loop.kind == "map" for loop in (inner, outer)]

@@ -16,7 +16,7 @@ from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.copying import Copying, Place, copied_ends, tile_of
 from loopbook.steps.editor import MAX_BYTES, Editor
-from loopbook.steps.region import Region
+from loopbook.steps.region import read_in_place
 
 
 class Buffer(Step):
@@ -54,9 +54,8 @@ class Buffer(Step):
         through tiles of constant size, and the copying loops must be exact: what is read is copied
         in before the scope, what is written is copied in, too, and back after it.
         """
-        scope_id, first_id, second_id = (editor.id_of(name) for name in self.loops)
-        region = Region.of(editor, scope_id)
-        scope = region.read(scope_id)
+        first_id, second_id = (editor.id_of(name) for name in self.loops[1:])
+        region, scope = read_in_place(editor, self.scope)
         path = _path(scope, second_id)
         inside = {loop.id: loop for loop in path}
         if first_id == second_id or first_id not in inside or second_id not in inside:

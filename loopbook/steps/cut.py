@@ -6,7 +6,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import MAX_SIZE, Integer, Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, duplicate
+from loopbook.steps.region import duplicate, read_in_place
 
 
 class Cut(Step):
@@ -38,9 +38,8 @@ class Cut(Step):
     def apply(self, editor: Editor) -> None:
         """The order of the iterations stays what it was, so it is legal wherever bounds are affine
         and the second loop is around the first one."""
-        number, at = editor.id_of(self.loop), editor.id_of(self.tile_loop)
-        region = Region.of(editor, number)
-        head = region.read(number)
+        region, head = read_in_place(editor, self.loop)
+        at = editor.id_of(self.tile_loop)
         point = next((outer for outer in region.around if outer.id == at), None)
         if point is None:
             raise IllegalStepError("the second loop is not around the first one")

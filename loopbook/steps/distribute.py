@@ -11,7 +11,7 @@ from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, put_for, serialise
+from loopbook.steps.region import put_for, read_in_place, serialise
 
 
 class Distribute(Step):
@@ -48,9 +48,7 @@ class Distribute(Step):
         Kennedy and McKinley). Of a body that is one run of statements, pieces without common
         results are the elements.
         """
-        number = editor.id_of(self.loop)
-        region = Region.of(editor, number)
-        whole = region.read(number)
+        region, whole = read_in_place(editor, self.loop)
         waiting: Sequence[Body] = whole.children
         if len(waiting) == 1 and isinstance(waiting[0], Statement):
             waiting = taken_apart(waiting[0], whole.variable, editor.program)

@@ -15,7 +15,7 @@ from loopbook.program.walk import preorder
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, only_child, serialise_around
+from loopbook.steps.region import Region, only_child, read_in_place, serialise_around
 from loopbook.steps.wide import Temporary, Wide
 
 
@@ -62,23 +62,22 @@ class Expand(Step):
         inside that had a scalar each, and share its place. The memory is allocated where the
         program begins, so the loops' sizes must be known there.
         """
-        number, *inside = (editor.id_of(name) for name in self.loops)
-        region = Region.of(editor, number)
-        path = [region.read(number)]
-        for inner in inside:
-            path.append(only_child(path[-1], inner))
+        region, outermost = read_in_place(editor, self.outer_loop)
+        path = [outermost]
+        if self.inner_loop:
+            path.append(only_child(outermost, editor.id_of(self.inner_loop)))
         sizes = [_size(editor.program, loop) for loop in path]
         found = _scalars(editor.program, path) or _arrays(editor.program, region.around, path)
         if not found:
             raise IllegalStepError("no temporary is set first in each iteration")
-        loop, after = path[0].loop, list[tree.Loop]()
+        loop, after = outermost.loop, list[tree.Loop]()
         for temporary in found:
             wide = Wide.make(editor, temporary, path, sizes)
             loop = wide.put(loop)
             if temporary.extent:
                 after.append(wide.copied_back())
-        region = Region.of(editor, number)  # allocations have moved it
-        region.put(path[0], loop, *after)
+        region = Region.of(editor, editor.id_of(self.outer_loop))  # allocations have moved it
+        region.put(outermost, loop, *after)
         serialise_around(editor, [outer.loop for outer in region.around])
         names = {temporary.name for temporary in found if not temporary.extent}
         inside = (n for n in preorder(path[-1].loop.body) if isinstance(n, tree.Loop))

@@ -14,7 +14,7 @@ from loopbook.program.tree import Branch, Case, Node, Sequence
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region
+from loopbook.steps.region import Region, read_in_place
 
 
 class Hoist(Step):
@@ -45,9 +45,7 @@ class Hoist(Step):
 
         They are loaded only if the loop runs at all. What a branch may leave out is not loaded.
         """
-        number = editor.id_of(self.loop)
-        region = Region.of(editor, number)
-        node = region.read(number)
+        region, node = read_in_place(editor, self.loop)
         if any(isinstance(child, LoopNode) for child in node.children):
             raise IllegalStepError("the loop holds loops")
         changing = {node.variable} | written(node.loop)

@@ -10,7 +10,7 @@ from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, only_child, serialise
+from loopbook.steps.region import only_child, read_in_place, serialise
 
 
 class Interchange(Step):
@@ -43,10 +43,9 @@ class Interchange(Step):
     def apply(self, editor: Editor) -> None:
         """Legal if the inner loop is all that the outer one holds, its bounds can be turned round,
         and dependences allow the order. The inner loop may hold anything."""
-        outer_id, inner_id = editor.id_of(self.outer_loop), editor.id_of(self.inner_loop)
-        region = Region.of(editor, outer_id)
-        outer = region.read(outer_id, whole=editor.loop(self.inner_loop))
-        inner = only_child(outer, inner_id)
+        whole = editor.loop(self.inner_loop)
+        region, outer = read_in_place(editor, self.outer_loop, whole=whole)
+        inner = only_child(outer, editor.id_of(self.inner_loop))
         lifted, sunk = turned(outer, inner)
         if outer.loop.kind != "map":  # whose iterations need nothing of one another
             check_order([outer], [lifted], {}, region.around)

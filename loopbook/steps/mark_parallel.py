@@ -7,7 +7,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region
+from loopbook.steps.region import read_in_place
 
 
 class MarkParallel(Step):
@@ -36,9 +36,7 @@ class MarkParallel(Step):
 
     def apply(self, editor: Editor) -> None:
         """Legal if no iteration depends on another one."""
-        number = editor.id_of(self.loop)
-        region = Region.of(editor, number)
-        body = region.read(number)
+        region, body = read_in_place(editor, self.loop)
         if not carries_nothing(body, region.around):
             raise IllegalStepError("its iterations may depend on each other")
         region.put(body, replace(body.loop, kind="map", reductions=None))

@@ -17,7 +17,7 @@ from loopbook.program.types import type_of
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region
+from loopbook.steps.region import Region, read_in_place
 
 
 class Reg2Mem(Step):
@@ -51,8 +51,7 @@ class Reg2Mem(Step):
     def apply(self, editor: Editor) -> None:
         """Legal for a scalar that the loop's body begins with loading and ends with storing, if
         nothing in between uses its element, and nothing behind the loop what is left in it."""
-        region = Region.of(editor, editor.id_of(self.loop))
-        body = region.read(editor.id_of(self.loop))
+        region, body = read_in_place(editor, self.loop)
         children = body.loop.body.children
         loads = [(place, load) for place, child in enumerate(children) if (load := _loaded(child))]
         if not loads:

@@ -113,6 +113,15 @@ class Region:
         self.editor.program = walk.replaced(program, self.parent, holder)  # type: ignore[arg-type]
 
 
+def read_in_place(
+    editor: Editor, name: str, *, whole: Loop | None = None
+) -> tuple[Region, LoopNode]:
+    """A loop with what is in it, and where it stands; see `Region.of` and `Region.read`."""
+    number = editor.id_of(name)
+    region = Region.of(editor, number)
+    return region, region.read(number, whole=whole)
+
+
 def neighbours(editor: Editor, first: str, second: str) -> tuple[Region, LoopNode, LoopNode]:
     """Two loops, of which the second one follows the first one, and where they stand.
 

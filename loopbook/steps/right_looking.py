@@ -9,7 +9,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, child_loop, put_for, serialise
+from loopbook.steps.region import child_loop, put_for, read_in_place, serialise
 
 
 class RightLooking(Step):
@@ -45,10 +45,8 @@ class RightLooking(Step):
     def apply(self, editor: Editor) -> None:
         """Legal if the inner loop runs from the outer one's start up to its variable, and
         dependences allow the order."""
-        outer_id, inner_id = editor.id_of(self.outer_loop), editor.id_of(self.inner_loop)
-        region = Region.of(editor, outer_id)
-        outer = region.read(outer_id)
-        inner = child_loop(outer, inner_id)
+        region, outer = read_in_place(editor, self.outer_loop)
+        inner = child_loop(outer, editor.id_of(self.inner_loop))
         pivot, gathered = outer.variable, inner.variable
         gaps = [minus(high, {pivot: 1}) for high in inner.highs]
         if (

@@ -21,7 +21,7 @@ from loopbook.steps.boxes import Box, Boxes, Use, flat, local, uses
 from loopbook.steps.copying import Range, copy_loops
 from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import BYTES, MAX_BYTES, Editor
-from loopbook.steps.region import Region, serialise_around
+from loopbook.steps.region import Region, read_in_place, serialise_around
 
 INDEX = Scalar("int64")
 """The type of what copies are counted with."""
@@ -69,9 +69,8 @@ class Stage(Step):
         What is written back is the box, which may be more than the loop uses of it. Nothing else in
         the loop may write then, and loops around are parallel only if that is still so.
         """
-        number, container = editor.id_of(self.loop), editor.container(self.container)
-        region = Region.of(editor, number)
-        scope = region.read(number)
+        container = editor.container(self.container)
+        region, scope = read_in_place(editor, self.loop)
         held = list(uses(scope, container))
         groups = _groups(held)
         _check_apart(region, scope, groups)
