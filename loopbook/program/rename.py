@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from loopbook.program.dataflow import Node as FlowNode
 from loopbook.program.kept import Kept
 from loopbook.program.tree import Assignment, Assignments, Case, Jump, Loop, Node, Opaque, Program
 from loopbook.program.types import Array, Pointer, Tensor, Type, type_of
-from loopbook.program.walk import children, preorder, with_children
+from loopbook.program.walk import children, preorder, with_new
 
 Names = Mapping[str, str]
 Renamed = TypeVar("Renamed", bound=Node | Case)
@@ -26,7 +26,7 @@ def renamed(node: Renamed, names: Names) -> Renamed:
 
     What mentions none of them is shared. `Opaque` nodes stay as they are.
     """
-    node = _with_new(node, [renamed(child, names) for child in children(node)])
+    node = with_new(node, [renamed(child, names) for child in children(node)])
     match node:
         case Loop():
             changed: Any = _loop(node, names)
@@ -62,12 +62,6 @@ def renamed_type(given: Type, names: Names) -> Type:
             offset = given.offset.renamed(names)
             return replace(given, shape=shape, strides=strides, offset=offset)
     return given
-
-
-def _with_new(node: Renamed, inner: Sequence[Node | Case]) -> Renamed:
-    """The node with new children, itself if they are the old ones."""
-    same = all(new is old for new, old in zip(inner, children(node), strict=True))
-    return node if same else with_children(node, inner)
 
 
 def _loop(loop: Loop, names: Names) -> Loop:
@@ -164,7 +158,7 @@ class _Renaming:
             self._numbers[node.variable] += 1
             if self._numbers[node.variable] > 1:
                 node = self._renamed(node)
-        return _with_new(node, [self.visit(child) for child in children(node)])
+        return with_new(node, [self.visit(child) for child in children(node)])
 
     def _renamed(self, loop: Loop) -> Any:
         name = loop.variable

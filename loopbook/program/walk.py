@@ -7,6 +7,7 @@ a node holds; a branch's children are its cases.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -45,6 +46,13 @@ def with_children(node: Outer, inner: Sequence[Inner]) -> Outer:
     if inner:
         raise TypeError(f"a {type(node).__name__} holds nothing")
     return node
+
+
+def with_new(node: Outer, inner: Sequence[Inner]) -> Outer:
+    """`with_children`, but the node itself if its children are these."""
+    old = children(node)
+    same = len(inner) == len(old) and all(map(operator.is_, inner, old))
+    return node if same else with_children(node, inner)
 
 
 def preorder(node: Program | Inner) -> Iterator[Program | Inner]:
@@ -136,7 +144,5 @@ def rebuilt(node: Outer, change: Callable[[Inner], Inner]) -> Outer:
 
 def spread(node: Outer, change: Callable[[Inner], Sequence[Inner]]) -> Outer:
     """`rebuilt` with none, one or more in the place of each node."""
-    old = children(node)
-    new = [part for child in old for part in change(spread(child, change))]
-    same = len(new) == len(old) and all(one is other for one, other in zip(new, old, strict=True))
-    return node if same else with_children(node, new)
+    new = [part for child in children(node) for part in change(spread(child, change))]
+    return with_new(node, new)

@@ -30,7 +30,7 @@ from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
 from loopbook.program.expr import Expr
 from loopbook.program.read import read
 from loopbook.program.tree import Assignments, Loop, Program
-from loopbook.program.walk import Inner, children, with_children
+from loopbook.program.walk import Inner, children, with_new
 from loopbook.program.write import write
 from loopbook.sdfg.moved import moved
 
@@ -203,8 +203,7 @@ def _spaced(node: Outer, copy: Block) -> Outer:
         if isinstance(child, Loop) and _follows_loop(old[:place]):
             made.append(copy)
         made.append(_spaced(child, copy))
-    same = len(made) == len(old) and all(new is one for new, one in zip(made, old, strict=True))
-    return node if same else with_children(node, made)
+    return with_new(node, made)
 
 
 def _follows_loop(ahead: Sequence[Inner]) -> bool:

@@ -231,9 +231,7 @@ class Editor:
 
         Nothing else needs numbers of its own: what a tree holds twice is written twice.
         """
-        inner = [self.copied(child, suffix) for child in walk.children(node)]
-        if any(new is not old for new, old in zip(inner, walk.children(node), strict=True)):
-            node = walk.with_children(node, inner)
+        node = walk.with_new(node, [self.copied(child, suffix) for child in walk.children(node)])
         if isinstance(node, Loop | While):
             name = self.name_of(node, "")
             node = replace(node, id=self.new_number(name and name + suffix))
