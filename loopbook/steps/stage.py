@@ -9,7 +9,6 @@ from loopbook.dependence import carries_nothing, keep_apart
 from loopbook.dependence.body import LoopNode, Touch
 from loopbook.dependence.model import minus
 from loopbook.errors import IllegalStepError
-from loopbook.program import tree
 from loopbook.program.accesses import Access
 from loopbook.program.expr import Expr, Monomial
 from loopbook.program.redirect import Element, redirected
@@ -102,7 +101,7 @@ class Stage(Step):
             new.append(copies.nest(f"{self.loop}.store", back=True))
         region.put(scope, *new)
         if written and not box.exact:
-            _check_parallel(editor, [loop.loop for loop in region.around])
+            _check_parallel(editor, [loop.id for loop in region.around])
 
     def _chosen(
         self, groups: Mapping[Group, Sequence[Use]], boxes: Boxes
@@ -160,14 +159,14 @@ def _check_apart(region: Region, scope: LoopNode, groups: Mapping[Group, Sequenc
                     raise IllegalStepError(f"{first.container} is used in more than one place")
 
 
-def _check_parallel(editor: Editor, loops: Sequence[tree.Loop]) -> None:
+def _check_parallel(editor: Editor, numbers: Sequence[int | None]) -> None:
     """Make loops serial whose iterations may write back what others of them own."""
-    for loop in loops:
-        if loop.kind == "for" or loop.id is None:
+    for number in numbers:
+        if number is None or (loop := editor.at(number)).kind == "for":
             continue
-        region = Region.of(editor, loop.id)
+        region = Region.of(editor, number)
         try:
-            body = region.read(loop.id, whole=loop)
+            body = region.read(number, whole=loop)
             independent = carries_nothing(body, region.around)
         except IllegalStepError:
             independent = False
