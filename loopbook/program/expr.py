@@ -208,9 +208,25 @@ def normal_form(text: str, rename: Callable[[str], str] = str) -> str:
         SdfgError: if ``text`` is no expression.
     """
     try:
-        return _render(parse(text), rename)
+        known = tuple((name, rename(name)) for name in _names(text))
+        return _normal_form(text, known) or _render(parse(text), rename)
     except RecursionError:
         raise SdfgError(f"the index expression {text[:60]!r} is nested too deeply") from None
+
+
+@lru_cache(maxsize=65536)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(symbols(text)))
+
+
+@lru_cache(maxsize=65536)
+def _normal_form(text: str, names: tuple[tuple[str, str], ...]) -> str:
+    """The normal form with these names in the place of its own; nothing where rendering asks about
+    a name that does not stand in the text, as that of a function for a power."""
+    try:
+        return _render(parse(text), dict(names).__getitem__)
+    except KeyError:
+        return ""
 
 
 def normal_forms(texts: Iterable[str]) -> tuple[str, ...]:
