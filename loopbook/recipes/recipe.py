@@ -74,7 +74,16 @@ class Recipe:
                 continue
             with _located(f"line {number}"):
                 steps.append(parsed(line))
-        return cls(tuple(steps))
+        return cls._of(steps)
+
+    @classmethod
+    def _of(cls, steps: list[Step]) -> Recipe:
+        """A recipe of steps that have been checked."""
+        if len(steps) > MAX_STEPS:
+            raise RecipeError(f"a recipe has at most {MAX_STEPS} steps")
+        made = object.__new__(cls)
+        object.__setattr__(made, "steps", tuple(steps))
+        return made
 
     def text(self) -> str:
         """The text form: one step a line, each line ended; empty for no steps."""

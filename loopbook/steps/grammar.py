@@ -6,6 +6,7 @@ Whether a step is legal for some nest is not decided here; only whether it is we
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from loopbook.errors import RecipeError
@@ -13,6 +14,7 @@ from loopbook.steps.arguments import Argument, article, shown
 from loopbook.steps.base import STEPS, Step, kind_of
 
 
+@lru_cache(maxsize=4096)
 def parsed(line: str) -> Step:
     """Read one line of a recipe's text, such as ``stage L2 A0 out``.
 
