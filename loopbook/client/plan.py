@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc
@@ -14,6 +15,7 @@ from loopbook.client.planner import Planner
 from loopbook.client.sizes import Trips
 from loopbook.program.nest import Nest
 from loopbook.program.trips import iterations, trip_counts
+from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement
 from loopbook.sdfg import marks, program
@@ -89,8 +91,13 @@ def plan_nests(
 ) -> Plan:
     """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text."""
     different = {nest.fingerprint: nest for nest in nests}
-    encoded = layered.encoder.encode_many([*different.values()])
-    embeddings = dict(zip(different, encoded, strict=True))
+
+    @cache
+    def embeddings() -> dict[str, Embedding]:
+        """All at once, as soon as one is asked for: nests that the book knows need none."""
+        encoded = layered.encoder.encode_many([*different.values()])
+        return dict(zip(different, encoded, strict=True))
+
     reports: list[NestReport] = []
     found: dict[int, tuple[Choice, ...]] = {}
     times: list[Measurement | None] = []
@@ -105,8 +112,7 @@ def plan_nests(
         if frames and nest.loops[0].element_id in frames:
             reports.append(left_to_docc(nest, None, None, TOO_LARGE))
             continue
-        embedding = embeddings[nest.fingerprint]
-        report, usable = planner.plan(nest, embedding, trips, hot=nest is hottest)
+        report, usable = planner.plan(nest, embeddings, trips, hot=nest is hottest)
         reports.append(report)
         if usable:
             found[nest.position] = usable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from loopbook.client.candidates import Candidates
@@ -63,6 +63,9 @@ NO_TIME = "no time left to try recipes in so large a program"
 Decision = tuple[NestReport, tuple[Choice, ...]]
 """What is done with a nest, and the recipes that can be used for it."""
 
+Embeddings = Callable[[], Mapping[str, Embedding]]
+"""Gives the embeddings of a program's nests by fingerprint."""
+
 Alike = tuple[str, tuple[tuple[str, int], ...]]
 """Fingerprint and trip counts: all that a decision about a nest depends on."""
 
@@ -103,21 +106,22 @@ class Planner:
         self._known: dict[Alike, list[Record]] = {}
         self._decided: dict[tuple[Alike, bool], Decision] = {}
 
-    def plan(self, nest: Nest, embedding: Embedding, trips: Trips, *, hot: bool) -> Decision:
+    def plan(self, nest: Nest, embeddings: Embeddings, trips: Trips, *, hot: bool) -> Decision:
         """Decide about one nest; nests that are alike get the same.
 
         Args:
+            embeddings: of the program's nests; not asked for where the book knows the nest.
             trips: how often its loops run, as far as that is known.
             hot: whether it is the program's hottest one.
         """
         key = _alike(nest, trips), hot
         if key not in self._decided:
-            self._decided[key] = self._decide(nest, embedding, trips, hot)
+            self._decided[key] = self._decide(nest, embeddings, trips, hot)
         report, usable = self._decided[key]
         loops = tuple(loop.indvar for loop in nest.loops)
         return replace(report, position=nest.position, loops=loops), usable
 
-    def _decide(self, nest: Nest, embedding: Embedding, trips: Trips, hot: bool) -> Decision:
+    def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
         if self._expressions and (call := self._call(nest, trips)):
             return used(left_to_docc(nest, None, None, ""), call), (call,)
         records = self._records(nest, trips)
@@ -129,6 +133,7 @@ class Planner:
         usable = self._exact(nest, records, trips)
         if usable:
             return used(left_to_docc(nest, usable[0].record, 0.0, ""), usable[0]), usable
+        embedding = embeddings()[nest.fingerprint]
         neighbours = self._layered.neighbours(
             nest, embedding, LOOKED_AT, self._target, self._exclude
         )
