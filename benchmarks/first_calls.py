@@ -1,6 +1,6 @@
 """What the first call of a function takes, against docc's own.
 
-    python benchmarks/first_calls.py [--only layer 2mm] [--repeats 3] [--apart] [--busy] [--json OUT]
+    python benchmarks/first_calls.py [--only layer 2mm] [--repeats 3] [--apart] [--busy]
 
 Each figure comes from a process of its own, ours and docc's (``native`` for its target without a
 schedule, with the compiler that we give it) in turn, on the last core that this process may use:
