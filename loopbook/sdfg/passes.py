@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook import private, targets
 from loopbook.errors import SdfgError
+from loopbook.toolchain import compiler
 from loopbook.toolchain.stderr import quiet_stderr
 
 CATEGORY = "server"
@@ -87,8 +89,8 @@ def build(
 ) -> Path:
     """Generate C++, compile and link it.
 
-    A failing compile ends the process: call this through `loopbook.toolchain.sandbox.run_limited`,
-    after `loopbook.toolchain.compiler.activate`.
+    A failing compile ends the process, whose environment is changed: call this through
+    `loopbook.toolchain.sandbox.run_limited`, after `loopbook.toolchain.compiler.activate`.
 
     Args:
         folder: where sources and the library go.
@@ -118,6 +120,10 @@ def build(
         sdfg.dump(
             str(folder), AS_COMPILED, dump_dot=True, dump_json=True, record_for_instrumentation=True
         )
+    if timers:
+        os.environ[compiler.TIMED] = "1"
+    else:
+        os.environ.pop(compiler.TIMED, None)
     return Path(sdfg._compile(output_folder=str(folder), target=_docc(target), **options))
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from loopbook import private
 from loopbook.errors import CompilerError, DeadlineError
 from loopbook.toolchain.built import Applied
-from loopbook.toolchain.compiler import DOCC_NAME, command
+from loopbook.toolchain.compiler import DOCC_NAME, TIMED, command
 
 _NOTES = """\
 #!/bin/sh
@@ -117,7 +117,12 @@ def _call(words: Sequence[str], limit: float) -> None:
         CompilerError, DeadlineError: see `compile_together`.
     """
     with subprocess.Popen(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        words,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {TIMED: "1"},
     ) as process:
         try:
             _, said = process.communicate(timeout=limit)

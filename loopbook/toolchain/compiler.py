@@ -164,7 +164,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._+-]+", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
-    tag = hashlib.sha256((script + OWN_MATHS).encode()).hexdigest()[:12]
+    tag = hashlib.sha256((script + OWN_MATHS + ONLY_TIMES).encode()).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
     try:
@@ -177,6 +177,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
                 for name, line in linking.commands(compiler.path, linker).items():
                     _write(folder / name, line, 0o600)
             _write(folder / OWN_MATHS_HEADER, OWN_MATHS, 0o600)
+            _write(folder / ONLY_TIMES_HEADER, ONLY_TIMES, 0o600)
             _write(target, script, 0o700)
     except OSError as error:
         raise FolderError(f"cannot write {target}: {error.strerror}; set TMPDIR") from None
@@ -211,6 +212,7 @@ def _script(compiler: Compiler, march: str) -> str:
         f'  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\n'
         "fi\n"
     )
+    script += f'[ "${TIMED}" ] && set -- -include "${{0%/*}}/{ONLY_TIMES_HEADER}" "$@"\n'
     script += _PRECOMPILE.replace("CLANG FLAGS", f"{command} {FLAGS}")
     script += linking.SCRIPT
     script += (
@@ -256,6 +258,22 @@ MATHS_FLAGS = "-fno-math-errno -fveclib=libmvec"
 """glibc's are right to 4 units in the last place, where the scalar ones are to 1."""
 
 MATHS_LIBRARY = "-l:libmvec.so.1"
+
+TIMED = "LOOPBOOK_TIMED"
+"""Set in the environment of a compile, it takes docc's count of operations out of regions that are
+timed."""
+
+ONLY_TIMES_HEADER = "times.h"
+
+ONLY_TIMES = """\
+#if __has_include(<daisy_rtl/daisy_rtl.h>)
+#include <daisy_rtl/daisy_rtl.h>
+#define __daisy_instrumentation_metric(...)
+#endif
+"""
+"""docc counts operations in terms of variables of the loops inside, which have no values behind the
+loops. Where clang sees that, it takes the end of the program for unreachable and leaves it out, and
+the program crashes (docc 0.8.1, clang 19)."""
 
 OWN_MATHS_HEADER = "maths.h"
 

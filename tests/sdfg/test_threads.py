@@ -147,6 +147,21 @@ def test_numbers_are_right_with_a_single_thread(recipe, tmp_path):
     check_recipe(halves, sizes, steps(recipe), tmp_path, "openmp")
 
 
+def raised(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            b[i, j] = a[i, j] + 1.0
+
+
+def test_programs_that_are_timed_end_where_docc_counts_what_has_no_value(tmp_path):
+    args = [random(23, 23), np.zeros((23, 23))]
+    recipe = "parallel L0\nskew L0 L1\ntile L0 8\ntile L0 8\ntile L1 8"
+    text = frontend.trace(raised, args)
+    built = build_tuned(text, "openmp", {0: steps(recipe)}, tmp_path, timers=True)
+    _, found = frontend.binding(raised, args).results(built.library)
+    assert np.array_equal(found, args[0] + 1.0)
+
+
 def test_what_functions_are_given_keeps_its_value(tmp_path):
     """Two of its loops take the root of the same scalar."""
     workload = polybench.load("correlation")
