@@ -76,8 +76,16 @@ TILED = """tile L1 8
 STAGED = "buffer L0.tile L2 L1\nbuffer L2 L0 L1\npad L1\npeel L0\nvectorize L1*\nunroll L0*"
 
 
-@pytest.mark.parametrize("kernel", [lu.kernel, cholesky.kernel], ids=["lu", "cholesky"])
-@pytest.mark.parametrize("sizes", [(16, 4, 2, 8), (16, 5, 3, 8), (20, 16, 4, 16)], ids=str)
+@pytest.mark.parametrize(
+    ("kernel", "sizes"),
+    [
+        (lu.kernel, (16, 4, 2, 8)),
+        (lu.kernel, (16, 5, 3, 8)),
+        (cholesky.kernel, (16, 5, 3, 8)),
+        (cholesky.kernel, (20, 16, 4, 16)),
+    ],
+    ids=["lu", "lu in odd tiles", "cholesky in odd tiles", "cholesky in large tiles"],
+)
 def test_a_factorisation_in_blocks_gives_the_same_factors(kernel, sizes, tmp_path):
     (nest,) = nests_of(kernel, [definite(9)])
     recipe, ((loops, joined),) = pushed_on(nest)
