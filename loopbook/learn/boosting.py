@@ -167,7 +167,7 @@ def _forest(
 def exported(dump: dict[str, Any]) -> Forest:
     """A model of LightGBM, as `Booster.dump_model` tells it, as arrays.
 
-    Missing values do not occur in rows, so that where they would go is left out.
+    What a split has never missed while it was learnt counts as 0 where it is missing later.
     """
     roots: list[int] = []
     nodes: list[list[float]] = []
@@ -175,20 +175,25 @@ def exported(dump: dict[str, Any]) -> Forest:
     def add(node: dict[str, Any]) -> int:
         number = len(nodes)
         if "split_feature" not in node:
-            nodes.append([0, 0.0, number, number, node["leaf_value"]])
+            nodes.append([0, 0.0, False, number, number, node["leaf_value"]])
             return number
-        nodes.append([node["split_feature"], node["threshold"], number, number, 0.0])
-        nodes[number][2] = add(node["left_child"])
-        nodes[number][3] = add(node["right_child"])
+        threshold = node["threshold"]
+        missed = node["missing_type"] == "NaN"
+        otherwise = node["default_left"] if missed else threshold >= 0
+        nodes.append([node["split_feature"], threshold, otherwise, number, number, 0.0])
+        nodes[number][3] = add(node["left_child"])
+        nodes[number][4] = add(node["right_child"])
         return number
 
     for tree in dump["tree_info"]:
         roots.append(add(tree["tree_structure"]))
-    feature, threshold, left, right, value = (np.array(part) for part in zip(*nodes, strict=True))
+    parts = (np.array(part) for part in zip(*nodes, strict=True))
+    feature, threshold, otherwise, left, right, value = parts
     return Forest(
         np.array(roots, np.int32),
         feature.astype(np.int16),
         _rounded_down(threshold),
+        otherwise.astype(bool),
         left.astype(np.int32),
         right.astype(np.int32),
         value.astype(np.float32),
@@ -197,7 +202,9 @@ def exported(dump: dict[str, Any]) -> Forest:
 
 def _rounded_down(threshold: np.ndarray) -> np.ndarray:
     """In float32, such that rows in float32 go where they would go in float64."""
-    rounded = threshold.astype(np.float32)
+    # A split between what is known and what is not has a threshold beyond all numbers.
+    most = float(np.finfo(np.float32).max)
+    rounded = np.clip(threshold, -most, most).astype(np.float32)
     above = rounded.astype(np.float64) > threshold
     return np.where(above, np.nextafter(rounded, np.float32(-np.inf)), rounded).astype(np.float32)
 

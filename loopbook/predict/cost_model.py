@@ -66,8 +66,8 @@ class CostModel:
         encoder: version of the encoder whose distances it was trained with.
         metadata: how it came about.
         version: short hash of all of it.
-        columns: the rows' columns that it was trained on. What rows lack of these is 0, and of what
-            they have besides, such as a step that came later, it knows nothing.
+        columns: the rows' columns that it was trained on. What rows lack of these is not known,
+            and what they have besides, such as a step that came later, is not asked about.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class CostModel:
         if self.columns == COLUMNS:
             return table
         places = {name: place for place, name in enumerate(COLUMNS)}
-        padded = np.pad(table, ((0, 0), (0, 1)))
+        padded = np.pad(table, ((0, 0), (0, 1)), constant_values=np.nan)
         return padded[:, [places.get(name, len(COLUMNS)) for name in self.columns]]
 
     def save(self, path: Path) -> CostModel:

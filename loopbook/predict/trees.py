@@ -22,6 +22,7 @@ class Forest:
         roots: ``(t,)`` int32, each tree's first node.
         feature: ``(n,)`` int16, the column that a node asks about; 0 in a leaf.
         threshold: ``(n,)`` float32, a row goes left if its value is at most this.
+        otherwise: ``(n,)`` bool, whether it goes left if its value is not known (NaN).
         left, right: ``(n,)`` int32, where a row goes on; a leaf names itself.
         value: ``(n,)`` float32, what a leaf adds; 0 elsewhere.
     """
@@ -29,18 +30,23 @@ class Forest:
     roots: np.ndarray
     feature: np.ndarray
     threshold: np.ndarray
+    otherwise: np.ndarray
     left: np.ndarray
     right: np.ndarray
     value: np.ndarray
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """The predictions for `rows`, ``(r, columns)`` float32, all finite: ``(r,)`` float64."""
+        """The predictions for `rows`, ``(r, columns)`` float32: ``(r,)`` float64."""
         if not len(rows):
             return np.zeros(0)
+        unknown = np.isnan(rows)
+        some_unknown = bool(unknown.any())
         lines = np.arange(len(rows))[:, None]
         place = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
         while True:
             goes_left = rows[lines, self.feature[place]] <= self.threshold[place]
+            if some_unknown:
+                goes_left |= unknown[lines, self.feature[place]] & self.otherwise[place]
             below = np.where(goes_left, self.left[place], self.right[place])
             if np.array_equal(below, place):
                 return self.value[place].sum(axis=1, dtype=np.float64)
@@ -70,9 +76,15 @@ class Forest:
 
     @classmethod
     def of(cls, arrays: Mapping[str, np.ndarray], prefix: str) -> Forest:
-        """Undo `arrays`.
+        """Undo `arrays`. Those written before values could be missing take 0 for them, as LightGBM
+        does where it has never missed any.
 
         Raises:
             KeyError: one of them is missing.
         """
-        return cls(*(arrays[f"{prefix}.{field.name}"] for field in fields(cls)))
+        parts = {"otherwise": arrays[f"{prefix}.threshold"] >= 0}
+        for field in fields(cls):
+            name = f"{prefix}.{field.name}"
+            if field.name not in parts or name in arrays:
+                parts[field.name] = arrays[name]
+        return cls(**parts)

@@ -78,6 +78,21 @@ def test_forests_in_numpy_give_what_lightgbm_gives():
     np.testing.assert_allclose(mine, np.asarray(model.predict(fresh)), atol=1e-4)
 
 
+def test_what_is_not_known_goes_where_lightgbm_sends_it():
+    import lightgbm
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 5)).astype(np.float32)
+    rows[rng.random(rows.shape) < 0.3] = np.nan
+    gains = np.where(np.isnan(rows[:, 0]), 2.0, rows[:, 0]) + np.nan_to_num(rows[:, 1])
+    parameters = {"verbosity": -1, "num_threads": 1}
+    model = lightgbm.train(parameters, lightgbm.Dataset(rows, gains), num_boost_round=30)
+    fresh = rng.normal(size=(500, 5)).astype(np.float32)
+    fresh[rng.random(fresh.shape) < 0.3] = np.nan
+    mine = boosting.exported(model.dump_model())(fresh)
+    np.testing.assert_allclose(mine, np.asarray(model.predict(fresh)), atol=1e-4)
+
+
 def test_a_head_learns_and_says_from_what(tmp_path: Path):
     given, encoder = examples(), Encoder.load()
     report = train_cost_model(tmp_path / "cost_model.npz", given, encoder, rounds=60)

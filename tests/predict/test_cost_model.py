@@ -9,6 +9,7 @@ import pytest
 from client_kit import blocked, nests_of, product, stencil
 
 from loopbook.errors import EncoderError
+from loopbook.predict import cost_model as predict_cost_model
 from loopbook.predict.cost_model import TRUST, CostModel
 from loopbook.predict.features import SITE
 from loopbook.predict.rows import COLUMNS, NO_DONOR, Donor, Rows
@@ -21,12 +22,16 @@ MACHINE = HardwareProfile("a CPU", "avx512", 512, 2, 1, 32 << 10, 1 << 20, 32 <<
 TRIPS = {"L0": 500, "L1": 500, "L2": 500}
 
 
-def stump(column: int, threshold: float, low: float, high: float) -> Forest:
-    """One question: `low` where the column is at most the threshold, else `high`."""
+def stump(
+    column: int, threshold: float, low: float, high: float, otherwise: bool = False
+) -> Forest:
+    """One question: `low` where the column is at most the threshold, else `high`; where it is not
+    known, `low` if that is said."""
     return Forest(
         np.array([0], np.int32),
         np.array([column, 0, 0], np.int16),
         np.array([threshold, 0, 0], np.float32),
+        np.array([otherwise, False, False]),
         np.array([1, 1, 2], np.int32),
         np.array([2, 1, 2], np.int32),
         np.array([0, low, high], np.float32),
@@ -49,6 +54,33 @@ def test_a_forest_sums_the_leaves_that_rows_fall_into():
     forest = stump(0, 2.0, 1.0, 3.0)
     assert forest(np.stack(rows(1.0, 2.0, 2.5))).tolist() == [1.0, 1.0, 3.0]
     assert forest(np.empty((0, len(COLUMNS)), np.float32)).shape == (0,)
+
+
+def test_what_is_not_known_takes_the_way_that_was_learnt():
+    unknown = np.stack(rows(float("nan"), 1.0))
+    assert stump(0, 2.0, 1.0, 3.0)(unknown).tolist() == [3.0, 1.0]
+    assert stump(0, 0.5, 1.0, 3.0, otherwise=True)(unknown).tolist() == [1.0, 3.0]
+
+
+def test_forests_written_before_anything_was_missing_take_it_for_0():
+    for threshold, told in ((2.0, 1.0), (-2.0, 3.0)):
+        arrays = stump(0, threshold, 1.0, 3.0).arrays("mean")
+        del arrays["mean.otherwise"]
+        assert Forest.of(arrays, "mean")(np.stack(rows(float("nan")))).tolist() == [told]
+
+
+def test_the_shipped_weights_work_on_when_columns_come_and_go(monkeypatch: pytest.MonkeyPatch):
+    """A step that is added is not asked about, and what is gone is not known."""
+    shipped = CostModel.load()
+    make = Rows(nests_of(product)[0], MACHINE, "sequential", TRIPS)
+    row = make(Recipe.parse(blocked()).steps)
+    (known,) = shipped.predict([row])
+    monkeypatch.setattr(predict_cost_model, "COLUMNS", (*COLUMNS, "step warp"))
+    assert CostModel.load().predict([np.append(row, np.float32(7.0))]) == [known]
+    monkeypatch.setattr(predict_cost_model, "COLUMNS", COLUMNS[:-1])
+    without = row.copy()
+    without[-1] = np.nan
+    assert CostModel.load().predict([row[:-1]]) == shipped.predict([without])
 
 
 def test_predictions_are_speedups_with_a_lower_bound():
@@ -86,12 +118,13 @@ def test_a_head_is_saved_and_loaded(tmp_path: Path):
         stump(len(COLUMNS), 0.0, 0.0, 0.0),
         stump(0, float("nan"), 0.0, 0.0),
         stump(0, 0.0, float("inf"), 0.0),
-        Forest(*(np.zeros(0, np.int32) for _ in range(6))),
+        Forest(*(np.zeros(0, np.int32) for _ in range(7))),
         # A node whose child is itself, by way of the root: walking it would never end.
         Forest(
             np.array([0], np.int32),
             np.zeros(2, np.int16),
             np.zeros(2, np.float32),
+            np.zeros(2, bool),
             np.array([1, 0], np.int32),
             np.array([1, 0], np.int32),
             np.zeros(2, np.float32),
