@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from loopbook.client.places import STARTER
 from loopbook.embed import variants, weights
 from loopbook.embed.corpus import trace_kernels
 from loopbook.embed.graph import FEATURES, RELATIONS, heard, nest_graph, side_by_side
@@ -21,7 +22,9 @@ from loopbook.embed.inference import Encoder
 from loopbook.embed.kernels import Kernel, kernels
 from loopbook.errors import EncoderError
 from loopbook.program.nest import Nest
-from loopbook.program.nests import read_nests
+from loopbook.program.nests import nests, read_nests
+from loopbook.program.read import read
+from loopbook.recipes import Book
 
 from . import kit
 from .kit import kernel_of
@@ -163,6 +166,22 @@ def test_shipped_weights_are_small_and_say_where_they_come_from() -> None:
     assert weights.DEFAULT_PATH.stat().st_size < 1_000_000
     assert shipped.version.startswith("gnn1-")
     assert {"seed", "date", "nests", "losses", "command", "held_out"} <= shipped.metadata.keys()
+
+
+def test_the_books_vectors_are_those_of_its_records_trees(encoder: Encoder) -> None:
+    """They were made long ago: whoever reads nests in another way now gets the same."""
+    with Book.open(STARTER, readonly=True) as book:
+        records = [record for number, record in enumerate(book.records()) if number % 40 == 0]
+        stored = [book.embedding(record.fingerprint, encoder.version) for record in records]
+    assert len(records) > 20
+    trees = [read(json.loads(record.nest_json)) for record in records]
+    for made, known in zip(
+        encoder.encode_many([nests(one)[0] for one in trees]), stored, strict=True
+    ):
+        assert known is not None
+        assert np.allclose(made.nest, known.nest, atol=2e-3)
+        assert np.allclose(made.loops, known.loops, atol=2e-3)
+        assert np.allclose(made.containers, known.containers, atol=2e-3)
 
 
 class TestDamage:
