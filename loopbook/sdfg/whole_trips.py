@@ -72,5 +72,5 @@ def _end(gap: Polynomial, variable: str) -> str:
     rest = expr.plus(gap, {(variable,): factor})
     if factor < 1 or variable in expr.mentioned(rest):
         return ""
-    top = expr.rendered(expr.plus(rest, {(): factor}))
+    top = expr.text(expr.plus(rest, {(): factor}))
     return f"({top})" if factor == 1 else f"idiv({top}, {factor})"
