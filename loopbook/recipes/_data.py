@@ -62,7 +62,7 @@ class Data:
             # Numbers of NumPy's become Python's.
             plain = msgspec.to_builtins(given, enc_hook=float)
             values = msgspec.convert(plain, _types(type(self)))
-            others = json.dumps(self.others, allow_nan=False)
+            others = json.dumps(self.others, allow_nan=False) if self.others else ""
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
             raise InputError(f"{self.what}: {one_line(error)}") from None
         if len(others) > MAX_OTHERS:

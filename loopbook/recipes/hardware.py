@@ -13,7 +13,7 @@ import platform
 import re
 import subprocess
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -142,10 +142,16 @@ class HardwareProfile(Data):
     def distance(self, other: HardwareProfile) -> float:
         """How far apart two machines are: 0 for the same :attr:`key`, about 1 for AVX2 against
         AVX-512. Figures unknown to either are left out."""
-        if self.key == other.key:
-            return 0.0
-        difference = self.vector() - other.vector()
-        return float(np.sqrt(np.nansum(difference * difference)))
+        return _distance(self, other)
+
+
+@lru_cache(maxsize=4096)
+def _distance(one: HardwareProfile, other: HardwareProfile) -> float:
+    """Each look-up asks for all neighbours, which are from few machines."""
+    if one.key == other.key:
+        return 0.0
+    difference = one.vector() - other.vector()
+    return float(np.sqrt(np.nansum(difference * difference)))
 
 
 def read(threads: int = 1) -> HardwareProfile:
