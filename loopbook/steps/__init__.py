@@ -35,7 +35,7 @@ from loopbook.steps.arguments import (
     VectorSize,
 )
 from loopbook.steps.base import STEPS, Step, base_name, expanded, kind_of, name_of
-from loopbook.steps.grammar import checked, parsed
+from loopbook.steps.grammar import checked, parsed, respelled
 
 __all__ = [
     "MAX_COLLAPSE",
@@ -59,6 +59,7 @@ __all__ = [
     "kind_of",
     "name_of",
     "parsed",
+    "respelled",
 ]
 
 for _file in sorted(iter_modules(__path__), key=lambda file: file.name):

@@ -11,7 +11,7 @@ from typing import Any
 
 from loopbook.errors import RecipeError
 from loopbook.steps.arguments import Argument, article, shown
-from loopbook.steps.base import STEPS, Step, kind_of
+from loopbook.steps.base import STEPS, Step, kind_of, name_of
 
 
 @lru_cache(maxsize=4096)
@@ -25,6 +25,12 @@ def parsed(line: str) -> Step:
     arguments = kind_of(op).arguments
     read = [argument.read(word) for argument, word in zip(arguments, words, strict=False)]
     return checked(op, [*read, *words[len(read) :]])
+
+
+def respelled(text: str) -> str:
+    """A recipe's text with the names that its steps have today."""
+    lines = (line.partition(" ") for line in text.split("\n"))
+    return "\n".join(name_of(op) + gap + rest for op, gap, rest in lines)
 
 
 def checked(op: object, args: Iterable[object]) -> Step:

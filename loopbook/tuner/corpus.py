@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopbook.errors import CorpusError
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.steps import respelled
 from loopbook.tuner import parquet
 from loopbook.tuner.samples import Sample, read_logs
 
@@ -137,9 +138,9 @@ def load(
 
 
 def samples(table: pa.Table) -> Iterator[Sample]:
-    """The rows of what `load` gave."""
+    """The rows of what `load` gave, with the names that steps have today."""
     for row in parquet.rows_of(table):
-        yield Sample(**row)
+        yield Sample(**{**row, "steps": respelled(row["steps"])})
 
 
 def summary(table: pa.Table) -> list[Group]:

@@ -13,7 +13,7 @@ from recipes_samples import damaged, json_values, recipes
 from loopbook.errors import RecipeError
 from loopbook.recipes import Recipe
 from loopbook.recipes.recipe import MAX_STEPS
-from loopbook.steps import STEPS, Step
+from loopbook.steps import STEPS, Step, respelled
 
 MATRIX_PRODUCT = """\
 tile L0 4
@@ -149,3 +149,6 @@ def test_steps_are_read_by_their_first_names_and_written_by_todays():
         assert given.to_json()["steps"][0][0] == new
         assert given.recorded()["steps"][0][0] == old
         assert Recipe.from_json(given.recorded()) == given
+        assert (
+            respelled(f"{example.replace(new, old, 1)}\nskew L0 L1\n") == f"{example}\nskew L0 L1\n"
+        )
