@@ -112,3 +112,15 @@ def test_great_powers():
     """docc writes a product of one size as its power."""
     assert expr.polynomial("i + n**14*j") == {("i",): 1, ("j", *["n"] * 14): 1}
     assert expr.normal_form("(i + 1)**14") == expr.normal_form("(1 + i)**14")
+
+
+@pytest.mark.parametrize(
+    "text", ["m + 2*n", "(n + m)**9", "idiv(n + pow(m, 2), 2)", "And(m < n, n < 4 + m)", "n % m"]
+)
+def test_normal_forms_are_the_same_when_they_are_asked_for_again(text: str):
+    for names in ({"n": "N0", "m": "N1"}, {"n": "N1", "m": "N0"}, {}) * 2:
+
+        def rename(name: str, names: dict[str, str] = names) -> str:
+            return names.get(name, name)
+
+        assert expr.normal_form(text, rename) == expr._render(expr.parse(text), rename)

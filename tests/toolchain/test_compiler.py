@@ -16,7 +16,7 @@ from sdfg_kit import doubled, random
 from loopbook.errors import CompilerError, FolderError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
-from loopbook.toolchain import scratch
+from loopbook.toolchain import compiler, scratch
 from loopbook.toolchain.compiler import (
     DOCC_NAME,
     FLAGS,
@@ -226,3 +226,26 @@ def test_served_code_calls_vector_maths_and_docc_s_own_does_not(tmp_path):
     y = np.zeros_like(x)
     frontend.bind(waves, args, vector.library)(x, y)
     np.testing.assert_allclose(y, np.sin(x), rtol=1e-14, atol=1e-15)
+
+
+def test_what_a_compiler_says_of_itself_is_asked_once(tmp_path, monkeypatch):
+    compiler._probe.cache_clear()
+    try:
+        found = find_compiler()
+        if found.path.read_bytes()[:4] != b"\x7fELF":
+            pytest.skip("the compiler here is a script")
+        (note,) = scratch.kept().glob("compiler-*")
+        assert note.read_text() == found.version
+        note.write_text("clang version 99.1")
+        compiler._probe.cache_clear()
+        assert find_compiler().major == 99
+        note.write_text("")  # of no use
+        compiler._probe.cache_clear()
+        assert find_compiler() == found
+        monkeypatch.setenv(
+            "LOOPBOOK_CXX", str(fake(tmp_path / "bin", "mine", "clang version 40.0"))
+        )
+        assert find_compiler().major == 40
+        assert list(scratch.kept().glob("compiler-*")) == [note]  # a script may call another one
+    finally:
+        compiler._probe.cache_clear()
