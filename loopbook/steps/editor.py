@@ -63,7 +63,7 @@ class Editor:
         self._ids = dict(ids)
         self._names = {number: name for name, number in ids.items()}
         self._data = dict(data)
-        self._paths: tuple[Program | None, dict[int, Path]] = None, {}
+        self._paths: tuple[Body | None, dict[int, Path]] = None, {}
 
     def tried(self, step: Step) -> LoopbookError | None:
         """Apply a step; if the nest does not allow it, say why, and go on as if nothing was."""
@@ -116,14 +116,14 @@ class Editor:
         Raises:
             IllegalStepError: it is gone.
         """
-        program, paths = self._paths
-        if program is not self.program:
+        body, paths = self._paths
+        if body is not self.program.body:
             paths = {
                 node.id: at
                 for at, node in walk.places(self.program)
                 if isinstance(node, Loop | While) and node.id is not None
             }
-            self._paths = self.program, paths
+            self._paths = self.program.body, paths
         if number not in paths:
             raise IllegalStepError("the loop is gone")
         return paths[number]
