@@ -3,11 +3,12 @@
 docc fuses neighbouring maps while it simplifies, and sometimes throws away the loop behind the two
 (seen with 0.8.1: sums of whole numbers whose result is then read backwards, a chain of which one
 part is read transposed), stores an older value last, takes stores of the first loop into the second
-one (a copy of an array that the second one reads at several places), or fails (such an array just
-after it was computed). What it has lost is seen in the arrays that were written before and no
-longer are, what it has taken along in those that are written more often; and loops that it lets run
-more often than before in the elements that they touch (`loopbook.sdfg.moved`). Between loops that a
-statement keeps apart it fuses nothing::
+one (a copy of an array that the second one reads at several places) or what a branch of the first
+one stores for what the second one reads on any condition, or fails (such an array just after it was
+computed). What it has lost is seen in the arrays that were written before and no longer are, what
+it has taken along in those that are written more often or read less often; and loops that it lets
+run more often than before in the elements that they touch (`loopbook.sdfg.moved`). Between loops
+that a statement keeps apart it fuses nothing::
 
     for i: s[i] = …                      for i: s[i] = …
     for i: r[i] = s[n - 1 - i] + 1       s[0] = s[0]
@@ -29,7 +30,7 @@ from loopbook.program import expr
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
 from loopbook.program.expr import Expr
 from loopbook.program.read import read
-from loopbook.program.tree import Assignments, Loop, Program
+from loopbook.program.tree import Assignments, Branch, Loop, Program
 from loopbook.program.walk import Inner, children, with_new
 from loopbook.program.write import write
 from loopbook.sdfg.moved import moved
@@ -67,7 +68,7 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
         given = stores(program, running=True)
         simple = _tree(sdfg)
         array = _moved(program, text, simple, promote)
-        confused = array is not None or _confused(given, simple)
+        confused = array is not None or _confused(given, simple) or _forwarded(program, simple)
         doubtful = confused or _lost(given, stores(simple))
         if doubtful and (apart := separated(program)) is not None:
             other = _apart(apart, simplify, promote)
@@ -75,6 +76,8 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
                 sdfg, simple, array = other
     if array is not None:
         raise SdfgError(f"docc touches elements of {array} that the program does not")
+    if name := _forwarded(program, simple):
+        raise SdfgError(f"docc forgets on what condition {name} is stored into")
     left = stores(simple)
     gone = sorted(name for name in given if not left[name])
     gone += sorted(_read_in_vain(simple) - _read_in_vain(program))
@@ -126,6 +129,38 @@ def _confused(before: Counter[str], program: Program) -> bool:
     return False
 
 
+def _forwarded(before: Program, after: Program) -> str:
+    """An array that some branch stores into and that fewer loops read than before, as where docc
+    has put what is stored in the place of what a later loop reads, whether it was stored or not;
+    nothing if there is none."""
+    doubtful = {
+        name
+        for branch in _below(before)
+        if isinstance(branch, Branch)
+        for node in _below(branch)
+        for name, _ in _stored(node)
+        if name in before.arguments
+    }
+    if not doubtful:
+        return ""
+    left = _readers(after)
+    readers = _readers(before, running=True)
+    gone = (name for (name, loop), n in readers.items() if left[name, loop] < n)
+    return next((name for name in sorted(gone) if name in doubtful), "")
+
+
+def _readers(program: Program, running: bool = False) -> Counter[tuple[str, str]]:
+    """How many loops over each variable read each array, and do not store into it."""
+    found: Counter[tuple[str, str]] = Counter()
+    for loop in _below(program, running):
+        if isinstance(loop, Loop):
+            inner = [node for node in _below(loop, running) if isinstance(node, Block)]
+            stored = {name for node in inner for name, _ in _stored(node)}
+            read = {name for node in inner for name, _ in _loaded(node)}
+            found.update((name, loop.variable) for name in read - stored)
+    return found
+
+
 def _read_in_vain(program: Program) -> set[str]:
     """Variables that blocks read and that nothing gives a value."""
     loaded: set[str] = set()
@@ -161,7 +196,7 @@ def loses(before: Program, after: Program) -> bool:
     """Whether docc has fused an SDFG so that stores are gone, which may have been for nothing,
     stand in a doubtful order, or at other places."""
     given = stores(before, running=True)
-    if _lost(given, stores(after)) or _confused(given, after):
+    if _lost(given, stores(after)) or _confused(given, after) or _forwarded(before, after):
         return True
     if _counters(before, running=True) <= _counters(after):
         return False

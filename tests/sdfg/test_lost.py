@@ -133,6 +133,22 @@ def sums_moved_up(a, sums, moved):
     moved[0] = sums[a.shape[0] - 1]
 
 
+def masked_and_multiplied(h, d, x, w):
+    for i in range(d.shape[0]):
+        for j in range(d.shape[1]):
+            if h[i, j] <= 0.0:
+                d[i, j] = 0.0
+    for i in range(x.shape[1]):
+        for k in range(x.shape[0]):
+            for j in range(w.shape[1]):
+                w[i, j] = w[i, j] - x[k, i] * d[k, j]
+
+
+def layers():
+    h = np.linspace(-1, 1, 30).reshape(6, 5)[::-1].copy()
+    return [h, np.ones((6, 5)), np.linspace(0, 1, 24).reshape(6, 4), np.zeros((4, 5))]
+
+
 def triangle():
     return [np.linspace(0, 1, 25).reshape(5, 5), np.linspace(1, 2, 5)]
 
@@ -148,6 +164,7 @@ PROGRAMS = [
     (smoothed_copy, fields),
     (products_of_whole_numbers, small_numbers),
     (moments, gradients),
+    (masked_and_multiplied, layers),
 ]
 
 
