@@ -8,10 +8,10 @@ from collections.abc import Collection, Sequence
 from loopbook.client.layered import Bodies, LayeredBook
 from loopbook.client.ports import Port
 from loopbook.client.sizes import Trips
+from loopbook.client.sketch import Sketch, largest
 from loopbook.predict.cost_model import Prediction
 from loopbook.predict.rows import Donor, Rows
 from loopbook.program.nest import Nest
-from loopbook.program.trips import iterations
 from loopbook.recipes.record import Record
 
 SAME = 1e-3
@@ -58,7 +58,7 @@ class Estimator:
     def _donor(self, port: Port) -> Donor:
         near = port.evidence.near
         return Donor(
-            *_bodies(self._layered, near.record),
+            *_bodies(self._layered, near.record, port.evidence.source),
             expected=math.exp(port.expected),
             speedup=near.record.speedup,
             distance=near.distance,
@@ -75,17 +75,13 @@ def _sober(told: Prediction, port: Port) -> Prediction:
     return Prediction(min(told.speedup, most), min(told.lower, most))
 
 
-def _bodies(layered: LayeredBook, record: Record) -> Bodies:
+def _bodies(layered: LayeredBook, record: Record, source: Sketch) -> Bodies:
     """The features of a record's nest with and without its recipe, at its largest size."""
+    if (known := source.bodies) is not None:
+        return known
     if record.id not in layered.donors:
         nest = layered.source(record)
         trips = largest(record, nest)
         rows = Rows(nest, record.hardware, record.target, trips)
         layered.donors[record.id] = rows.bodies(record.recipe.steps)
     return layered.donors[record.id]
-
-
-def largest(record: Record, nest: Nest) -> Trips:
-    """How often the loops of a record's nest ran at the largest size measured."""
-    sizes = [measured.trips for measured in record.measurements if measured.trips]
-    return max(sizes, key=lambda trips: iterations(nest, trips) or 0, default={})

@@ -14,17 +14,23 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import numpy as np
+from msgspec import structs
 
+from loopbook.client.sizes import Trips
 from loopbook.errors import BookError, SdfgError
+from loopbook.predict import features
+from loopbook.predict.rows import Rows
 from loopbook.program.nest import CANONICAL_VERSION, Nest, Stride
 from loopbook.program.nests import read_nests
 from loopbook.program.shape import ancestries
+from loopbook.program.trips import iterations
 from loopbook.recipes.book import Book
 from loopbook.recipes.record import Record
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import applicable
 
-VERSION = f"1.{CANONICAL_VERSION}"
+VERSION = f"2.{CANONICAL_VERSION}"
 """The number in front is raised when what stands in a sketch, or which rules apply to some nest
 (`loopbook.rules.schedule_rule`), changes: books' sketches of other versions are not read."""
 
@@ -55,6 +61,8 @@ class Sketch(msgspec.Struct, frozen=True, array_like=True, dict=True):
         fingerprint, loops, arrays: the nest's.
         rules: names of the rules that apply to it.
         strided: see `strided`.
+        features: the version of these (`loopbook.predict.features`); 0 where there are none.
+        before, after: features of the body that runs most often; see `bodies`.
     """
 
     fingerprint: str
@@ -62,6 +70,17 @@ class Sketch(msgspec.Struct, frozen=True, array_like=True, dict=True):
     arrays: tuple[ArraySketch, ...]
     rules: frozenset[str]
     strided: float
+    features: int = 0
+    before: bytes = b""
+    after: bytes = b""
+
+    @property
+    def bodies(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """What a `loopbook.predict.rows.Donor` tells of the nest without the recipe and with it;
+        None where the features that it was told in are not those of today."""
+        if self.features != features.VERSION or not len(self.before) == len(self.after) == _BYTES:
+            return None
+        return np.frombuffer(self.before, np.float32), np.frombuffer(self.after, np.float32)
 
     def ancestry(self, loop: int) -> tuple[LoopSketch, ...]:
         """The loops around and including loop number `loop`, outermost first."""
@@ -79,6 +98,7 @@ class Sketch(msgspec.Struct, frozen=True, array_like=True, dict=True):
 
 _ENCODER = msgspec.msgpack.Encoder(order="deterministic")
 _DECODER = msgspec.msgpack.Decoder(Sketch)
+_BYTES = np.dtype(np.float32).itemsize * len(features.SITE)
 
 
 def sketch(record: Record, nest: Nest) -> Sketch:
@@ -89,6 +109,16 @@ def sketch(record: Record, nest: Nest) -> Sketch:
         arrays=tuple(ArraySketch(one.name, one.written) for one in nest.arrays),
         rules=applicable(nest, TuningContext.of(record.hardware, record.target)),
         strided=strided(nest),
+    )
+
+
+def featured(record: Record, nest: Nest) -> Sketch:
+    """`sketch` with features: of two dozen neighbours only some are asked for theirs, so that they
+    are worked out beforehand or not at all."""
+    rows = Rows(nest, record.hardware, record.target, largest(record, nest))
+    before, after = (body.astype(np.float32).tobytes() for body in rows.bodies(record.recipe.steps))
+    return structs.replace(
+        sketch(record, nest), features=features.VERSION, before=before, after=after
     )
 
 
@@ -121,7 +151,7 @@ def sketch_all(book: Book) -> int:
     for record in book.records():
         if kept(book, [record]):
             continue
-        made[record.id] = _ENCODER.encode(sketch(record, nest_of(record)))
+        made[record.id] = _ENCODER.encode(featured(record, nest_of(record)))
         count += 1
         if len(made) == BATCH:
             book.keep_notes(made, VERSION)
@@ -141,6 +171,12 @@ def nest_of(record: Record) -> Nest:
     except (SdfgError, ValueError, RecursionError) as error:
         raise BookError(f"the nest in record {record.id} is damaged: {error}") from None
     return nest
+
+
+def largest(record: Record, nest: Nest) -> Trips:
+    """How often the loops of a record's nest ran at the largest size measured."""
+    sizes = [measured.trips for measured in record.measurements if measured.trips]
+    return max(sizes, key=lambda trips: iterations(nest, trips) or 0, default={})
 
 
 def strided(nest: Nest) -> float:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from loopbook.client.estimate import largest
 from loopbook.client.evidence import evidence_of
 from loopbook.client.layered import LayeredBook
 from loopbook.client.planner import LOOKED_AT
 from loopbook.client.ports import Ports
+from loopbook.client.sketch import largest
 from loopbook.embed.inference import Encoder
 from loopbook.errors import RecipeError
 from loopbook.learn.candidates import family_of
