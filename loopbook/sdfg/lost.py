@@ -130,23 +130,25 @@ def _confused(before: Counter[str], program: Program) -> bool:
 
 
 def _forwarded(before: Program, after: Program) -> str:
-    """An array that some branch stores into and that fewer loops read than before, as where docc
-    has put what is stored in the place of what a later loop reads, whether it was stored or not;
-    nothing if there is none."""
-    doubtful = {
-        name
-        for branch in _below(before)
-        if isinstance(branch, Branch)
-        for node in _below(branch)
-        for name, _ in _stored(node)
-        if name in before.arguments
-    }
+    """An array that branches store into, and fewer of them than before, or that fewer loops read:
+    docc has put what is stored in the place of what a later loop reads, whether it was stored or
+    not; nothing if there is none."""
+    doubtful = _stored_in_branches(before, running=True)
     if not doubtful:
         return ""
-    left = _readers(after)
+    kept, left = _stored_in_branches(after), _readers(after)
     readers = _readers(before, running=True)
-    gone = (name for (name, loop), n in readers.items() if left[name, loop] < n)
+    gone = {name for (name, loop), n in readers.items() if left[name, loop] < n}
+    gone |= {name for name, n in doubtful.items() if kept[name] < n}
     return next((name for name in sorted(gone) if name in doubtful), "")
+
+
+def _stored_in_branches(program: Program, running: bool = False) -> Counter[str]:
+    """How many statements in branches store into each array that the program was given."""
+    branches = (node for node in _below(program, running) if isinstance(node, Branch))
+    inner = (node for branch in branches for node in _below(branch, running))
+    names = (name for node in inner for name, _ in _stored(node))
+    return Counter(name for name in names if name in program.arguments)
 
 
 def _readers(program: Program, running: bool = False) -> Counter[tuple[str, str]]:

@@ -140,13 +140,22 @@ def masked_and_multiplied(h, d, x, w):
                 d[i, j] = 0.0
     for i in range(x.shape[1]):
         for k in range(x.shape[0]):
-            for j in range(w.shape[1]):
+            for j in range(d.shape[1]):
                 w[i, j] = w[i, j] - x[k, i] * d[k, j]
+
+
+def masked_either_way(h, d, x, w):
+    for i in range(d.shape[0]):
+        if h[i, 0] > 0.0:
+            w[0, i] = 0.0
+    for i in range(d.shape[0]):
+        if h[i, 0] <= 0.0:
+            w[0, i] = w[0, i] - 1.0
 
 
 def layers():
     h = np.linspace(-1, 1, 30).reshape(6, 5)[::-1].copy()
-    return [h, np.ones((6, 5)), np.linspace(0, 1, 24).reshape(6, 4), np.zeros((4, 5))]
+    return [h, np.ones((6, 5)), np.linspace(0, 1, 24).reshape(6, 4), np.ones((4, 6))]
 
 
 def triangle():
@@ -165,6 +174,7 @@ PROGRAMS = [
     (products_of_whole_numbers, small_numbers),
     (moments, gradients),
     (masked_and_multiplied, layers),
+    (masked_either_way, layers),
 ]
 
 

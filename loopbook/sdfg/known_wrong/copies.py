@@ -61,9 +61,15 @@ def _variable(
     target = statement.targets[0]
     if not isinstance(target, ast.Name) or target.id == value.id:
         return
-    moved = (n for part in later for n in walk(part) if isinstance(n, ast.Assign))
-    if not any(isinstance(n.value, ast.Name) and same(n.targets[0], value) for n in moved):
-        return  # docc computes in place of x only what is moved there from another variable
+    computed: set[str] = set()
+    for node in (n for part in later for n in walk(part) if isinstance(n, ast.Assign)):
+        if same(node.targets[0], value):
+            if isinstance(node.value, ast.Name) and node.value.id in computed:
+                break
+            return
+        computed |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+    else:
+        return  # docc computes in place of x only what is computed then, and moved there
     if kinds.of(value).rank == 0 and kinds.of(value).what == FLOAT:
         kinds.source.mend(statement, "copy a variable at once")
         statement.value = expression("x * 1", value, x=value)
