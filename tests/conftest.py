@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ from loopbook.errors import CompilerError
 from loopbook.toolchain import traces
 from loopbook.toolchain.compiler import find_compiler
 from loopbook.toolchain.sandbox import TRIES, run_limited
+
+# Threads that have nothing to do sleep, here and in children: tests share the cores with others.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("KMP_BLOCKTIME", "0")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 with contextlib.suppress(CompilerError):  # before docc is there: see `loopbook.toolchain.traces`
     traces.make(find_compiler().path)

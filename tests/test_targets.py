@@ -79,7 +79,7 @@ hardware.ISAS["beads"] = hardware.Isa(vector_bits=1024, family=4.0)
 
 import json, sys
 from pathlib import Path
-sys.path.insert(0, "tests")
+sys.path.insert(0, "tests/kits")
 from recipes_samples import AVX2, embedding, record
 
 import loopbook

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from docc.sdfg import StructuredSDFG
@@ -130,17 +131,89 @@ def _confused(before: Counter[str], program: Program) -> bool:
 
 
 def _forwarded(before: Program, after: Program) -> str:
-    """An array that branches store into, and fewer of them than before, or that fewer loops read:
-    docc has put what is stored in the place of what a later loop reads, whether it was stored or
-    not; nothing if there is none."""
+    """An array that branches store into, and fewer of them than before, or that a loop behind such
+    a branch reads at fewer places: docc has put what is stored in the place of what is read,
+    whether it was stored or not; nothing if there is none."""
     doubtful = _stored_in_branches(before, running=True)
     if not doubtful:
         return ""
-    kept, left = _stored_in_branches(after), _readers(after)
-    readers = _readers(before, running=True)
-    gone = {name for (name, loop), n in readers.items() if left[name, loop] < n}
-    gone |= {name for name, n in doubtful.items() if kept[name] < n}
-    return next((name for name in sorted(gone) if name in doubtful), "")
+    kept, left = _stored_in_branches(after), _places_read(after)
+    gone = {name for name, n in doubtful.items() if kept[name] < n}
+    for (name, loop), places in _given_by_branches(before).items():
+        if name in doubtful and len(left.get((name, loop), ())) < len(places):
+            gone.add(name)
+    return min(gone, default="")
+
+
+@dataclass(frozen=True, eq=False)
+class _Access:
+    """One reading or storing of an array's element, with the loops and cases around."""
+
+    name: str
+    place: tuple[str, ...]
+    is_store: bool
+    around: tuple[Inner, ...]
+
+    def is_in(self, node: Inner) -> bool:
+        return any(one is node for one in self.around)
+
+    def always_with(self, other: _Access | Sequence[Inner]) -> bool:
+        """Whether this is done whenever what stands there is: all around it is around that."""
+        around = other.around if isinstance(other, _Access) else other
+        return all(any(one is node for node in around) for one in self.around)
+
+
+def _accesses(node: Program | Inner, around: tuple[Inner, ...] = ()) -> Iterator[_Access]:
+    """All of arrays, in program order, but for loops that never run."""
+    for child in children(node):
+        if isinstance(child, Block):
+            for stores, found in ((False, _loaded(child)), (True, _stored(child))):
+                for name, memlet in found:
+                    if memlet.subset:
+                        place = tuple(index.text for index in memlet.subset)
+                        yield _Access(name, place, stores, around)
+        elif not (isinstance(child, Loop) and _is_empty(child)):
+            yield from _accesses(child, (*around, child))
+
+
+def _given_by_branches(program: Program) -> dict[tuple[str, str], set[tuple[str, ...]]]:
+    """Places of each array that the loop over each variable reads before it stores there, where
+    what is read may have been stored by a branch, and on its condition only."""
+    accesses = list(_accesses(program))
+    found: defaultdict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
+    for loop in dict.fromkeys(node for one in accesses for node in one.around):
+        if not isinstance(loop, Loop):
+            continue
+        inner = [place for place, one in enumerate(accesses) if one.is_in(loop)]
+        ahead = accesses[inner[0]].around
+        around = ahead[: next(n for n, one in enumerate(ahead) if one is loop)]
+        last = {one.name: one for one in accesses[: inner[0]] if one.is_store}
+        stored: list[_Access] = []
+        for one in (accesses[place] for place in inner):
+            if one.is_store:
+                stored.append(one)
+            elif one.name in last and not _is_certain(last[one.name], around):
+                known = (s for s in stored if (s.name, s.place) == (one.name, one.place))
+                if not any(s.always_with(one) for s in known):
+                    found[one.name, loop.variable].add(one.place)
+    return found
+
+
+def _is_certain(store: _Access, around: Sequence[Inner]) -> bool:
+    """Whether no branch that stands elsewhere decides on a store."""
+    branches = (one for one in store.around if not isinstance(one, Loop))
+    return all(any(one is node for node in around) for one in branches)
+
+
+def _places_read(program: Program) -> dict[tuple[str, str], set[tuple[str, ...]]]:
+    """Places of each array that the loop over each variable reads."""
+    found: defaultdict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
+    for one in _accesses(program):
+        if not one.is_store:
+            for loop in one.around:
+                if isinstance(loop, Loop):
+                    found[one.name, loop.variable].add(one.place)
+    return found
 
 
 def _stored_in_branches(program: Program, running: bool = False) -> Counter[str]:
@@ -149,18 +222,6 @@ def _stored_in_branches(program: Program, running: bool = False) -> Counter[str]
     inner = (node for branch in branches for node in _below(branch, running))
     names = (name for node in inner for name, _ in _stored(node))
     return Counter(name for name in names if name in program.arguments)
-
-
-def _readers(program: Program, running: bool = False) -> Counter[tuple[str, str]]:
-    """How many loops over each variable read each array, and do not store into it."""
-    found: Counter[tuple[str, str]] = Counter()
-    for loop in _below(program, running):
-        if isinstance(loop, Loop):
-            inner = [node for node in _below(loop, running) if isinstance(node, Block)]
-            stored = {name for node in inner for name, _ in _stored(node)}
-            read = {name for node in inner for name, _ in _loaded(node)}
-            found.update((name, loop.variable) for name in read - stored)
-    return found
 
 
 def _read_in_vain(program: Program) -> set[str]:

@@ -153,6 +153,20 @@ def masked_either_way(h, d, x, w):
             w[0, i] = w[0, i] - 1.0
 
 
+def masked_then_changed(h, d, x, w):
+    for i in range(d.shape[0]):
+        for j in range(d.shape[1]):
+            if h[i, j] > 0.0:
+                d[i, j] = 0.0
+    for i in range(d.shape[0]):
+        for j in range(d.shape[1]):
+            d[i, j] = 2.0 * d[i, j] + 1.0
+    for i in range(d.shape[0]):
+        for j in range(d.shape[1]):
+            if h[i, j] <= 0.0:
+                d[i, j] = d[i, j] - h[i, j]
+
+
 def layers():
     h = np.linspace(-1, 1, 30).reshape(6, 5)[::-1].copy()
     return [h, np.ones((6, 5)), np.linspace(0, 1, 24).reshape(6, 4), np.ones((4, 6))]
@@ -175,6 +189,7 @@ PROGRAMS = [
     (moments, gradients),
     (masked_and_multiplied, layers),
     (masked_either_way, layers),
+    (masked_then_changed, layers),
 ]
 
 
