@@ -13,7 +13,8 @@ the tree:
 `bounds`       what a loop's header says: where it begins, ends, and its step
 `walk`         going through a tree, and putting something else in a place of it
 `accesses`     what a node reads, writes and names
-`signed`       loops that count in signed numbers; `canonical_order`: of statements
+`signed`       loops that count in signed numbers; `canonical_order`: of statements;
+               `memory_order`: of loads and stores in a block
 `rename`       other names for loop variables, containers and symbols
 `redirect`     dataflow on other elements; `copies`: blocks that only copy
 `nests`        outermost loops numbered through, with canonical names (see `nest.Nest`)

@@ -20,6 +20,7 @@ from loopbook import dependence, targets
 from loopbook.dependence.missed import confirmed, missed, serialised
 from loopbook.errors import RunError, SdfgError
 from loopbook.program.load import load_json
+from loopbook.program.memory_order import in_memory_order
 from loopbook.program.nest import Nest
 from loopbook.program.nests import nests as nests_of
 from loopbook.program.read import read
@@ -306,16 +307,24 @@ def baseline(text: str, target: str) -> StructuredSDFG:
         SdfgError: if docc cannot handle it.
     """
     if target == targets.UNSCHEDULED:
-        return _simplified(text, fuse=True, target=target)[0]
+        return _loads_first(_simplified(text, fuse=True, target=target)[0])
     return scheduled(_fused(text, target), target)
 
 
 def scheduled(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
     """The SDFG with docc's own schedule for every loop that no recipe has scheduled. Of loops whose
-    iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are others."""
+    iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are others; loads
+    come before the stores that they must not see (see `loopbook.program.memory_order`)."""
     if targets.named(target).parallel:
         tree = read(json.loads(sdfg.to_json()))
         whole = with_whole_trips(tree)
         if whole is not tree:
             sdfg = parse(json.dumps(write(whole)))
-    return passes.finish(sdfg, target)
+    return _loads_first(passes.finish(sdfg, target))
+
+
+def _loads_first(sdfg: StructuredSDFG) -> StructuredSDFG:
+    """The SDFG with loads before the stores that they must not see."""
+    tree = read(json.loads(sdfg.to_json()))
+    ordered = in_memory_order(tree)
+    return sdfg if ordered is tree else parse(json.dumps(write(ordered)))

@@ -1,0 +1,155 @@
+"""Loads before the stores that they must not see.
+
+docc merges statements that follow each other into one block, a graph of what flows where, in which
+nothing says that an old value is loaded before a new one is stored; it writes the block's code in
+any order that the graph allows (seen with 0.8.1). Where a load has no place before a store of the
+same element, the block is cut in two::
+
+    v[i] = w[i] - c[i]                           v[i] = w[i] - c[i]
+    c[i] = 2 * c[i]      (one block)     →       ---- another block
+                                                 c[i] = 2 * c[i]
+
+What is loaded from a node that nothing flows into was there before the block: a load behind a store
+has the store's own node.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loopbook.errors import SdfgError
+from loopbook.program import expr
+from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, block
+from loopbook.program.expr import Expr
+from loopbook.program.tree import Program
+from loopbook.program.walk import Inner, spread
+
+Places = set[int]
+"""Of nodes of a block."""
+
+
+def in_memory_order(program: Program) -> Program:
+    """The program with blocks cut where a load has to come before a store; itself if there are no
+    such places.
+
+    Raises:
+        SdfgError: a load needs an old value and comes behind the store of a new one.
+    """
+
+    def cut(node: Inner) -> list[Inner]:
+        return [*_ordered(node)] if isinstance(node, Block) else [node]
+
+    return spread(program, cut)
+
+
+def _ordered(whole: Block) -> list[Block]:
+    ahead = _ahead(whole)
+    if not ahead:
+        return [whole]
+    parts: list[Places] = [set()]
+    for place in _sequence(whole, ahead):
+        if ahead[place] & parts[-1]:
+            parts.append(set())
+        parts[-1].add(place)
+    return [_part(whole, part) for part in parts]
+
+
+def _ahead(whole: Block) -> defaultdict[int, Places]:
+    """Operations that have to come before each operation, but that nothing flows from."""
+    stores = [m for m in whole.memlets if isinstance(whole.nodes[m.target], AccessNode)]
+    loads = [m for m in whole.memlets if isinstance(whole.nodes[m.source], AccessNode)]
+    found: defaultdict[int, Places] = defaultdict(set)
+    reached: dict[int, Places] = {}
+    for store in stores:
+        for load in loads:
+            if load.source == store.target or not _is_same(whole, load, store):
+                continue
+            behind = reached.setdefault(store.target, _reached(whole, store.target))
+            if load.source in behind or load.target == store.source:
+                continue
+            if store.source not in reached.setdefault(load.target, _reached(whole, load.target)):
+                found[store.source].add(load.target)
+    return found
+
+
+def _is_same(whole: Block, load: Memlet, store: Memlet) -> bool:
+    """Whether both may be of one element."""
+    one, other = whole.nodes[load.source], whole.nodes[store.target]
+    assert isinstance(one, AccessNode)
+    assert isinstance(other, AccessNode)
+    if one.container != other.container:
+        return False
+    if len(load.subset) != len(store.subset):
+        return True
+    return not any(_differ(a, b) for a, b in zip(load.subset, store.subset, strict=True))
+
+
+def _differ(one: Expr, other: Expr) -> bool:
+    try:
+        apart = expr.polynomial(f"({one}) - ({other})")
+    except SdfgError:
+        return False
+    return set(apart) == {()} and apart[()] != 0
+
+
+def _reached(whole: Block, place: int) -> Places:
+    """Nodes that what a node gives flows into."""
+    found: Places = set()
+    waiting = [place]
+    while waiting:
+        new = {memlet.target for memlet in whole.outputs[waiting.pop()]} - found
+        found |= new
+        waiting.extend(new)
+    return found
+
+
+def _sequence(whole: Block, ahead: defaultdict[int, Places]) -> Sequence[int]:
+    """The block's operations, the oldest first of those that may come next.
+
+    Raises:
+        SdfgError: if there is no such order.
+    """
+    operations = [n for n, node in enumerate(whole.nodes) if isinstance(node, Operation)]
+    needs = {place: set(ahead[place]) if place in ahead else set() for place in operations}
+    for memlet in whole.memlets:
+        if memlet.target in needs:
+            needs[memlet.target].update(m.source for m in whole.inputs[memlet.source])
+    followers: defaultdict[int, list[int]] = defaultdict(list)
+    for place, others in needs.items():
+        for other in others:
+            followers[other].append(place)
+    ready = [(_age(whole, place), place) for place, others in needs.items() if not others]
+    heapq.heapify(ready)
+    found: list[int] = []
+    while ready:
+        _, place = heapq.heappop(ready)
+        found.append(place)
+        for follower in followers[place]:
+            needs[follower].discard(place)
+            if not needs[follower]:
+                heapq.heappush(ready, (_age(whole, follower), follower))
+    if len(found) < len(operations):
+        raise SdfgError("docc needs the old value of an element behind the store of a new one")
+    return found
+
+
+def _age(whole: Block, place: int) -> int:
+    number = whole.nodes[place].id
+    return sys.maxsize if number is None else number
+
+
+def _part(whole: Block, operations: Places) -> Block:
+    """Some of a block's operations as a block of their own, with what they take and give."""
+    memlets = [m for m in whole.memlets if m.target in operations or m.source in operations]
+    ends = sorted({end for memlet in memlets for end in (memlet.source, memlet.target)})
+    place = {old: new for new, old in enumerate(ends)}
+    return block(
+        tuple(whole.nodes[end] for end in ends),
+        tuple(replace(m, source=place[m.source], target=place[m.target]) for m in memlets),
+        id=whole.id,
+        position=whole.position,
+    )

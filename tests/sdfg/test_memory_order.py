@@ -1,0 +1,61 @@
+"""Old values are loaded before new ones are stored, in whatever order docc would write a block."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from sdfg_kit import random
+
+from loopbook.program.memory_order import in_memory_order
+from loopbook.program.read import read
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.build import build_baseline, build_tuned
+
+
+def changed_at_the_end(a, b, c, u, v, w):
+    for i in range(a.shape[0]):
+        u[i] = 0.5 * c[i] * c[i]
+        v[i] = u[i] * u[i] - c[i]
+        w[i] = v[i] * v[i]
+        c[i] = 2.0 * c[i]
+        c[i] = c[i] + a[i] * b[i]
+
+
+def changed_without_loops(a, b, c, u, v, w):
+    u[0] = 0.5 * c[0] * c[0]
+    v[0] = u[0] * u[0] - c[0]
+    w[0] = v[0] * v[0]
+    c[0] = 2.0 * c[0]
+    c[0] = c[0] + a[0] * b[0]
+
+
+def summed(a, b):
+    for i in range(1, a.shape[0]):
+        b[i] = b[i] + a[i]
+        a[i] = b[i] * b[i - 1]
+
+
+@pytest.mark.parametrize("function", [changed_at_the_end, changed_without_loops])
+@pytest.mark.parametrize("with_recipes", [False, True])
+def test_old_values_are_read(function, with_recipes, tmp_path):
+    given = [random(6) for _ in range(6)]
+    text = frontend.trace(function, given)
+    built = (
+        build_tuned(text, "sequential", {}, tmp_path)
+        if with_recipes
+        else build_baseline(text, "sequential", tmp_path)
+    )
+    found, expected = copy.deepcopy(given), copy.deepcopy(given)
+    frontend.bind(function, given, built.library)(*found)
+    function(*expected)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other)
+
+
+def test_what_is_in_order_stays_as_it_is():
+    sdfg = program.prepare(frontend.trace(summed, [random(6), random(6)]))
+    tree = read(json.loads(sdfg.to_json()))
+    assert in_memory_order(tree) is tree
