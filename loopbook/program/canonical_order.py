@@ -10,11 +10,9 @@ scalars, then what stores to arrays, otherwise as the program has it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
-from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet, block
+from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet, age, part
 from loopbook.program.tree import Program
 from loopbook.program.types import Type
 from loopbook.program.walk import Inner, spread
@@ -39,20 +37,7 @@ def _statements(whole: Block, containers: Mapping[str, Type]) -> list[Block]:
     if len(groups) < 2 or _clash(whole, groups):
         return [whole]
     groups.sort(key=lambda group: (_stores(whole, group, containers), _age(whole, group)))
-    return [_part(whole, group) for group in groups]
-
-
-def _part(whole: Block, group: Places) -> Block:
-    """One of a block's statements as a block of its own."""
-    memlets = _into(whole, group)
-    ends = sorted(group | {memlet.source for memlet in memlets})
-    place = {old: new for new, old in enumerate(ends)}
-    return block(
-        tuple(whole.nodes[end] for end in ends),
-        tuple(replace(m, source=place[m.source], target=place[m.target]) for m in memlets),
-        id=whole.id,
-        position=whole.position,
-    )
+    return [part(whole, _into(whole, group)) for group in groups]
 
 
 def _into(whole: Block, group: Places) -> list[Memlet]:
@@ -100,6 +85,5 @@ def _stores(whole: Block, group: Places, containers: Mapping[str, Type]) -> bool
 
 
 def _age(whole: Block, group: Places) -> int:
-    """The number of the statement's oldest node; the order of nodes follows addresses, too."""
-    numbers = (whole.nodes[place].id for place in group)
-    return min(sys.maxsize if number is None else number for number in numbers)
+    """The number of the statement's oldest node; its place among nodes follows addresses, too."""
+    return min(age(whole.nodes[place]) for place in group)

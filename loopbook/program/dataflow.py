@@ -6,8 +6,9 @@ flows from which node to which. A memlet names its ends by their places among th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loopbook.program.element import NOWHERE, Element, Position
@@ -242,3 +243,20 @@ def block(
 
 ALLOCATING = ("Malloc", "Free")
 """Library nodes that allocate memory, or free it."""
+
+
+def part(whole: Block, memlets: Sequence[Memlet]) -> Block:
+    """Some of a block's memlets, with the nodes at their ends, as a block of their own."""
+    ends = sorted({end for memlet in memlets for end in (memlet.source, memlet.target)})
+    place = {old: new for new, old in enumerate(ends)}
+    return block(
+        tuple(whole.nodes[end] for end in ends),
+        tuple(replace(m, source=place[m.source], target=place[m.target]) for m in memlets),
+        id=whole.id,
+        position=whole.position,
+    )
+
+
+def age(node: Node) -> int:
+    """A node's number, by which they are ordered: their order in a block follows addresses."""
+    return sys.maxsize if node.id is None else node.id

@@ -16,14 +16,12 @@ has the store's own node.
 from __future__ import annotations
 
 import heapq
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
-from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, block
+from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, age, part
 from loopbook.program.expr import Expr
 from loopbook.program.tree import Program
 from loopbook.program.walk import Inner, spread
@@ -55,7 +53,10 @@ def _ordered(whole: Block) -> list[Block]:
         if ahead[place] & parts[-1]:
             parts.append(set())
         parts[-1].add(place)
-    return [_part(whole, part) for part in parts]
+    return [
+        part(whole, [m for m in whole.memlets if m.target in own or m.source in own])
+        for own in parts
+    ]
 
 
 def _ahead(whole: Block) -> defaultdict[int, Places]:
@@ -122,7 +123,7 @@ def _sequence(whole: Block, ahead: defaultdict[int, Places]) -> Sequence[int]:
     for place, others in needs.items():
         for other in others:
             followers[other].append(place)
-    ready = [(_age(whole, place), place) for place, others in needs.items() if not others]
+    ready = [(age(whole.nodes[place]), place) for place, others in needs.items() if not others]
     heapq.heapify(ready)
     found: list[int] = []
     while ready:
@@ -131,25 +132,7 @@ def _sequence(whole: Block, ahead: defaultdict[int, Places]) -> Sequence[int]:
         for follower in followers[place]:
             needs[follower].discard(place)
             if not needs[follower]:
-                heapq.heappush(ready, (_age(whole, follower), follower))
+                heapq.heappush(ready, (age(whole.nodes[follower]), follower))
     if len(found) < len(operations):
         raise SdfgError("docc needs the old value of an element behind the store of a new one")
     return found
-
-
-def _age(whole: Block, place: int) -> int:
-    number = whole.nodes[place].id
-    return sys.maxsize if number is None else number
-
-
-def _part(whole: Block, operations: Places) -> Block:
-    """Some of a block's operations as a block of their own, with what they take and give."""
-    memlets = [m for m in whole.memlets if m.target in operations or m.source in operations]
-    ends = sorted({end for memlet in memlets for end in (memlet.source, memlet.target)})
-    place = {old: new for new, old in enumerate(ends)}
-    return block(
-        tuple(whole.nodes[end] for end in ends),
-        tuple(replace(m, source=place[m.source], target=place[m.target]) for m in memlets),
-        id=whole.id,
-        position=whole.position,
-    )

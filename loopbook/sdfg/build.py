@@ -198,8 +198,7 @@ def transform(
         owners |= dict.fromkeys(own, nest.position)
     sdfg = program.parse(json.dumps(write(tree) if tree else document))
     before = [owners.get(element) for element in outermost(sdfg)]
-    sdfg = program.scheduled(sdfg, target)
-    finished = read(json.loads(sdfg.to_json()))
+    sdfg, finished = program.scheduled(sdfg, target)
     improved = in_canonical_order(improve_threads(finished))
     if improved is not finished:
         sdfg = program.parse(json.dumps(write(improved)))

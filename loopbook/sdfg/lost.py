@@ -157,10 +157,9 @@ class _Access:
     def is_in(self, node: Inner) -> bool:
         return any(one is node for one in self.around)
 
-    def always_with(self, other: _Access | Sequence[Inner]) -> bool:
-        """Whether this is done whenever what stands there is: all around it is around that."""
-        around = other.around if isinstance(other, _Access) else other
-        return all(any(one is node for node in around) for one in self.around)
+    def always_with(self, other: _Access) -> bool:
+        """Whether this is done whenever the other is: all around it is around that."""
+        return all(other.is_in(one) for one in self.around)
 
 
 def _accesses(node: Program | Inner, around: tuple[Inner, ...] = ()) -> Iterator[_Access]:

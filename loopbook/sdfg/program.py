@@ -301,20 +301,22 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
 
 def baseline(text: str, target: str) -> StructuredSDFG:
     """The SDFG as docc itself would compile it for `target`, which may be
-    `loopbook.targets.UNSCHEDULED`, but for iterations that it would lose (see `scheduled`).
+    `loopbook.targets.UNSCHEDULED`, but for iterations that it would lose and loads that it would
+    put behind stores (see `scheduled`).
 
     Raises:
         SdfgError: if docc cannot handle it.
     """
     if target == targets.UNSCHEDULED:
-        return _loads_first(_simplified(text, fuse=True, target=target)[0])
-    return scheduled(_fused(text, target), target)
+        return _loads_first(_simplified(text, fuse=True, target=target)[0])[0]
+    return scheduled(_fused(text, target), target)[0]
 
 
-def scheduled(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
-    """The SDFG with docc's own schedule for every loop that no recipe has scheduled. Of loops whose
-    iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are others; loads
-    come before the stores that they must not see (see `loopbook.program.memory_order`)."""
+def scheduled(sdfg: StructuredSDFG, target: str) -> tuple[StructuredSDFG, Program]:
+    """The SDFG with docc's own schedule for every loop that no recipe has scheduled, and its tree.
+    Of loops whose iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are
+    others; loads come before the stores that they must not see (see
+    `loopbook.program.memory_order`)."""
     if targets.named(target).parallel:
         tree = read(json.loads(sdfg.to_json()))
         whole = with_whole_trips(tree)
@@ -323,8 +325,11 @@ def scheduled(sdfg: StructuredSDFG, target: str) -> StructuredSDFG:
     return _loads_first(passes.finish(sdfg, target))
 
 
-def _loads_first(sdfg: StructuredSDFG) -> StructuredSDFG:
-    """The SDFG with loads before the stores that they must not see."""
+def _loads_first(sdfg: StructuredSDFG) -> tuple[StructuredSDFG, Program]:
+    """The SDFG, and its tree, with loads before the stores that they must not see."""
     tree = read(json.loads(sdfg.to_json()))
     ordered = in_memory_order(tree)
-    return sdfg if ordered is tree else parse(json.dumps(write(ordered)))
+    if ordered is tree:
+        return sdfg, tree
+    sdfg = parse(json.dumps(write(ordered)))
+    return sdfg, read(json.loads(sdfg.to_json()))
