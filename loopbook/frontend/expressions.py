@@ -250,10 +250,10 @@ def _conditional(t: Translator, node: ast.IfExp) -> Value:
         return evaluate(t, node.body if condition.value else node.orelse)
     made = len(code.temporaries)
     with code.captured() as first:
-        one = evaluate(t, node.body)
+        one = _side(t, node.body)
     with code.captured() as second:
-        other = evaluate(t, node.orelse)
-    if any(isinstance(side, Array) and side.rank for side in (one, other)):
+        other = _side(t, node.orelse)
+    if isinstance(one, Array) or isinstance(other, Array):
         del code.temporaries[made:]
         return _one_of(t, node, condition)
     left, right = t.number(one), t.number(other)
@@ -266,6 +266,12 @@ def _conditional(t: Translator, node: ast.IfExp) -> Value:
             code.replay(lines)
             code.emit(f"{name} = {arith.convert(code, value, dtype).text}")
     return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
+
+
+def _side(t: Translator, node: ast.expr) -> Value:
+    """One side's value: a number is computed where the side is, for what it is made of is there."""
+    value = evaluate(t, node)
+    return t.number(value) if isinstance(value, Array) and not value.rank else value
 
 
 def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:

@@ -52,11 +52,13 @@ class Liveness:
     Attributes:
         after: from a statement's id to the names that may be read after it.
         head: from a loop's id to the names that may be read when an iteration begins.
+        taken: from an ``if``'s id to the names that may be read when one of its branches begins.
     """
 
     def __init__(self, body: Sequence[ast.stmt], returned: Names = frozenset()) -> None:
         self.after: dict[int, Names] = {}
         self.head: dict[int, Names] = {}
+        self.taken: dict[int, Names] = {}
         self._exits: list[Names] = []
         self._returned = returned
         self._read: dict[int, Names] = {}
@@ -78,6 +80,7 @@ class Liveness:
         match node:
             case ast.If():
                 branches = self._body(node.body, live) | self._body(node.orelse, live)
+                self.taken[id(node)] = branches
                 return branches | self._loads(node.test)
             case ast.For() | ast.While():
                 return self._loop(node, live)

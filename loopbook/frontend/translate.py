@@ -271,8 +271,10 @@ class Translator(Definite):
         condition = self.code.let(condition) if "[" in condition.text else condition
         assigned = self.assigned([*node.body, *node.orelse])
         live = self.frame.live.after.get(id(node), frozenset()) | {RETURNED}
+        # What a branch may leave as it is, or reads first, has its value before the branches.
         both = stores(node.body) & stores(node.orelse)
-        names = [(n, n in both or n not in self.frame.env) for n in sorted(assigned & live)]
+        anew = both - self.frame.live.taken.get(id(node), both)
+        names = [(n, n in anew or n not in self.frame.env) for n in sorted(assigned & live)]
 
         def run() -> None:
             frame, aliases = self.frame, self.aliases

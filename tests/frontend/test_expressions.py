@@ -218,3 +218,24 @@ def test_extremes_of_long_rows_are_taken_in_lanes(dtype):
 def test_extremes_of_short_rows_and_of_columns_are_taken_one_by_one():
     lowered = check(function("return A.max(axis=1), A.max(axis=0)"), *arguments(40, 15))
     assert "8 * " not in lowered.kernel_source
+
+
+@pytest.mark.parametrize("s", [-9.0, 0.0, 9.0])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "c = 5.0\nif x[1] > s:\n    c = 1.0\nelif c > s:\n    c = 2.0\nreturn c",
+        "c = 5.0\nif x[1] > s:\n    c = 1.0\nelse:\n    if x[2] > s:\n        c = 2.0\nreturn c",
+        "c = 2 * x\nif x[1] > s:\n    c = x - 1\nelif c[0] > s:\n    c = 3 * x\nreturn c",
+        "c = 5\nif x[1] > s:\n    c = 1\nelse:\n    for i in range(len(x) - 5):\n        c = 2\n"
+        "return c",
+    ],
+)
+def test_what_a_branch_leaves_or_reads_has_its_value_from_before(body, s):
+    check(function(body, "x, s"), data(5), s)
+
+
+def test_a_side_of_a_choice_is_computed_where_it_is():
+    body = "t = ((x - x.mean()) ** 2).sum() if s else 1.0\nreturn (x * x).sum() / (t + 1)"
+    for s in (0.0, 2.0):
+        check(function(body, "x, s"), data(5), s)
