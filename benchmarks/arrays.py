@@ -1,15 +1,19 @@
 """Whether ``@loopbook.native`` gives NumPy's numbers for programs of array expressions.
 
     python benchmarks/arrays.py --out FOLDER [--count 2000] [--first 0] [--jobs 2] [--resume]
+        [--wide] [--show SEED]
 
 The programs are those of `loopbook.workloads.arrays`, made at random; each is compiled for one
 dtype and target, by turns, in a process of its own, and called with arrays of 7 and 5 elements a
-dimension, of 12 and 9, of 1 and of 0. Every call is compared with the Python function on the same
-arguments: what it wrote, what it returned, and that nothing else was written. Where numbers cancel,
-ours must be about as near to the same program in wider numbers as NumPy's are.
+dimension, of 12 and 9, of 1 and of 0. ``--wide`` draws from more kinds of statements (`generate`):
+masks that serve more than one store, sorting, branches, second names for arrays. Every call is
+compared with the Python function on the same arguments: what it wrote, what it returned, and that
+nothing else was written. Where numbers cancel, ours must be about as near to the same program in
+wider numbers as NumPy's are.
 
 FOLDER gets ``results.jsonl`` (a line as soon as a program is done) and ``table.md``: the figures by
-dtype, and what was refused by construct. Exit code 1 if a number is wrong or a process crashed.
+dtype, and what was refused by construct. ``--show`` prints a program. Exit code 1 if a number is
+wrong or a process crashed.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ from benchmarks.semantics import DTYPES, TARGETS, completed, fault, reason  # no
 from loopbook.errors import InterpretedWarning, LoopbookError  # noqa: E402
 from loopbook.frontend.rounding import flat, is_rounding  # noqa: E402
 from loopbook.toolchain.sandbox import run_limited  # noqa: E402
-from loopbook.workloads.arrays import generate  # noqa: E402
+from loopbook.workloads.arrays import ArrayProgram, generate  # noqa: E402
 
 SIZES = ((7, 5), (12, 9), (1, 1), (0, 5), (7, 5))
 """n and m of each call, in turn."""
@@ -46,21 +50,26 @@ SECONDS = 300.0
 Result = dict[str, Any]
 
 
-def result_of(seed: int) -> Result:
-    """One program, in a child."""
+def program_of(seed: int, wide: bool) -> tuple[ArrayProgram, str]:
+    """The program of a seed, and its dtype."""
     dtype = DTYPES[seed % len(DTYPES)]
+    return generate(seed, whole=dtype.startswith("int"), wide=wide), dtype
+
+
+def result_of(seed: int, wide: bool = False) -> Result:
+    """One program, in a child."""
+    program, dtype = program_of(seed, wide)
     target = TARGETS[seed // len(DTYPES) % len(TARGETS)]
-    told: Result = {"seed": seed, "dtype": dtype, "target": target}
+    told: Result = {"seed": seed, "wide": wide, "dtype": dtype, "target": target}
     try:
-        return told | run_limited(_calls, seed, dtype, target, seconds=SECONDS, what=f"{seed}")
+        return told | run_limited(_calls, program, dtype, target, seconds=SECONDS, what=f"{seed}")
     except LoopbookError as error:
         return told | {"calls": 0, "compiled": 0, "wrong": [], "python": {}, "crash": str(error)}
 
 
-def _calls(seed: int, dtype: str, target: str) -> Result:
+def _calls(program: ArrayProgram, dtype: str, target: str) -> Result:
     import loopbook
 
-    program = generate(seed, whole=dtype.startswith("int"))
     native = loopbook.native(program.kernel(), target=target)
     told: Result = {"calls": 0, "compiled": 0, "raised": 0, "wrong": [], "python": {}, "crash": ""}
     told["constructs"] = list(program.constructs)
@@ -131,20 +140,27 @@ def table(results: Sequence[Result]) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compare array programs with NumPy.")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0, help="the first program's seed")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--wide", action="store_true", help="more kinds of statements")
+    parser.add_argument("--show", type=int, metavar="SEED")
     given = parser.parse_args()
+    if given.show is not None:
+        print(program_of(given.show, given.wide)[0].source, end="")
+        return 0
+    if given.out is None:
+        parser.error("give a folder with --out")
     given.out.mkdir(parents=True, exist_ok=True)
     log = given.out / "results.jsonl"
     if not given.resume:
         log.unlink(missing_ok=True)
     done = lines.read(log)
-    ready = {result["seed"] for result in done}
+    ready = {result["seed"] for result in done if result.get("wide", False) == given.wide}
     todo = [s for s in range(given.first, given.first + given.count) if s not in ready]
-    for result in completed([partial(result_of, seed) for seed in todo], given.jobs):
+    for result in completed([partial(result_of, seed, given.wide) for seed in todo], given.jobs):
         lines.append(log, result)
         done.append(result)
     words = f"Array programs by `@loopbook.native` against NumPy. {provenance()}"

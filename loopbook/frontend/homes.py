@@ -173,6 +173,8 @@ class Homes:
                 if text != target:
                     code.emit(f"{target} = {bare(text)}")
         elif isinstance(old, Array) and isinstance(value, Array):
+            if value.mask is not None and value.rank > 1:
+                value = self.stored(value)  # in a row
             changing = loose.changing(code, old, value)
             if changing is None or (changing - home.loose and home.path):
                 raise code.fail(f"{name} changes its shape in a loop or branch; use another name")

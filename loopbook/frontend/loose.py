@@ -19,6 +19,7 @@ After::
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from loopbook.frontend import nests
@@ -77,11 +78,20 @@ def move_in(t: Homes, home: Home, value: Array) -> Array:
     return whole(buffer, tuple(shape))
 
 
-def refresh(t: Homes) -> None:
-    """After control came one way or another: sizes are what their variables say."""
+def refresh(t: Homes, but: Collection[str] = ()) -> None:
+    """After control came one way or another: sizes are what their variables say.
+
+    Args:
+        but: names of which only the other way has set a size.
+    """
     code, frame = t.code, t.frame
     for name, home in frame.homes.items():
-        if not home.sizes or home.buffer is None or not isinstance(home.value, Array):
+        if (
+            name in but
+            or not home.sizes
+            or home.buffer is None
+            or not isinstance(home.value, Array)
+        ):
             continue
         shape = list(home.value.shape)
         for axis, variable in home.sizes.items():

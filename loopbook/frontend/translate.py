@@ -287,7 +287,7 @@ class Translator(Definite):
             if node.orelse:
                 with self.code.indented("else:"):
                     if changing:
-                        loose.refresh(self)
+                        loose.refresh(self, but={n for n, empty in names if empty})
                     self.body(node.orelse)
             aliases.known = [*then, *(a for a in aliases.known if a not in then)]
             frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}

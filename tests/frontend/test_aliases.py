@@ -22,6 +22,19 @@ RIGHT = [
     "return np.inf, -np.inf",
 ]
 
+BRANCHES = [
+    "if s > 1:\n    A = np.sign(A)\nelse:\n    A = A + 1\nreturn A",
+    "B = A * 2\nif s > 1:\n    B = B * 2\nelse:\n    B *= 3\nreturn B",
+    "B = A * 2\nif s > 1:\n    B = B * 2\nelif s > 0.7:\n    B = B + 1\nreturn B",
+    "k = s * 2\nif s > 1:\n    k = A.sum()\nelif s > 0.7:\n    k = k + 1\nreturn k",
+    "B = A * 2\nif s > 1:\n    B = B * 2\nelse:\n    for i in range(A.shape[0] - 3):\n"
+    "        B = B + 1\nreturn B",
+    "B = A * 2\nif s > 1:\n    B = B * 2\nelse:\n    for i in range(3):\n"
+    "        if A[i, 0] > 0.5:\n            break\n        B = B + A[i, 0]\nreturn B",
+    "B = A[A > 0]\nif s > 1:\n    B = B[B > 1]\nelse:\n    B = B[B < 1]\nreturn B",
+    "if s > 1:\n    return A[A > 0]\nreturn A[A < 0]",
+]
+
 REFUSED = [
     "if s > 0:\n    z = x\nelse:\n    z = y\nz += 1\nreturn z",
     "z = x\nfor i in range(3):\n    z[0] = z[0] + 1\n    z = y\nreturn z",
@@ -35,6 +48,12 @@ REFUSED = [
 @pytest.mark.parametrize("body", RIGHT)
 def test_names_of_arrays_change_in_loops(body):
     check(function(body, "A, x, y, s"), data(3, 5), data(5), data(5, seed=3), 0.5)
+
+
+@pytest.mark.parametrize("body", BRANCHES)
+@pytest.mark.parametrize("s", [0.5, 0.8, 1.5])
+def test_both_branches_read_what_was_there_before(body, s):
+    check(function(body, "A, s"), data(3, 5), s)
 
 
 @pytest.mark.parametrize("body", REFUSED)

@@ -39,6 +39,7 @@ ANY = [
     "return np.outer(x, y), np.inner(A, A)",
     "return np.einsum('ij,jk->ik', A, B), np.einsum('ij->j', A), np.tensordot(A, B, axes=1)",
     "return np.einsum('ij,j->i', A, y), np.einsum('ii->i', A @ B), np.trace(A @ B)",
+    "v = np.einsum('ij->ji', A)\nw = np.einsum('ii->i', B[:2, :2])\nA *= 2\nw += 1\nreturn -v, B",
     "return A.sum(), A.sum(axis=0), A.sum(axis=1, keepdims=True), np.sum(A, axis=(0, 1))",
     "return A.max(), A.min(axis=0), A.max(axis=-1), np.ptp(x)",
     "return A.argmax(), A.argmin(axis=0), np.argmax(A, axis=1)",

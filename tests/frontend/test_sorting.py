@@ -45,6 +45,8 @@ PICKED = [
     "return np.select([x > 1, x > 0], [x, x * 2], -1.0), np.array_equal(x, x + 0), "
     "np.array_equal(x, k)",
     "np.copyto(x, 3.0, where=x > 0)\nnp.putmask(A, A > s, 9.0)",
+    "np.copyto(x, x[::-1], where=x > 0)\nnp.copyto(A, A[0], where=A > s)",
+    "np.copyto(A[1:], A[:-1], where=A[1:] > s)\nnp.copyto(A, k[:, None], where=A[:, :1] > 0)",
     "a, b = np.split(x, 2)\nc, d, e = np.split(A, [1, 2], axis=1)\nreturn a, b, c, d, e",
     "return np.dstack((A, A)), np.c_[x, x], np.r_[x, 1.0, s], np.delete(x, 2)",
     "return np.maximum.reduce([x, -x, x * x]), np.add.reduce(A), np.minimum.reduce(A, axis=1)",

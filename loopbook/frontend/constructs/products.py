@@ -195,7 +195,18 @@ def einsum(
     if not arrow:
         result = "".join(sorted(c for c in set(before) - {","} if before.count(c) == 1))
     arrays = [t.array(o) for o in operands]
+    if len(arrays) == 1 and set(before) == set(result) and len(before) == arrays[0].rank:
+        return _seen(t, arrays[0], before, result)
     return contract(t, arrays, letters, result)
+
+
+def _seen(t: Translator, array: Array, letters: str, result: str) -> Array:
+    """Where nothing is summed, NumPy gives another view of the operand."""
+    sizes = dict(zip(letters, array.shape, strict=True))
+    if not all(map(t.code.same, array.shape, (sizes[letter] for letter in letters))):
+        raise t.code.fail("a diagonal of sizes that may differ")
+    dims = tuple((ZERO, ((result.index(letter), ONE),)) for letter in letters)
+    return looked_at(array, tuple(sizes[letter] for letter in result), dims)
 
 
 @lowers(np.trace, method="trace")

@@ -186,7 +186,17 @@ def copyto(t: Translator, dst: Value, src: Value, *, where: Value | None = None)
     """``dst[...] = src``, where a mask is true."""
     if not isinstance(dst, Array) or dst.view is None:
         raise t.code.fail("copyto what is no array in memory")
-    store_at(t, dst, [FULL] * dst.rank if where is None else [t.array(where)], src)
+    if where is None:
+        store_at(t, dst, [FULL] * dst.rank, src)
+        return Thing(None)
+    if not isinstance(src, Array | Scalar):
+        src = t.array(src)
+    if not np.can_cast(src.dtype, dst.dtype, "same_kind") and not src.weak:
+        raise t.code.fail(f"{src.dtype} put into an array of {dst.dtype} in place")
+    t.writes_to(dst.view.buffer)
+    if isinstance(src, Array):
+        src = t.array(src)
+    nests.assign(t.code, dst, src, nests.fit(t.code, t.array(where), dst.shape))
     return Thing(None)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.workloads.arrays import statements
+from loopbook.workloads.arrays import along, control, masks, statements
 from loopbook.workloads.arrays.scope import Scope
 
 
@@ -65,11 +65,13 @@ class ArrayProgram:
         return [*arrays, 0.75 if kind.kind == "f" else 3]
 
 
-def generate(seed: int, whole: bool = False) -> ArrayProgram:
+def generate(seed: int, whole: bool = False, wide: bool = False) -> ArrayProgram:
     """The program of a seed.
 
     Args:
         whole: only constructs that keep whole numbers whole and small.
+        wide: also masks, statements along an axis, branches and loops with choices in them. Those
+            are there to be compared with NumPy; programs to tune (`draw`) are made without.
     """
     rng = random.Random(seed)
     scope = Scope(rng)
@@ -78,6 +80,8 @@ def generate(seed: int, whole: bool = False) -> ArrayProgram:
     choices: list[Callable[[Scope], list[str] | None]] = list(
         statements.WHOLE if whole else statements.ALL
     )
+    if wide:
+        choices += [*masks.ALL, *(along.WHOLE if whole else along.ALL), *control.ALL]
     wanted = rng.randint(2, 10)
     for _ in range(60):
         if len(used) == wanted:
@@ -89,6 +93,8 @@ def generate(seed: int, whole: bool = False) -> ArrayProgram:
             used.append(statement.__name__)
     made = [name for name in scope.names if name.startswith("v")]
     results = rng.sample(made, min(len(made), rng.randint(1, 3))) or ["x"]
+    if scope.returned:
+        results = [scope.pick(*scope.returned) or "x"]
     lines.append(f"return {', '.join(results)}")
     body = "".join(f"    {line}\n" for line in lines)
     return ArrayProgram(seed, f"def kernel(A, B, C, x, y, s):\n{body}", tuple(used))

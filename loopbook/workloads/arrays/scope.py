@@ -15,6 +15,8 @@ class Scope:
         self.names: dict[str, Shape] = {
             "A": ("n", "m"), "B": ("m", "n"), "C": ("n", "n"), "x": ("n",), "y": ("m",),
         }  # fmt: skip
+        self.masks: dict[str, Shape] = {}
+        self.returned: list[Shape] = []
         self._count = 0
 
     def new(self, shape: Shape) -> str:
@@ -23,6 +25,24 @@ class Scope:
         self._count += 1
         self.names[name] = shape
         return name
+
+    def new_mask(self, shape: Shape) -> str:
+        """A name for a new mask."""
+        name = f"m{len(self.masks)}"
+        self.masks[name] = shape
+        return name
+
+    def new_count(self) -> str:
+        """A name for a number that is no array's."""
+        self._count += 1
+        return f"k{self._count}"
+
+    def mask(self, shape: Shape) -> str:
+        """A mask of a shape: one with a name, or a comparison."""
+        found = [name for name, own in self.masks.items() if own == shape]
+        arrays = [name for name, own in self.names.items() if own == shape]
+        compared = f"({self.rng.choice(arrays)} {self.rng.choice('<>')} {self.rng.choice('01s')})"
+        return self.rng.choice([*found, *found, compared])
 
     def pick(self, *shapes: Shape, rank: int | None = None, stored: bool = False) -> str | None:
         """A name of one of the shapes, or of a rank; newer ones more often."""
