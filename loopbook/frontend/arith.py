@@ -5,7 +5,6 @@ short integers, ``a if c else b``, comparisons with numbers such as ``1e-05``, a
 of ``and``; none of them leaves this file::
 
     a // b   (ints)    (a - a % b) // b
-    a >> b             (a - a % 2**b) // 2**b
     -a       (ints)    0 - a
     a ** 2             s_0 = a;  s_0 * s_0
     a if c else b      s_0 = b;  if c: s_0 = a
@@ -142,6 +141,8 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     if dtype.kind not in "iu":
         raise code.fail(f"{op} of numbers that are not whole")
     if op == ">>":
+        if left.whole is None:
+            return _shifted(left, right, dtype, weak)
         divisor = binary(code, "<<", constant(1), right)
         return _integer_division(code, "//", left, divisor, dtype, weak)
     text = f"({left.text} {op} {right.text})"
@@ -178,7 +179,27 @@ def _long(value: Scalar) -> Scalar:
     return Scalar(f"int({bare(value.text)})", INT, value.weak)
 
 
+def _shifted(left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
+    """Places beyond the word leave only the sign, where C would take them modulo 64."""
+    places = f"min({bare(_long(right).text)}, 63)"
+    if right.value is not None:
+        places = str(min(int(right.value), 63))
+    return Scalar(f"({_long(left).text} >> {places})", dtype, weak)
+
+
+def _power(value: Scalar) -> int | None:
+    """The k of a number that is 2**k."""
+    number = value.value
+    if not isinstance(number, int | np.integer) or number < 1 or int(number).bit_count() != 1:
+        return None
+    return int(number).bit_length() - 1
+
+
 def _integer_division(code, op, left, right, dtype, weak) -> Scalar:
+    places = _power(right)
+    if places is not None and left.whole is None:  # an index could not follow from it anyhow
+        text = f">> {places}" if op == "//" else f"& {2**places - 1}"
+        return Scalar(f"({_long(left).text} {text})", dtype, weak)
     left, right = code.let(_long(left)), code.let(_long(right))
     text = f"{left.text} % {right.text}"
     positive = right.whole is not None and code.facts.nonnegative(right.whole - 1, firm=False)

@@ -24,6 +24,7 @@ from loopbook.program.tree import Program
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
 from loopbook.sdfg.decided import decide
+from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
 from loopbook.steps.workbench import StepPair, Workbench
@@ -235,8 +236,7 @@ def _baseline(
     sdfg = program.baseline(text, target)
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     code = code_of(sdfg)
-    if vector_maths:
-        sdfg = _decided(sdfg, read(json.loads(sdfg.to_json())))
+    sdfg = as_python(sdfg, program.tree_of(sdfg), decided=vector_maths)
     return Built(passes.build(sdfg, folder, target, timers=timers), code, owners, {})
 
 
@@ -249,13 +249,18 @@ def _finish(text: str, target: str, recipes: Recipes | None) -> str:
 
 def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], dump: bool) -> Path:
     _choose_maths(True)
-    sdfg = _decided(program.parse(text), read(json.loads(text)))
+    sdfg = as_python(program.parse(text), read(json.loads(text)), decided=True)
     return passes.build(sdfg, folder, target, wanted=wanted, dump=dump)
 
 
-def _decided(sdfg: StructuredSDFG, tree: Program) -> StructuredSDFG:
-    decided = decide(tree)
-    return sdfg if decided is tree else program.parse(json.dumps(write(decided)))
+def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> StructuredSDFG:
+    """The finished program, whose tree is `tree`, with what docc's C++ would get wrong mended last.
+
+    Args:
+        decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts.
+    """
+    mended = keep_signs(decide(tree) if decided else tree)
+    return sdfg if mended is tree else program.parse(json.dumps(write(mended)))
 
 
 def _tuned(
@@ -275,8 +280,7 @@ def _tuned(
     applying = time.perf_counter() - begun
     if codes is not None and (codes / code).exists():
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
-    if vector_maths:
-        sdfg = _decided(sdfg, tree)
+    sdfg = as_python(sdfg, tree, decided=vector_maths)
     library = passes.build(sdfg, folder, target, timers=timers)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))

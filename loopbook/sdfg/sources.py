@@ -9,7 +9,7 @@ from pathlib import Path
 from docc.sdfg import StructuredSDFG
 
 from loopbook.sdfg import passes, program
-from loopbook.sdfg.build import Recipes, code_of, outermost, transform
+from loopbook.sdfg.build import Recipes, as_python, code_of, outermost, transform
 from loopbook.toolchain.batch import Source
 from loopbook.toolchain.built import Applied
 
@@ -32,14 +32,15 @@ def write_tuned(
     Raises:
         IllegalStepError: another step does not fit.
     """
-    sdfg, _, owners, applied = transform(text, target, recipes, patient=patient)
-    return _written(silent, sdfg, target, folder, owners, applied, timers=True)
+    sdfg, tree, owners, applied = transform(text, target, recipes, patient=patient)
+    return _written(silent, as_python(sdfg, tree), target, folder, owners, applied, timers=True)
 
 
 def write_unoptimised(silent: Path, text: str, target: str, folder: Path) -> Source:
     """As `write_tuned`: what docc makes of an SDFG without optimising it, to be compiled together
     with programs for `target`."""
     sdfg = program.baseline(text, "none")
+    sdfg = as_python(sdfg, program.tree_of(sdfg))
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     return _written(silent, sdfg, target, folder, owners, {}, timers=False)
 

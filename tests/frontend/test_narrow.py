@@ -18,7 +18,7 @@ BODIES = (
     "y -= x",
     "return (x + y) // 2, x.sum(), y.max(), x.mean()",
     "return x - y > 3, x == y, np.diff(x)",
-    "return -x, abs(x), ~x, x << 2, x >> 1",
+    "return -x, abs(x), ~x, x << 2, x >> 1, x >> (y & 7), x // 4, x % 4",
     "return A @ x, x @ y, np.outer(x, y)",
     "return x / (y | 1), np.where(x > y, x, y), np.clip(x, 3, 9)",
     "x[x > 5] = 7\nreturn x[x > 3], np.cumsum(x)",
@@ -63,7 +63,8 @@ def test_compiled_narrow_numbers_are_numpys():
             total = ~(total >> 1) & 0xFFFF
         counts[x] += 1
         A[1:] += A[:-1] * 3
-        return total, x + x, counts.sum()
+        signed = (A >> 1) + A // 8 + A % 16 - (A >> np.arange(A.shape[1])) + (A >> 70)
+        return total, x + x, counts.sum(), signed
 
     _, _, x, _, _ = arguments(np.uint8)
     args = [arguments(np.int16)[0], x, np.zeros(256, np.uint32)]

@@ -110,10 +110,12 @@ def floor_division_in_place(a, res):
         res[i] //= 4
 
 
-@mended(whole, counts)
+@mended_later(whole, counts)
 def shift_right(a, res):
+    half = -a.shape[0] >> 1
     for i in range(a.shape[0]):
-        res[i] = a[i] >> 2
+        t = a[i] >> 2
+        res[i] = t + (t >> i) + 100 * half
 
 
 @mended(floats, zeros)

@@ -89,7 +89,8 @@ class Division(BlockRewriter):
 
     - ``-7 // 2``: docc gives -3, Python -4. After: ``(a - a % b) // b``, where nothing is left to
       round; docc's ``%`` is Python's.
-    - ``-7 >> 1``: docc gives a huge number. After: the same with ``b = 2 ** s``.
+    - ``n >> 1`` of a size: docc gives a huge number. After: the same with ``b = 2 ** s``, which
+      bounds can follow from. A shift of data stays (`loopbook.sdfg.shifts`).
     - ``a % 0``: the processor's division ends the process, NumPy gives 0. After: ``… if b != 0
       else 0``.
     - ``x // y`` of floats: docc does not round at all. Refused.
@@ -152,12 +153,18 @@ class Division(BlockRewriter):
     def _shifted(
         self, node: ast.BinOp, original: tuple[ast.expr, ast.expr], signs: tuple[bool, bool]
     ) -> ast.AST:
-        if signs[0]:
+        if signs[0] or not self._symbolic(original[0]):
             return node
         self.source.mend(node, "shift a number that may be negative by dividing it")
         places = integer(original[1], self.source.names)
         text = f"{2**places}" if places is not None and 0 <= places < 63 else "(1 << s)"
         return expression(f"(a - a % {text}) // {text}", node, a=node.left, s=node.right)
+
+    def _symbolic(self, node: ast.expr) -> bool:
+        """Whether bounds and indices can follow from it: only of what is not data."""
+        return not any(isinstance(part, ast.Subscript) for part in ast.walk(node)) and all(
+            name in self.kinds.parameters for name in mentioned(node)
+        )
 
     def _of_floats(self, node: ast.BinOp, left: Kind, right: Kind) -> ast.AST:
         if isinstance(node.op, ast.Mod) and FLOAT in (left.what, right.what):
