@@ -56,7 +56,14 @@ def difference(
     return None
 
 
-def within_rounding(found: Results, expected: Results, nudged: Sequence[Results]) -> str | None:
+def moved(results: Results, expected: Results) -> dict[str, float]:
+    """By name, the relative change of NumPy's results that a nudge of the arguments made."""
+    return {name: _relative(results[name], value) for name, value in expected.items()}
+
+
+def within_rounding(
+    found: Results, expected: Results, nudged: Sequence[Mapping[str, float]]
+) -> str | None:
     """What shows that a difference says nothing, in one line; None if it does say something.
 
     A program may amplify rounding until no digit is left, as bodies that pull at each other do.
@@ -64,13 +71,13 @@ def within_rounding(found: Results, expected: Results, nudged: Sequence[Results]
     apart, and nobody can ask for more than results among those.
 
     Args:
-        nudged: NumPy's results for arguments that are so far off.
+        nudged: how far NumPy's results `moved` with arguments that are so far off.
     """
     most = 0.0
     for name, value in expected.items():
         if name not in found or found[name].shape != value.shape:
             return None
-        usual = max(_relative(results[name], value) for results in nudged)
+        usual = max(changes[name] for changes in nudged)
         own = _relative(found[name], value)
         if not own <= max(TIMES * usual, ROUNDING):
             return None
