@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from types import FrameType
 
 AGAIN = 1.0
 """Seconds after which an alarm that was lost, as in what runs at a fork, goes off once more."""
+
+OWN = (__file__, contextlib.__file__)
+"""Where blocks with an alarm begin and end."""
 
 _limited = False
 
@@ -48,8 +52,10 @@ def is_limited() -> bool:
 def alarm(seconds: float) -> Iterator[None]:
     """Raise `TooLong` in the block after so many seconds; for the main thread, not nested."""
 
-    def stop(*_: Any) -> NoReturn:
-        raise TooLong
+    def stop(_signal: int, frame: FrameType | None) -> None:
+        # In what begins and ends the block it would leave the alarm on, and go off elsewhere.
+        if frame is None or frame.f_code.co_filename not in OWN:
+            raise TooLong
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import signal
 import threading
 import time
 import warnings
@@ -391,6 +392,15 @@ def test_nothing_is_compiled_while_python_is_timed():
     with limited(60.0):
         assert program(line(), 2.5) == 37.5
     assert program.last is None
+
+
+def test_an_alarm_is_none_where_its_block_ends():
+    code = compile("signal.raise_signal(signal.SIGALRM)", alarm.__file__, "exec")
+    with limited(60.0):
+        exec(code, {"signal": signal})  # as if it went off there
+        with pytest.raises(alarm.TooLong):
+            signal.raise_signal(signal.SIGALRM)
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
 def test_an_alarm_that_was_lost_comes_again(monkeypatch):
