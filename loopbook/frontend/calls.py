@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 import types as python_types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from loopbook.frontend import records
 from loopbook.frontend.hints import instead
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS
 from loopbook.frontend.translate import Translator
@@ -23,9 +25,13 @@ def called(t: Translator, node: ast.Call) -> Value:
             args += _spread(t, t.expr(arg.value))
         else:
             args.append(t.expr(arg))
-    if any(keyword.arg is None for keyword in node.keywords):
-        raise t.code.fail("**arguments")
-    kwargs = {str(k.arg): t.expr(k.value) for k in node.keywords}
+    kwargs: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = t.expr(keyword.value)
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = value
+        else:
+            kwargs |= records.named(t, value)
     return call(t, function, args, kwargs, ast.unparse(node.func))
 
 
@@ -36,7 +42,7 @@ MOST_SPREAD = 8
 def _spread(t: Translator, given: Value) -> tuple[Value, ...]:
     """The arguments that ``*given`` stands for."""
     if isinstance(given, Tup):
-        return given.items
+        return given.each()
     if isinstance(given, Array) and given.rank:
         rows = t.array(given)
         count = t.code.facts.known(rows.shape[0])
@@ -61,7 +67,17 @@ def call(
         target = function.value
         if isinstance(target, Local):
             return inline_local(t, target, args, kwargs)
-        target = getattr(target, "func", target) if not isinstance(target, type) else target
+        if isinstance(target, records.Making):
+            return records.made(target, args)
+        if isinstance(target, records.Method):
+            return inline(t, target.function, [target.owner, *args], kwargs)
+        if records.is_record(target):
+            return records.of_call(t, target, args, kwargs)
+        from loopbook.frontend.constructs.calling import called_object
+
+        if (lowered := called_object(target)) is not None:
+            return lowered(t, *args, **kwargs)
+        target = _python_of(target)
         if is_python(target):
             return inline(t, target, args, kwargs)
         lowering = lowering_of(t, target, name)
@@ -76,14 +92,25 @@ def call(
         raise t.code.fail(f"{name}(): {reason}") from None
 
 
+def _python_of(target: Any) -> Any:
+    """The function that something was made of which remembers its results or compiles it."""
+    if isinstance(target, functools._lru_cache_wrapper):
+        return target.__wrapped__
+    if isinstance(target, type):
+        return target
+    return getattr(target, "func", getattr(target, "py_func", target))
+
+
 def lowering_of(t: Translator, target: Any, name: str) -> Callable[..., Value]:
     """What lowers calls of a function.
 
     Raises:
         LoweringError: if nothing does.
     """
+    from loopbook.frontend.constructs.special import lowering_by_name
+
     try:
-        return FUNCTIONS[target]
+        return lowering_by_name(target) or FUNCTIONS[target]
     except (KeyError, TypeError):
         raise t.code.fail(f"{name}() has no loops yet; {instead(target)}") from None
 

@@ -86,6 +86,8 @@ def check(func: Callable[..., Any], lowered: Lowered, args: Sequence[Any]) -> in
 
 def _form(returned: Any) -> Any:
     """Which parts of a result are tuples and lists."""
+    if isinstance(returned, dict):
+        return dict, [(name, _form(item)) for name, item in returned.items()]
     if not isinstance(returned, tuple | list):
         return None
     return type(returned), [_form(item) for item in returned]

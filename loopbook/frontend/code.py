@@ -58,6 +58,7 @@ class Code:
         memo: values that are in variables already, until something changes or a block ends.
         temporaries: buffers to allocate before the loops run.
         constants: arrays from outside the function that it reads.
+        things: classes that the result is made of, by the names that they have there.
         arguments: names of the numbers and arrays that the function is called with.
         elements: the arrays among them, for sizes that their elements give.
         looked_into: those that are looked at before the loops, so that nothing may be stored there.
@@ -68,6 +69,8 @@ class Code:
             None along what has no halo.
         looks_at_signs: whether an index may be negative, for these arguments or others.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
+        raises: at how many places Python may raise.
+        checks_places: whether what decides that may be whether numbers are places in an array.
         origin: line of the original that is being translated.
     """
 
@@ -76,6 +79,7 @@ class Code:
     mutable: set[str] = field(default_factory=set)
     temporaries: list[Buffer] = field(default_factory=list)
     constants: list[Buffer] = field(default_factory=list)
+    things: dict[str, type] = field(default_factory=dict)
     arguments: frozenset[str] = frozenset()
     elements: dict[str, np.ndarray] = field(default_factory=dict)
     looked_into: set[str] = field(default_factory=set)
@@ -84,6 +88,8 @@ class Code:
     rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
     looks_at_signs: bool = False
     failed: str = ""
+    raises: int = 0
+    checks_places: bool = False
     depth: int = 0
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)
@@ -201,6 +207,13 @@ class Code:
         buffer.values = value
         self.constants.append(buffer)
         return buffer
+
+    def thing(self, kind: type) -> str:
+        """The name of a class in the function around the loops."""
+        known = next((name for name, other in self.things.items() if other is kind), None)
+        if known is None:
+            self.things[known := self.fresh(f"{kind.__name__}_")] = kind
+        return known
 
     @contextmanager
     def loop(self, start: Int, stop: Int, step: int = 1, hint: str = "i") -> Iterator[Int]:

@@ -4,27 +4,56 @@ Before::
 
     if steps <= 0:                        assert A.shape[0] > 2
         raise ValueError("no steps")
+    if verbose:
+        print(steps)
 
 After: nothing in the loops. Calls for which the condition is not met run as Python, which raises.
+
+What is computed is looked at where it is: ``if total == 0: raise ...`` notes that it happened, and
+the call is made again as Python, with the arguments as they were.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from loopbook.frontend import arith
 from loopbook.frontend.code import Code, bare
-from loopbook.frontend.values import Scalar
+from loopbook.frontend.values import Array, Scalar
+
+if TYPE_CHECKING:
+    from loopbook.frontend.translate import Translator
 
 _SHAPES = re.compile(r"\b(\w+)\.shape\[\d+\]")
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _OWN = {"and", "or", "not", "True", "False", "float", "int"}
 
+TELLING = ("print", "warnings.warn", "warn", "sys.stdout.write", "sys.stdout.flush")
+"""Functions that tell somebody something, and give nothing."""
+
+LOGGERS = ("logging", "logger", "log", "LOGGER", "LOG", "_logger")
+
 
 def only_raises(node: ast.If) -> bool:
     """Whether a branch is there to refuse arguments."""
-    return not node.orelse and len(node.body) == 1 and isinstance(node.body[0], ast.Raise)
+    *others, last = node.body
+    return not node.orelse and isinstance(last, ast.Raise) and all(map(_tells, others))
+
+
+def only_tells(node: ast.If) -> bool:
+    """Whether a branch does nothing but print."""
+    return not node.orelse and all(map(_tells, node.body))
+
+
+def _tells(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    name = ast.unparse(node.value.func)
+    return name in TELLING or name.partition(".")[0] in LOGGERS
 
 
 def demand(code: Code, condition: Scalar, met: bool) -> None:
@@ -33,11 +62,61 @@ def demand(code: Code, condition: Scalar, met: bool) -> None:
     Raises:
         LoweringError: if it is of something else than numbers and sizes that are passed.
     """
+    if not _is_of_arguments(code, condition):
+        raise code.fail("a check of what is computed; check before the call")
+    wanted = condition if met else arith.unary(code, "not", condition)
+    code.facts.guards[bare(wanted.text)] = None
+
+
+def _is_of_arguments(code: Code, condition: Scalar) -> bool:
     text = condition.text
     sizes = set(_SHAPES.findall(text))
     rest = _SHAPES.sub("1", text)
     words = set(_WORDS.findall(rest)) - _OWN
-    if "[" in rest or not words | sizes <= code.arguments:
-        raise code.fail("a check of what is computed; check before the call")
+    return "[" not in rest and words | sizes <= code.arguments
+
+
+def check(t: Translator, test: ast.expr, condition: Scalar, met: bool) -> None:
+    """Where `condition` is not as it is supposed to be, Python raises."""
+    code = t.code
+    if _is_of_arguments(code, condition):
+        demand(code, condition, met)
+        return
+    raised(t, [test])
     wanted = condition if met else arith.unary(code, "not", condition)
-    code.facts.guards[bare(wanted.text)] = None
+    code.suppose(wanted.text)
+
+
+def raised(t: Translator, tests: list[ast.expr]) -> None:
+    """Note that Python may raise at this place, and what it is that decides.
+
+    Compiled code goes on, and must do no harm: what was found out of whole numbers may be that they
+    are no places in an array.
+    """
+    t.code.raises += 1
+    for test in tests:
+        for name in (n.id for n in ast.walk(test) if isinstance(n, ast.Name)):
+            value = t.frame.env.get(name)
+            if isinstance(value, Array | Scalar) and np.dtype(value.dtype).kind in "iub":
+                t.code.checks_places = True
+
+
+def silent(t: Translator, node: ast.If, condition: Scalar) -> None:
+    """Leave out a branch that prints: calls in which it might run as Python.
+
+    Raises:
+        LoweringError: if what decides is not passed.
+    """
+    code = t.code
+    if _is_of_arguments(code, condition):
+        demand(code, condition, met=False)
+        return
+    parts = node.test.values if isinstance(node.test, ast.BoolOp) else []
+    if parts and isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
+        for part in parts:
+            with code.captured() as lines:
+                own = arith.truth(t.number(t.expr(part)))
+            if not lines and own.value is None and _is_of_arguments(code, own):
+                demand(code, own, met=False)
+                return
+    raise code.fail("printing of what is computed; leave it to the caller, or to a flag")

@@ -1,4 +1,5 @@
-"""Statements that others can say: ``else`` after loops, ``del``, ``with np.errstate``.
+"""Statements that others can say: ``else`` after loops, ``del``, ``with np.errstate``, ``match``,
+and assignments in expressions.
 
 Before::
 
@@ -26,6 +27,9 @@ import copy
 from collections.abc import Sequence
 from itertools import count
 
+from loopbook.frontend.matches import branches
+from loopbook.frontend.walrus import hoisted
+
 QUIET = ("ignore", "warn", "print", "log")
 """What `np.errstate` may ask for that changes no number and raises nothing."""
 
@@ -41,7 +45,12 @@ def _body(body: Sequence[ast.stmt], numbers: count) -> list[ast.stmt]:
 
 
 def _statement(node: ast.stmt, numbers: count) -> list[ast.stmt]:
+    before, node = _without_walrus(node)
+    if before:
+        return [made for one in (*before, node) for made in _statement(one, numbers)]
     match node:
+        case ast.Match() if (instead := branches(node)) is not None:
+            return _body(instead, numbers)
         case ast.Delete(targets=targets) if all(isinstance(t, ast.Name) for t in targets):
             return []
         case ast.With() if all(map(_is_quiet, node.items)):
@@ -61,6 +70,28 @@ def _statement(node: ast.stmt, numbers: count) -> list[ast.stmt]:
                 else _with_else(made, _body(node.orelse, numbers), numbers)
             )
     return [node]
+
+
+def _without_walrus(node: ast.stmt) -> tuple[list[ast.stmt], ast.stmt]:
+    """Assignments in a statement's expression that can be made before it, and the rest of it."""
+    if isinstance(node, ast.While) and not node.orelse:
+        before, test = hoisted(node.test)
+        if not before:
+            return [], node
+        stop = ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])
+        stop = ast.fix_missing_locations(ast.copy_location(stop, node.test))
+        made = ast.While(ast.Constant(True), [*before, stop, *node.body], [])
+        nothing = ast.copy_location(ast.Pass(), node)
+        return [nothing], ast.fix_missing_locations(ast.copy_location(made, node))
+    for part in ("test", "value"):
+        expression = getattr(node, part, None)
+        if isinstance(expression, ast.expr) and not isinstance(node, ast.While):
+            before, rest = hoisted(expression)
+            if before:
+                made = copy.copy(node)
+                setattr(made, part, rest)
+                return before, made
+    return [], node
 
 
 def _is_quiet(item: ast.withitem) -> bool:

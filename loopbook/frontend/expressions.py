@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, types
+from loopbook.frontend import arith, conditions, records
 from loopbook.frontend.calls import called
 from loopbook.frontend.code import UnrollError
+from loopbook.frontend.hints import EXPRESSIONS
 from loopbook.frontend.hints import METHODS as METHOD_HINTS
 from loopbook.frontend.indexing import items_of, load_at
 from loopbook.frontend.lists import comprehension
-from loopbook.frontend.operators import SYMBOLS, lift, negated, operate
+from loopbook.frontend.operators import SYMBOLS, negated, operate
+from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import ATTRIBUTES, METHODS
 from loopbook.frontend.scopes import own_names
 from loopbook.frontend.symbols import Int
@@ -66,17 +68,19 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
         case ast.Tuple() | ast.List():
             items = tuple(item for part in node.elts for item in _spread(t, part))
             return Tup(items, isinstance(node, ast.List))
+        case ast.Dict():
+            return records.displayed(t, node)
         case ast.BinOp():
             left, right = evaluate(t, node.left), evaluate(t, node.right)
             return operate(t, type(node.op), left, right)
         case ast.UnaryOp():
             return negated(t, SYMBOLS[type(node.op)], evaluate(t, node.operand))
         case ast.Compare():
-            return _compare(t, node)
+            return conditions.compare(t, node)
         case ast.BoolOp():
-            return _logical(t, node)
+            return conditions.logical(t, node)
         case ast.IfExp():
-            return _conditional(t, node)
+            return conditions.conditional(t, node)
         case ast.Subscript():
             base = evaluate(t, node.value)
             if isinstance(base, Thing) and isinstance(base.value, Grid):
@@ -99,10 +103,34 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
             from loopbook.frontend.inline import Local
 
             return Thing(Local(node, t.frame, t))
+        case ast.DictComp():
+            return _dict(t, node)
+        case ast.JoinedStr():
+            return _text(t, node)
         case ast.ListComp() | ast.GeneratorExp():
             return _comprehension(t, node)
         case _:
-            raise t.code.fail(f"{type(node).__name__} expressions: {ast.unparse(node)[:60]}")
+            raise t.code.fail(unloopable(node))
+
+
+def unloopable(node: ast.expr) -> str:
+    """What is said of an expression of a kind that has no loops."""
+    kind = type(node).__name__
+    hint = f"; {EXPRESSIONS[kind]}" if kind in EXPRESSIONS else ""
+    return f"{kind} expressions: {ast.unparse(node)[:60]}{hint}"
+
+
+def _text(t: Translator, node: ast.JoinedStr) -> Thing:
+    """A text of what is known."""
+    parts = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            if part.conversion != -1 or part.format_spec is not None:
+                raise t.code.fail(f"a text with formats: {ast.unparse(node)[:60]}")
+            parts.append(str(t.python(evaluate(t, part.value))))
+        else:
+            parts.append(t.python(evaluate(t, part)))
+    return Thing("".join(parts))
 
 
 def _count(t: Translator, step: ast.expr | None) -> Int | None:
@@ -127,7 +155,7 @@ def _spread(t: Translator, node: ast.expr) -> tuple[Value, ...]:
     values = evaluate(t, node.value)
     if not isinstance(values, Tup):
         raise t.code.fail("*values that are no tuple")
-    return values.items
+    return values.each()
 
 
 class Grid:
@@ -147,6 +175,14 @@ def wrapped(value: Any) -> Value:
         return Thing(GRIDS[id(value)])
     if isinstance(value, bool | int | float | complex | np.number | np.bool_):
         return arith.constant(value)
+    if type(value) is dict:
+        return Fields(tuple(map(wrapped, value.values())), False, tuple(value))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return Fields(tuple(map(wrapped, value)), False, value._fields, type(value))
+    if isinstance(value, slice):
+        parts = (value.start, value.stop, value.step)
+        start, stop, step = (None if part is None else arith.constant(part) for part in parts)
+        return Slice(start, stop, step)
     if isinstance(value, tuple | list):
         return Tup(tuple(map(wrapped, value)), isinstance(value, list))
     return Thing(value)
@@ -179,6 +215,8 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
         if name == "outer" and isinstance(owner.value, np.ufunc):
             return Bound("ufunc.outer", owner.value)
         return wrapped(found)
+    if isinstance(owner, Fields) and owner.kind not in (dict, list):
+        return records.attribute(t, owner, name)
     if name == "append" and isinstance(owner, Listing | Tup):
         return Bound(name, owner)
     if name in ATTRIBUTES:
@@ -189,107 +227,6 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
     raise t.code.fail(
         f"the attribute {name} of {'an array' if isinstance(owner, Array) else 'this'}{hint}"
     )
-
-
-def _compare(t: Translator, node: ast.Compare) -> Value:
-    values = [evaluate(t, side) for side in (node.left, *node.comparators)]
-    result: Value | None = None
-    for operator, left, right in zip(node.ops, values, values[1:], strict=False):
-        if isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
-            found: Value = _identity(t, operator, left, right)
-        elif isinstance(left, Thing | Tup) or isinstance(right, Thing | Tup):
-            same = t.python(left) == t.python(right)
-            found = arith.constant(same == isinstance(operator, ast.Eq))
-        else:
-            symbol = SYMBOLS[type(operator)]
-            found = lift(t, lambda a, b, s=symbol: arith.compare(t.code, s, a, b), left, right)
-        result = found if result is None else arith.logical("&", t.number(result), t.number(found))
-    assert result is not None
-    return result
-
-
-def _identity(t: Translator, operator: ast.cmpop, left: Value, right: Value) -> Scalar:
-    if isinstance(operator, ast.In | ast.NotIn):
-        found = t.python(left) in t.python(right)
-        return arith.constant(found == isinstance(operator, ast.In))
-    none = [isinstance(v, Thing) and v.value is None for v in (left, right)]
-    if any(none):
-        return arith.constant(all(none) == isinstance(operator, ast.Is))
-    raise t.code.fail("is, of anything but None")
-
-
-def _logical(t: Translator, node: ast.BoolOp) -> Value:
-    """``and`` and ``or`` of numbers; what stands behind is only computed when it is wanted."""
-    code = t.code
-    both = isinstance(node.op, ast.And)
-    result = arith.truth(t.number(evaluate(t, node.values[0])))
-    for inner in node.values[1:]:
-        if result.value is not None:
-            if bool(result.value) != both:
-                return result
-            result = arith.truth(t.number(evaluate(t, inner)))
-            continue
-        with code.captured() as lines:
-            value = arith.truth(t.number(evaluate(t, inner)))
-        if not lines and "[" not in value.text:
-            result = arith.logical("&" if both else "|", result, value)
-            continue
-        name = code.fresh("b_")
-        code.emit(f"{name} = {result.text}")
-        with code.indented(f"if {name}:" if both else f"if not {name}:"):
-            code.replay(lines)
-            code.emit(f"{name} = {value.text}")
-        result = Scalar(name, types.BOOL)
-    return result
-
-
-def _conditional(t: Translator, node: ast.IfExp) -> Value:
-    code = t.code
-    condition = arith.truth(t.number(evaluate(t, node.test)))
-    if condition.value is not None:
-        return evaluate(t, node.body if condition.value else node.orelse)
-    made = len(code.temporaries)
-    with code.captured() as first:
-        one = _side(t, node.body)
-    with code.captured() as second:
-        other = _side(t, node.orelse)
-    if isinstance(one, Array) or isinstance(other, Array):
-        del code.temporaries[made:]
-        return _one_of(t, node, condition)
-    left, right = t.number(one), t.number(other)
-    if not first and not second:
-        return arith.select(code, condition, left, right)
-    dtype, weak = types.promote(left.kind, right.kind)
-    name = code.fresh("s_")
-    for head, lines, value in ((f"if {condition.text}:", first, left), ("else:", second, right)):
-        with code.indented(head):
-            code.replay(lines)
-            code.emit(f"{name} = {arith.convert(code, value, dtype).text}")
-    return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
-
-
-def _side(t: Translator, node: ast.expr) -> Value:
-    """One side's value: a number is computed where the side is, for what it is made of is there."""
-    value = evaluate(t, node)
-    return t.number(value) if isinstance(value, Array) and not value.rank else value
-
-
-def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:
-    """One of two arrays, in memory of its own."""
-    code = t.code
-    t.settle_all()
-    condition = code.let(condition) if "[" in condition.text else condition
-    name = code.fresh("chosen_")
-    t.frame.made.add(name)
-
-    def run() -> None:
-        with code.indented(f"if {condition.text}:"):
-            t.bind(name, evaluate(t, node.body))
-        with code.indented("else:"):
-            t.bind(name, evaluate(t, node.orelse))
-
-    t.with_homes([(name, True)], run)
-    return t.frame.env.pop(name)
 
 
 MOST_ITEMS = 16
@@ -324,6 +261,18 @@ def _written_out(t: Translator, node: ast.ListComp | ast.GeneratorExp, most: int
     return items
 
 
+def _dict(t: Translator, node: ast.DictComp) -> Fields:
+    """A dict of a few items."""
+    pair = ast.Tuple([node.key, node.value], ast.Load())
+    pairs = ast.copy_location(ast.ListComp(pair, node.generators), node)
+    try:
+        items = _written_out(t, pairs, 2 * MOST_ITEMS).items
+    except _ManyItems:
+        raise t.code.fail("a dict of many items, or nobody knows how many; use arrays") from None
+    found = {t.python(item.items[0]): t.fixed(item.items[1]) for item in items}
+    return Fields(tuple(found.values()), False, tuple(found))
+
+
 class _ManyItems(Exception):
     """Too many items to be written out, or nobody knows how many."""
 
@@ -352,7 +301,7 @@ def _known(t: Translator, source: Value, most: int) -> Sequence[Value]:
     from loopbook.frontend.loops import Range
 
     if isinstance(source, Tup):
-        return source.items
+        return source.each()
     if isinstance(source, Thing) and isinstance(source.value, Range):
         ends = source.value
         span = (ends.stop - ends.start).constant

@@ -28,6 +28,8 @@ _HINTS = (
     (_CALLS, "call the function in a loop, and store what it gives in an array"),
     (_CHOICES, "use np.where, or x[mask] = value"),
     (_SETS, "compare in two loops, or use a table of truth values"),
+    ((np.lib.stride_tricks.as_strided,), "use np.lib.stride_tricks.sliding_window_view"),
+    ((np.seterr,), "use with np.errstate(...)"),
     ((np.histogram2d, np.histogramdd), "use np.add.at(counts, (i, j), 1) with computed bins"),
     ((dict, set, frozenset), "use arrays that whole numbers index"),
     ((print, open, input), "leave it to the caller"),
@@ -38,6 +40,10 @@ _MODULES = (
     ("random", "draw the numbers before the call, and pass them"),
     ("numpy.fft", BEFORE),
     ("numpy.linalg", BEFORE),
+    ("numpy.ma", "use np.where, or NaN and np.nanmean and the like"),
+    ("logging", "leave it to the caller, or to a branch: if verbose: ..."),
+    ("warnings", "leave it to the caller, or to a branch: if verbose: ..."),
+    ("collections", "use arrays that whole numbers index"),
     ("scipy", BEFORE),
     ("time", "measure time outside"),
 )
@@ -46,10 +52,30 @@ METHODS = {
     "append": "make an array with np.zeros before the loop, and store into it",
     "extend": "make an array with np.zeros before the loop, and store into it",
     "tolist": "keep it an array",
-    "items": "use arrays that whole numbers index",
-    "keys": "use arrays that whole numbers index",
+    "pop": "use an array and the number of items in it",
+    "view": "use .real and .imag, or .astype",
 }
 """What to write instead of methods that have no loops, by name."""
+
+STATEMENTS = {
+    "Try": "test for what may go wrong before it does",
+    "TryStar": "test for what may go wrong before it does",
+    "ClassDef": "define the class outside",
+    "With": "leave it to the caller",
+    "Match": "compare with ==",
+    "Raise": "raise in a branch",
+    "Delete": "assign what is left",
+}
+"""What to write instead of statements."""
+
+EXPRESSIONS = {
+    "Set": "use a tuple",
+    "SetComp": "use a list",
+    "Yield": "store into an array",
+    "YieldFrom": "store into an array",
+    "NamedExpr": "assign before it",
+}
+"""What to write instead of expressions."""
 
 
 def instead(target: Any) -> str:

@@ -100,6 +100,7 @@ class Frame:
         line: of the call, which all of a function that is ours stands for; 0 for others.
         at: the statement at hand.
         made: names that are ours, of which nobody knows how long they live.
+        tests: what decides of the branches around the statement at hand.
     """
 
     env: dict[str, Value]
@@ -112,6 +113,7 @@ class Frame:
     line: int = 0
     at: ast.stmt | None = None
     made: set[str] = field(default_factory=set)
+    tests: list[ast.expr] = field(default_factory=list)
 
     def is_live(self, name: str) -> bool:
         """Whether a name may be read after the statement at hand."""
@@ -200,7 +202,11 @@ class Homes:
 
     def _move_items_in(self, name: str, home: Home, value: Value) -> None:
         """The items of a tuple, all of them as they were before one has a new value."""
-        if not isinstance(value, Tup) or len(value.items) != len(home.items or value.items):
+        if (
+            not isinstance(value, Tup)
+            or len(value.items) != len(home.items or value.items)
+            or (isinstance(home.value, Tup) and home.value.labels != value.labels)
+        ):
             raise self.code.fail(f"{name} is a tuple of another length, or none, elsewhere")
         if home.value is None:
             home.items = tuple(home.part(n) for n in range(len(value.items)))

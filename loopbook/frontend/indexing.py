@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from loopbook.frontend import nests
 from loopbook.frontend.loops import Range
+from loopbook.frontend.records import Fields
 from loopbook.frontend.slices import bounds, position
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -104,9 +105,14 @@ def store_at(t: Translator, base: Array, items: Sequence[Value], value: Value) -
 
 def _from_tuple(t: Translator, base: Tup, items: Sequence[Value]) -> Value:
     (item,) = items
+    if isinstance(base, Fields) and base.kind is dict:
+        key = t.python(item)
+        if key not in base.names:
+            raise t.code.fail(f"the key {key!r}, which the dict has not")
+        return base.item(key)
     if isinstance(item, Slice):
         ends = (None if p is None else t.python(p) for p in (item.start, item.stop, item.step))
-        return base.of(base.items[slice(*ends)])
+        return Tup(base.items[slice(*ends)], base.listed)
     place = t.python(item)
     if not isinstance(place, int) or not -len(base.items) <= place < len(base.items):
         raise t.code.fail("an index of a tuple that is not known or too large")

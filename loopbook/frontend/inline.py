@@ -13,7 +13,9 @@ After: as ``y = np.maximum(a + b, 0)``.
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -23,10 +25,11 @@ from loopbook.errors import LoweringError
 from loopbook.frontend.expressions import wrapped
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.liveness import Liveness
+from loopbook.frontend.records import Fields
 from loopbook.frontend.returns import RETURNED, single_exit
 from loopbook.frontend.scopes import told_apart
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Thing, Unknown, Value
+from loopbook.frontend.values import Thing, Tup, Unknown, Value
 
 DEEPEST = 20
 """Functions within functions; more is taken for recursion."""
@@ -59,6 +62,8 @@ def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     Raises:
         LoweringError: if there is no source.
     """
+    if getattr(function, "__name__", "") == "<lambda>":
+        return told_apart(_written_with_lambda(function))
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -71,6 +76,31 @@ def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     if not isinstance(node, ast.FunctionDef):
         raise LoweringError("a function that is not written with def", first)
     return told_apart(node)
+
+
+def _written_with_lambda(function: Any) -> ast.FunctionDef:
+    """The tree of a lambda, as if it had been written with ``def``."""
+    code = function.__code__
+    inspect.getsourcefile(function)
+    text = "".join(linecache.getlines(code.co_filename))
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        tree = ast.Module([], [])
+    wanted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+        == wanted
+    ]
+    if len(found) != 1:
+        raise LoweringError("a lambda whose source cannot be told; write it with def")
+    body = ast.copy_location(ast.Return(found[0].body), found[0])
+    made = ast.FunctionDef("lambda_", copy.deepcopy(found[0].args), [copy.deepcopy(body)], [])
+    return ast.fix_missing_locations(ast.copy_location(made, found[0]))
 
 
 def names_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -102,27 +132,51 @@ def inline(
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise t.code.fail(f"{function.__name__}(): {error}") from None
-    values: dict[str, Value] = dict(bound.arguments)
+    values = _values(signature, bound)
     for name, parameter in signature.parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise t.code.fail(f"{function.__name__}() takes any number of arguments")
         if name not in values:
             values[name] = wrapped(parameter.default)
     file = inspect.getsourcefile(function) or ""
     return _run(t, node.body, values, names_of(function), file, line)
 
 
+def _values(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Value]:
+    """What parameters stand for; those that take any number are tuples and dicts."""
+    values: dict[str, Value] = dict(bound.arguments)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            values[name] = Tup(tuple(bound.arguments.get(name, ())))
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            given = bound.arguments.get(name, {})
+            values[name] = Fields(tuple(given.values()), False, tuple(given))
+    return values
+
+
+def _signature(local: Local) -> inspect.Signature:
+    """As `inspect.signature` would give it for a function that exists."""
+    given, kinds = local.node.args, inspect.Parameter
+    found = [
+        *((a.arg, kinds.POSITIONAL_ONLY) for a in given.posonlyargs),
+        *((a.arg, kinds.POSITIONAL_OR_KEYWORD) for a in given.args),
+        *([(given.vararg.arg, kinds.VAR_POSITIONAL)] if given.vararg else ()),
+        *((a.arg, kinds.KEYWORD_ONLY) for a in given.kwonlyargs),
+        *([(given.kwarg.arg, kinds.VAR_KEYWORD)] if given.kwarg else ()),
+    ]
+    return inspect.Signature(
+        [kinds(name, kind, default=local.defaults.get(name, kinds.empty)) for name, kind in found]
+    )
+
+
 def inline_local(
     t: Translator, local: Local, args: list[Value], kwargs: Mapping[str, Value]
 ) -> Value:
     """The same for a function that is defined inside the one at hand, or a lambda."""
-    wanted = local.node.args
-    parameters = [a.arg for a in (*wanted.posonlyargs, *wanted.args)]
-    values: dict[str, Value] = dict(zip(parameters, args, strict=False))
-    values.update(kwargs)
-    values = {**local.defaults, **values}
-    if set(values) != {*parameters, *(a.arg for a in wanted.kwonlyargs)}:
-        raise t.code.fail("a local function that is called with other arguments than it takes")
+    signature = _signature(local)
+    try:
+        values = local.defaults | _values(signature, signature.bind(*args, **kwargs))
+    except TypeError as error:
+        name = getattr(local.node, "name", "a lambda")
+        raise t.code.fail(f"{name}(): {error}") from None
     names = {**local.frame.names, **local.frame.env}
     if isinstance(local.node, ast.Lambda):
         made = ast.Return(local.node.body)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from loopbook.frontend import nests
 from loopbook.frontend.scopes import own_names
 from loopbook.frontend.symbols import ONE, ZERO, Int
-from loopbook.frontend.values import Array, Dim, Listing, Scalar, Tup, Value, view_of
+from loopbook.frontend.values import Array, Dim, Listing, Scalar, Slice, Tup, Value, view_of
 
 if TYPE_CHECKING:
     from loopbook.frontend.translate import Translator
@@ -102,6 +102,28 @@ def append(t: Translator, owner: Listing, item: Value, site: int, sure: bool) ->
         target = view_of(owner.buffer, shape, dims, owner.buffer.dtype)
         nests.assign(code, target, value)
         code.emit(f"{owner.count} = {owner.count} + 1")
+
+
+def holds(t: Translator, target: ast.Subscript) -> bool:
+    """Whether it is an item of a list of which all is known, where control comes once."""
+    if not isinstance(target.value, ast.Name) or len(t.frame.rest) != 1:
+        return False
+    owner = t.frame.env.get(target.value.id)
+    return type(owner) is Tup and owner.listed and target.value.id not in t.frame.homes
+
+
+def store(t: Translator, target: ast.Subscript, value: Value) -> None:
+    """``items[0] = value``, for a list of which all is known."""
+    assert isinstance(target.value, ast.Name)
+    name = target.value.id
+    owner, place = t.frame.env[name], t.expr(target.slice)
+    assert isinstance(owner, Tup)
+    at = t.python(place) if not isinstance(place, Slice) else None
+    if not isinstance(at, int) or not -len(owner.items) <= at < len(owner.items):
+        raise t.code.fail(f"storing into {ast.unparse(target)}, at no place that is known")
+    items = list(owner.items)
+    items[at] = t.fixed(value)
+    t.frame.env[name] = owner.of(items)
 
 
 def _make_room(t: Translator, owner: Listing) -> None:

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from loopbook.frontend import arith, loose
-from loopbook.frontend.code import UnrollError, bare, is_empty
+from loopbook.frontend.code import Line, UnrollError, bare, is_empty
 from loopbook.frontend.counters import Counters, nested
 from loopbook.frontend.liveness import rebinds, stores
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -53,7 +53,7 @@ def for_(t: Translator, node: ast.For) -> None:
         _loop(t, node, ZERO, rows.count, 1, rows.item)
     elif isinstance(iterable, Tup):
         kept, t.frame.unrolled = t.frame.unrolled, True
-        for item in iterable.items:
+        for item in iterable.each():
             t.store(node.target, item)
             t.body(node.body)
         t.frame.unrolled = kept
@@ -202,7 +202,12 @@ def while_(t: Translator, node: ast.While) -> None:
                 with code.indented(f"if {bare(stop.text)}:"):
                     code.emit("break")
             with _round(t, node):
+                begin, raises = len(code.lines), code.raises
                 t.body(node.body)
+                if code.raises > raises:  # or it might never end
+                    stop = Line(code.depth + 1, "break", code.origin)
+                    test = Line(code.depth, f"if {code.failed}[0] != 0:", code.origin)
+                    code.lines[begin:begin] = [test, stop]
         del code.trips[kept:]
         _forget(t, node, before)
 

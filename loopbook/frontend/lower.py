@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,8 @@ def _lower(
     lowered = _assembled(
         func.__name__, parameters, bound.arguments, code, result, func.__defaults__ or ()
     )
-    lowered = replace(lowered, looks_at_signs=code.looks_at_signs)
+    things = tuple(code.things.items())
+    lowered = replace(lowered, looks_at_signs=code.looks_at_signs, things=things)
     if found is None and not lowered.holds(*bound.args):
         raise LoweringError(f"{func.__name__}() refuses these arguments", node.lineno, file)
     return lowered
@@ -173,7 +175,7 @@ def repeated(given: dict[str, Any]) -> dict[str, str]:
 
 
 def _other(code: Code, name: str, value: Any) -> Value:
-    if value is None or isinstance(value, str | type | np.dtype):
+    if value is None or isinstance(value, str | type | np.dtype | Enum):
         return Thing(value)
     raise code.fail(f"the argument {name}, a {type(value).__name__}; pass arrays and numbers")
 

@@ -87,6 +87,7 @@ class Lowered:
         failed: the temporary that says whether something turned out otherwise than was supposed.
         stored: arguments that the kernel stores into.
         constants: arrays from outside the function, as the kernel is given them.
+        things: classes that the result is made of.
         looks_at_signs: whether an index may be negative, for these arguments or others.
     """
 
@@ -111,6 +112,7 @@ class Lowered:
     stored: tuple[str, ...] = ()
     constants: tuple[tuple[str, np.ndarray], ...] = field(default=(), compare=False)
     looks_at_signs: bool = False
+    things: tuple[tuple[str, type], ...] = ()
 
     @cached_property
     def kernel(self) -> FunctionType:
@@ -138,7 +140,7 @@ class Lowered:
         """
         name = "outer"
         names = {"np": np, "kernel": kernel, "original": original or _refuse}
-        names |= {"room": Room(), **dict(self.constants)}
+        names |= {"room": Room(), **dict(self.constants), **dict(self.things)}
         made = self._made(self._outer_text(keep=True), name, names)
         made.__name__, made.__defaults__ = self.name, self.defaults or None
         return made
@@ -202,7 +204,7 @@ class Lowered:
         sizes = "".join(f"    {name} = {text}\n" for name, text in self.definitions)
         back = _assignments([(n, text) for n, text in self.after if n in names])
         text = f"def answer({', '.join(names)}):\n{sizes}{back}    return {self.result or None}\n"
-        return self._made(text, "answer", {"np": np})
+        return self._made(text, "answer", {"np": np, **dict(self.things)})
 
     @property
     def _allocate(self) -> str:

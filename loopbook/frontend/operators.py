@@ -23,6 +23,7 @@ import numpy as np
 
 from loopbook.frontend import arith, lists, nests, types
 from loopbook.frontend.indexing import items_of, load_at, store_at
+from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
@@ -209,17 +210,14 @@ def augmented(t: Translator, node: ast.AugAssign) -> None:
     code = t.code
     if isinstance(node.target, ast.Name):
         current = t.expr(node.target)
+        if isinstance(current, Fields):
+            raise code.fail(f"changing {node.target.id}, which the caller has too; make a new one")
         if not isinstance(current, Array):
             t.bind(node.target.id, operate(t, type(node.op), current, t.expr(node.value)))
             return
-        current = t.target_array(node.target)
-        value = operate(t, type(node.op), current, t.expr(node.value))
-        _check_kind(t, current, value)
-        if not isinstance(value, Array | Scalar):
-            raise code.fail("+= of what is no number")
-        assert current.view is not None
-        t.writes_to(current.view.buffer)
-        nests.assign(code, current, value)
+        _in_place(t, node)
+    elif isinstance(node.target, ast.Attribute | ast.Subscript) and _is_field(t, node.target):
+        _in_place(t, node)
     elif isinstance(node.target, ast.Subscript):
         base = t.target_array(node.target.value)
         items = items_of(t, node.target.slice)
@@ -229,6 +227,27 @@ def augmented(t: Translator, node: ast.AugAssign) -> None:
         store_at(t, base, items, value)
     else:
         raise code.fail(f"assigning to {ast.unparse(node.target)}")
+
+
+def _is_field(t: Translator, node: ast.Attribute | ast.Subscript) -> bool:
+    """Whether it is an array that a record holds, and goes on holding."""
+    if not isinstance(node.value, ast.Name):
+        return False
+    owner = t.expr(node.value)
+    if not isinstance(owner, Fields) or issubclass(owner.kind, tuple):
+        return False
+    return isinstance(t.expr(node), Array)
+
+
+def _in_place(t: Translator, node: ast.AugAssign) -> None:
+    current = t.target_array(node.target)
+    value = operate(t, type(node.op), current, t.expr(node.value))
+    _check_kind(t, current, value)
+    if not isinstance(value, Array | Scalar):
+        raise t.code.fail("+= of what is no number")
+    assert current.view is not None
+    t.writes_to(current.view.buffer)
+    nests.assign(t.code, current, value)
 
 
 def _check_kind(t: Translator, target: Array, value: Value) -> None:

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator
 
 from loopbook.errors import LoweringError
 from loopbook.frontend.code import Code, UnrollError, UntoldError
+from loopbook.frontend.expressions import unloopable
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.liveness import stores
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Thing, Unknown
 
 NEVER = (
-    ast.Dict, ast.Set, ast.DictComp, ast.SetComp, ast.JoinedStr, ast.Await, ast.Yield,
+    ast.Set, ast.SetComp, ast.Await, ast.Yield,
     ast.YieldFrom, ast.NamedExpr,
 )  # fmt: skip
 """Expressions that have no loops whatever the types are."""
@@ -82,8 +83,7 @@ class Collector(Translator):
         for node in ast.walk(expression):
             try:
                 if isinstance(node, NEVER):
-                    text = ast.unparse(node)[:60]
-                    raise self.code.fail(f"{type(node).__name__} expressions: {text}")
+                    raise self.code.fail(unloopable(node))
                 if isinstance(node, ast.Call):
                     self._certain_call(node)
             except LoweringError as error:

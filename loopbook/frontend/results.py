@@ -16,6 +16,7 @@ import numpy as np
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.lowered import tuple_text
+from loopbook.frontend.records import Fields
 from loopbook.frontend.symbols import ONE, ZERO
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Listing, Scalar, Thing, Tup, Value, whole
@@ -34,6 +35,8 @@ def returned(t: Translator, value: Value) -> tuple[str, set[str]]:
 def _text(t: Translator, value: Value) -> str:
     if isinstance(value, Tup):
         parts = [_text(t, item) for item in value.items]
+        if isinstance(value, Fields):
+            return _record(t, value, parts)
         return f"[{', '.join(parts)}]" if value.listed else tuple_text(parts)
     if isinstance(value, Thing):
         if value.value is None:
@@ -54,6 +57,18 @@ def _text(t: Translator, value: Value) -> str:
     if isinstance(value, Scalar):
         return _number(t, value)
     raise t.code.fail("returning what is neither an array nor a number")
+
+
+def _record(t: Translator, value: Fields, parts: list[str]) -> str:
+    kind = value.kind.__name__
+    if issubclass(value.kind, tuple):
+        return f"{t.code.thing(value.kind)}({', '.join(parts)})"
+    if value.given:
+        raise t.code.fail(f"returning a {kind} that the caller has; return what is in it")
+    if value.kind is not dict:
+        raise t.code.fail(f"returning a {kind}; return a tuple or a dict")
+    named = zip(value.names, parts, strict=True)
+    return f"{{{', '.join(f'{name!r}: {part}' for name, part in named)}}}"
 
 
 def _number(t: Translator, value: Scalar) -> str:
@@ -113,7 +128,7 @@ def _view_text(t: Translator, value: Array) -> str | None:
     """A view with slices and a transpose of its buffer; None where it is none."""
     view, code = value.view, t.code
     assert view is not None
-    parts, order = [], []
+    parts, order, flipped = [], [], set[int]()
     rank = len(view.buffer.shape)
     for offset, factors in view.dims[:rank]:
         if code.facts.known(offset) is None:
@@ -134,13 +149,13 @@ def _view_text(t: Translator, value: Array) -> str | None:
             return None
         if code.is_empty(size):
             parts.append("0:0")
+        elif step == -1:  # the end may be in front of the first one, which no slice says
+            parts.append(f"{(end + 1).text}:{(offset + 1).text}")
+            flipped.add(axis)
         elif step < 0:
-            last = code.facts.known(end)
-            parts.append(f"{offset.text}:{'' if last == -1 else end.text}:{step}")
-            if last is not None and last != -1 and last < 0:
+            if code.facts.nonnegative(end) is not True:
                 return None
-            if last == -1 and code.facts.zero(end + 1) is not True:
-                return None
+            parts.append(f"{offset.text}:{end.text}:{step}")
         else:
             parts.append(f"{offset.text}:{end.text}" + (f":{step}" if step != 1 else ""))
         order.append(axis)
@@ -148,6 +163,8 @@ def _view_text(t: Translator, value: Array) -> str | None:
     if any(value.shape[axis].constant != 1 for axis in missing):
         return None
     text = f"{view.buffer.name}[{', '.join(parts)}]"
+    if flipped:
+        text += f"[{', '.join('::-1' if axis in flipped else ':' for axis in order)}]"
     if len(view.dims) > rank:
         text += ".imag" if view.dims[rank][0].constant else ".real"
     if order != sorted(order):

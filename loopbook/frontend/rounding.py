@@ -94,6 +94,8 @@ def _is_another(own: Any, other: Any) -> bool:
 
 def flat(returned: Any) -> list[Any]:
     """What a function returned, part by part; nothing for None."""
+    if isinstance(returned, dict):
+        return flat(list(returned.values()))
     if isinstance(returned, tuple | list):
         return [part for item in returned for part in flat(item)]
     return [] if returned is None else [returned]

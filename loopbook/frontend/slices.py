@@ -26,11 +26,21 @@ def position(t: Translator, item: Scalar, size: Int) -> Int:
         raise code.fail("an index that is not a whole number")
     place = t.integer(item)
     sure = code.facts.nonnegative(place)
+    if code.checks_places and place.atoms and not _is_within(t, place):
+        raise code.fail(
+            "a place that is computed, behind a check of what is; check before the call"
+        )
     if place.atoms and not code.facts.never_negative(place):
         code.looks_at_signs = True
     if sure is None and item.dtype.kind == "i" and place.atoms:
         return _from_end(t, place, size)
     return place + size if sure is False else place
+
+
+def _is_within(t: Translator, place: Int) -> bool:
+    """Whether something says where a place is, whatever the data are."""
+    ends = [t.code.facts.bound(place, upper) for upper in (True, False)]
+    return all(end is not None and t.code.facts.known(end) is not None for end in ends)
 
 
 def _from_end(t: Translator, place: Int, size: Int) -> Int:

@@ -15,10 +15,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, lists, loose, nests
+from loopbook.frontend import arith, demands, lists, loose, nests
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.definite import Definite, described
-from loopbook.frontend.demands import demand, only_raises
+from loopbook.frontend.hints import STATEMENTS
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.liveness import rebinds, stores, uses_next
 from loopbook.frontend.returns import RETURNED
@@ -91,18 +91,31 @@ class Translator(Definite):
                 if self.frame.unrolled:
                     raise self.code.fail("break out of a loop over a tuple; use range")
                 self.code.emit("break" if isinstance(node, ast.Break) else "continue")
-            case ast.Pass() | ast.Import() | ast.ImportFrom():
+            case ast.Pass():
                 pass
+            case ast.Import() | ast.ImportFrom():
+                from loopbook.frontend.imports import imported
+
+                self.frame.env |= imported(node)
             case ast.Assert():
                 condition = arith.truth(self.number(self.expr(node.test)))
                 if condition.value is not True:
-                    demand(self.code, condition, met=True)
+                    demands.check(self, node.test, condition, met=True)
+            case ast.Raise() if self.code.depth:
+                demands.raised(self, self.frame.tests)
+                self.code.suppose("False")
+            case ast.Global() | ast.Nonlocal():
+                if set(node.names) & stores([s for rest in self.frame.rest for s in rest]):
+                    what = f"{type(node).__name__.lower()} names that are assigned"
+                    raise self.code.fail(f"{what}; return them instead")
             case ast.FunctionDef():
                 from loopbook.frontend.inline import Local
 
                 self.frame.env[node.name] = Thing(Local(node, self.frame, self))
             case _:
-                raise self.code.fail(f"{type(node).__name__.lower()} statements")
+                kind = type(node).__name__
+                hint = f"; {STATEMENTS[kind]}" if kind in STATEMENTS else ""
+                raise self.code.fail(f"{kind.lower()} statements{hint}")
 
     # -- names -----------------------------------------------------------------------------------
 
@@ -131,7 +144,7 @@ class Translator(Definite):
     def _list(self, name: str, node: ast.expr, value: Value) -> Value:
         """What a name is assigned: a list that grows, if it is appended to in loops or branches."""
         rest = self.frame.rest[-1] if self.frame.rest else ()
-        if not (isinstance(value, Tup) and isinstance(node, LISTS) and lists.grows(name, rest)):
+        if not (type(value) is Tup and isinstance(node, LISTS) and lists.grows(name, rest)):
             return value
         made = lists.begun(self, name, value.items)
         self.sure[made.count] = lists.is_sure(name, rest)
@@ -147,6 +160,8 @@ class Translator(Definite):
 
                 for inner, item in spread(self, target.elts, value):
                     self.store(inner, item)
+            case ast.Subscript() if lists.holds(self, target):
+                lists.store(self, target, value)
             case ast.Subscript():
                 from loopbook.frontend.indexing import items_of, store_at
 
@@ -264,8 +279,11 @@ class Translator(Definite):
         if condition.value is not None:
             self.body(node.body if condition.value else node.orelse)
             return
-        if only_raises(node):
-            demand(self.code, condition, met=False)
+        if demands.only_tells(node):
+            demands.silent(self, node, condition)
+            return
+        if demands.only_raises(node):
+            demands.check(self, node.test, condition, met=False)
             return
         self.settle_all()
         condition = self.code.let(condition) if "[" in condition.text else condition
@@ -278,6 +296,7 @@ class Translator(Definite):
 
         def run() -> None:
             frame, aliases = self.frame, self.aliases
+            frame.tests.append(node.test)
             before, known = dict(frame.env), list(aliases.known)
             with self.code.indented(f"if {bare(condition.text)}:"):
                 self.body(node.body)
@@ -294,7 +313,9 @@ class Translator(Definite):
             if changing:
                 loose.refresh(self)
 
+        tests = list(self.frame.tests)
         self.with_homes(names, run)
+        self.frame.tests = tests
 
     # -- values as arrays ------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ def spread(
     left = len(value.items) - len(targets) + 1 if isinstance(value, Tup) else -1
     if not isinstance(value, Tup) or left < 0:
         raise t.code.fail("*names for what is no tuple, or too short a one")
-    (at,), items = places, value.items
+    (at,), items = places, value.each()
     rest = Tup(items[at : at + left], True)
     given = (*items[:at], rest, *items[at + left :])
     for target, item in zip(targets, given, strict=True):
@@ -45,7 +45,7 @@ def unpacked(t: Translator, value: Value, count: int) -> tuple[Value, ...]:
     if isinstance(value, Tup):
         if len(value.items) != count:
             raise t.code.fail("unpacking the wrong number of values")
-        return value.items
+        return value.each()
     if isinstance(value, Array) and value.shape and t.code.facts.zero(value.shape[0] - count):
         return tuple(load_at(t, value, [arith.whole(Int.of(i))]) for i in range(count))
     raise t.code.fail("unpacking what is no tuple")

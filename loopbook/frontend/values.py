@@ -193,6 +193,15 @@ class Tup:
         """The same of other items."""
         return Tup(tuple(items), self.listed)
 
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """What else two tuples must have in common to be of one kind."""
+        return ()
+
+    def each(self) -> tuple[Any, ...]:
+        """What a loop goes through."""
+        return self.items
+
 
 @dataclass(frozen=True)
 class Thing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from enum import Enum
 from itertools import combinations
 from typing import Any
 
@@ -23,7 +24,7 @@ WIDER = (np.int8, np.int16, np.uint8, np.uint16, np.uint32, np.complex64, np.com
 ALL_ARRAYS = ARRAYS | frozenset(map(np.dtype, WIDER))
 ALL_SCALARS = SCALARS | frozenset((complex, *WIDER))
 
-THINGS = (type(None), str, type, np.dtype)
+THINGS = (type(None), str, type, np.dtype, Enum)
 """What else it may be called with then: part of the case, with its value."""
 
 INTEGERS = range(-(2**63), 2**63)

@@ -83,6 +83,8 @@ def _difference(got: Sequence[Any], want: Sequence[Any]) -> str:
 
 
 def _flat(values: Any) -> list[np.ndarray]:
+    if isinstance(values, dict):
+        return _flat(list(values.values()))
     if isinstance(values, (tuple, list)):
         return [array for value in values for array in _flat(value)]
     return [] if values is None else [np.asarray(values)]

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from loopbook.client.variants.attributes import attributes_read, followed
 from loopbook.errors import SdfgError
+from loopbook.frontend.records import Making
 
 MISSING = object()
 
@@ -35,6 +37,7 @@ class Constants:
             self._names = [(func.__globals__, name) for name in _globals_of(func.__code__)]
             self._cells = func.__closure__ or ()
         self._seen: list[Any] | None = None
+        self._behind: list[tuple[Any, tuple[str, ...], Any]] = []
         self._key: Any = None
         self._arrays: list[tuple[np.ndarray, Any]] = []
         self._all_arrays: list[np.ndarray] = []
@@ -55,12 +58,19 @@ class Constants:
                         break
                     at += 1
                 else:
-                    return all(_contents(array) == was for array, was in self._arrays)
+                    return self._same_inside()
         before = self._key
         try:
             return before is not None and self.key() == before
         except SdfgError:
             return False
+
+    def _same_inside(self) -> bool:
+        """Whether attributes and small arrays are as they were."""
+        for root, attributes, was in self._behind:
+            if followed(root, attributes) is not was:
+                return False
+        return all(_contents(array) == was for array, was in self._arrays)
 
     def key(self) -> Any:
         """All values, comparable.
@@ -72,13 +82,17 @@ class Constants:
         values += map(_content, self._cells)
         names = [name for _, name in self._names]
         names += self._func.__code__.co_freevars if self._cells else ()
-        key = tuple(
-            _frozen(name, value, self._func.__globals__, ())
-            for name, value in zip(names, values, strict=True)
-        )
+        known = dict(zip(names, values, strict=True))
+        behind = attributes_read(self._func.__code__, known.get) if known else []
+        parts = [_frozen(name, value, ()) for name, value in known.items()]
+        parts += [_frozen(".".join((path[0], *path[1])), value, ()) for path, value in behind]
+        key = tuple(parts)
+        self._behind = [(known[name], rest, value) for (name, rest), value in behind]
         self._arrays = [(v, _contents(v)) for v in values if isinstance(v, np.ndarray)]
         self._all_arrays = list(_arrays_in(key))
-        fixed = all(isinstance(v, (*FIXED, np.ndarray)) or v is MISSING for v in values)
+        read = [value for _, value in behind]
+        own = [v for v in values if not any(root is v for root, *_ in self._behind)]
+        fixed = all(map(_is_fixed, own)) and all(isinstance(v, FIXED) for v in read)
         self._seen, self._key = values if fixed else None, key
         return key
 
@@ -90,6 +104,13 @@ class Constants:
             for value in args
             if isinstance(value, np.ndarray)
         )
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether what is in it is looked at elsewhere, or cannot change."""
+    if isinstance(value, Making):
+        return not value.whole
+    return value is MISSING or isinstance(value, (*FIXED, np.ndarray))
 
 
 def _arrays_in(key: Any) -> Iterator[np.ndarray]:
@@ -152,8 +173,8 @@ class _Elements:
         return hash(self.held)
 
 
-def _frozen(name: str, value: Any, scope: Mapping[str, Any], inside: tuple[Any, ...]) -> Any:
-    """Hashable, and equal to another if docc would make the same code of both."""
+def _frozen(name: str, value: Any, inside: tuple[Any, ...]) -> Any:
+    """Hashable, and equal to another if the same code would be made of both."""
     if isinstance(value, np.ndarray):
         if value.nbytes > MOST_BYTES or value.dtype.hasobject:
             raise SdfgError(f"it reads the array {name} from outside; pass it as an argument")
@@ -162,27 +183,32 @@ def _frozen(name: str, value: Any, scope: Mapping[str, Any], inside: tuple[Any, 
         return type(value), repr(value)
     if isinstance(value, (str, bytes)):
         return value
-    if isinstance(value, (tuple, list, set, frozenset, dict)):
-        items = value.items() if isinstance(value, dict) else value
-        return type(value), tuple(_frozen(name, item, scope, inside) for item in items)
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return type(value), tuple(_frozen(name, item, inside) for item in value)
+    if isinstance(value, dict):
+        return dict, tuple(
+            (_Same(key) if isinstance(key, np.ndarray) else key, _frozen(name, item, inside))
+            for key, item in value.items()
+        )
+    if isinstance(value, Making):
+        return _Same(value), tuple(
+            (key, _frozen(f"{value.kind.__name__}.{key}", item, inside))
+            for key, item in value.inherited
+        )
     if isinstance(value, FunctionType) and value not in inside:
-        return _frozen_function(value, scope, (*inside, value))
+        return _frozen_function(value, (*inside, value))
     return _Same(value)
 
 
-def _frozen_function(
-    func: FunctionType, scope: Mapping[str, Any], inside: tuple[Any, ...]
-) -> tuple[Any, ...]:
-    """docc writes called functions into the caller, and looks their globals up where *it* is."""
+def _frozen_function(func: FunctionType, inside: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A function that is called, which becomes part of the one that calls it."""
     parts: list[Any] = [_Same(func.__code__)]
-    for name in _globals_of(func.__code__):
-        value = func.__globals__.get(name, MISSING)
-        ours = scope.get(name, MISSING)
-        if value is not ours and not isinstance(value, ModuleType):
-            raise SdfgError(f"{func.__name__}, which it calls, reads {name} of another module")
-        parts.append((name, _frozen(name, value, scope, inside)))
+    outside = {name: func.__globals__.get(name, MISSING) for name in _globals_of(func.__code__)}
+    cells = zip(func.__code__.co_freevars, func.__closure__ or (), strict=True)
+    outside |= {name: _content(cell) for name, cell in cells}
+    parts += [(name, _frozen(name, value, inside)) for name, value in outside.items()]
     for place, value in enumerate(func.__defaults__ or ()):
-        parts.append((place, _frozen(f"default {place}", value, scope, inside)))
-    for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True):
-        parts.append((name, _frozen(name, _content(cell), scope, inside)))
+        parts.append((place, _frozen(f"default {place}", value, inside)))
+    for path, value in attributes_read(func.__code__, outside.get):
+        parts.append((path, _frozen(path[0], value, inside)))
     return tuple(parts)

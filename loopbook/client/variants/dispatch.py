@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 from loopbook.alarm import is_limited
@@ -28,12 +29,17 @@ from loopbook.client.variants.looped import Looped
 from loopbook.client.variants.positional import positional
 from loopbook.client.variants.rival import Rival
 from loopbook.client.variants.translations import Translations
-from loopbook.client.variants.unpacked import Layout, items, packed, unpacked
+from loopbook.client.variants.unpacked import Layout, Wanted, items, unpacked
 from loopbook.errors import InterpretedWarning, SdfgError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.traced import Traced
 
 Variant = Compiled | Looped
+
+
+class _RunsAsPythonError(Exception):
+    """A call with the items of tuples, dicts and so on is not compiled: it is to be made with those
+    themselves, since it may change them."""
 
 
 class Dispatcher:
@@ -62,14 +68,10 @@ class Dispatcher:
         self.func = func
         self._strict = strict
         self._check = check
+        self._inner = False
         self._name = getattr(func, "__name__", "the function")
         self._signature = inspect.signature(func)
-        kinds = {p.kind for p in self._signature.parameters.values()}
-        self._positional = not kinds - {
-            inspect.Parameter.POSITIONAL_ONLY,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            inspect.Parameter.KEYWORD_ONLY,
-        }
+        self._wanted = Wanted(func, self._signature)
         self._constants = Constants(func)
         self._by_place = positional(func)
         self._cases = Cases(self._by_place, build)
@@ -86,6 +88,10 @@ class Dispatcher:
         if self._last is not None:
             return self._last.last
         return self._translations.last or self._cases.last
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        """As functions are methods of the objects that they are looked up in."""
+        return self if owner is None else MethodType(self, owner)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function itself would return and write."""
@@ -113,8 +119,8 @@ class Dispatcher:
             raise SdfgError(f"{self._name}(): {error}") from None
         bound.apply_defaults()
         given = tuple(bound.arguments.values())
-        if (layouts := packed(given)) is not None:
-            return self._taking_items(layouts).compiled(items(given), folder)
+        if (layouts := self._wanted.packed(given)) is not None:
+            return self._taking_items(layouts).compiled(items(given, layouts), folder)
         return self._variant(self._case(bound), folder)
 
     # -- the long way ---------------------------------------------------------------------------
@@ -128,12 +134,16 @@ class Dispatcher:
         if is_limited():  # Python is looked at, and compiling is none of what it would do
             return self.func(*args, **kwargs)
         given = tuple(bound.arguments.values())
-        if self._positional and (layouts := packed(given)) is not None:
+        try:
+            layouts = self._wanted.packed(given)
+            taking_items = None if layouts is None else self._taking_items(layouts)
+        except FAILURES as error:
+            return self._interpreted(str(error), args, kwargs)
+        if layouts is not None and taking_items is not None:
             try:
-                taking_items = self._taking_items(layouts)
-            except FAILURES as error:
+                return taking_items(*items(given, layouts))
+            except _RunsAsPythonError as error:
                 return self._interpreted(str(error), args, kwargs)
-            return taking_items(*items(given))
         if not self._constants.unchanged():
             self._entries = Entries()  # the short ways were those of other constants
         entries = self._entries
@@ -165,15 +175,14 @@ class Dispatcher:
         if found is None:
             if len(self._unpacked) >= MAX_VARIANTS:
                 raise too_many()
-            func = unpacked(self._by_place, layouts)
+            func = unpacked(self.func, layouts)
             found = Dispatcher(func, *self._builds, strict=self._strict, check=self._check)
+            found._inner = True
             self._unpacked[layouts] = found
         self._last = found
         return found
 
     def _case(self, bound: inspect.BoundArguments) -> Case:
-        if not self._positional:
-            raise SdfgError("only functions with a fixed number of arguments compile")
         return Case(tuple(self._signature.parameters), tuple(bound.arguments.values()))
 
     def _variant(self, case: Case, folder: Path | None = None) -> Variant:
@@ -192,6 +201,8 @@ class Dispatcher:
     # -- Python ---------------------------------------------------------------------------------
 
     def _interpreted(self, reason: str, args: Sequence[Any], kwargs: Any) -> Any:
+        if self._inner:
+            raise _RunsAsPythonError(reason)
         if self._strict:
             raise SdfgError(f"{self._name} would run as Python: {reason}")
         self._warn(reason)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
 
-from loopbook.frontend import arith, lists
+from loopbook.frontend import arith, lists, nests
 from loopbook.frontend.calls import call
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import load_at
@@ -15,7 +16,7 @@ from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
-from loopbook.frontend.values import Array, Listing, Scalar, Thing, Tup, Value
+from loopbook.frontend.values import Array, Listing, Scalar, Slice, Thing, Tup, Value
 
 
 @lowers(range)
@@ -47,6 +48,8 @@ def _stepped(t: Translator, start: Int, stop: Int, step: Int) -> Rows:
 def len_(t: Translator, value: Value) -> Value:
     if isinstance(value, Tup):
         return arith.constant(len(value.items))
+    if isinstance(value, Thing) and isinstance(value.value, str):
+        return arith.constant(len(value.value))
     if isinstance(value, Array) and value.mask is None and value.rank:
         return arith.whole(value.shape[0])
     if isinstance(value, Listing) and value.buffer is None:
@@ -112,7 +115,7 @@ def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
 
 def _items(t: Translator, values: Value) -> tuple[Value, ...]:
     if isinstance(values, Tup):
-        return values.items
+        return values.each()
     if isinstance(values, Thing) and isinstance(values.value, Range):
         ends = values.value
         count = t.python(arith.whole(ends.stop - ends.start))
@@ -159,7 +162,7 @@ def append(t: Translator, owner: Value, item: Value) -> Value:
         return Thing(None)
     frame = t.frame
     for name, held in frame.env.items():
-        if held is owner and isinstance(owner, Tup) and len(frame.rest) == 1:
+        if held is owner and type(owner) is Tup and len(frame.rest) == 1:
             frame.env[name] = t.settled(name, owner.of((*owner.items, t.fixed(item))))
             return Thing(None)
     raise t.code.fail("append to what is no list that this function makes")
@@ -205,6 +208,68 @@ def map_(t: Translator, function: Value, *values: Value) -> Value:
     return Tup(tuple(call(t, function, list(a), {}, "map") for a in zip(*sides, strict=False)))
 
 
+def _truth(numpy_function, symbol: str):
+    def lowering(t: Translator, values: Value) -> Value:
+        if isinstance(values, Array) and values.rank != 1:
+            raise t.code.fail("any or all of an array of several axes; use np.any or np.all")
+        if isinstance(values, Array | Listing):
+            found = arith.truth(t.number(FUNCTIONS[numpy_function](t, t.array(values))))
+        else:
+            tests = [arith.truth(t.number(item)) for item in _items(t, values)]
+            first = arith.constant(symbol == "&")
+            found = reduce(lambda a, b: arith.logical(symbol, a, b), tests, first)
+        return replace(found, weak=True) if found.value is None else found
+
+    return lowering
+
+
+lowers(any)(_truth(np.any, "|"))
+lowers(all)(_truth(np.all, "&"))
+
+
+@lowers(sorted)
+def sorted_(t: Translator, values: Value, *, reverse: Value | None = None) -> Value:
+    """Numbers in order, as a list; NaN has no place there."""
+    code = t.code
+    numbers = t.array(values)
+    if numbers.rank != 1 or numbers.dtype.kind not in "biuf":
+        raise code.fail("sorted() of what are no numbers")
+    mixed = isinstance(values, Tup) and len({t.number(v).kind for v in values.items}) > 1
+    if mixed or (isinstance(values, Listing) and values.mixed):
+        raise code.fail("sorted() of numbers of different types; use np.sort")
+    weak = isinstance(values, Listing) and values.kind[1]
+    weak = weak or (isinstance(values, Tup) and all(t.number(v).weak for v in values.items))
+    down = reverse is not None and t.python(reverse)
+    line = t.stored(t.array(FUNCTIONS[np.sort](t, numbers)))
+    count = line.shape[0]
+    if numbers.dtype.kind == "f" and code.facts.nonnegative(count - 1):
+        last = line.element((count - 1,))
+        code.suppose(f"math.fabs({last.text}) >= 0.0")
+    if down:
+        line = t.array(load_at(t, line, [Slice(None, None, arith.constant(-1))]))
+    items = count.constant
+    if isinstance(values, Tup) and items is not None:
+        found = [load_at(t, line, [arith.whole(Int.of(i))]) for i in range(items)]
+        return Tup(tuple(replace(one, weak=weak) for one in found), True)  # type: ignore[type-var]
+    line = nests.materialise(code, line) if down else line
+    assert line.view is not None
+    made = lists.begun(t, "ordered", [])
+    code.emit(f"{made.count} = {count.text}")
+    made.buffer, made.kind, made.sites = line.view.buffer, (line.dtype, weak), {0: count}
+    return made
+
+
+@lowers(slice)
+def slice_(t: Translator, *ends: Value) -> Value:
+    given = (None, *ends, None) if len(ends) == 1 else (*ends, *[None] * (3 - len(ends)))
+    numbers = [
+        None if end is None or (isinstance(end, Thing) and end.value is None) else t.number(end)
+        for end in given
+    ]
+    start, stop, step = (None if number is None else t.code.let(number) for number in numbers)
+    return Slice(start, stop, step)
+
+
 @lowers(tuple)
 def tuple_(t: Translator, values: Value | None = None) -> Value:
     return Tup(() if values is None else _items(t, values))
@@ -221,6 +286,9 @@ def reversed_(t: Translator, values: Value) -> Value:
         ends = values.value
         if abs(ends.step) == 1:
             return Thing(Range(ends.stop - ends.step, ends.start - ends.step, -ends.step))
+    rows = _rows(t, values)
+    if rows is not None:
+        return Thing(Rows(rows.count, lambda i: rows.item(rows.count - 1 - i)))
     return Tup(_items(t, values)[::-1])
 
 
@@ -236,7 +304,9 @@ def isinstance_(t: Translator, value: Value, kind: Value) -> Value:
         )
     if isinstance(value, Scalar):
         return arith.constant(any(issubclass(value.dtype.type, k) for k in kinds))
-    raise t.code.fail("isinstance of this")
+    from loopbook.frontend.constructs.kinds import kind_of
+
+    return arith.constant(issubclass(kind_of(t, value), kinds))
 
 
 @lowers(print)

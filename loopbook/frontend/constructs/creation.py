@@ -130,12 +130,20 @@ def asarray(t: Translator, a: Value, dtype: Value | None = None) -> Value:
 
 
 @lowers(np.array)
-def array_(t: Translator, a: Value, dtype: Value | None = None, copy: Value | None = None) -> Value:
+def array_(
+    t: Translator,
+    a: Value,
+    dtype: Value | None = None,
+    copy: Value | None = None,
+    ndmin: Value | None = None,
+) -> Value:
     made = t.array(a)
     result = cast(t, made, dtype_of(t, dtype, made.dtype))
-    return (
-        nests.materialise(t.code, result) if isinstance(result, Array) and result.view else result
-    )
+    if isinstance(result, Array) and result.view:
+        result = nests.materialise(t.code, result)
+    for _ in range(0 if ndmin is None else t.python(ndmin) - made.rank):
+        result = t.array(FUNCTIONS[np.expand_dims](t, result, arith.constant(0)))
+    return result
 
 
 def stepped(t: Translator, start: Scalar, step: Scalar, count: Int, kind: np.dtype) -> Array:
@@ -182,9 +190,12 @@ def linspace(
     stop: Value,
     num: Value | None = None,
     endpoint: Value | None = None,
+    retstep: Value | None = None,
     dtype: Value | None = None,
 ) -> Value:
     code = t.code
+    if retstep is not None and t.python(retstep):
+        return _with_step(t, start, stop, num, endpoint, dtype)
     count = Int.of(50) if num is None else code.bounded(t.integer(num))
     closed = endpoint is None or bool(t.python(endpoint))
     first, last = (code.let(t.number(cast(t, v, FLOAT))) for v in (start, stop))
@@ -204,6 +215,36 @@ def linspace(
         return arith.convert(code, value, kind)
 
     return Array((count,), kind, at, cost=2)
+
+
+def _with_step(
+    t: Translator,
+    start: Value,
+    stop: Value,
+    num: Value | None,
+    endpoint: Value | None,
+    dtype: Value | None,
+) -> Tup:
+    closed = endpoint is None or bool(t.python(endpoint))
+    count = arith.constant(50) if num is None else t.number(num)
+    parts = arith.binary(t.code, "-", count, arith.constant(1)) if closed else count
+    if t.code.facts.nonnegative(t.integer(parts) - 1) is not True:
+        raise t.code.fail("the step of a linspace of one number, or of nobody knows how many")
+    first, last = (t.number(cast(t, value, FLOAT)) for value in (start, stop))
+    step = arith.binary(t.code, "/", arith.binary(t.code, "-", last, first), parts)
+    gap = t.code.let(t.number(cast(t, step, FLOAT)))
+    made = linspace(t, start, stop, num, endpoint, None, dtype)
+    return Tup((made, Scalar(gap.text, FLOAT)))
+
+
+class _Places(Grid):
+    """``np.s_[1:-1, ::2]``: the index itself."""
+
+    def at(self, t: Translator, items: list[Value]) -> Value:
+        return items[0] if len(items) == 1 else Tup(tuple(items))
+
+
+GRIDS[id(np.s_)] = GRIDS[id(np.index_exp)] = _Places()
 
 
 class _Mgrid(Grid):

@@ -36,7 +36,7 @@ def _computed(function: Callable[..., Any], name: str) -> None:
 
 for _function in (np.finfo, np.iinfo, np.dtype, np.result_type, np.promote_types, np.issubdtype):
     _computed(_function, f"np.{_function.__name__}")
-for _function in (math.comb, math.factorial, math.perm):
+for _function in (math.comb, math.factorial, math.perm, math.prod):
     _computed(_function, f"math.{_function.__name__}")
 
 

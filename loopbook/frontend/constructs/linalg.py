@@ -11,8 +11,9 @@ After, row by row::
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -131,8 +132,30 @@ def _solve(t: Translator, array: Array, right: Array, n: Int, width: Int) -> Arr
     return x
 
 
+def _inv_each(matrices):
+    return np.array([np.linalg.inv(one) for one in matrices])
+
+
+def _det_each(matrices):
+    return np.array([np.linalg.det(one) for one in matrices])
+
+
+def _solve_each(matrices, rights):
+    return np.array([np.linalg.solve(one, b) for one, b in zip(matrices, rights, strict=True)])
+
+
+def _each(t: Translator, python: Callable[..., Any], *args: Value) -> Value | None:
+    """The same for each of a row of matrices; None for one matrix."""
+    from loopbook.frontend.inline import inline
+
+    ranks = {value.rank if isinstance(value, Array) else 0 for value in args}
+    return inline(t, python, list(args), {}, t.code.origin) if ranks == {3} else None
+
+
 @lowers(np.linalg.solve)
 def solve(t: Translator, a: Value, b: Value) -> Value:
+    if (several := _each(t, _solve_each, a, b)) is not None:
+        return several
     array, n = _matrix(t, a)
     right = t.array(b)
     if right.rank == 1:
@@ -146,12 +169,16 @@ def solve(t: Translator, a: Value, b: Value) -> Value:
 def inv(t: Translator, a: Value) -> Value:
     from loopbook.frontend.constructs.creation import eye
 
+    if (several := _each(t, _inv_each, a)) is not None:
+        return several
     array, n = _matrix(t, a)
     return _solve(t, array, t.array(eye(t, arith.whole(n), dtype=Thing(array.dtype))), n, n)
 
 
 @lowers(np.linalg.det)
 def det(t: Translator, a: Value) -> Value:
+    if (several := _each(t, _det_each, a)) is not None:
+        return several
     array, n = _matrix(t, a)
     code = t.code
     matrix = whole(code.temporary((n, n), array.dtype), (n, n))

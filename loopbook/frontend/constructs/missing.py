@@ -18,6 +18,7 @@ import numpy as np
 from loopbook.frontend import arith
 from loopbook.frontend.constructs.elementwise import isnan
 from loopbook.frontend.constructs.reductions import extreme_of, sum_
+from loopbook.frontend.constructs.written import written
 from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.translate import Translator
@@ -80,6 +81,30 @@ def _nan_extreme(symbol: str, least: float):
 
 lowers(np.nanmax)(_nan_extreme(">", -np.inf))
 lowers(np.nanmin)(_nan_extreme("<", np.inf))
+
+
+@written(np.nanargmax)
+def nanargmax(a, axis=None):
+    missing = np.isnan(a)
+    if np.any(np.all(missing, axis=axis)):
+        raise ValueError
+    return np.argmax(np.where(missing, -np.inf, a), axis=axis)
+
+
+@written(np.nanargmin)
+def nanargmin(a, axis=None):
+    missing = np.isnan(a)
+    if np.any(np.all(missing, axis=axis)):
+        raise ValueError
+    return np.argmin(np.where(missing, np.inf, a), axis=axis)
+
+
+@written(np.nanmedian)
+def nanmedian(a):
+    there = a[~np.isnan(a)]
+    if len(there) == 0:
+        raise ValueError
+    return np.median(there)
 
 
 @lowers(np.nan_to_num)

@@ -24,11 +24,12 @@ from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.constructs.joining import part
+from loopbook.frontend.constructs.written import written
 from loopbook.frontend.operators import operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, Thing, Value, subscript, whole
+from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, subscript, whole
 
 Step = Callable[[Code, Scalar, Scalar], Scalar]
 
@@ -127,9 +128,22 @@ for _ufunc, _symbol in ((np.maximum, ">"), (np.minimum, "<")):
 
 
 @lowers(np.diff)
-def diff(t: Translator, a: Value, n: Value | None = None, axis: Value | None = None) -> Value:
+def diff(
+    t: Translator,
+    a: Value,
+    n: Value | None = None,
+    axis: Value | None = None,
+    prepend: Value | None = None,
+    append: Value | None = None,
+) -> Value:
     """What each element has more than the one before it."""
     array = t.array(a)
+    if (prepend is not None or append is not None) and array.rank != 1:
+        raise t.code.fail("diff with more before or behind than a line; use np.concatenate")
+    ends = [None if e is None else FUNCTIONS[np.atleast_1d](t, e) for e in (prepend, append)]
+    if any(end is not None for end in ends):
+        parts = [part for part in (ends[0], array, ends[1]) if part is not None]
+        array = t.array(FUNCTIONS[np.concatenate](t, Tup(tuple(parts))))
     place = array.rank - 1 if axis is None else t.python(axis) % array.rank
     for _ in range(1 if n is None else t.python(n)):
         if array.cost > 1:
@@ -143,16 +157,11 @@ def diff(t: Translator, a: Value, n: Value | None = None, axis: Value | None = N
     return array
 
 
-@lowers(np.trapezoid)
-def trapezoid(t: Translator, y: Value, x: Value | None = None, dx: Value | None = None) -> Value:
-    """The integral by trapezoids, of a function of one variable."""
-    array = t.array(y)
-    if array.rank != 1:
-        raise t.code.fail("trapezoid of more than one axis")
-    less = array.shape[0] - 1
-    ends = operate(t, ast.Add, part(array, 0, ONE, less), part(array, 0, ZERO, less))
-    width: Value = arith.constant(1.0) if dx is None else dx
-    if x is not None and not isinstance(x, Thing):
-        width = diff(t, x)
-    halves = operate(t, ast.Mult, operate(t, ast.Mult, ends, arith.constant(0.5)), width)
-    return FUNCTIONS[np.sum](t, halves)
+@written(np.trapezoid)
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    values = np.asarray(y) if np.ndim(y) == 1 else np.moveaxis(y, axis, -1)
+    ends = values[..., 1:] + values[..., :-1]
+    if x is None:
+        return np.sum(ends * 0.5 * dx, axis=-1)
+    places = np.asarray(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1)
+    return np.sum(ends * 0.5 * (places[..., 1:] - places[..., :-1]), axis=-1)

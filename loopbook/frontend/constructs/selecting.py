@@ -200,6 +200,36 @@ def copyto(t: Translator, dst: Value, src: Value, *, where: Value | None = None)
     return Thing(None)
 
 
+@lowers(np.choose)
+def choose(t: Translator, a: Value, choices: Value) -> Value:
+    """For each element the choice whose number it is."""
+    if not isinstance(choices, Tup) or not choices.items:
+        raise t.code.fail("choose among what is no list")
+    count = len(choices.items)
+    places = t.array(a)
+    places = places if places.view is not None else t.stored(places)
+    least, most = (FUNCTIONS[f](t, places) for f in (np.min, np.max))
+    t.code.suppose(f"{t.number(least).text} >= 0")
+    t.code.suppose(f"{t.number(most).text} < {count}")
+    result = choices.items[-1]
+    for number, choice in reversed([*enumerate(choices.items[:-1])]):
+        here = lift(
+            t,
+            lambda x, n=number: arith.compare(t.code, "==", x, arith.constant(n)),
+            places,
+        )
+        result = where(t, here, choice, result)
+    return result
+
+
+@lowers(np.place)
+def place(t: Translator, arr: Value, mask: Value, vals: Value) -> Value:
+    """``arr[mask] = vals``, for a number."""
+    if isinstance(vals, Tup) and len(vals.items) == 1:
+        vals = vals.items[0]
+    return putmask(t, arr, mask, t.number(vals))
+
+
 @lowers(np.putmask)
 def putmask(t: Translator, a: Value, mask: Value, values: Value) -> Value:
     """``a[mask] = values`` for a number, or values of the same shape."""

@@ -236,22 +236,31 @@ def fill(t: Translator, a: Value, value: Value) -> Value:
 
 
 @lowers(np.ravel, method="ravel")
-def ravel(t: Translator, a: Value) -> Value:
-    return reshape(t, a, arith.constant(-1))
+def ravel(t: Translator, a: Value, order: Value | None = None) -> Value:
+    return reshape(t, a, arith.constant(-1), order=order)
 
 
 @lowers(method="flatten")
-def flatten(t: Translator, a: Value) -> Value:
-    array = t.array(reshape(t, a, arith.constant(-1)))
+def flatten(t: Translator, a: Value, order: Value | None = None) -> Value:
+    array = t.array(reshape(t, a, arith.constant(-1), order=order))
     return nests.materialise(t.code, array)
 
 
 @lowers(np.reshape, method="reshape")
-def reshape(t: Translator, a: Value, *shape: Value, newshape: Value | None = None) -> Value:
+def reshape(t: Translator, a: Value, *shape: Value, order: Value | None = None) -> Value:
     """The same elements in the same order, other axes."""
     array = t.array(a)
+    if len(shape) > 1 and isinstance(shape[-1], Thing):
+        shape, order = shape[:-1], shape[-1]
     given = shape[0] if len(shape) == 1 else Tup(tuple(shape))
     parts = given.items if isinstance(given, Tup) else (given,)
+    across = "C" if order is None else t.python(order)
+    if across == "F":  # as the transpose lies, and back
+        backwards = permuted(array, tuple(reversed(range(array.rank))))
+        made = t.array(reshape(t, backwards, Tup(tuple(reversed(parts)))))
+        return permuted(made, tuple(reversed(range(made.rank))))
+    if across != "C":
+        raise t.code.fail(f"the order {across!r} of elements; use C or F")
     sizes = [None if _is_rest(p) else t.integer(p) for p in parts]
     if None in sizes:
         sizes[sizes.index(None)] = _rest(t, array, [s for s in sizes if s is not None])

@@ -90,6 +90,27 @@ def bartlett(M):
     return np.where(i <= 0, 1 + i / (M - 1), 1 - i / (M - 1))
 
 
+@written(np.signbit)
+def signbit(x):
+    return np.copysign(1.0, x) < 0
+
+
+@written(np.modf)
+def modf(x):
+    whole = np.trunc(x)
+    return np.copysign(np.where(np.isinf(x), 0.0, x - whole), x), whole
+
+
+@written(np.array_equiv)
+def array_equiv(a1, a2):
+    return bool(np.all(a1 == a2))
+
+
+@written(math.dist)
+def dist(p, q):
+    return np.sqrt(sum((a - b) ** 2 for a, b in zip(p, q, strict=True))).item()
+
+
 @written(np.sinc)
 def sinc(x):
     y = np.pi * np.where(x == 0, 1e-20, x)
@@ -101,6 +122,12 @@ def logaddexp(x1, x2):
     rest = np.abs(x1 - x2)
     apart = np.maximum(x1, x2) + np.log1p(np.exp(-rest))
     return np.where(x1 == x2, x1 + 0.6931471805599453, apart)
+
+
+@written(np.geomspace)
+def geomspace(start, stop, num=50, endpoint=True):
+    exponents = np.linspace(0.0, 1.0, num, endpoint)
+    return start * np.power(stop / start, exponents)
 
 
 @written(np.logspace)

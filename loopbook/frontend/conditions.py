@@ -1,0 +1,174 @@
+"""Comparisons, ``and`` and ``or``, ``a if c else b``.
+
+Before::
+
+    y = x if n > 2 and x[n] > 0 else -x             k in (1, 3)
+
+After::
+
+    b_0 = n > 2                                     k == 1 or k == 3
+    if b_0:
+        b_0 = x[n] > 0
+    if b_0: ...
+"""
+
+from __future__ import annotations
+
+import ast
+
+from loopbook.frontend import arith, types
+from loopbook.frontend.operators import SYMBOLS, lift
+from loopbook.frontend.records import Fields
+from loopbook.frontend.symbols import Int
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value
+
+
+def compare(t: Translator, node: ast.Compare) -> Value:
+    if any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops):
+        node = _among(node)
+    values = [t.expr(side) for side in (node.left, *node.comparators)]
+    result: Value | None = None
+    for operator, left, right in zip(node.ops, values, values[1:], strict=False):
+        if isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            found: Value = _identity(t, operator, left, right)
+        elif isinstance(left, Thing | Tup) or isinstance(right, Thing | Tup):
+            same = t.python(left) == t.python(right)
+            found = arith.constant(same == isinstance(operator, ast.Eq))
+        else:
+            symbol = SYMBOLS[type(operator)]
+            found = lift(t, lambda a, b, s=symbol: arith.compare(t.code, s, a, b), left, right)
+        result = found if result is None else arith.logical("&", t.number(result), t.number(found))
+    assert result is not None
+    return result
+
+
+def _among(node: ast.Compare) -> ast.Compare:
+    """What is asked for in a set may as well be in a tuple."""
+    sides = [
+        ast.Tuple(s.elts, ast.Load()) if isinstance(s, ast.Set) else s for s in node.comparators
+    ]
+    return ast.copy_location(ast.Compare(node.left, node.ops, sides), node)
+
+
+def _identity(t: Translator, operator: ast.cmpop, left: Value, right: Value) -> Scalar:
+    if isinstance(operator, ast.In | ast.NotIn):
+        among = Tup(right.each()) if isinstance(right, Fields) else right
+        if isinstance(left, Scalar) and left.value is None and isinstance(among, Tup):
+            return _is_one_of(t, left, among, isinstance(operator, ast.In))
+        found = t.python(left) in t.python(among)
+        return arith.constant(found == isinstance(operator, ast.In))
+    none = [isinstance(v, Thing) and v.value is None for v in (left, right)]
+    if any(none):
+        return arith.constant(all(none) == isinstance(operator, ast.Is))
+    if all(isinstance(v, Thing) for v in (left, right)):
+        return arith.constant((t.python(left) is t.python(right)) == isinstance(operator, ast.Is))
+    raise t.code.fail("is, of numbers or arrays; use ==")
+
+
+def _is_one_of(t: Translator, value: Scalar, among: Tup, wanted: bool) -> Scalar:
+    """Whether a number is equal to one of a few."""
+    value, found = t.code.let(value), arith.constant(False)
+    for item in among.items:
+        same = arith.compare(t.code, "==", value, t.number(item))
+        found = arith.logical("|", found, same)
+    return found if wanted else arith.unary(t.code, "not", found)
+
+
+def logical(t: Translator, node: ast.BoolOp) -> Value:
+    """``and`` and ``or`` of numbers; what stands behind is only computed when it is wanted."""
+    code = t.code
+    both = isinstance(node.op, ast.And)
+    if not any(isinstance(inner, ast.Call) for inner in ast.walk(node)):
+        chosen = _chosen(t, node, both)
+        if chosen is not None:
+            return chosen
+    result = arith.truth(t.number(t.expr(node.values[0])))
+    for inner in node.values[1:]:
+        if result.value is not None:
+            if bool(result.value) != both:
+                return result
+            result = arith.truth(t.number(t.expr(inner)))
+            continue
+        with code.captured() as lines:
+            value = arith.truth(t.number(t.expr(inner)))
+        if not lines and "[" not in value.text:
+            result = arith.logical("&" if both else "|", result, value)
+            continue
+        name = code.fresh("b_")
+        code.emit(f"{name} = {result.text}")
+        with code.indented(f"if {name}:" if both else f"if not {name}:"):
+            code.replay(lines)
+            code.emit(f"{name} = {value.text}")
+        result = Scalar(name, types.BOOL)
+    return result
+
+
+def conditional(t: Translator, node: ast.IfExp) -> Value:
+    code = t.code
+    condition = arith.truth(t.number(t.expr(node.test)))
+    if condition.value is not None:
+        return t.expr(node.body if condition.value else node.orelse)
+    made = len(code.temporaries)
+    with code.captured() as first:
+        one = _side(t, node.body)
+    with code.captured() as second:
+        other = _side(t, node.orelse)
+    if isinstance(one, Array) or isinstance(other, Array):
+        del code.temporaries[made:]
+        return _one_of(t, node, condition)
+    left, right = t.number(one), t.number(other)
+    if not first and not second:
+        return arith.select(code, condition, left, right)
+    dtype, weak = types.promote(left.kind, right.kind)
+    name = code.fresh("s_")
+    for head, lines, value in ((f"if {condition.text}:", first, left), ("else:", second, right)):
+        with code.indented(head):
+            code.replay(lines)
+            code.emit(f"{name} = {arith.convert(code, value, dtype).text}")
+    return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
+
+
+def _side(t: Translator, node: ast.expr) -> Value:
+    """One side's value: a number is computed where the side is, for what it is made of is there."""
+    value = t.expr(node)
+    return t.number(value) if isinstance(value, Array) and not value.rank else value
+
+
+def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:
+    """One of two arrays, in memory of its own."""
+    code = t.code
+    t.settle_all()
+    condition = code.let(condition) if "[" in condition.text else condition
+    name = code.fresh("chosen_")
+    t.frame.made.add(name)
+
+    def run() -> None:
+        with code.indented(f"if {condition.text}:"):
+            t.bind(name, t.expr(node.body))
+        with code.indented("else:"):
+            t.bind(name, t.expr(node.orelse))
+
+    t.with_homes([(name, True)], run)
+    return t.frame.env.pop(name)
+
+
+def _chosen(t: Translator, node: ast.BoolOp, both: bool) -> Value | None:
+    """The side that ``and`` and ``or`` give where they are no truth values: what stands behind None
+    (or before it), or a number. None where only their truth matters, or is known."""
+    first, *others = node.values
+    with t.code.captured() as lines:
+        value = t.expr(first)
+    if isinstance(value, Thing) and not lines:
+        if bool(value.value) == both:
+            rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
+            return t.expr(ast.copy_location(rest, node))
+        return value
+    if not isinstance(value, Scalar) or value.dtype.kind == "b" or len(others) > 1 or lines:
+        return None
+    with t.code.captured() as lines:
+        other = t.expr(others[0])
+    if lines or not isinstance(other, Scalar) or other.kind != value.kind:
+        return None
+    one, two = (other, value) if both else (value, other)
+    return arith.select(t.code, arith.truth(value), one, two)

@@ -1,0 +1,121 @@
+"""``@loopbook.native`` for calls with dicts, lists, objects and functions."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections import namedtuple
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import loopbook
+from loopbook.client.variants.constants import Constants
+from loopbook.client.variants.unpacked import Wanted
+from loopbook.errors import SdfgError
+
+Rates = namedtuple("Rates", "fast slow")
+
+
+@pytest.fixture(autouse=True)
+def no_book(monkeypatch, tmp_path):
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
+    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+
+
+@dataclass
+class Wave:
+    c: float
+    u: np.ndarray
+    log: list = field(default_factory=lambda: ["not", object()])
+    ORDER = 2
+
+    @property
+    def square(self):
+        return self.c * self.c
+
+    def slope(self, scale):
+        return scale * self.square * (self.u[1:] - self.u[:-1])
+
+    def step(self, options, parts, rates, f, *more, **named):
+        self.u[1:] += options["dt"] * self.slope(self.ORDER) + f(parts[0][1:])
+        self.u *= rates.fast
+        shift = sum(more) + named.get("shift", 0.0) + rates[1]
+        return {"u": self.u + shift, "n": len(parts), "all": [p * 2 for p in parts]}
+
+
+def twice(x):
+    return 2 * x
+
+
+def test_what_records_hold_is_passed_one_by_one():
+    step = loopbook.native(Wave.step, strict=True)
+    for count in (6, 7):
+        given = {"dt": 0.5, "unused": object()}, [np.ones(count), np.arange(float(count))]
+        rest = Rates(0.5, 3.0), twice, 1.0, 2.0
+        ours, theirs = Wave(1.5, np.arange(float(count))), Wave(1.5, np.arange(float(count)))
+        got = step(ours, *given, *rest, shift=0.25)
+        expected = theirs.step(*given, *rest, shift=0.25)
+        assert list(got) == list(expected)
+        assert got["n"] == 2
+        np.testing.assert_allclose(got["u"], expected["u"])
+        np.testing.assert_allclose(got["all"], expected["all"])
+        np.testing.assert_allclose(ours.u, theirs.u)
+
+
+def test_a_compiled_method_is_bound():
+    class Scaled:
+        by = 3.0
+
+        @loopbook.native(strict=True)
+        def of(self, x):
+            return x * self.by + 1
+
+    np.testing.assert_array_equal(Scaled().of(np.arange(4.0)), np.arange(4.0) * 3 + 1)
+
+
+def test_what_the_caller_has_too_is_not_changed_behind_its_back():
+    def stores(p, x):
+        p["y"] = x * 2
+
+    def appends(xs, x):
+        xs.append(x)
+        return x + 1
+
+    for function, given in ((stores, {"y": 1.0}), (appends, [1.0])):
+        with pytest.raises(SdfgError, match="as Python"):
+            loopbook.native(function, strict=True)(given, np.ones(3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loopbook.native(function)(given, np.ones(3))
+        assert isinstance(given["y"], np.ndarray) if isinstance(given, dict) else len(given) == 2
+
+
+def test_functions_of_the_same_code_are_one():
+    def apply(f, x):
+        return f(x)
+
+    def times(by):
+        return lambda x: x * by
+
+    import inspect
+
+    wanted = Wanted(apply, inspect.signature(apply))
+    x = np.ones(3)
+    assert wanted.packed([times(2), x]) == wanted.packed([times(2), x])
+    assert wanted.packed([times(2), x]) != wanted.packed([times(2.0), x])
+
+
+def test_attributes_of_objects_outside_may_get_other_values():
+    settings = types.SimpleNamespace(dt=0.5, inner=types.SimpleNamespace(k=1))
+
+    def used(x):
+        return x * settings.dt + settings.inner.k + np.pi
+
+    constants = Constants(used)
+    before = constants.key()
+    assert constants.unchanged()
+    settings.inner.k = 2
+    assert not constants.unchanged()
+    assert constants.key() != before

@@ -1,0 +1,109 @@
+"""Statements around the arithmetic: checks that raise, prints, ``match``, ``:=``, dicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.errors import LoweringError
+from loopbook.frontend import lower
+from loopbook.frontend.lowered import SupposedError
+
+from .kit import check, function
+
+X = np.arange(1.0, 7.0)
+
+BODIES = [
+    "s = x.sum()\nassert s > 0, f'{s} is not positive'\nreturn x / s",
+    "if np.any(np.isnan(x)):\n    raise ValueError('not a number')\nreturn x * 2",
+    "for i in range(6):\n    if x[i] < 0:\n        raise ValueError(i)\n    x[i] = x[i] ** 0.5",
+    "if k == 1:\n    y = x\nelif k == 3:\n    y = x * 2\nelse:\n    raise ValueError\nreturn y",
+    "if k > 5:\n    print(f'{k} is large')\nfor i in range(3):\n    x *= 2\n"
+    "    if k > 9 and i % 2:\n        print(i)",
+    "if (total := x.sum()) > 1 and (k > 1):\n    return x / total\nreturn x",
+    "n = 0\nwhile (s := x.sum()) > 1:\n    x = x / 2\n    n += 1\nreturn x, s, n",
+    "if k < 0:\n    return x\nelif (m := x.max()) > 1:\n    return x + m\nreturn x - 1.0",
+    "match k:\n    case 0 | 1:\n        return x\n    case 3 if x[0] > 5:\n        return x * 2\n"
+    "    case _:\n        return x * 3",
+    "from numpy import sin, linalg as la\nimport math as m\nreturn sin(x) * la.norm(x) * m.pi",
+    "global np\nreturn np.sqrt(x)",
+    "p = {'a': x * 2, 'b': 3}\nq = dict(p, c=1.5)\nx[0] = 7\nreturn p['a'] * q['c'] + len(q)",
+    "s = 0.0\nfor name, w in {'a': 0.5, 'b': 2}.items():\n    s += w * x[k] * len(name)\nreturn s",
+    "p = {**{'a': 1}, 'b': x}\nreturn {'sum': p['b'].sum(), 'x': p['b'] + p.get('c', p['a'])}",
+    "p = {'a': 1}\nreturn x * ('a' in p) + ('b' in p) + sum(p.values()) + sum(len(n) for n in p)",
+    "def f(x, a, b=2.0):\n    return x * a + b\nreturn f(x, **{'a': 2.0}, **dict(b=k))",
+    "for i in range(6):\n    if i not in (1, k) and i in {2, 3, 4}:\n        x[i] = 0",
+    "d = {n: n * 2 for n in range(4) if n != 1}\nreturn x * d[k] + (1 in d)",
+    "by = None or 2.0\nreturn x * by, k or 5, (k - 3) or k, k and 7",
+]
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_it_gives_the_same(body):
+    written = function(body, "x, k")
+    x, again = X.copy(), X.copy()
+    lowered = check_dicts(written, x, 3) if "return {" in body else check(written, x, 3)
+    assert lowered.holds(again, 3)
+
+
+def check_dicts(written, *args):
+    lowered = lower(written, args)
+    assert lowered is not None
+    got, expected = lowered.plain(*args), written(*args)
+    assert list(got) == list(expected)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(got[name], value)
+    return lowered
+
+
+def test_what_raises_is_left_to_python():
+    written = function(
+        "x *= 2\nif x.min() < k:\n    raise ValueError('low')\nreturn x.sum()", "x, k"
+    )
+    lowered = check(written, X.copy(), 1)
+    x = X.copy()
+    with pytest.raises(SupposedError):
+        lowered.plain(x, 3)
+    assert (x == X).all()  # Python begins with what it was given
+    again = lowered.wrap(lowered.plain_kernel, written)
+    with pytest.raises(ValueError, match="low"):
+        again(x, 3)
+
+
+def test_a_loop_that_would_not_end_does():
+    body = "n = 0\nwhile x[0] > 0:\n    n += 1\n    if n > k:\n        raise ValueError\nreturn n"
+    lowered = lower(function(body, "x, k"), [-X, 3])
+    assert lowered is not None
+    assert lowered.plain(-X, 3) == 0
+    with pytest.raises(SupposedError):
+        lowered.plain(X, 3)
+
+
+def test_places_that_were_checked_are_pythons():
+    body = "if i.max() >= x.size:\n    raise IndexError\nreturn x[i]"
+    with pytest.raises(LoweringError, match="check before the call"):
+        lower(function(body, "x, i"), [X, np.array([0, 2])])
+
+
+def test_printing_for_who_asks_for_it_is_a_condition():
+    lowered = check(function("if k and x.size:\n    print(x)\nreturn x * 2", "x, k"), X, False)
+    assert not lowered.holds(X, True)
+    with pytest.raises(LoweringError, match="leave it to the caller"):
+        lower(function("if x.sum() > 1:\n    print(x)", "x"), [X])
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("if k > 2 or (s := k) > 5:\n    return x * s\nreturn x", "s, which may have no value"),
+        ("match x:\n    case (a, b):\n        return a", "match"),
+        ("try:\n    y = 1 / k\nexcept ZeroDivisionError:\n    y = 0", "before it does"),
+        ("d = {n: 1 for n in range(x.size * 9)}\nreturn d[0]", "dict of many items"),
+        ("global s\ns = 3\nreturn x * s", "return them instead"),
+        ("p = {'a': 1}\nreturn x * p['b']", "the key 'b'"),
+        ("p = {'a': 1}\np['b'] = 2\nreturn x * p['b']", "storing into p"),
+    ],
+)
+def test_it_says_what_it_refuses(body, what):
+    with pytest.raises(LoweringError, match=what):
+        lower(function(body, "x, k"), [X, 3])
