@@ -24,6 +24,7 @@ from loopbook.program.tree import Program
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
 from loopbook.sdfg.decided import decide
+from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
@@ -197,7 +198,7 @@ def transform(
             applied[nest.position] = _apply(bench, steps, lenient, patient)
             tree, own = bench.program, [*bench.names.values()]
         owners |= dict.fromkeys(own, nest.position)
-    sdfg = program.parse(json.dumps(write(tree) if tree else document))
+    sdfg = program.parse(json.dumps(write(keep_loops(tree)) if tree else document))
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg, finished = program.scheduled(sdfg, target)
     improved = in_canonical_order(improve_threads(finished))
