@@ -365,6 +365,8 @@ class Homes:
         kept_env = dict(frame.env)
         kept = len(code.lines), len(code.temporaries), len(self.frames), len(frame.rest), code.depth
         trips = len(code.trips)
+        outer = [h for f in self.frames for named in f.homes.values() for h in named.all()]
+        around = [(home, {**vars(home), "sizes": dict(home.sizes)}) for home in outer]
         lines, aliases = code.lines, (list(self.aliases.known), len(self.aliases.stored))
         for _ in range(12):
             homes = {
@@ -387,6 +389,8 @@ class Homes:
                 del self.frames[kept[2] :], frame.rest[kept[3] :]
                 code.depth = kept[4]
                 del code.trips[trips:]
+                for home, held in around:  # what they got meanwhile is gone
+                    vars(home).update(held, sizes=dict(held["sizes"]))
                 frame.env = dict(kept_env)
                 self.aliases.known = list(aliases[0])
                 del self.aliases.stored[aliases[1] :]

@@ -19,6 +19,7 @@ from loopbook.program.canonical_order import in_canonical_order
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
+from loopbook.program.rounds import accumulates, rounds
 from loopbook.program.signed import sign_counters
 from loopbook.program.tree import Program
 from loopbook.program.write import write
@@ -65,7 +66,9 @@ def build_baseline(
 
     Args:
         vector_maths: but with vector versions of maths functions (`loopbook.toolchain.compiler`),
-            and comparisons with a NaN as Python makes them (`loopbook.sdfg.decided`).
+            comparisons with a NaN as Python makes them (`loopbook.sdfg.decided`), and products and
+            quotients rounded as NumPy rounds them where that decides whole numbers
+            (`loopbook.program.rounds`).
 
     Raises:
         LoopbookError: as `build_tuned`.
@@ -233,11 +236,12 @@ def outermost(sdfg: StructuredSDFG) -> list[int]:
 def _baseline(
     text: str, target: str, folder: Path, timers: bool, vector_maths: bool = False
 ) -> Built:
-    _choose_maths(vector_maths)
     sdfg = program.baseline(text, target)
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     code = code_of(sdfg)
-    sdfg = as_python(sdfg, program.tree_of(sdfg), decided=vector_maths)
+    tree = program.tree_of(sdfg)
+    _choose_maths(vector_maths, tree)
+    sdfg = as_python(sdfg, tree, decided=vector_maths)
     return Built(passes.build(sdfg, folder, target, timers=timers), code, owners, {})
 
 
@@ -249,8 +253,9 @@ def _finish(text: str, target: str, recipes: Recipes | None) -> str:
 
 
 def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], dump: bool) -> Path:
-    _choose_maths(True)
-    sdfg = as_python(program.parse(text), read(json.loads(text)), decided=True)
+    tree = read(json.loads(text))
+    _choose_maths(True, tree)
+    sdfg = as_python(program.parse(text), tree, decided=True)
     return passes.build(sdfg, folder, target, wanted=wanted, dump=dump)
 
 
@@ -274,25 +279,27 @@ def _tuned(
     codes: Path | None = None,
     vector_maths: bool = False,
 ) -> Built:
-    _choose_maths(vector_maths)
     begun = time.perf_counter()
     sdfg, tree, owners, applied = transform(text, target, recipes, lenient=lenient)
     code = code_of(sdfg)
     applying = time.perf_counter() - begun
     if codes is not None and (codes / code).exists():
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
+    _choose_maths(vector_maths, tree)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
     library = passes.build(sdfg, folder, target, timers=timers)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))
 
 
-def _choose_maths(vector: bool) -> None:
+def _choose_maths(served: bool, tree: Program) -> None:
     """For the compiler that this process, a child of its own, is going to call."""
-    if vector:
-        os.environ[compiler.VECTOR_MATHS] = "1"
-    else:
-        os.environ.pop(compiler.VECTOR_MATHS, None)
+    exact = ("1" if accumulates(tree) else "all") if served and rounds(tree) else ""
+    for name, value in ((compiler.VECTOR_MATHS, "1" if served else ""), (compiler.EXACT, exact)):
+        if value:
+            os.environ[name] = value
+        else:
+            os.environ.pop(name, None)
 
 
 _PRIVATE = re.compile(r"\bprivate\(([^)]*)\)")

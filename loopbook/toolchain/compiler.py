@@ -212,6 +212,8 @@ def _script(compiler: Compiler, march: str) -> str:
         f'  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\n'
         "fi\n"
     )
+    script += f'[ "${EXACT}" ] && set -- "$@" {EXACT_FLAGS}\n'
+    script += f'[ "${EXACT}" = all ] && set -- "$@" -fno-associative-math\n'
     script += f'[ "${TIMED}" ] && set -- -include "${{0%/*}}/{ONLY_TIMES_HEADER}" "$@"\n'
     script += _PRECOMPILE.replace("CLANG FLAGS", f"{command} {FLAGS}")
     script += linking.SCRIPT
@@ -258,6 +260,13 @@ MATHS_FLAGS = "-fno-math-errno -fveclib=libmvec"
 """glibc's are right to 4 units in the last place, where the scalar ones are to 1."""
 
 MATHS_LIBRARY = "-l:libmvec.so.1"
+
+EXACT = "LOOPBOOK_EXACT"
+"""Set in the environment of a compile, it rounds each product and quotient as NumPy does (see
+`loopbook.program.rounds`). Sums are taken in any order even so, or no loop that reduces would
+vectorise; unless it is "all"."""
+
+EXACT_FLAGS = "-ffp-contract=off -fno-reciprocal-math"
 
 TIMED = "LOOPBOOK_TIMED"
 """Set in the environment of a compile, it takes docc's count of operations out of regions that are

@@ -58,6 +58,7 @@ ANY = [
     "return A.reshape(-1), A.reshape(2, -1), A.T.reshape(3, 2, 2), A.ravel(), A.flatten()",
     "return np.transpose(A), A.T[1:], np.swapaxes(A, 0, 1), np.expand_dims(x, 1)",
     "return np.tril(A), np.triu(A, 1), np.diag(x), np.diag(A @ B), np.diagonal(A @ B)",
+    "return np.diagflat(x, 1), np.diagflat(A), np.diagflat(np.diag(A @ B))",
     "X, Y = np.meshgrid(x, y)\nreturn X * Y",
     "i, j = np.mgrid[0:3, 0:4]\nreturn i * 10 + j",
     "A[A > 0] = 1\nx[x < 0] *= 2\nreturn A[A < 0]",

@@ -41,3 +41,17 @@ def test_loops_are_left_with_a_result(body):
 def test_results_of_different_kinds_are_refused(body):
     with pytest.raises(LoweringError, match="results of different kinds"):
         lower(function(body, "x, s"), [data(5), 0.5])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "f = False\nif s > 0:\n    for i in range(5):\n        if x[i] > 9:\n"
+        "            return x + 1\n        f = x[i]\nreturn x * f",
+        "a = 0\nif s > 0:\n    a = 1\n    for i in range(5):\n        if x[i] > 9:\n"
+        "            return x + 1\n        a = a + x[i]\n    s = 5\nelse:\n    s = 3\nreturn x * a",
+    ],
+)
+@pytest.mark.parametrize("times", [1.0, 30.0])
+def test_an_array_returned_beside_a_variable_that_changes_its_type(body, times):
+    check(function(body, "x, s"), data(5) * times, 1.0)

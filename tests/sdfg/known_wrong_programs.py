@@ -543,6 +543,19 @@ def element_copied_before_it_changes(a, b):
         b[i] = a[i] + 1.0
 
 
+@mended(lambda: floats() > 0, lambda: floats() < 2, zeros)
+def flag_copied_before_it_changes(seen, wall, out):
+    count = 0.0
+    for i in range(seen.shape[0]):
+        was = seen[i]
+        seen[i] = True
+        free = wall[i]
+        wall[i] = seen[i] and not was
+        if was or free:
+            count = count + 1.0
+        out[i] = count
+
+
 @mended(lambda: matrix(9, 2) - 1.5, lambda: matrix(9, 2))
 def variables_copied_before_they_change(z, c):
     for _ in range(3):

@@ -216,6 +216,12 @@ def diag(t: Translator, v: Value, k: Value | None = None) -> Value:
     return matrix
 
 
+@lowers(np.diagflat)
+def diagflat(t: Translator, v: Value, k: Value | None = None) -> Value:
+    """A matrix with a diagonal of all elements."""
+    return diag(t, reshape(t, v, arith.constant(-1)), k)
+
+
 @lowers(np.fill_diagonal)
 def fill_diagonal(t: Translator, a: Value, val: Value) -> Value:
     target = t.array(diagonal(t, a))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from loopbook.sdfg.known_wrong.kinds import FLOAT, INT, Kinds, assigned
+from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kinds, assigned
 from loopbook.sdfg.known_wrong.source import base, expression, same, walk
 
 LEAST = -(2**53)
@@ -16,7 +16,8 @@ def run(kinds: Kinds) -> None:
     """docc puts a copy off until what was copied is needed no more, over what changes it.
 
     Before: ``A[i] = B[i]``, then ``B[i] = A[i] + 1``: docc copies the new element. After:
-    ``A[i] = B[i] * 1``, which is the same number and no copy for docc.
+    ``A[i] = B[i] * 1``, which is the same number and no copy for docc. Of truth values:
+    ``B[i] != 0``.
 
     The same for ``v = A[i]`` above ``A[i] = w``, and for ``v = x`` above ``x = w``: docc computes
     ``w`` in its place in A, or as x, at once, and reads ``v`` there.
@@ -44,14 +45,16 @@ def _block(kinds: Kinds, body: list[ast.stmt], after: Sequence[ast.stmt] = ()) -
             continue
         if not _changes(value, statement.targets[0], body[place + 1 :]):
             continue
-        if kinds.of(value).what not in (INT, FLOAT):
+        what = kinds.of(value).what
+        if what not in (BOOL, INT, FLOAT):
             kinds.source.refuse(
                 statement,
                 f"copies '{base(value)}' after it has changed",
                 "copy it in a loop before",
             )
         kinds.source.mend(statement, "copy an element at once")
-        statement.value = expression("x * 1", value, x=value)
+        text = "x != 0" if what == BOOL else "x * 1"  # a number times one is no truth value
+        statement.value = expression(text, value, x=value)
 
 
 def _variable(

@@ -1,0 +1,70 @@
+"""Programs in which the last place of a number decides a whole one.
+
+``floor(x / h)`` is 3 where ``x / h`` is 3, and 2 where it is just below. Compilers that multiply by
+``1 / h``, keep more digits of products or sum in another order than NumPy give another bin, cell or
+shade of grey then, which is not a nearby one.
+"""
+
+from __future__ import annotations
+
+from loopbook.program.dataflow import Block, MathsCall, Tasklet
+from loopbook.program.tree import Program
+from loopbook.program.walk import preorder
+
+_FLOATS = {"half", "bfloat", "float", "double"}
+_STEPS = {"floor", "ceil", "round", "rint", "nearbyint", "trunc", "fmod", "remainder"}
+"""Functions of C that jump."""
+
+_UPDATES = {"fp_add", "fp_sub", "fp_mul", "fp_fma"}
+
+
+def rounds(program: Program) -> bool:
+    """Whether it makes whole numbers of others, or rounds them."""
+    return any(isinstance(node, Block) and _rounds(node) for node in preorder(program))
+
+
+def accumulates(program: Program) -> bool:
+    """Whether it sums up or multiplies floats in a place."""
+    return any(isinstance(node, Block) and _accumulates(node) for node in preorder(program))
+
+
+def _accumulates(block: Block) -> bool:
+    for place, node in enumerate(block.nodes):
+        if isinstance(node, Tasklet) and node.code in _UPDATES:
+            ends = (
+                {
+                    getattr(block.nodes[memlet.source], "container", "")
+                    for memlet in block.inputs[place]
+                },
+                {
+                    getattr(block.nodes[memlet.target], "container", None)
+                    for memlet in block.outputs[place]
+                },
+            )
+            if ends[0] & ends[1]:
+                return True
+    return False
+
+
+def _rounds(block: Block) -> bool:
+    for place, node in enumerate(block.nodes):
+        if isinstance(node, MathsCall) and node.function in _STEPS:
+            return True
+        if isinstance(node, Tasklet) and (node.code == "fp_rem" or _converts(block, place)):
+            return True
+    return False
+
+
+def _converts(block: Block, place: int) -> bool:
+    """Whether a node gets floats and gives whole numbers, as no comparison does."""
+    node = block.nodes[place]
+    assert isinstance(node, Tasklet)
+    return node.code == "assign" and any(
+        _is_float(before.type.element) and not _is_float(after.type.element)
+        for before in block.inputs[place]
+        for after in block.outputs[place]
+    )
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype in _FLOATS

@@ -1,0 +1,69 @@
+"""Whole numbers that the last place of a float decides: bins, cells, shades of grey."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import loopbook
+from loopbook.program.read import read
+from loopbook.program.rounds import accumulates, rounds
+from loopbook.sdfg import build
+
+
+@pytest.fixture(autouse=True)
+def no_book(monkeypatch, tmp_path):
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
+    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+
+
+def cells(x, width, count):
+    bins = np.floor(x / width).astype(np.int64)
+    grey = (0.2126 * x + 0.7152 * x + 0.0722 * x).astype(np.uint8)
+    count[:-1] = (x - 0.1) / 0.1
+    return bins, grey
+
+
+def counted(x, width, count):
+    for i in range(x.shape[0]):
+        count[int((x[i] - 0.1) / width)] += 1.0
+    return count.sum(), count[:9].mean()
+
+
+def scaled(x, width, count):
+    count[:-1] = x / width
+    return (x * width + count[0]).sum()
+
+
+def made(function):
+    """The function compiled for numbers on the edges of cells, and what it and Python give."""
+    x, width = np.arange(2000) * 0.1, 0.1
+    program = loopbook.native(function, strict=True)
+    counts = np.zeros((2, 2001))
+    return (
+        program,
+        (program(x, width, counts[0]), counts[0]),
+        (function(x, width, counts[1]), counts[1]),
+    )
+
+
+def finished(program):
+    return read(json.loads(build.finish(program.last_sdfg.to_json(), "sequential", {})))
+
+
+@pytest.mark.parametrize("function", [cells, counted])
+def test_numbers_on_an_edge_are_in_the_cell_that_numpy_puts_them_in(function):
+    program, (got, count), (want, counts) = made(function)
+    for one, other in zip((*got, count), (*want, counts), strict=True):
+        np.testing.assert_array_equal(one, other)
+    tree = finished(program)
+    assert rounds(tree)
+    assert accumulates(tree) == (function is counted)
+
+
+def test_other_programs_may_keep_more_digits():
+    program, got, want = made(scaled)
+    np.testing.assert_allclose(got[0], want[0])
+    assert not rounds(finished(program))
