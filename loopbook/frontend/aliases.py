@@ -14,7 +14,8 @@ After::
         ...
 
 A copy is as good as the array itself until one of the two changes in place while the other one is
-still there: that is refused. Copying is what makes ``a, b = b, a`` possible in loops.
+still there: that is refused. Copying is what makes ``a, b = b, a`` possible in loops. Nothing
+changes in a function that has returned, so what is its own may be copied as it returns from a loop.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from loopbook.frontend.code import Code
+from loopbook.frontend.returns import RETURNED
 from loopbook.frontend.values import Array, Buffer, Value, arrays_in
 
 if TYPE_CHECKING:
@@ -104,11 +106,22 @@ class Aliases:
         seen = (buffer is alias.source and is_live) or (
             buffer is alias.home and self._is_there(alias, frames)
         )
-        if seen:
+        if seen and not self._has_returned(alias, frames):
             raise self.code.fail(
                 f"{alias.name} is another array by a second name, and one of them changes in a "
                 "loop or branch; copy it"
             )
+
+    def _has_returned(self, alias: _Alias, frames: Iterable[Frame]) -> bool:
+        """Whether the copy is a result, of what is the function's own: its callers know no other
+        name for that."""
+        return alias.name.startswith(RETURNED) and not any(
+            alias.source in array.buffers
+            for frame in frames
+            if frame is not alias.frame
+            for held in frame.env.values()
+            for array in arrays_in(held)
+        )
 
     def _is_there(self, alias: _Alias, frames: Iterable[Frame]) -> bool:
         """Whether anybody can see the elements that a copy was made of."""

@@ -20,6 +20,13 @@ RIGHT = [
     "best = (np.inf, 0)\nfor i in range(5):\n    if x[i] < best[0]:\n        best = (x[i], i)\n"
     "return best",
     "return np.inf, -np.inf",
+    "z = x * 0\nfor k in range(9):\n    e = 0.0\n    for i in range(5):\n"
+    "        n = 0.5 * z[i] + x[i]\n        e = max(e, abs(n - z[i]))\n        z[i] = n\n    if e < s:\n        return z, k\n"
+    "return z, 9",
+    "z = np.zeros(5)\ni = 0\nwhile True:\n    z[i] = x[i]\n    if x[i] > s or i == 4:\n"
+    "        return z[:i]\n    i += 1",
+    "def f(v):\n    r = v * 1\n    for i in range(5):\n        if r[i] > s:\n            return r\n"
+    "        r[i] += 1\n    return r\nfor i in range(3):\n    x = f(x)\n    x[i] = 0\nreturn x",
 ]
 
 BRANCHES = [
@@ -40,6 +47,8 @@ REFUSED = [
     "z = x\nfor i in range(3):\n    z[0] = z[0] + 1\n    z = y\nreturn z",
     "u = x * 1\nfor i in range(3):\n    v = u + 1\n    u = v\n    v[0] = 100\nreturn u",
     "for i in range(3):\n    x, y = y, x\n    x[0] = x[0] + i + y[1]\nreturn x, y",
+    "def f(v):\n    for i in range(5):\n        if v[i] > s:\n            return v\n"
+    "        v[i] += 1\n    return v\nz = x * 1\ny = f(z)\nz[0] = 9\nreturn y",
     "A = A * 1\ng = A[0]\nfor i in range(3):\n    A[0, i] = 5.0\n    if g[1] > s:\n"
     "        g = A[1].copy()\nreturn g",
 ]
