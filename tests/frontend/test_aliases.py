@@ -21,8 +21,8 @@ RIGHT = [
     "return best",
     "return np.inf, -np.inf",
     "z = x * 0\nfor k in range(9):\n    e = 0.0\n    for i in range(5):\n"
-    "        n = 0.5 * z[i] + x[i]\n        e = max(e, abs(n - z[i]))\n        z[i] = n\n    if e < s:\n        return z, k\n"
-    "return z, 9",
+    "        n = 0.5 * z[i] + x[i]\n        e = max(e, abs(n - z[i]))\n        z[i] = n\n"
+    "    if e < s:\n        return z, k\nreturn z, 9",
     "z = np.zeros(5)\ni = 0\nwhile True:\n    z[i] = x[i]\n    if x[i] > s or i == 4:\n"
     "        return z[:i]\n    i += 1",
     "def f(v):\n    r = v * 1\n    for i in range(5):\n        if r[i] > s:\n            return r\n"
