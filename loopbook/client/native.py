@@ -98,6 +98,9 @@ def native(
     of the first call. A function of array expressions is compiled as the loops that
     `loopbook.frontend.lower` makes of it, after these have been compared with it at small sizes;
     its matrix products become calls of BLAS.
+    Tuples, short lists, dicts and objects are taken apart: what the function reads of them is
+    passed, what it stores into them is stored after the call. Functions that are passed become part
+    of what is compiled. It may be a method.
     What cannot be compiled rightly runs as plain Python, with one
     `loopbook.errors.InterpretedWarning` for each reason: arrays that overlap in part, empty ones,
     other types, what has no form in loops. So does an array program that is faster that way: its

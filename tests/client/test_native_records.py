@@ -12,8 +12,8 @@ import pytest
 
 import loopbook
 from loopbook.client.variants.constants import Constants
-from loopbook.client.variants.unpacked import Wanted
-from loopbook.errors import SdfgError
+from loopbook.client.variants.layouts import Wanted
+from loopbook.errors import InterpretedWarning, SdfgError
 
 Rates = namedtuple("Rates", "fast slow")
 
@@ -43,6 +43,11 @@ class Wave:
         self.u *= rates.fast
         shift = sum(more) + named.get("shift", 0.0) + rates[1]
         return {"u": self.u + shift, "n": len(parts), "all": [p * 2 for p in parts]}
+
+
+class Fixed(Wave):
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
 
 
 def twice(x):
@@ -77,7 +82,8 @@ def test_a_compiled_method_is_bound():
 
 def test_what_the_caller_has_too_is_not_changed_behind_its_back():
     def stores(p, x):
-        p["y"] = x * 2
+        for name in p:
+            p[name] = x * 2
 
     def appends(xs, x):
         xs.append(x)
@@ -90,6 +96,81 @@ def test_what_the_caller_has_too_is_not_changed_behind_its_back():
             warnings.simplefilter("ignore")
             loopbook.native(function)(given, np.ones(3))
         assert isinstance(given["y"], np.ndarray) if isinstance(given, dict) else len(given) == 2
+
+
+class Walk:
+    def __init__(self, count):
+        self.u, self.t, self.last = np.ones(count), 0.0, None
+
+    def step(self, options, f):
+        """What a simulation does."""
+        self.u += f
+        old = self.u
+        self.u = self.u * options["dt"] + self.t
+        self.last = old[::2]
+        options["calls"] += 1
+        if options["dt"] < 1:
+            self.t += options["dt"]
+
+    def value(self, f):
+        self.t = self.t + f.sum()
+        return self.t if self.t > 3 else 3.0, self.u
+
+
+def test_what_is_stored_into_objects_and_dicts_is_there_after_the_call():
+    step, value = loopbook.native(Walk.step, strict=True), loopbook.native(Walk.value, strict=True)
+    ours, theirs = Walk(5), Walk(5)
+    mine, others = {"dt": 0.5, "calls": 0}, {"dt": 0.5, "calls": 0}
+    for number in range(3):
+        f = np.arange(5.0) - number
+        before = ours.u
+        assert step(ours, mine, f) is None
+        theirs.step(others, f)
+        assert mine == others
+        assert type(ours.t) is type(theirs.t)
+        for name in ("u", "t", "last"):
+            np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name))
+        assert ours.u is not before
+        assert ours.last is not None
+        assert np.shares_memory(ours.last, before)
+    got, expected = value(ours, f), theirs.value(f)
+    np.testing.assert_allclose(got[0], expected[0])
+    assert got[1] is ours.u
+    assert ours.t == theirs.t
+
+
+def checked(self, f):
+    self.t = self.t + 1
+    if f.sum() > 0:
+        raise ValueError("too late")
+
+
+def at_times(self, f):
+    if f.sum() > 0:
+        self.u = self.u + f
+
+
+def called(self, f):
+    self.t = self.t + self.slope(f)
+
+
+def frozen(self, f):
+    self.c = self.c * 2
+    return f * self.c
+
+
+def test_what_might_be_lost_is_stored_by_python():
+    walk = Walk(3)
+    with pytest.raises(SdfgError, match="before a check"):
+        loopbook.native(checked, strict=True)(walk, np.ones(3))
+    with pytest.warns(InterpretedWarning), pytest.raises(ValueError, match="too late"):
+        loopbook.native(checked)(walk, np.ones(3))
+    assert walk.t == 1.0
+    with pytest.raises(SdfgError, match="which the caller has too"):
+        loopbook.native(at_times, strict=True)(walk, np.ones(3))
+    for function in (called, frozen):
+        with pytest.raises(SdfgError, match="which the caller has too"):
+            loopbook.native(function, strict=True)(Fixed(1.5, np.ones(3)), np.ones(3))
 
 
 def test_functions_of_the_same_code_are_one():

@@ -25,11 +25,20 @@ from loopbook.client.variants.cases import (
 from loopbook.client.variants.checked import check
 from loopbook.client.variants.compiled import AGAIN, Build, Compiled
 from loopbook.client.variants.constants import Constants
+from loopbook.client.variants.layouts import (
+    Layout,
+    Record,
+    Wanted,
+    fits,
+    items,
+    stored_into,
+)
 from loopbook.client.variants.looped import Looped
 from loopbook.client.variants.positional import positional
 from loopbook.client.variants.rival import Rival
+from loopbook.client.variants.stored import put_back
 from loopbook.client.variants.translations import Translations
-from loopbook.client.variants.unpacked import Layout, Wanted, items, unpacked
+from loopbook.client.variants.unpacked import unpacked
 from loopbook.errors import InterpretedWarning, SdfgError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.traced import Traced
@@ -69,6 +78,7 @@ class Dispatcher:
         self._strict = strict
         self._check = check
         self._inner = False
+        self._recent: tuple[tuple[Layout, ...], Dispatcher] | None = None
         self._name = getattr(func, "__name__", "the function")
         self._signature = inspect.signature(func)
         self._wanted = Wanted(func, self._signature)
@@ -97,6 +107,10 @@ class Dispatcher:
         """What the function itself would return and write."""
         if kwargs:
             return self._long_way(args, kwargs, None)
+        if self._recent is not None:
+            layouts, dispatcher = self._recent
+            if len(args) == len(layouts) and all(map(fits, args, layouts)):
+                return self._with_items(dispatcher, layouts, args, args, kwargs)
         key = call_key(args)
         if self._constants.unchanged() and not self._constants.may_share(args):
             answer = self._entries.run(key, args)
@@ -140,10 +154,11 @@ class Dispatcher:
         except FAILURES as error:
             return self._interpreted(str(error), args, kwargs)
         if layouts is not None and taking_items is not None:
-            try:
-                return taking_items(*items(given, layouts))
-            except _RunsAsPythonError as error:
-                return self._interpreted(str(error), args, kwargs)
+            several = sum(isinstance(form, Record) for form in layouts) > 1
+            stores = several and any(isinstance(f, Record) and f.stored for f in layouts)
+            fixed = self._wanted.count == len(layouts) and not stores
+            self._recent = (layouts, taking_items) if fixed else None
+            return self._with_items(taking_items, layouts, given, args, kwargs)
         if not self._constants.unchanged():
             self._entries = Entries()  # the short ways were those of other constants
         entries = self._entries
@@ -161,6 +176,24 @@ class Dispatcher:
         else:
             return self._checked(variant, case)
         return self._interpreted(reason, args, kwargs)
+
+    def _with_items(
+        self,
+        dispatcher: Dispatcher,
+        layouts: Sequence[Layout],
+        given: Sequence[Any],
+        args: Sequence[Any],
+        kwargs: Any,
+    ) -> Any:
+        """A call with what is in arguments of these layouts; as Python with themselves."""
+        if is_limited():
+            return self.func(*args, **kwargs)
+        try:
+            answer = dispatcher(*items(given, layouts))
+        except _RunsAsPythonError as error:
+            return self._interpreted(str(error), args, kwargs)
+        owners = stored_into(given, layouts)
+        return put_back(answer, owners) if owners else answer
 
     def _short(self, variant: Variant, args: Sequence[Any]) -> Short | None:
         if isinstance(variant, Compiled):
