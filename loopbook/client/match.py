@@ -8,7 +8,7 @@ keeps it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -54,13 +54,13 @@ def match_loops(
     others = [loop.index for loop in source.loops if loop.name not in needed]
     if len(rows) > len(nest.loops):
         return None
-    found = _assigned(similar, rows)
-    if found is None or not _keeps_nesting(found, source, nest):
-        found = _searched(similar, rows, source, nest)
+    found, fits = _assigned(similar, rows), _nesting(source, nest)
+    if found is None or not all(fits(found, row, found[row]) for row in rows):
+        found = _searched(similar, rows, fits)
     if found is None:
         return None
     for row, column in (_assigned(similar, others, taken=set(found.values())) or {}).items():
-        if _keeps_nesting(found | {row: column}, source, nest):
+        if fits(found, row, column):
             found[row] = column
     return {source.loops[a].name: nest.loops[b].name for a, b in found.items()}
 
@@ -123,13 +123,17 @@ def _assigned(
     return found if all(similar[a, b] > LEAST for a, b in found.items()) else None
 
 
-def _searched(
-    similar: np.ndarray, rows: Sequence[int], source: Shape, nest: Nest
-) -> dict[int, int] | None:
+Fits = Callable[[Mapping[int, int], int, int], bool]
+"""Whether a loop and its partner keep the nesting beside other loops with theirs."""
+
+
+def _searched(similar: np.ndarray, rows: Sequence[int], fits: Fits) -> dict[int, int] | None:
     """The best match that keeps the nesting, by depth-first search over columns, best first."""
     best: dict[int, int] | None = None
     best_score = -np.inf
     visits = 0
+    gains = similar.tolist()
+    columns = np.argsort(-similar, axis=1, kind="stable").tolist()
 
     def extend(found: dict[int, int], score: float) -> None:
         nonlocal best, best_score, visits
@@ -141,35 +145,39 @@ def _searched(
                 best, best_score = dict(found), score
             return
         row = rows[len(found)]
-        for column in np.argsort(-similar[row], kind="stable").tolist():
-            gain = float(similar[row, column])
+        for column in columns[row]:
+            gain = gains[row][column]
             if gain <= LEAST:
                 break
-            if column in found.values():
+            if column in found.values() or not fits(found, row, column):
                 continue
             found[row] = column
-            if _keeps_nesting(found, source, nest):
-                extend(found, score + gain)
+            extend(found, score + gain)
             del found[row]
 
     extend({}, 0.0)
     return best
 
 
-def _keeps_nesting(found: dict[int, int], source: Shape, nest: Nest) -> bool:
+def _nesting(source: Shape, nest: Nest) -> Fits:
+    """Which partners keep the nesting: the search asks thousands of times for one recipe."""
     movable = {loop.index for loop in band(nest)}
-    pairs = list(found.items())
-    for number, (a, x) in enumerate(pairs):
-        for b, y in pairs[number + 1 :]:
-            before, after = _inside(source, a, b), _inside(nest, x, y)
-            if before == after or (before and after and {x, y} <= movable):
-                continue
-            return False
-    return True
+    before, after = _insides(source), _insides(nest)
+
+    def fits(found: Mapping[int, int], row: int, column: int) -> bool:
+        for other, partner in found.items():
+            own, its = before[other][row], after[partner][column]
+            if own != its and not (own and its and {partner, column} <= movable):
+                return False
+        return True
+
+    return fits
 
 
-def _inside(nest: Shape, a: int, b: int) -> int:
-    """1 if loop b is inside loop a, -1 if a is inside b, else 0."""
-    if any(loop.index == a for loop in nest.ancestry(b)):
-        return 1
-    return -1 if any(loop.index == b for loop in nest.ancestry(a)) else 0
+def _insides(nest: Shape) -> list[list[int]]:
+    """For each loop a and loop b 1 if b is a or inside of it, -1 if a is inside of b, else 0."""
+    around = [{loop.index for loop in nest.ancestry(loop.index)} for loop in nest.loops]
+    numbers = range(len(around))
+    return [
+        [1 if a in around[b] else -1 if b in around[a] else 0 for b in numbers] for a in numbers
+    ]
