@@ -42,6 +42,22 @@ def rebinds(body: Sequence[ast.AST]) -> Names:
     ) - _own(body)
 
 
+def asked_of(node: ast.AST) -> Names:
+    """Names of which `node` asks whether they are true, or whether they are None."""
+    asked: list[ast.expr] = []
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
+                asked.append(inner.left)
+            case ast.BoolOp():
+                asked += inner.values
+            case ast.UnaryOp(op=ast.Not()):
+                asked.append(inner.operand)
+            case ast.If() | ast.While() | ast.IfExp():
+                asked.append(inner.test)
+    return frozenset(value.id for value in asked if isinstance(value, ast.Name))
+
+
 def _own(body: Sequence[ast.AST]) -> Names:
     return frozenset(name for statement in body for name in own_names(statement))
 
@@ -52,12 +68,14 @@ class Liveness:
     Attributes:
         after: from a statement's id to the names that may be read after it.
         head: from a loop's id to the names that may be read when an iteration begins.
+        begun: from a loop's id to those of `head` that its body does not set first.
         taken: from an ``if``'s id to the names that may be read when one of its branches begins.
     """
 
     def __init__(self, body: Sequence[ast.stmt], returned: Names = frozenset()) -> None:
         self.after: dict[int, Names] = {}
         self.head: dict[int, Names] = {}
+        self.begun: dict[int, Names] = {}
         self.taken: dict[int, Names] = {}
         self._exits: list[Names] = []
         self._returned = returned
@@ -110,6 +128,7 @@ class Liveness:
                 break
             head = head | (inner - targets)
         self.head[id(node)] = head
+        self.begun[id(node)] = (inner | test if isinstance(node, ast.While) else inner) - targets
         return head | test | live
 
     def _loads(self, node: ast.AST) -> Names:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from loopbook.frontend import arith, loose
 from loopbook.frontend.code import Line, UnrollError, bare, is_empty
 from loopbook.frontend.counters import Counters, nested
-from loopbook.frontend.liveness import rebinds, stores
+from loopbook.frontend.liveness import asked_of, rebinds, stores
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
@@ -160,8 +160,15 @@ def _round(t: Translator, node: ast.For | ast.While) -> Iterator[None]:
     aliases = t.aliases
     loose.refresh(t)
     start, before, lasting = len(aliases.stored), list(aliases.known), list(t.code.temporaries)
-    yield
     head = t.frame.live.head.get(id(node), frozenset())
+    asked = t.frame.live.begun.get(id(node), frozenset()) & t.frame.homes.keys() & asked_of(node)
+    homeless = [name for name in sorted(asked) if isinstance(t.frame.env.get(name), Thing)]
+    yield
+    for name in homeless:
+        if t.frame.homes[name].value is not None:
+            raise t.code.fail(
+                f"{name} is no number or array when the loop begins, and is one later"
+            )
     aliases.comes_round(start, lasting, head, t.frame, t.frames)
     aliases.known = [*before, *(a for a in aliases.known if a not in before)]
 

@@ -1,4 +1,4 @@
-"""Arrays that change their names in loops and branches, and tuples that live there."""
+"""Arrays that change their names in loops and branches, and tuples and None that live there."""
 
 from __future__ import annotations
 
@@ -75,3 +75,23 @@ def test_a_tuple_keeps_its_length():
     body = "t = (1, 2)\nfor i in range(3):\n    t = (1, 2, i)\nreturn t"
     with pytest.raises(LoweringError, match="tuple of another length"):
         lower(function(body, "x"), [np.ones(3)])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "e = None\nfor i in range(5):\n    if e is None or x[i] > e:\n        e = x[i]\nreturn e",
+        "e = None\nfor i in range(5):\n    if e is not None and x[i] > e:\n        s += 1\n"
+        "    e = x[i]\nreturn s",
+    ],
+)
+def test_none_that_becomes_a_number_is_not_taken_for_none_in_each_iteration(body):
+    with pytest.raises(LoweringError, match="e is no number or array when the loop begins"):
+        lower(function(body, "x, s"), [data(5), 0.5])
+
+
+def test_none_that_is_a_number_before_anybody_asks_is_none():
+    body = (
+        "e = None\nfor i in range(5):\n    for j in range(2):\n        e = x[i] + j\n    x[i] = e"
+    )
+    check(function(body + "\nreturn x", "x"), data(5))
