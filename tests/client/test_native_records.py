@@ -200,3 +200,22 @@ def test_attributes_of_objects_outside_may_get_other_values():
     settings.inner.k = 2
     assert not constants.unchanged()
     assert constants.key() != before
+
+
+def test_what_a_called_function_reads_is_looked_at():
+    scope = {}
+    text = "def inner(x, n=2):\n    return x * rate * n\ndef outer(x):\n    return inner(x) + 1\n"
+    exec(text, scope | {"rate": 2.0}, scope)
+    scope["inner"].__globals__.update(scope, rate=2.0)
+    constants, inner = Constants(scope["outer"]), scope["inner"]
+    seen = {constants.key()}
+    for change in (
+        lambda: inner.__globals__.update(rate=3.0),
+        lambda: setattr(inner, "__defaults__", (3,)),
+        lambda: setattr(inner, "__code__", (lambda x, n: x).__code__),
+    ):
+        assert constants.unchanged()
+        change()
+        assert not constants.unchanged()
+        seen.add(constants.key())
+    assert len(seen) == 4

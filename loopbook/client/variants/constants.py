@@ -32,10 +32,8 @@ class Constants:
     def __init__(self, func: Callable[..., Any]) -> None:
         self._func = func
         self._names: list[tuple[Mapping[str, Any], str]] = []
-        self._cells: tuple[Any, ...] = ()
-        if isinstance(func, FunctionType):
-            self._names = [(func.__globals__, name) for name in _globals_of(func.__code__)]
-            self._cells = func.__closure__ or ()
+        self._cells: list[Any] = []
+        self._functions: list[tuple[FunctionType, Any, Any]] = []
         self._seen: list[Any] | None = None
         self._behind: list[tuple[Any, tuple[str, ...], Any]] = []
         self._key: Any = None
@@ -66,9 +64,12 @@ class Constants:
             return False
 
     def _same_inside(self) -> bool:
-        """Whether attributes and small arrays are as they were."""
+        """Whether attributes, called functions and small arrays are as they were."""
         for root, attributes, was in self._behind:
             if followed(root, attributes) is not was:
+                return False
+        for function, code, defaults in self._functions:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
         return all(_contents(array) == was for array, was in self._arrays)
 
@@ -78,23 +79,39 @@ class Constants:
         Raises:
             SdfgError: if one is a large array, which may change without a trace.
         """
-        values = [known.get(name, MISSING) for known, name in self._names]
-        values += map(_content, self._cells)
-        names = [name for _, name in self._names]
-        names += self._func.__code__.co_freevars if self._cells else ()
-        known = dict(zip(names, values, strict=True))
+        known = _outside(self._func) if isinstance(self._func, FunctionType) else {}
         behind = attributes_read(self._func.__code__, known.get) if known else []
         parts = [_frozen(name, value, ()) for name, value in known.items()]
         parts += [_frozen(".".join((path[0], *path[1])), value, ()) for path, value in behind]
         key = tuple(parts)
-        self._behind = [(known[name], rest, value) for (name, rest), value in behind]
-        self._arrays = [(v, _contents(v)) for v in values if isinstance(v, np.ndarray)]
         self._all_arrays = list(_arrays_in(key))
-        read = [value for _, value in behind]
-        own = [v for v in values if not any(root is v for root, *_ in self._behind)]
-        fixed = all(map(_is_fixed, own)) and all(isinstance(v, FIXED) for v in read)
-        self._seen, self._key = values if fixed else None, key
+        self._watch()
+        self._key = key
         return key
+
+    def _watch(self) -> None:
+        """Note where the values are, of this function and of those that it calls, so that whether
+        they are the same is seen at once; if it can be."""
+        functions = _called(self._func) if isinstance(self._func, FunctionType) else []
+        self._functions = [(f, f.__code__, f.__defaults__) for f in functions[1:]]
+        places = {(id(f.__globals__), n): f for f in functions for n in _globals_of(f.__code__)}
+        self._names = [(f.__globals__, name) for (_, name), f in places.items()]
+        self._cells = [cell for f in functions for cell in f.__closure__ or ()]
+        values = [known.get(name, MISSING) for known, name in self._names]
+        values += map(_content, self._cells)
+        self._arrays = [(v, _contents(v)) for v in values if isinstance(v, np.ndarray)]
+        self._behind = []
+        for function in functions:
+            outside = _outside(function)
+            for (name, rest), value in attributes_read(function.__code__, outside.get):
+                self._behind.append((outside[name], rest, value))
+        looked_through = [*functions, *(root for root, *_ in self._behind)]
+        read = [value for *_, value in self._behind]
+        read += [value for _, _, given in self._functions for value in given or ()]
+        fixed = all(
+            _is_fixed(value) or any(value is other for other in looked_through) for value in values
+        ) and all(isinstance(value, FIXED) or any(value is f for f in functions) for value in read)
+        self._seen = values if fixed else None
 
     def may_share(self, args: Iterable[Any]) -> bool:
         """Whether an argument may be, or be part of, an array that it reads from outside."""
@@ -104,6 +121,26 @@ class Constants:
             for value in args
             if isinstance(value, np.ndarray)
         )
+
+
+def _outside(function: FunctionType) -> dict[str, Any]:
+    """What a function reads from outside, by name."""
+    names = _globals_of(function.__code__)
+    found = {name: function.__globals__.get(name, MISSING) for name in names}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return found | {name: _content(cell) for name, cell in cells}
+
+
+def _called(function: FunctionType) -> list[FunctionType]:
+    """A function, and those that it reads from outside, and so on."""
+    found = [function]
+    for one in found:  # which grows
+        outside = _outside(one)
+        read = [value for _, value in attributes_read(one.__code__, outside.get)]
+        for value in (*outside.values(), *read):
+            if isinstance(value, FunctionType) and not any(value is other for other in found):
+                found.append(value)
+    return found
 
 
 def _is_fixed(value: Any) -> bool:
@@ -203,9 +240,7 @@ def _frozen(name: str, value: Any, inside: tuple[Any, ...]) -> Any:
 def _frozen_function(func: FunctionType, inside: tuple[Any, ...]) -> tuple[Any, ...]:
     """A function that is called, which becomes part of the one that calls it."""
     parts: list[Any] = [_Same(func.__code__)]
-    outside = {name: func.__globals__.get(name, MISSING) for name in _globals_of(func.__code__)}
-    cells = zip(func.__code__.co_freevars, func.__closure__ or (), strict=True)
-    outside |= {name: _content(cell) for name, cell in cells}
+    outside = _outside(func)
     parts += [(name, _frozen(name, value, inside)) for name, value in outside.items()]
     for place, value in enumerate(func.__defaults__ or ()):
         parts.append((place, _frozen(f"default {place}", value, inside)))
