@@ -47,21 +47,30 @@ def fused(code: Code, lines: Sequence[Line]) -> list[Line]:
 
 def _in_blocks(code: Code, blocks: list[Block]) -> list[Block]:
     blocks = [Block(b.line, _in_blocks(code, b.body)) for b in blocks]
+    outers = [_outer(block) for block in blocks]
     place = 0
     while place < len(blocks):
-        found = _with_next(code, blocks, place)
+        found = _with_next(code, blocks, outers, place)
         if found is None:
             place += 1
         else:
+            known = {id(b): outer for b, outer in zip(blocks, outers, strict=True)}
+            outers = [known[id(b)] if id(b) in known else _outer(b) for b in found]
             blocks = found
     return blocks
 
 
-def _with_next(code: Code, blocks: list[Block], place: int) -> list[Block] | None:
-    """All blocks, with the nest at a place and one after it fused; None if they cannot be."""
-    first = _outer(blocks[place])
+def _with_next(
+    code: Code, blocks: list[Block], outers: Sequence[list[Block]], place: int
+) -> list[Block] | None:
+    """All blocks, with the nest at a place and one after it fused; None if they cannot be.
+
+    Args:
+        outers: of each block, see `_outer`: every pair is looked at.
+    """
+    first = outers[place]
     for other in range(place + 1, len(blocks)) if first else ():
-        second = _outer(blocks[other])
+        second = outers[other]
         if not second or not _alike(first, second):
             continue
         nest = _like(code, blocks[other], first, second)
@@ -93,12 +102,14 @@ def _outer(nest: Block) -> list[Block]:
 def _alike(first: Sequence[Block], second: Sequence[Block]) -> bool:
     """Whether two nests run over the same, and would not rather be apart: what branches, compilers
     do not vectorise, nor what is in the same loop."""
+    if [_range(b) for b in first] != [_range(b) for b in second]:
+        return False  # as most pairs are, and this is told soonest
     one, other = first[0], second[0]
+    if one.depth != other.depth:
+        return False
     if sum(1 for nest in (one, other) for _ in nest.walk()) > MOST_LINES:
         return False
     if any(_COPY.match(b.line.text) for nest in (one, other) for b in nest.walk()):
-        return False
-    if one.depth != other.depth or [_range(b) for b in first] != [_range(b) for b in second]:
         return False
     if one.depth == 1:
         return _branches(one) == _branches(other)
