@@ -19,6 +19,7 @@ import linecache
 import textwrap
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from loopbook.errors import LoweringError
@@ -96,11 +97,20 @@ def _written_with_lambda(function: Any) -> ast.FunctionDef:
         and tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
         == wanted
     ]
+    if len(found) > 1:
+        found = [node for node in found if _is_of(node.body, code)]
     if len(found) != 1:
         raise LoweringError("a lambda whose source cannot be told; write it with def")
     body = ast.copy_location(ast.Return(found[0].body), found[0])
     made = ast.FunctionDef("lambda_", copy.deepcopy(found[0].args), [copy.deepcopy(body)], [])
     return ast.fix_missing_locations(ast.copy_location(made, found[0]))
+
+
+def _is_of(body: ast.expr, code: CodeType) -> bool:
+    """Whether code is that of an expression, by where it was written."""
+    begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+    known = [p for p in code.co_positions() if None not in p and p[2] != p[3]]
+    return bool(known) and all(begin <= (p[0], p[2]) and (p[1], p[3]) <= end for p in known)
 
 
 def names_of(function: Callable[..., Any]) -> dict[str, Any]:

@@ -116,10 +116,16 @@ def test_a_lambda_is_found_where_it_is_written():
         return scale(x) + other(x)
 
     check(kernel, X)
-    one, two = (lambda v: v * 2), (lambda v: v * 3)  # fmt: skip
+    one, two = (lambda v: v * 2), (lambda v: v + v * 3)  # fmt: skip
+
+    def on_one_line(x):
+        return one(x) + two(x)
+
+    check(on_one_line, X)
+    nowhere = eval("lambda v: v * 2")
 
     def unclear(x):
-        return one(x) + two(x)
+        return nowhere(x)
 
     with pytest.raises(LoweringError, match="write it with def"):
         lower(unclear, [X])
