@@ -1,4 +1,4 @@
-"""Loads before the stores that they must not see.
+"""Loads before the stores that they must not see, and stores of one element in their order.
 
 docc merges statements that follow each other into one block, a graph of what flows where, in which
 nothing says that an old value is loaded before a new one is stored; it writes the block's code in
@@ -10,14 +10,15 @@ same element, the block is cut in two::
                                                  c[i] = 2 * c[i]
 
 What is loaded from a node that nothing flows into was there before the block: a load behind a store
-has the store's own node.
+has the store's own node. Of two stores of one element (``v[i] = a[i]``, then ``v[i] = 0.5``) the
+graph says nothing at all; their lines in the source do.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
@@ -31,8 +32,8 @@ Places = set[int]
 
 
 def in_memory_order(program: Program) -> Program:
-    """The program with blocks cut where a load has to come before a store; itself if there are no
-    such places.
+    """The program with blocks cut where a load or store has to come before a store; itself if
+    there are no such places.
 
     Raises:
         SdfgError: a load needs an old value and comes behind the store of a new one.
@@ -74,12 +75,39 @@ def _ahead(whole: Block) -> defaultdict[int, Places]:
                 continue
             if store.source not in reached.setdefault(load.target, _reached(whole, load.target)):
                 found[store.source].add(load.target)
+    for first, last in _in_turn(whole, stores):
+        behind = reached.setdefault(first.target, _reached(whole, first.target))
+        before = reached.setdefault(last.target, _reached(whole, last.target))
+        if last.source not in behind and first.source not in before:
+            found[last.source].add(first.source)
     return found
 
 
-def _is_same(whole: Block, load: Memlet, store: Memlet) -> bool:
-    """Whether both may be of one element."""
-    one, other = whole.nodes[load.source], whole.nodes[store.target]
+def _in_turn(whole: Block, stores: Sequence[Memlet]) -> Iterator[tuple[Memlet, Memlet]]:
+    """Pairs of stores that may be of one element, the one that the source has first in front.
+    Copies that unrolling makes of a store are on one line, which tells nothing then."""
+    nodes = [(store, whole.nodes[store.target]) for store in stores]
+    times = Counter((node.position.file, node.position.start) for _, node in nodes)
+    sure = [
+        (store, node.position)
+        for store, node in nodes
+        if node.position.known and times[node.position.file, node.position.start] == 1
+    ]
+    for first, here in sure:
+        for last, there in sure:
+            if (here.file, here.function) != (there.file, there.function):
+                continue
+            if here.start < there.start and _is_same(whole, first, last, first.target):
+                yield first, last
+
+
+def _is_same(whole: Block, load: Memlet, store: Memlet, place: int = -1) -> bool:
+    """Whether a load and a store may be of one element.
+
+    Args:
+        place: of the node that is accessed, if it is not loaded from.
+    """
+    one, other = whole.nodes[load.source if place < 0 else place], whole.nodes[store.target]
     assert isinstance(one, AccessNode)
     assert isinstance(other, AccessNode)
     if one.container != other.container:

@@ -32,13 +32,21 @@ def changed_without_loops(a, b, c, u, v, w):
     c[0] = c[0] + a[0] * b[0]
 
 
+def stored_twice(a, b, c, u, v, w):
+    for i in range(1, a.shape[0] - 1):
+        c[i] = (v[i] - b[i]) * c[i - 1]
+        v[i] = a[i + 1]
+        v[i] = 0.5
+        c[i] = (c[i - 1] - v[i + 1]) * a[i + 1]
+
+
 def summed(a, b):
     for i in range(1, a.shape[0]):
         b[i] = b[i] + a[i]
         a[i] = b[i] * b[i - 1]
 
 
-@pytest.mark.parametrize("function", [changed_at_the_end, changed_without_loops])
+@pytest.mark.parametrize("function", [changed_at_the_end, changed_without_loops, stored_twice])
 @pytest.mark.parametrize("with_recipes", [False, True])
 def test_old_values_are_read(function, with_recipes, tmp_path):
     given = [random(6) for _ in range(6)]
