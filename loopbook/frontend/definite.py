@@ -76,6 +76,9 @@ def described(value: Value) -> str:
         return name or repr(value.value)[:40]
     return {
         "Tup": "a tuple",
+        "Fields": "a record",
+        "Listing": "a list",
+        "Slice": "a slice",
         "Array": "an array",
         "Scalar": value.__dict__.get("text", "a number"),
     }.get(type(value).__name__, "this")

@@ -352,7 +352,10 @@ class Translator(Definite):
         """The array that is stored into, in memory."""
         value = self.expr(node)
         if not isinstance(value, Array):
-            raise self.code.fail(f"storing into {ast.unparse(node)}, which is no array")
+            text = ast.unparse(node)
+            raise self.code.fail(
+                f"storing into {text}, which is no array; make it one with np.zeros"
+            )
         if value.view is None:
             value = self.array(value)
             if value.view is None:
