@@ -44,7 +44,7 @@ def own_accesses(node: Part) -> Iterator[Access]:
         for assignment in node.assignments:
             yield Access(assignment.symbol, (), True)
     elif isinstance(node, Block):
-        for memlet in node.memlets:
+        for memlet in node.by_age:
             for place, write in ((memlet.source, False), (memlet.target, True)):
                 end = node.nodes[place]
                 if isinstance(end, AccessNode):

@@ -195,6 +195,17 @@ class Block(Element):
             found[memlet.source].append(memlet)
         return tuple(map(tuple, found))
 
+    @cached_property
+    def by_age(self) -> tuple[Memlet, ...]:
+        """The memlets in the order of the nodes that they lead to: docc's own follows addresses in
+        its memory, and is another one in every process."""
+
+        def order(memlet: Memlet) -> tuple[int, str, int]:
+            target, source = self.nodes[memlet.target], self.nodes[memlet.source]
+            return age(target), memlet.target_connector, age(source)
+
+        return tuple(sorted(self.memlets, key=order))
+
     def operations(self) -> Iterator[Operation]:
         """What computes in it."""
         return (node for node in self.nodes if isinstance(node, Operation))

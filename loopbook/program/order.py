@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from loopbook.errors import SdfgError
-from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Node, Operation
+from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Node, Operation, age
 
 Key = TypeVar("Key")
 Colour = tuple[int, int]
@@ -44,9 +44,11 @@ def program_order(
     colours = _colours(levels, block, describe, index)
     done: dict[int, int] = {}
 
-    def rank(place: int) -> tuple[Colour, list[int]]:
-        # Nodes that look the same follow the order of those that they take their values from.
-        return colours[place], sorted(done[memlet.source] for memlet in block.inputs[place])
+    def rank(place: int) -> tuple[Colour, list[int], int]:
+        # Nodes that look the same follow the order of those that they take their values from. Of
+        # those that are the same (two arrays may change places), the older one comes first.
+        sources = sorted(done[memlet.source] for memlet in block.inputs[place])
+        return colours[place], sources, age(block.nodes[place])
 
     for level in levels:
         for place in sorted(level, key=rank):

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
+from loopbook.errors import SdfgError
 from loopbook.program.accesses import counted, names, written
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, MathsCall, Memlet
 from loopbook.program.rename import renamed
@@ -92,17 +93,28 @@ def _balanced(loop: Loop) -> Loop:
     """The loop with iterations dealt out as threads get free, if one end of a loop inside moves
     with them.
 
-    Both ends of a loop over the points of a tile move: it is as long in every iteration.
+    Both ends of a loop over the points of a tile move: it is as long in every iteration. One
+    between two constants is cut off at the edges of an array alone.
     """
     if _GUIDED[0] in dict(loop.schedule.properties):
         return loop
     for inner in preorder(loop.body):
         if isinstance(inner, Loop):
             ends = [loop.variable in end.symbols for end in (inner.init, inner.condition)]
-            if ends[0] != ends[1]:
+            if ends[0] != ends[1] and not _between_constants(inner):
                 properties = (*loop.schedule.properties, _GUIDED)
                 return replace(loop, schedule=replace(loop.schedule, properties=properties))
     return loop
+
+
+def _between_constants(loop: Loop) -> bool:
+    """Whether it begins at a constant, or later, and ends at one, or earlier."""
+    try:
+        bounds = loop.bounds
+    except SdfgError:
+        return False
+    ends = bounds.lows, bounds.highs
+    return all(any(bound.keys() <= {()} for bound in side) for side in ends)
 
 
 def _separated(editor: Editor, loop: Loop) -> Sequence:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.expr import Expr, conjunction
-from loopbook.program.tree import Sequence
+from loopbook.program.tree import SEQUENTIAL, Sequence
 from loopbook.steps.arguments import MAX_SIZE, Loop, TileSize
 from loopbook.steps.base import Step
 from loopbook.steps.drawing import Drawing
@@ -52,7 +52,9 @@ class Tile(Step):
             update=Expr(f"{width} + {variable}"),
         )
         condition = conjunction(loop.condition.text, f"{loop.variable} < {width} + {variable}")
-        inside = replace(loop, init=Expr(variable), condition=condition)
+        # What was said of how to run it holds for the tiles: threads within threads, or vectors of
+        # vectors, are nothing that anybody asked for.
+        inside = replace(loop, init=Expr(variable), condition=condition, schedule=SEQUENTIAL)
         editor.put(self.loop, replace(tiles, body=Sequence((inside,))))
 
     def draw(self, drawing: Drawing) -> bool:

@@ -74,9 +74,21 @@ def test_loops_beside_those_with_threads_keep_their_variables(tmp_path):
     check_recipe(smoothed, sizes, steps("parallel L0"), tmp_path, "openmp")
 
 
-def test_triangles_are_dealt_out_in_portions_and_tiles_are_not():
+STAGED = """
+tile L0 4
+tile L1 8
+interchange L0 L1.tile
+interchange L1 L2
+interchange L0 L2
+stage L2 A2 auto
+parallel L0.tile
+"""
+
+
+@pytest.mark.parametrize("recipe", ["tile L0 4\nparallel L0.tile", STAGED])
+def test_triangles_are_dealt_out_in_portions_and_tiles_are_not(recipe):
     assert "schedule(guided)" in code_of(triangle, TRIANGLES[0], "parallel L0")
-    tiles = code_of(matmul, matmul_args(), "tile L0 4\nparallel L0.tile")
+    tiles = code_of(matmul, matmul_args(), recipe)
     assert "schedule(static)" in tiles
     assert "schedule(guided)" not in tiles
 

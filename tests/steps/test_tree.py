@@ -11,7 +11,7 @@ import pytest
 from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, rows, steps
 
 from loopbook.errors import IllegalStepError
-from loopbook.program.tree import Loop
+from loopbook.program.tree import SEQUENTIAL, Loop
 from loopbook.program.walk import preorder
 from loopbook.program.write import write
 from loopbook.steps import Step, workbench
@@ -161,3 +161,12 @@ def test_loops_inside_share_the_place_that_a_scalar_gets():
     if bench.can_apply("expand", ("L0",)):
         bench.apply("expand", ("L0",))
         assert not bench.can_apply("parallel", ("L1",))
+
+
+@pytest.mark.parametrize("step", ["vectorize L0", "parallel L0"])
+def test_tiles_are_run_as_the_loop_was_to_be_and_what_is_in_them_in_order(step):
+    bench = after(matmul, matmul_args(), f"{step}\ntile L0 4")
+    loops = {node.id: node for node in preorder(bench.program) if isinstance(node, Loop)}
+    tiles, inside = (loops[bench.names[name]].schedule for name in ("L0.tile", "L0"))
+    assert tiles.name in ("VECTORIZE", "CPU_PARALLEL")
+    assert inside == SEQUENTIAL
