@@ -251,24 +251,23 @@ class LayeredBook:
         exclude: Kernels = None,
         trips: Trips = MappingProxyType({}),
     ) -> list[Record]:
-        """Records of this very nest: those from this kind of machine first, own before others,
-        then the fastest at the size at hand.
+        """Records of this very nest, as `loopbook.client.machines.ranked` has them.
 
         Args:
             trips: of the nest at that size, as far as they are known.
         """
-        from loopbook.client.sizes import exact_speedup
+        from loopbook.client.machines import ranked
 
         if nest.fingerprint in self.without:
             return []
-        hardware, left_out = self.hardware(target), excludes(exclude)
-        ranked: list[tuple[float, int, float, Record]] = []
-        for place, layer in enumerate(self.layers):
-            for record in asked(layer, layer.exact, nest.fingerprint, target) or ():
-                if not left_out(record.kernel):
-                    away = hardware.distance(record.hardware)
-                    ranked.append((away, place, -exact_speedup(record, trips), record))
-        return [row[-1] for row in sorted(ranked, key=lambda row: row[:3])]
+        left_out = excludes(exclude)
+        found = [
+            (place, record)
+            for place, layer in enumerate(self.layers)
+            for record in asked(layer, layer.exact, nest.fingerprint, target) or ()
+            if not left_out(record.kernel)
+        ]
+        return ranked(found, self.hardware(target), trips)
 
     def _merged(
         self, embedding: Embedding, fingerprint: str, k: int, wanted: _Wanted

@@ -26,6 +26,7 @@ from loopbook.program.write import write
 from loopbook.sdfg import passes, program
 from loopbook.sdfg.decided import decide
 from loopbook.sdfg.incomplete_tiles import keep_loops
+from loopbook.sdfg.inner_vectors import keep_vectors_inside
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
 from loopbook.sdfg.whole_copies import with_whole_copies
@@ -266,7 +267,7 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
     Args:
         decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts.
     """
-    mended = keep_signs(decide(tree) if decided else tree)
+    mended = keep_vectors_inside(keep_signs(decide(tree) if decided else tree))
     return sdfg if mended is tree else program.parse(json.dumps(write(mended)))
 
 

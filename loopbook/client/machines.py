@@ -1,0 +1,46 @@
+"""Records of one nest that several machines measured: whose come first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from loopbook.client.sizes import Trips, exact_speedup
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.record import Record
+
+FADING, DOUBT = 0.25, 0.3
+"""What a record loses with each unit of distance between the machines (1 for AVX2 against AVX-512):
+this part of its gain, in logarithms, but at least so much.
+
+PolyBench LARGE, one thread, on AVX2, where few nests have records of that machine, against those
+first whatever they gain: gemm 2.4, 2mm 2.1, 3mm 2.5, covariance 3.4, doitgen 2.9, symm 2.5,
+jacobi-2d 2.1, syrk 1.6 and syr2k 1.4 times as fast (products not without
+`loopbook.sdfg.inner_vectors`). With 0.25 and 0.1, mvt and deriche lost 12 %.
+"""
+
+
+def ranked(
+    records: Iterable[tuple[int, Record]], here: HardwareProfile, trips: Trips
+) -> list[Record]:
+    """Of one machine: those of the first layers, then the fastest at the size at hand. The machine
+    whose first record promises most for this one comes first.
+
+    Args:
+        records: with the places of their layers.
+        trips: of the nest at that size, as far as they are known.
+    """
+    machines: dict[float, list[tuple[int, float, Record]]] = {}
+    for place, record in records:
+        row = (place, -exact_speedup(record, trips), record)
+        machines.setdefault(here.distance(record.hardware), []).append(row)
+    for rows in machines.values():
+        rows.sort(key=lambda row: row[:2])
+    first = sorted(machines, key=lambda away: (-_promise(-machines[away][0][1], away), away))
+    return [row[-1] for away in first for row in machines[away]]
+
+
+def _promise(speedup: float, away: float) -> float:
+    """The gain to expect, in logarithms, where a machine so far away gained so much."""
+    gain = math.log(max(speedup, 1.0))
+    return gain - away * max(FADING * gain, DOUBT)

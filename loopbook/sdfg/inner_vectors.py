@@ -1,0 +1,47 @@
+"""Vectors where a recipe has them, and not around.
+
+A micro-kernel is a loop over ``k`` around loops of constant length that are written out, the
+innermost in vectors. clang writes these out first, and then takes the loop over ``k`` for the one
+to make vectors of: with numbers from four iterations in each, and sums that no longer fit into
+registers (a product of matrices, AVX2: 16 GFLOP/s in place of 40). docc says that a loop is to
+stay as it is where it takes it for a map in order::
+
+    for k: …;    becomes    #pragma clang loop vectorize(disable)
+                            for k: …;
+
+Last of all: nobody asks afterwards whether the loop is a map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from loopbook.program import walk
+from loopbook.program.tree import SEQUENTIAL, VECTORISED, Loop, Program
+from loopbook.program.walk import Inner, spread
+from loopbook.steps.unroll import WRITTEN_OUT
+
+
+def keep_vectors_inside(program: Program) -> Program:
+    """A finished program in which clang makes no vectors of loops around what is written out in
+    vectors; itself if there are none."""
+    return spread(program, _kept)
+
+
+def _kept(node: Inner) -> list[Inner]:
+    if not isinstance(node, Loop) or node.kind == "map" or node.schedule != SEQUENTIAL:
+        return [node]
+    written_out = [loop for loop in _loops(node) if WRITTEN_OUT in loop.schedule.properties]
+    if not any(map(_has_vectors, written_out)):
+        return [node]
+    return [replace(node, kind="map", reductions=None)]
+
+
+def _has_vectors(loop: Loop) -> bool:
+    return any(inner.schedule.name == VECTORISED.name for inner in _loops(loop))
+
+
+def _loops(loop: Loop) -> Iterator[Loop]:
+    """The loop and all inside."""
+    return (node for node in walk.preorder(loop) if isinstance(node, Loop))
