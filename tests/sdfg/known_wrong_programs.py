@@ -590,6 +590,24 @@ def swapped_by_a_variable(a):
         a[i + 1] = x
 
 
+@mended(floats, zeros, lambda: np.arange(6) / 4 - 1, lambda: np.arange(6) / 2 + 1)
+def element_stored_twice(a, b, c, d):
+    for i in range(1, a.shape[0]):
+        b[i] = d[i] - a[i]
+        b[i] = c[i - 1]
+        a[i] = (c[i] - b[i]) * a[i]
+
+
+@mended(floats, zeros, lambda: np.arange(6) / 4 - 1, lambda: np.arange(6) / 2 + 1)
+def element_stored_twice_and_changed(a, b, c, d):
+    for k in range(2):
+        for i in range(1, a.shape[0] - 1):
+            d[i] = c[i + 1] * d[i + 1]
+            b[i] = c[i]
+            d[i] = 0.5
+            d[i] += b[i] - c[i + 1] - k
+
+
 @refused("converts arrays to the type of 'n', int64", floats, lambda: np.int64(3), zeros)
 def numpys_whole_number(a, n, res):
     for i in range(a.shape[0]):

@@ -18,6 +18,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `loops`: counters, steps, bounds, ``break``;
 - `subscripts`: negative indices;
 - `arrays`: products, slices, types of array expressions;
+- `overwritten`: elements that are stored twice;
 - `copies`: elements that are copied before they change;
 - `carried`: variables that docc takes for their first value in all iterations;
 - `firsts`: the same, where the text of the function shows it;
@@ -48,6 +49,7 @@ from loopbook.sdfg.known_wrong import (
     integers,
     loops,
     nans,
+    overwritten,
     resets,
     scalars,
     spelling,
@@ -150,6 +152,7 @@ def _rewrite(
     truth.Truth(kinds()).run()
     assignments.Together(kinds()).run()
     assignments.negatives(kinds())
+    overwritten.run(kinds())
     copies.counts(kinds())
     copies.held(kinds())
     integers.check_bits(kinds(), ones)
