@@ -600,12 +600,11 @@ def element_stored_twice(a, b, c, d):
 
 @mended(floats, zeros, lambda: np.arange(6) / 4 - 1, lambda: np.arange(6) / 2 + 1)
 def element_stored_twice_and_changed(a, b, c, d):
-    for k in range(2):
-        for i in range(1, a.shape[0] - 1):
-            d[i] = c[i + 1] * d[i + 1]
-            b[i] = c[i]
-            d[i] = 0.5
-            d[i] += b[i] - c[i + 1] - k
+    for i in range(1, a.shape[0] - 1):
+        d[i] = a[i] * c[i]
+        d[i] = b[i - 1] + c[i - 1]
+        d[i] = c[i - 1]
+        d[i] += d[i] * a[i] + 1.0
 
 
 @refused("converts arrays to the type of 'n', int64", floats, lambda: np.int64(3), zeros)

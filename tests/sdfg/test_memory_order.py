@@ -48,7 +48,8 @@ def summed(a, b):
 
 @pytest.mark.parametrize("function", [changed_at_the_end, changed_without_loops, stored_twice])
 @pytest.mark.parametrize("with_recipes", [False, True])
-def test_old_values_are_read(function, with_recipes, tmp_path):
+def test_old_values_are_read(function, with_recipes, tmp_path, monkeypatch):
+    monkeypatch.setattr(frontend, "understood", lambda func, args: func)  # as others' SDFGs come
     given = [random(6) for _ in range(6)]
     text = frontend.trace(function, given)
     built = (

@@ -14,7 +14,16 @@ PURE = {"abs", "bool", "float", "int", "len", "max", "min", "pow", "range", "rou
 NEW = {"empty", "empty_like", "full", "ones", "ones_like", "zeros", "zeros_like"}
 """Functions of NumPy that make an array which shares nothing."""
 
-LEAVING = ast.Return | ast.Break | ast.Continue | ast.Raise | ast.Assert | ast.Try | ast.With
+LEAVING = (
+    ast.Return
+    | ast.Break
+    | ast.Continue
+    | ast.Raise
+    | ast.Assert
+    | ast.Try
+    | ast.With
+    | ast.NamedExpr
+)
 
 
 def run(kinds: Kinds) -> None:
