@@ -29,7 +29,6 @@ from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
-from loopbook.sdfg.whole_copies import with_whole_copies
 from loopbook.steps import Step
 from loopbook.steps.workbench import StepPair, Workbench
 from loopbook.toolchain import compiler
@@ -206,7 +205,7 @@ def transform(
     sdfg = program.parse(json.dumps(write(keep_loops(tree)) if tree else document))
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg, finished = program.scheduled(sdfg, target)
-    improved = in_canonical_order(with_whole_copies(improve_threads(finished)))
+    improved = in_canonical_order(improve_threads(finished))
     if improved is not finished:
         sdfg = program.parse(json.dumps(write(improved)))
     after = outermost(sdfg)
