@@ -481,6 +481,18 @@ def value_that_one_branch_sets(a, res):
 
 
 @mended(floats, zeros)
+def value_that_a_branch_in_a_branch_sets(a, res):
+    last = -1
+    for i in range(a.shape[0]):
+        if a[i] > 2.5:
+            last = i
+        else:
+            if a[i] > 1.75:
+                last = 7
+            res[i] = last
+
+
+@mended(floats, zeros)
 def value_that_a_short_loop_sets(a, res):
     last = 1
     for i in range(a.shape[0]):

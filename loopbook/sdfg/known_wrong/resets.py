@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from loopbook.sdfg.known_wrong.carried import block_reads, reads_first
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds
 from loopbook.sdfg.known_wrong.source import Source, expression, mentioned, statement, walk
-
-Loop = ast.For | ast.While
 
 
 def run(kinds: Kinds) -> None:
@@ -30,18 +29,28 @@ def run(kinds: Kinds) -> None:
             count = count + 1                     count[0] = count[0] + 1
             b[i] = count                          b[i] = count[0]
 
+    In a branch, docc leaves out in the same way what other branches gave the variable::
+
+        if a[i] > 1.0:
+            last = i
+        else:
+            if a[i] > 0.0:
+                last = i
+            b[i] = last
+
     Raises:
         MistranslationError: it is not known of what type the variable is.
     """
     source = kinds.source
     arrays = {n.value.id for n in source.walk() if _looks_into(n)}  # type: ignore[attr-defined]
-    for name, loop in sorted(_doubtful(source.body).items()):
+    blocks = [(n, body) for line in source.body for n in walk(line) for body in _bodies(n)]
+    for name, node in sorted(_doubtful(blocks).items()):
         if name not in arrays:
-            keep(source, name, loop, kinds.of(ast.Name(name, ast.Load())))
+            keep(source, name, node, kinds.of(ast.Name(name, ast.Load())))
     source.locate()
 
 
-def keep(source: Source, name: str, loop: Loop, kind: Kind) -> None:
+def keep(source: Source, name: str, node: ast.stmt, kind: Kind) -> None:
     """Keep a variable in memory.
 
     Raises:
@@ -51,18 +60,18 @@ def keep(source: Source, name: str, loop: Loop, kind: Kind) -> None:
     dtype = {BOOL: "bool_", INT: f"int{width}", FLOAT: f"float{width}"}.get(kind.what)
     if dtype is None or not kind.scalar:
         source.refuse(
-            loop,
+            node,
             f"loses what '{name}' had where a branch may set it",
             f"give '{name}' its value in all branches",
         )
     cell = source.fresh(name)
     into = _Into(name, cell)
     source.node.body = [into.visit(line) for line in source.body]
-    made = [statement(f"{cell} = np.zeros(1, dtype=np.{dtype})", loop)]
+    made = [statement(f"{cell} = np.zeros(1, dtype=np.{dtype})", node)]
     if name in source.parameters:
-        made.append(statement(f"{cell}[0] = {name}", loop))
+        made.append(statement(f"{cell}[0] = {name}", node))
     source.node.body[:0] = made
-    source.mend(loop, f"docc loses what '{name}' had where a branch may set it")
+    source.mend(node, f"docc loses what '{name}' had where a branch may set it")
 
 
 class _Into(ast.NodeTransformer):
@@ -80,20 +89,31 @@ class _Into(ast.NodeTransformer):
         return made
 
 
-def _doubtful(body: list[ast.stmt]) -> dict[str, Loop]:
-    """Variables that may come from the iteration before, and are first met where they may be set,
-    each with such a loop."""
-    found: dict[str, Loop] = {}
-    for loop in (n for line in body for n in walk(line) if isinstance(n, Loop)):
-        carried = block_reads(loop.body)[0]
+def _bodies(node: ast.AST) -> tuple[list[ast.stmt], ...]:
+    """The statements of a loop, or of each side of a branch."""
+    match node:
+        case ast.For(body=body) | ast.While(body=body):
+            return (body,)
+        case ast.If(body=body, orelse=other):
+            return body, other
+    return ()
+
+
+def _doubtful(blocks: Iterable[tuple[Any, list[ast.stmt]]]) -> dict[str, ast.stmt]:
+    """Variables that may come from before a block, such as an iteration, and are first met where
+    they may be set, each with the statement that has such a block."""
+    found: dict[str, ast.stmt] = {}
+    for node, body in blocks:
+        carried = block_reads(body)[0]
         met: set[str] = set()
-        for place, line in enumerate(loop.body):
+        for place, line in enumerate(body):
             reads, sure = reads_first(line)
             stored = set(_stored(line))
             if isinstance(line, ast.If):  # what one branch counts and all iterations use
-                later = {n for other in loop.body[place + 1 :] for n in mentioned(other)}
+                later = {n for other in body[place + 1 :] for n in mentioned(other)}
                 reads -= later - mentioned(line.test)
-            found |= dict.fromkeys((stored & carried) - reads - sure - met, loop)
+            for name in (stored & carried) - reads - sure - met:
+                found[name] = node
             met |= reads | sure | stored
     return found
 
