@@ -229,6 +229,17 @@ def test_what_the_loops_only_read_is_not_copied_for_python():
     assert seen[1] is y
 
 
+def test_an_array_that_docc_knows_by_another_name_is_copied_for_python():
+    def count(x, out):
+        last = -1
+        for i in range(x.shape[0]):
+            _, last = x[i], i
+        out[0] += last
+
+    given = np.zeros(25), np.zeros(1, np.int64)
+    assert 1 not in loopbook.native(count).compile(*given).read_only
+
+
 def test_a_function_that_runs_as_python_keeps_nothing_of_a_call():
     program = loopbook.native(spectrum)
     with warnings.catch_warnings():

@@ -98,9 +98,9 @@ class Looped:
     @property
     def read_only(self) -> frozenset[int]:
         """Positions of arguments that the loops are given as they are, and do not change."""
-        traced = self._last.traced
-        changed = {traced.parameters[place] for place in traced.written}
-        given = set(self.lowered.kernel_parameters) - changed
+        # By place: docc may have been given other names, such as for ``out``.
+        names, changed = self.lowered.kernel_parameters, self._last.traced.written
+        given = {name for place, name in enumerate(names) if place not in changed}
         converted = {name for name, _ in self.lowered.conversions}
         twice = {place for pair in self._same for place in pair}
         return frozenset(
