@@ -19,11 +19,12 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, age, part
-from loopbook.program.expr import Expr
+from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.tree import Program
 from loopbook.program.walk import Inner, spread
 
@@ -74,13 +75,63 @@ def _ahead(whole: Block) -> defaultdict[int, Places]:
             if load.source in behind or load.target == store.source:
                 continue
             if store.source not in reached.setdefault(load.target, _reached(whole, load.target)):
+                if _was_stored(whole, load.source):
+                    raise SdfgError("docc loses which store of an element is read")
                 found[store.source].add(load.target)
-    for first, last in _in_turn(whole, stores):
+    if _has_lost_a_store(whole, stores):
+        raise SdfgError("docc loses the last store of an element")
+    told = [*_in_turn(whole, stores)]
+    for first, last in told:
         behind = reached.setdefault(first.target, _reached(whole, first.target))
         before = reached.setdefault(last.target, _reached(whole, last.target))
         if last.source not in behind and first.source not in before:
             found[last.source].add(first.source)
+    for one, other in combinations(stores, 2):
+        if (one, other) in told or (other, one) in told or not _is_surely_same(whole, one, other):
+            continue
+        ends = reached.setdefault(one.target, _reached(whole, one.target))
+        if other.source in ends or one.source in _reached(whole, other.target):
+            continue
+        raise SdfgError("docc loses which of two stores of an element is the last")
     return found
+
+
+def _is_surely_same(whole: Block, one: Memlet, other: Memlet) -> bool:
+    """Whether two stores are of one element, of which something is known."""
+    nodes = whole.nodes[one.target], whole.nodes[other.target]
+    assert isinstance(nodes[0], AccessNode)
+    assert isinstance(nodes[1], AccessNode)
+    if nodes[0].container != nodes[1].container or not one.subset:
+        return False
+    return len(one.subset) == len(other.subset) and all(
+        _apart(a, b) == {} for a, b in zip(one.subset, other.subset, strict=True)
+    )
+
+
+def _was_stored(whole: Block, place: int) -> bool:
+    """Whether a node that is loaded from was a store's once: docc says of stores where they come
+    from. Where it drops one that is overwritten, it leaves the node, and who reads what has
+    overwritten it may hang there (seen with 0.8.1)."""
+    return not whole.inputs[place] and whole.nodes[place].position.known
+
+
+def _has_lost_a_store(whole: Block, stores: Sequence[Memlet]) -> bool:
+    """Whether a store's node is left that nothing flows into any more, of an array that the source
+    stores into before as well: the earlier store is then the one that is to be seen."""
+    left = [
+        node
+        for place, node in enumerate(whole.nodes)
+        if isinstance(node, AccessNode) and not whole.inputs[place] and not whole.outputs[place]
+    ]
+    for store in stores if left else ():
+        one = whole.nodes[store.target]
+        assert isinstance(one, AccessNode)
+        for node in left:
+            known = node.position.known and one.position.known
+            later = known and node.position.start > one.position.start
+            if later and node.container == one.container:
+                return True
+    return False
 
 
 def _in_turn(whole: Block, stores: Sequence[Memlet]) -> Iterator[tuple[Memlet, Memlet]]:
@@ -118,11 +169,17 @@ def _is_same(whole: Block, load: Memlet, store: Memlet, place: int = -1) -> bool
 
 
 def _differ(one: Expr, other: Expr) -> bool:
+    apart = _apart(one, other)
+    return apart is not None and set(apart) == {()} and apart[()] != 0
+
+
+def _apart(one: Expr, other: Expr) -> Polynomial | None:
+    """How far two indices are from each other, where that can be told."""
     try:
-        apart = expr.polynomial(f"({one}) - ({other})")
+        found = expr.polynomial(f"({one}) - ({other})")
     except SdfgError:
-        return False
-    return set(apart) == {()} and apart[()] != 0
+        return None
+    return {term: factor for term, factor in found.items() if factor}
 
 
 def _reached(whole: Block, place: int) -> Places:

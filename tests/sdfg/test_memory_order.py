@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import warnings
 
 import numpy as np
 import pytest
 from sdfg_kit import random
 
+import loopbook
+from loopbook.errors import InterpretedWarning
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.read import read
 from loopbook.sdfg import frontend, program
@@ -40,6 +43,31 @@ def stored_twice(a, b, c, u, v, w):
         c[i] = (c[i - 1] - v[i + 1]) * a[i + 1]
 
 
+def copied_then_changed(a, b, c, u, v, w):
+    for i in range(a.shape[0] - 1):
+        b[i] = c[i]
+        b[i] += c[i + 1]
+        a[i] = c[i] * u[i + 1] * b[i]
+
+
+def stored_and_read_between(a, b, c, u, v, w):
+    for i in range(1, a.shape[0] - 1):
+        u[i] = a[i - 1] + c[i + 1]
+        t = 0.5 + u[i]
+        u[i] = 0.5 * b[i + 1] + t
+        u[i] = c[i + 1] - b[i]
+
+
+def stored_at_the_end(a, b, c, u, v, w):
+    t = 1.0
+    for i in range(1, a.shape[0] - 1):
+        c[i] = a[0] - t
+        a[i] = 0.5
+        t = c[i] - a[i]
+        a[i] = c[i + 1]
+        c[i] = a[i] - t
+
+
 def summed(a, b):
     for i in range(1, a.shape[0]):
         b[i] = b[i] + a[i]
@@ -68,3 +96,17 @@ def test_what_is_in_order_stays_as_it_is():
     sdfg = program.prepare(frontend.trace(summed, [random(6), random(6)]))
     tree = read(json.loads(sdfg.to_json()))
     assert in_memory_order(tree) is tree
+
+
+@pytest.mark.parametrize(
+    "function", [copied_then_changed, stored_and_read_between, stored_at_the_end]
+)
+def test_what_docc_has_lost_is_right_or_runs_as_python(function):
+    given = [random(6) for _ in range(6)]
+    found, expected = copy.deepcopy(given), copy.deepcopy(given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterpretedWarning)
+        loopbook.native(function)(*found)
+    function(*expected)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other)
