@@ -72,6 +72,7 @@ def _run(func, args, library: Path) -> list[np.ndarray]:
 
 
 def _built(func, args, folder: Path) -> list[np.ndarray]:
+    activate()
     return _run(
         func, args, passes.build(program.baseline(trace(func, args), "none"), folder, "none")
     )
