@@ -11,7 +11,8 @@ same element, the block is cut in two::
 
 What is loaded from a node that nothing flows into was there before the block: a load behind a store
 has the store's own node. Of two stores of one element (``v[i] = a[i]``, then ``v[i] = 0.5``) the
-graph says nothing at all; their lines in the source do.
+graph says nothing at all; their lines in the source do. What these leave open, docc has lost: such
+a program is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Old values are loaded before new ones are stored, in whatever order docc would write a block."""
+"""Old values are loaded before new ones are stored, in whatever order docc would write a block; a
+program whose order is lost is refused."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ from loopbook.workloads.arrays.scope import Scope
 
 def branched(scope: Scope) -> list[str] | None:
     """One of two statements."""
-    name, judged = scope.pick(), scope.pick()
-    assert name is not None
+    name, judged = scope.any(), scope.any()
     test = scope.rng.choice(
         ("{c}.sum() > 0", "s > 1", "{c}.max() > {c}.shape[0]", "{a}.shape[0] > 7")
     )
@@ -32,8 +31,7 @@ def returned(scope: Scope) -> list[str] | None:
 
 def repeated(scope: Scope) -> list[str] | None:
     """A ``while`` loop over statements."""
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     count = scope.new_count()
     body = scope.rng.choice(
         ("{a} += {k}", "{a}[{a} > {k}] -= 1", "{a} = {a} * 2 - {k}", "{a}[{k}:] *= 2")
@@ -59,8 +57,7 @@ def walked(scope: Scope) -> list[str] | None:
 
 def viewed(scope: Scope) -> list[str] | None:
     """A second name for an array, or for a part of it, and a store through one of the two."""
-    name = scope.pick(rank=2)
-    assert name is not None
+    name = scope.any(rank=2)
     shape = scope.names[name]
     form, made = scope.rng.choice((
         ("{a}.T", shape[::-1]), ("{a}[::-1]", shape), ("{a}", shape), ("{a}[:, 0]", shape[:1]),

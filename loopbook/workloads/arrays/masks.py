@@ -7,8 +7,7 @@ from loopbook.workloads.arrays.scope import Scope
 
 def mask(scope: Scope) -> list[str] | None:
     """A mask under a name, which later statements may use or make others of."""
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     shape = scope.names[name]
     other, old = scope.same(shape), scope.mask(shape)
     form = scope.rng.choice((
@@ -20,8 +19,7 @@ def mask(scope: Scope) -> list[str] | None:
 
 def masked_store(scope: Scope) -> list[str] | None:
     """A store into some elements, by a mask that may have a name."""
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     shape = scope.names[name]
     other = scope.pick(shape)
     form = scope.rng.choice((
@@ -35,8 +33,7 @@ def masked_store(scope: Scope) -> list[str] | None:
 
 def twice_masked(scope: Scope) -> list[str] | None:
     """One array stored into by a mask and by what the mask leaves out, or changed as a whole."""
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     shape = scope.names[name]
     made, other = scope.new_mask(shape), scope.same(shape)
     first = scope.rng.choice(("{a}[{m}] = 0", "{a}[{m}] *= 2", "{a}[{m}] = s", "{a}[{m}] += 1"))
@@ -50,8 +47,7 @@ def twice_masked(scope: Scope) -> list[str] | None:
 
 def masked_rows(scope: Scope) -> list[str] | None:
     """Whole rows or columns by a mask."""
-    name = scope.pick(rank=2)
-    assert name is not None
+    name = scope.any(rank=2)
     rows, columns = scope.names[name]
     form = scope.rng.choice((
         "{a}[{r}] = 0", "{a}[{r}] *= 2", "{a}[:, {c}] -= 1", "{a}[{r}, 0] = 1",
@@ -62,8 +58,7 @@ def masked_rows(scope: Scope) -> list[str] | None:
 
 def choice(scope: Scope) -> list[str] | None:
     """One of several values, element by element."""
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     shape = scope.names[name]
     form = scope.rng.choice((
         "np.where({m}, {a}, {b})", "np.where({a} > 0, np.where({b} > 0, {a}, 1), {c})",
@@ -76,8 +71,7 @@ def choice(scope: Scope) -> list[str] | None:
 
 def counted(scope: Scope) -> list[str] | None:
     """How many elements a mask lets through, or their sum."""
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     shape = scope.names[name]
     made = scope.mask(shape)
     if len(shape) == 2 and scope.rng.random() < 0.4:
@@ -89,8 +83,7 @@ def counted(scope: Scope) -> list[str] | None:
 
 def changed(scope: Scope) -> list[str] | None:
     """A whole array changed, or its name given to another one."""
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     shape = scope.names[name]
     form = scope.rng.choice((
         "{a} *= 2", "{a} += {b}", "{a} -= {b}", "{a}[...] = {b}", "{a} = {a} - {b}",

@@ -57,6 +57,12 @@ class Scope:
             return None
         return self.rng.choice(found + found[-3:])
 
+    def any(self, rank: int | None = None) -> str:
+        """A name, of a rank that every program has from its start."""
+        found = self.pick(rank=rank)
+        assert found is not None
+        return found
+
     def same(self, shape: Shape) -> str:
         """An operand that goes with a shape: an array of it, a broadcast one, or a number."""
         options = [name for name, s in self.names.items() if s == shape]

@@ -11,7 +11,7 @@ Statement = Callable[[Scope], "list[str] | None"]
 
 
 def arithmetic(scope: Scope) -> list[str] | None:
-    name = scope.pick()
+    name = scope.any()
     if name is None:
         return None
     shape = scope.names[name]
@@ -29,8 +29,7 @@ def arithmetic(scope: Scope) -> list[str] | None:
 
 
 def extremes(scope: Scope) -> list[str] | None:
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     shape = scope.names[name]
     form = scope.rng.choice(("np.maximum({a}, {b})", "np.minimum({a}, 0)", "np.clip({a}, -1, 1)",
                              "np.where({a} > {b}, {a}, {b})", "abs({a})"))  # fmt: skip
@@ -39,16 +38,14 @@ def extremes(scope: Scope) -> list[str] | None:
 
 
 def maths(scope: Scope) -> list[str] | None:
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     form = scope.rng.choice(("np.exp(-abs({a}))", "np.tanh({a})", "np.sqrt({a} * {a} + 1)",
                              "np.sin({a}) + np.cos({a})", "1 / (1 + {a} ** 2)"))  # fmt: skip
     return [f"{scope.new(scope.names[name])} = {form.format(a=name)}"]
 
 
 def product(scope: Scope) -> list[str] | None:
-    left = scope.pick(rank=2)
-    assert left is not None
+    left = scope.any(rank=2)
     rows, columns = scope.names[left]
     right = scope.pick((columns, "n"), (columns, "m"), (columns,))
     if right is None:
@@ -59,8 +56,7 @@ def product(scope: Scope) -> list[str] | None:
 
 
 def turned_product(scope: Scope) -> list[str] | None:
-    left = scope.pick(rank=2)
-    assert left is not None
+    left = scope.any(rank=2)
     rows, columns = scope.names[left]
     right = scope.pick(("n", columns), ("m", columns))
     if right is None:
@@ -73,17 +69,14 @@ def added_product(scope: Scope) -> list[str] | None:
 
 
 def outer(scope: Scope) -> list[str] | None:
-    first, second = scope.pick(rank=1), scope.pick(rank=1)
-    if first is None or second is None:
-        return None
+    first, second = scope.any(rank=1), scope.any(rank=1)
     shape = (*scope.names[first], *scope.names[second])
     form = scope.rng.choice(("np.outer({a}, {b})", "np.add.outer({a}, {b})", "{a}[:, None] * {b}"))
     return [f"{scope.new(shape)} = {form.format(a=first, b=second)}"]
 
 
 def reduction(scope: Scope) -> list[str] | None:
-    name = scope.pick(rank=2)
-    assert name is not None
+    name = scope.any(rank=2)
     axis = scope.rng.choice((0, 1))
     form = scope.rng.choice(("np.sum({a}, axis={k})", "{a}.sum(axis={k})"))
     shape = (scope.names[name][1 - axis],)
@@ -91,13 +84,12 @@ def reduction(scope: Scope) -> list[str] | None:
 
 
 def total(scope: Scope) -> list[str] | None:
-    name = scope.pick()
+    name = scope.any()
     return [f"{scope.new(())} = {name}.sum()"]
 
 
 def normalised(scope: Scope) -> list[str] | None:
-    name = scope.pick(rank=2)
-    assert name is not None
+    name = scope.any(rank=2)
     shape = scope.names[name]
     return [
         f"{scope.new(shape)} = {name} - {name}.mean(axis={scope.rng.choice((0, 1))}, keepdims=True)"
@@ -105,8 +97,7 @@ def normalised(scope: Scope) -> list[str] | None:
 
 
 def stencil(scope: Scope) -> list[str] | None:
-    name = scope.pick(rank=1)
-    assert name is not None
+    name = scope.any(rank=1)
     result = scope.new(scope.names[name])
     return [
         f"{result} = np.zeros_like({name})",
@@ -115,8 +106,7 @@ def stencil(scope: Scope) -> list[str] | None:
 
 
 def stencil2(scope: Scope) -> list[str] | None:
-    name = scope.pick(rank=2)
-    assert name is not None
+    name = scope.any(rank=2)
     result = scope.new(scope.names[name])
     return [
         f"{result} = {name}.copy()",
@@ -140,8 +130,7 @@ def masked(scope: Scope) -> list[str] | None:
 
 
 def joined(scope: Scope) -> list[str] | None:
-    name = scope.pick(rank=1)
-    assert name is not None
+    name = scope.any(rank=1)
     form = scope.rng.choice((
         "np.concatenate(({a}[1:], {a}[:1]))", "np.roll({a}, 1)", "np.flip({a})", "{a}[::-1] * 2",
     ))  # fmt: skip
@@ -149,16 +138,14 @@ def joined(scope: Scope) -> list[str] | None:
 
 
 def turned(scope: Scope) -> list[str] | None:
-    name = scope.pick(rank=2)
-    assert name is not None
+    name = scope.any(rank=2)
     shape = scope.names[name][::-1]
     form = scope.rng.choice(("{a}.T + 1", "np.transpose({a}).copy()", "{a}.T[::-1] * 2"))
     return [f"{scope.new(shape)} = {form.format(a=name)}"]
 
 
 def scan(scope: Scope) -> list[str] | None:
-    name = scope.pick(rank=1)
-    assert name is not None
+    name = scope.any(rank=1)
     return [f"{scope.new(scope.names[name])} = np.cumsum({name})"]
 
 
@@ -173,22 +160,19 @@ def swept(scope: Scope) -> list[str] | None:
 
 
 def gathered(scope: Scope) -> list[str] | None:
-    name = scope.pick(rank=1)
-    assert name is not None
+    name = scope.any(rank=1)
     result = scope.new(scope.names[name])
     return [f"{result} = {name}[np.arange({name}.shape[0] - 1, -1, -1)]"]
 
 
 def divided(scope: Scope) -> list[str] | None:
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     symbol = scope.rng.choice(("//", "%"))
     return [f"{scope.new(scope.names[name])} = {name} {symbol} {scope.rng.choice((2, 3, 5))}"]
 
 
 def bits(scope: Scope) -> list[str] | None:
-    name = scope.pick()
-    assert name is not None
+    name = scope.any()
     form = scope.rng.choice(("{a} >> 1", "{a} & 6", "({a} | 1) ^ 2", "~{a}"))
     return [f"{scope.new(scope.names[name])} = {form.format(a=name)}"]
 
