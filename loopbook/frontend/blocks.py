@@ -21,8 +21,7 @@ class Block:
     @property
     def header(self) -> tuple[str, str] | None:
         """A loop's variable and what it runs over; None if this is no ``for``."""
-        found = re.fullmatch(r"for (\w+) in (range\(.*\)):", self.line.text)
-        return (found[1], found[2]) if found else None
+        return _header(self.line.text)
 
     def walk(self) -> Iterator[Block]:
         """This one and all in it, in order."""
@@ -53,6 +52,12 @@ class Block:
         """How many loops lie in each other at most."""
         inner = max((block.depth for block in self.body), default=0)
         return inner + (self.header is not None)
+
+
+@lru_cache(maxsize=4096)
+def _header(text: str) -> tuple[str, str] | None:
+    found = re.fullmatch(r"for (\w+) in (range\(.*\)):", text)
+    return (found[1], found[2]) if found else None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ Python. A difference is a fault of ours: the function is not compiled then.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import time
 import warnings
@@ -23,6 +24,9 @@ from loopbook.frontend.rounding import flat, is_chaotic, is_rounding
 SIZES = ((2, 3, 5, 7, 8), (3, 4, 5, 6, 7), (4, 5, 6, 8, 9))
 """For the distinct sizes of a call, from the least to the greatest; three times."""
 
+FEW = ((2, 2, 3), (3, 3, 4))
+"""In their place where loops take too long at them: larger ones are as large as the last."""
+
 NEAR = 4
 """Sizes that differ by no more belong together, as with a halo."""
 
@@ -35,8 +39,11 @@ LARGEST = 12
 MOST_STEPS = 6
 """Whole numbers that are no sizes, such as numbers of steps, are cut to this."""
 
-SECONDS = 1.0
-"""One comparison ends after this; loops run as Python, and nobody waits for them longer."""
+SECONDS = 0.1
+"""The first comparison ends after this; loops run as Python, and nobody waits for them longer."""
+
+LONGEST = 1.0
+"""A comparison at few sizes ends after this, and the original in other numbers."""
 
 ENOUGH = 0.1
 """Where comparisons have taken so many seconds, those that there were are enough."""
@@ -54,34 +61,56 @@ def check(func: Callable[..., Any], lowered: Lowered, args: Sequence[Any]) -> in
     """
     compared, begun = 0, time.perf_counter()
     for number, sizes in enumerate(SIZES):
-        made = small(args, sizes, number)
-        first, second = copied(made), copied(made)
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"), limited(SECONDS):
-                warnings.simplefilter("ignore")
-                if not lowered.holds(*made):
-                    continue
-                try:
-                    expected = func(*first)
-                except Exception:
-                    continue
-                got = lowered.plain(*second)
-        except (TooLong, ZeroDivisionError, SupposedError):  # compiled code divides to NaN
-            continue
-        except Exception as error:
-            raise _fault(lowered, f"{type(error).__name__}: {error}") from None
-        if _form(expected) != _form(got):
-            raise _fault(lowered, "tuples and lists are others")
-        want, have = [*flat(expected), *first], [*flat(got), *second]
-        wrong = difference(want, have, roots="sqrt" in lowered.kernel_source)
-        if wrong and not is_rounding(func, made, want, have, SECONDS):
-            if is_chaotic(func, made, want, SECONDS):
-                continue
-            raise _fault(lowered, wrong)
-        compared += 1
-        if time.perf_counter() - begun > ENOUGH:
+        taken = time.perf_counter() - begun
+        left = min(ENOUGH - taken, SECONDS) if compared else SECONDS
+        if compared and left < taken / compared:  # larger ones take longer
             break
+        try:
+            compared += _compared(func, lowered, small(args, sizes, number), left)
+        except TooLong:
+            break
+    for number, sizes in enumerate(FEW):
+        if compared:
+            break
+        with contextlib.suppress(TooLong):
+            made = small(args, sizes, number, distinct=False)
+            compared = _compared(func, lowered, made, LONGEST)
     return compared
+
+
+def _compared(
+    func: Callable[..., Any], lowered: Lowered, made: Sequence[Any], seconds: float
+) -> int:
+    """Compare the two for arguments; 0 if one of them cannot be run for these.
+
+    Raises:
+        LoweringError: if the numbers differ.
+        TooLong: if they take more seconds.
+    """
+    first, second = copied(made), copied(made)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), limited(seconds):
+            warnings.simplefilter("ignore")
+            if not lowered.holds(*made):
+                return 0
+            try:
+                expected = func(*first)
+            except Exception:
+                return 0
+            got = lowered.plain(*second)
+    except (ZeroDivisionError, SupposedError):  # compiled code divides to NaN
+        return 0
+    except Exception as error:
+        raise _fault(lowered, f"{type(error).__name__}: {error}") from None
+    if _form(expected) != _form(got):
+        raise _fault(lowered, "tuples and lists are others")
+    want, have = [*flat(expected), *first], [*flat(got), *second]
+    wrong = difference(want, have, roots="sqrt" in lowered.kernel_source)
+    if wrong and not is_rounding(func, made, want, have, LONGEST):
+        if is_chaotic(func, made, want, LONGEST):
+            return 0
+        raise _fault(lowered, wrong)
+    return 1
 
 
 def _form(returned: Any) -> Any:
@@ -99,15 +128,21 @@ def _fault(lowered: Lowered, reason: str) -> LoweringError:
     return LoweringError(f"{lowered.name}() as loops gives other numbers ({reason})", line)
 
 
-def small(args: Sequence[Any], sizes: Sequence[int], seed: int) -> list[Any]:
+def small(
+    args: Sequence[Any], sizes: Sequence[int], seed: int, *, distinct: bool = True
+) -> list[Any]:
     """Arguments of the same kinds, but small.
 
     Where `seed` is odd, floats have both signs: what is done with negative ones is seen too.
+
+    Args:
+        distinct: sizes that are not equal stay so, and keep what they have to do with each other.
     """
     rng = np.random.default_rng(seed)
     least = -1.9 if seed % 2 else 0.1
     found = {size for value in args if isinstance(value, np.ndarray) for size in value.shape}
-    given = {0: 0, 1: 1} | _shrunk(sorted(found - {0, 1}), sizes)
+    larger = sorted(found - {0, 1})
+    given = {0: 0, 1: 1} | (_shrunk(larger, sizes) if distinct else _few(larger, sizes))
     made: list[Any] = []
     arrays: dict[int, np.ndarray] = {}
     for value in args:
@@ -130,8 +165,8 @@ def _steps(number: int) -> int:
 
 
 def _shrunk(found: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
-    """A small size for each, in the same order: what is larger stays larger. What differs by a
-    little goes on doing so, and what is twice another one stays that."""
+    """A small size for each, no larger than it was, in the same order: what is larger stays larger.
+    What differs by a little goes on doing so, and what is twice another one stays that."""
     made: dict[int, int] = {}
     last = before = 0
     for place, size in enumerate(found):
@@ -141,9 +176,14 @@ def _shrunk(found: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
         options = [last + size - before] if made and size - before <= NEAR else []
         options += [2 * small for other, small in made.items() if size == 2 * other]
         fitting = [one for one in options if last < one <= LARGEST]
-        made[size] = last = fitting[0] if fitting else max(usual, last + 1)
+        made[size] = last = fitting[0] if fitting else min(max(usual, last + 1), size)
         before = size
     return made
+
+
+def _few(found: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
+    """One of the small sizes for each, in the same order, the last one for many."""
+    return {size: min(size, sizes[min(place, len(sizes) - 1)]) for place, size in enumerate(found)}
 
 
 def _array(

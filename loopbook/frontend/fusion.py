@@ -71,11 +71,8 @@ def _with_next(
     first = outers[place]
     for other in range(place + 1, len(blocks)) if first else ():
         second = outers[other]
-        if not second or not _alike(first, second):
-            continue
-        nest = _like(code, blocks[other], first, second)
-        if _rows(first) & _rows(_outer(nest)):
-            return _joined(blocks, place, other, nest)
+        if second and _alike(first, second) and _rows(first) & _rows(second):
+            return _joined(blocks, place, other, _like(code, blocks[other], first, second))
     return None
 
 

@@ -6,16 +6,15 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from loopbook.frontend.scopes import own_names
+from loopbook.syntax import walk
 
 Names = frozenset[str]
 
 
 def loads(node: ast.AST) -> Names:
     """Names that are read somewhere in `node`; a name that is stored into by index counts."""
-    found = {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-    }
-    for inner in ast.walk(node):
+    found = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    for inner in walk(node):
         if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
             found.add(inner.target.id)
     return frozenset(found) - own_names(node)
@@ -26,18 +25,18 @@ def stores(body: Sequence[ast.AST]) -> Names:
     return frozenset(
         n.id
         for statement in body
-        for n in ast.walk(statement)
+        for n in walk(statement)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     ) - _own(body)
 
 
 def rebinds(body: Sequence[ast.AST]) -> Names:
     """Names that are assigned as a whole: not by ``+=`` and the like, which change an array."""
-    changed = {id(n.target) for s in body for n in ast.walk(s) if isinstance(n, ast.AugAssign)}
+    changed = {id(n.target) for s in body for n in walk(s) if isinstance(n, ast.AugAssign)}
     return frozenset(
         n.id
         for statement in body
-        for n in ast.walk(statement)
+        for n in walk(statement)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in changed
     ) - _own(body)
 
@@ -45,7 +44,7 @@ def rebinds(body: Sequence[ast.AST]) -> Names:
 def asked_of(node: ast.AST) -> Names:
     """Names of which `node` asks whether they are true, or whether they are None."""
     asked: list[ast.expr] = []
-    for inner in ast.walk(node):
+    for inner in walk(node):
         match inner:
             case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
                 asked.append(inner.left)

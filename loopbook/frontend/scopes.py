@@ -16,21 +16,23 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from loopbook.syntax import walk
+
 
 def own_names(node: ast.AST) -> frozenset[str]:
     """Names that only mean something inside of a comprehension that is, or is in, `node`."""
     return frozenset(
         n.id
-        for inner in ast.walk(node)
+        for inner in walk(node)
         if isinstance(inner, ast.comprehension)
-        for n in ast.walk(inner.target)
+        for n in walk(inner.target)
         if isinstance(n, ast.Name)
     )
 
 
 def told_apart(node: ast.FunctionDef) -> ast.FunctionDef:
     """A function whose comprehensions go through names that nothing else has, in place."""
-    return _Renaming({n.id for n in ast.walk(node) if isinstance(n, ast.Name)}).visit(node)
+    return _Renaming({n.id for n in walk(node) if isinstance(n, ast.Name)}).visit(node)
 
 
 class _Renaming(ast.NodeTransformer):
@@ -44,7 +46,7 @@ class _Renaming(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
         outer = self._names
-        parameters = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        parameters = {a.arg for a in walk(node.args) if isinstance(a, ast.arg)}
         node.args = self.visit(node.args)
         self._names = {name: own for name, own in outer.items() if name not in parameters}
         node.body = self.visit(node.body)

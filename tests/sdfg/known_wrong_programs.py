@@ -326,6 +326,38 @@ def break_in_an_inner_loop(a, res):
             res[j] += a[j] * i
 
 
+@mended(floats, zeros)
+def break_in_front_of_another_loop(a, res):
+    for i in range(a.shape[0]):
+        if a[i] < -1.0:
+            break
+        a[i] += 1.0
+    for j in range(a.shape[0]):
+        res[j] = 2.0 * a[j]
+
+
+@mended(floats, zeros)
+def break_behind_another_loop(a, res):
+    for j in range(a.shape[0]):
+        res[j] = 2.0 * a[j]
+    for i in range(a.shape[0]):
+        if a[i] < -1.0:
+            break
+        a[i] += 1.0
+
+
+@mended(floats, zeros)
+def continue_in_front_of_another_loop(a, res):
+    for i in range(a.shape[0]):
+        if a[i] < 1.0:
+            if a[i] < 0.0:
+                continue
+            res[i] = 3.0
+        a[i] += 3.0
+    for j in range(a.shape[0]):
+        res[j] += 2.0 * a[j]
+
+
 @refused("counts upwards", zeros, 2)
 def step_from_an_argument(res, step):
     for i in range(0, 6, step):

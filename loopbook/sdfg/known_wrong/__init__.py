@@ -15,6 +15,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `assignments`: tuples, variables and results that change their type;
 - `integers`: floor division, remainders, shifts;
 - `conditionals`: ``x if … else y``;
+- `jumps`: ``continue``;
 - `loops`: counters, steps, bounds, ``break``;
 - `subscripts`: negative indices;
 - `arrays`: products, slices, types of array expressions;
@@ -47,6 +48,7 @@ from loopbook.sdfg.known_wrong import (
     helpers,
     ignored,
     integers,
+    jumps,
     loops,
     nans,
     overwritten,
@@ -149,6 +151,7 @@ def _rewrite(
     if depth < DEEPEST:
         _check_helpers(kinds(), depth)
     ignored.Annotations(source).run()
+    jumps.run(source)
     truth.Truth(kinds()).run()
     assignments.Together(kinds()).run()
     assignments.negatives(kinds())

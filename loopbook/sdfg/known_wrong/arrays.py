@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds, assigned, indices
-from loopbook.sdfg.known_wrong.source import base, integer, same, walk
+from loopbook.sdfg.known_wrong.source import base, integer, same
+from loopbook.syntax import walk
 
 INSTEAD = "write it as loops"
 

@@ -23,8 +23,9 @@ from loopbook.program.tree import Case, Loop, Program, While
 from loopbook.program.walk import Inner, children, with_children
 from loopbook.program.write import write
 from loopbook.sdfg.known_wrong.kinds import FLOAT, INT, Kind, Kinds, of_value
-from loopbook.sdfg.known_wrong.source import Source, expression, walk
+from loopbook.sdfg.known_wrong.source import Source, expression
 from loopbook.sdfg.pieces import LARGE, pairs
+from loopbook.syntax import walk
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
 Outer = TypeVar("Outer", bound=Program | Inner)

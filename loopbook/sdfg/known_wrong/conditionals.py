@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, Kind, Kinds
-from loopbook.sdfg.known_wrong.source import BlockRewriter, walk
+from loopbook.sdfg.known_wrong.source import BlockRewriter
+from loopbook.syntax import walk
 
 _SAFE = Kind(FLOAT, 0, 64)
 

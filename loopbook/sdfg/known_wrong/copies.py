@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kinds, assigned
-from loopbook.sdfg.known_wrong.source import base, expression, same, walk
+from loopbook.sdfg.known_wrong.source import base, expression, same
+from loopbook.syntax import walk
 
 LEAST = -(2**53)
 """No count is less."""

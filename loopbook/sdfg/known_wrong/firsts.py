@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from loopbook.sdfg.known_wrong import resets
 from loopbook.sdfg.known_wrong.carried import block_reads, hide, numbers, reads_first
 from loopbook.sdfg.known_wrong.kinds import FLOAT, Kind, Kinds
-from loopbook.sdfg.known_wrong.source import walk
+from loopbook.syntax import walk
 
 Loop = ast.For | ast.While
 

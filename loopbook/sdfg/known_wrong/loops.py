@@ -14,8 +14,8 @@ from loopbook.sdfg.known_wrong.source import (
     expression,
     integer,
     mentioned,
-    walk,
 )
+from loopbook.syntax import walk
 
 
 class Loops(BlockRewriter):
@@ -27,7 +27,8 @@ class Loops(BlockRewriter):
     - ``range(n - 1, 0, -3)``, and bounds whose difference is a constant: docc takes the number of
       iterations for the quotient rounded down. After: a loop over that number rounded up.
     - ``range(n)`` where the body changes n: docc asks again each time. Refused.
-    - ``break`` in an inner loop: docc reorders the loops around it. After: a ``while``.
+    - ``break`` in an inner loop: docc reorders the loops around it. In one beside another loop:
+      docc joins the two if they have the same range. After: a ``while``.
     - A step that is a variable: docc's loop only counts upwards. Refused.
     """
 
@@ -52,7 +53,7 @@ class Loops(BlockRewriter):
         if not counted or node.orelse:
             return node  # docc says that it does not translate those
         self._check_bounds(node)
-        if leaves(node.body) and (self.depth or returns(node.body)):
+        if leaves(node.body) and (self.depth or returns(node.body) or self._has_others(node)):
             return self._as_while(node)
         self._step(node)
         return node
@@ -69,6 +70,11 @@ class Loops(BlockRewriter):
             result = self.visit(part)
             made += result if isinstance(result, list) else [result]
         return made
+
+    def _has_others(self, node: ast.For) -> bool:
+        """Whether there are loops outside of one that lies in no other."""
+        loops = sum(1 for part in self.source.walk() if isinstance(part, ast.For | ast.While))
+        return loops > sum(1 for part in walk(node) if isinstance(part, ast.For | ast.While))
 
     def _check_bounds(self, node: ast.For) -> None:
         assert isinstance(node.iter, ast.Call)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.sdfg.known_wrong.source import Source, walk
+from loopbook.sdfg.known_wrong.source import Source
+from loopbook.syntax import walk
 
 
 def check(source: Source, given: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from loopbook.errors import MistranslationError, SdfgError
 from loopbook.sdfg.source import definition, first_line
+from loopbook.syntax import walk
 
 
 @dataclass
@@ -132,19 +133,6 @@ class BlockRewriter(ast.NodeTransformer):
             body += made if isinstance(made, list) else [made]
         self.source.node.body = body
         self.source.locate()
-
-
-def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """`ast.walk` without the contexts of variables, in half the time."""
-    waiting = [node]
-    for one in waiting:  # which grows meanwhile
-        for name in one._fields:
-            value = getattr(one, name, None)
-            if isinstance(value, list):
-                waiting += [part for part in value if isinstance(part, ast.AST)]
-            elif isinstance(value, ast.AST) and name != "ctx":
-                waiting.append(value)
-        yield one
 
 
 def same(left: ast.AST, right: ast.AST) -> bool:
