@@ -32,6 +32,7 @@ from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
 from loopbook.program.expr import Expr
 from loopbook.program.read import read
 from loopbook.program.tree import Assignments, Branch, Loop, Program
+from loopbook.program.unset import unset
 from loopbook.program.walk import Inner, children, with_new
 from loopbook.program.write import write
 from loopbook.sdfg.moved import moved
@@ -81,7 +82,7 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
         raise SdfgError(f"docc forgets on what condition {name} is stored into")
     left = stores(simple)
     gone = sorted(name for name in given if not left[name])
-    gone += sorted(_read_in_vain(simple) - _read_in_vain(program))
+    gone += sorted(unset(simple) - unset(program))
     if gone:
         raise SdfgError(f"docc loses what is stored into {gone[0]}")
     return sdfg, simple
