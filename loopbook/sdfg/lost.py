@@ -31,7 +31,7 @@ from loopbook.program import expr
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
 from loopbook.program.expr import Expr
 from loopbook.program.read import read
-from loopbook.program.tree import Assignments, Branch, Loop, Program
+from loopbook.program.tree import Branch, Loop, Program
 from loopbook.program.unset import unset
 from loopbook.program.walk import Inner, children, with_new
 from loopbook.program.write import write
@@ -120,7 +120,7 @@ def _confused(before: Counter[str], program: Program) -> bool:
         return False
     if any(count > before[name] for name, count in stores(program).items()):
         return True
-    if _read_in_vain(program):
+    if unset(program):
         return True
     for node in _below(program):
         if isinstance(node, Loop):
@@ -222,22 +222,6 @@ def _stored_in_branches(program: Program, running: bool = False) -> Counter[str]
     inner = (node for branch in branches for node in _below(branch, running))
     names = (name for node in inner for name, _ in _stored(node))
     return Counter(name for name in names if name in program.arguments)
-
-
-def _read_in_vain(program: Program) -> set[str]:
-    """Variables that blocks read and that nothing gives a value."""
-    loaded: set[str] = set()
-    written: set[str] = set()
-    for node in _below(program):
-        match node:
-            case Block():
-                loaded.update(name for name, _ in _loaded(node))
-                written.update(name for name, _ in _stored(node))
-            case Assignments():
-                written.update(one.symbol for one in node.assignments)
-            case Loop():
-                written.add(node.variable)
-    return (loaded & program.containers.keys()) - set(program.arguments) - written
 
 
 def _loaded(node: Block) -> Iterator[tuple[str, Memlet]]:

@@ -27,7 +27,7 @@ def carried(a, b, limit):
 
 def in_either_branch(a, b, limit):
     for i in range(a.shape[0]):
-        if a[i] > limit:
+        if a[i] > limit:  # noqa: SIM108
             last = a[i]
         else:
             last = 0.0
