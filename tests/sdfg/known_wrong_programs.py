@@ -110,6 +110,18 @@ def floor_division_in_place(a, res):
         res[i] //= 4
 
 
+@mended_later(floats, matrix, zeros)
+def first_value_beside_a_loop_that_counts(c, A, res):
+    t = 1.0
+    k = 0
+    for i in range(0, res.shape[0], 2):  # noqa: B007
+        k += 1  # noqa: SIM113
+    for i in range(1, 5):
+        res[i] = t + A[i, i]
+        c[i] = A[i, i] if c[i] > 0.25 else 0.5
+        t *= 0.5
+
+
 @mended_later(whole, counts)
 def shift_right(a, res):
     half = -a.shape[0] >> 1

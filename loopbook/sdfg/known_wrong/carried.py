@@ -43,7 +43,7 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
     ``t = b``. docc's simplification: ``s = 0.0 + x[i]``. After: ``s = float(x.shape[0]) * 0.0``, of
     which docc does not know the value. Which variables it loses is seen in what it makes of them:
     loops write the variable, and no longer read it, or read it less often than before and its first
-    value more often.
+    value too.
 
     Args:
         text: the function's SDFG, as docc's front end makes it.
@@ -114,7 +114,8 @@ def _lost(
     for name, first in firsts:
         for loop in (loop for loop, other in suspects if other == name):
             read, value = (loop, name, True), (loop, first, True)
-            if after[read] < before[read] and after[value] > before[value]:
+            # Others may use the same number, and stop doing so: it is enough that it is there.
+            if after[read] < before[read] and after[value]:
                 lost.add(name)
     left = {name for loop, name, _ in after if loop is None}
     return sorted(lost), sorted({name for loop, name in suspects if loop is None} - left)
