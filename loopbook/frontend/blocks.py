@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from loopbook.frontend.code import Line
 
@@ -47,7 +47,7 @@ class Block:
         """The variables of the loops in it, its own among them."""
         return frozenset(b.header[0] for b in self.walk() if b.header)
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """How many loops lie in each other at most."""
         inner = max((block.depth for block in self.body), default=0)
@@ -116,7 +116,7 @@ def _collect(node: ast.AST, found: set[Touch]) -> None:
     match node:
         case ast.Subscript(value=ast.Name(id=name)):
             places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            index = tuple(map(ast.unparse, places))
+            index = tuple(p.id if isinstance(p, ast.Name) else ast.unparse(p) for p in places)
             found.add(Touch(name, index, isinstance(node.ctx, ast.Store)))
             for place in places:
                 _collect(place, found)
