@@ -39,7 +39,7 @@ LARGEST = 12
 MOST_STEPS = 6
 """Whole numbers that are no sizes, such as numbers of steps, are cut to this."""
 
-SECONDS = 0.1
+SECONDS = 0.05
 """The first comparison ends after this; loops run as Python, and nobody waits for them longer."""
 
 LONGEST = 1.0
