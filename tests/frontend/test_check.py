@@ -11,7 +11,7 @@ import pytest
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import check, lower
-from loopbook.frontend.check import SIZES, small
+from loopbook.frontend.check import FEW, SIZES, small
 from loopbook.frontend.rounding import is_chaotic, is_rounding
 
 from .kit import data
@@ -39,6 +39,23 @@ def test_right_loops_pass_at_three_sizes():
     lowered = lower(smoothed, ARGS)
     assert lowered is not None
     assert check(smoothed, lowered, ARGS) == 3
+
+
+def test_loops_that_take_long_are_compared_at_fewer_sizes(monkeypatch):
+    monkeypatch.setattr(importlib.import_module("loopbook.frontend.check"), "SECONDS", 1e-5)
+    lowered = lower(smoothed, ARGS)
+    assert lowered is not None
+    assert check(smoothed, lowered, ARGS) == 1
+
+
+def test_few_sizes_are_the_same_for_many():
+    made = small([data(3, 5), data(4, 10)], FEW[0], 0, distinct=False)
+    assert [one.shape for one in made] == [(2, 3), (2, 3)]
+
+
+def test_no_size_is_larger_than_it_was():
+    made = small([data(2, 3), data(4)], SIZES[2], 0)
+    assert [one.shape for one in made] == [(2, 3), (4,)]
 
 
 def test_small_sizes_keep_what_sizes_have_to_do_with_each_other():
