@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+import time
 
 import numpy as np
 import pytest
@@ -42,10 +43,19 @@ def test_right_loops_pass_at_three_sizes():
 
 
 def test_loops_that_take_long_are_compared_at_fewer_sizes(monkeypatch):
-    monkeypatch.setattr(importlib.import_module("loopbook.frontend.check"), "SECONDS", 1e-5)
+    monkeypatch.setattr(importlib.import_module("loopbook.frontend.check"), "SECONDS", 0.01)
+    seen = []
+
+    def slow(A, x, steps):
+        seen.append(A.shape)
+        if len(A) > 2:
+            time.sleep(0.5)
+        return smoothed(A, x, steps)
+
     lowered = lower(smoothed, ARGS)
     assert lowered is not None
-    assert check(smoothed, lowered, ARGS) == 1
+    assert check(slow, lowered, ARGS) == 1
+    assert seen == [(3, 2), (2, 2)]
 
 
 def test_few_sizes_are_the_same_for_many():

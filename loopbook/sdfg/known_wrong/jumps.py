@@ -12,6 +12,9 @@ from loopbook.syntax import walk
 MOST_NODES = 4000
 """Of a loop's body, once what follows a branch stands in several of its ends."""
 
+MOST_COPIED = 40_000
+"""Nodes, on the way there: with every branch in a branch there may be twice as many ends."""
+
 
 def run(source: Source) -> None:
     """Put what a ``continue`` skips into a branch.
@@ -35,8 +38,9 @@ def run(source: Source) -> None:
     for node in list(source.walk()):
         if isinstance(node, ast.For | ast.While) and _skips(node.body):
             source.mend(node, "put what a continue skips into a branch")
-            node.body = _branched(node.body) or [ast.copy_location(ast.Pass(), node)]
-            if sum(1 for _ in walk(node)) > MOST_NODES:
+            branches = _Branches()
+            node.body = branches.of(node.body) or [ast.copy_location(ast.Pass(), node)]
+            if branches.copied > MOST_COPIED or sum(1 for _ in walk(node)) > MOST_NODES:
                 source.refuse(node, "joins loops with continue", "write it with if and else")
     source.locate()
 
@@ -50,15 +54,24 @@ def _skips(body: list[ast.stmt]) -> bool:
     )
 
 
-def _branched(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The same without ``continue``."""
-    for place, part in enumerate(body):
-        if isinstance(part, ast.Continue):
-            return body[:place]
-        if isinstance(part, ast.If) and _skips([part]):
-            rest = body[place + 1 :]
-            made: Any = copy.copy(part)
-            made.body = _branched([*part.body, *rest]) or [ast.copy_location(ast.Pass(), part)]
-            made.orelse = _branched([*part.orelse, *copy.deepcopy(rest)])
-            return [*body[:place], made]
-    return body
+class _Branches:
+    """Bodies of a loop without ``continue``, while not too much has to be `copied` for them."""
+
+    def __init__(self) -> None:
+        self.copied = 0
+
+    def of(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The same body with what a ``continue`` skips in branches."""
+        for place, part in enumerate(body):
+            if self.copied > MOST_COPIED:
+                break
+            if isinstance(part, ast.Continue):
+                return body[:place]
+            if isinstance(part, ast.If) and _skips([part]):
+                rest = body[place + 1 :]
+                self.copied += sum(1 for one in rest for _ in walk(one))
+                made: Any = copy.copy(part)
+                made.body = self.of([*part.body, *rest]) or [ast.copy_location(ast.Pass(), part)]
+                made.orelse = self.of([*part.orelse, *copy.deepcopy(rest)])
+                return [*body[:place], made]
+        return body
