@@ -348,6 +348,14 @@ def break_in_front_of_another_loop(a, res):
         res[j] = 2.0 * a[j]
 
 
+@mended(whole(1), whole)
+def break_in_a_loop_that_runs_once(a, res):
+    for i in range(a.shape[0]):
+        if a[i] > 7:
+            break
+        res[i] += 2
+
+
 @mended(floats, zeros)
 def break_behind_another_loop(a, res):
     for j in range(a.shape[0]):

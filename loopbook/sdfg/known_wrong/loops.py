@@ -28,7 +28,8 @@ class Loops(BlockRewriter):
       iterations for the quotient rounded down. After: a loop over that number rounded up.
     - ``range(n)`` where the body changes n: docc asks again each time. Refused.
     - ``break`` in an inner loop: docc reorders the loops around it. In one beside another loop:
-      docc joins the two if they have the same range. After: a ``while``.
+      docc joins the two if they have the same range. In one that is known to run once: docc keeps
+      the ``break`` and drops the loop. After: a ``while``.
     - A step that is a variable: docc's loop only counts upwards. Refused.
     """
 
@@ -53,7 +54,7 @@ class Loops(BlockRewriter):
         if not counted or node.orelse:
             return node  # docc says that it does not translate those
         self._check_bounds(node)
-        if leaves(node.body) and (self.depth or returns(node.body) or self._has_others(node)):
+        if leaves(node.body) and self._loses_breaks(node):
             return self._as_while(node)
         self._step(node)
         return node
@@ -70,6 +71,13 @@ class Loops(BlockRewriter):
             result = self.visit(part)
             made += result if isinstance(result, list) else [result]
         return made
+
+    def _loses_breaks(self, node: ast.For) -> bool:
+        """Whether docc may take this loop's ``break`` for another's, or for nobody's."""
+        assert isinstance(node.iter, ast.Call)
+        if self.depth or returns(node.body) or self._has_others(node):
+            return True
+        return self._fixed(*node.iter.args)
 
     def _has_others(self, node: ast.For) -> bool:
         """Whether there are loops outside of one that lies in no other."""
@@ -147,8 +155,7 @@ class Loops(BlockRewriter):
         """Whether a bound needs something that docc has no number for."""
         for node in walk(bound):
             if isinstance(node, ast.Subscript):
-                shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-                if not shape or (base(node), integer(node.slice)) not in self.ones:
+                if not self._is_one(node):
                     return True
             elif isinstance(node, ast.Name) and self.kinds.of(node).rank == 0:
                 if node.id in self.kinds.parameters:
@@ -158,6 +165,12 @@ class Loops(BlockRewriter):
                     if isinstance(value, ast.For) or self._open(value, seen | {node.id}):
                         return True
         return False
+
+    def _is_one(self, node: ast.expr) -> bool:
+        """Whether this is the extent of a dimension of one element."""
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Attribute):
+            return False
+        return node.value.attr == "shape" and (base(node), integer(node.slice)) in self.ones
 
     def _as_while(self, node: ast.For) -> list[ast.stmt]:
         assert isinstance(node.iter, ast.Call)
@@ -177,6 +190,8 @@ class Loops(BlockRewriter):
         further = expression(f"c + {step}" if step > 0 else f"c - {-step}", node, c=here)
         body = [_assign(_target(node), here, node), _assign(counter, further, node), *node.body]
         loop = ast.copy_location(ast.While(test=test, body=body, orelse=[]), node)
+        if self._is_one(stop):  # docc cannot assign such an extent
+            stop = ast.copy_location(ast.Constant(value=1), node)
         return [_assign(counter, start, node), _assign(last, stop, node), loop]
 
     def _fresh(self, stem: str) -> str:
