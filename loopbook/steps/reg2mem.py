@@ -18,6 +18,7 @@ from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import Region, read_in_place
+from loopbook.steps.summed import Summed, summed
 
 
 class Reg2Mem(Step):
@@ -37,6 +38,9 @@ class Reg2Mem(Step):
         for j:
             for k: A[i, j] -= A[i, k] * A[k, j]
             A[i, j] = A[i, j] / A[j, j]
+
+    The same comes from a scalar ``w`` that begins as nought and is subtracted from the element
+    where the loop over k has ended.
     """
 
     name = "reg2mem"
@@ -49,30 +53,57 @@ class Reg2Mem(Step):
     loop = Loop()
 
     def apply(self, editor: Editor) -> None:
-        """Legal for a scalar that the loop's body begins with loading and ends with storing, if
-        nothing in between uses its element, and nothing behind the loop what is left in it."""
+        """Legal for a scalar that the loop's body begins with loading and ends with storing, or in
+        which it adds up what it then adds to an element, if nothing in between uses the element,
+        and nothing behind the loop what is left in the scalar."""
         region, body = read_in_place(editor, self.loop)
         children = body.loop.body.children
         loads = [(place, load) for place, child in enumerate(children) if (load := _loaded(child))]
-        if not loads:
-            raise IllegalStepError("the loop's body does not begin with loading a scalar")
-        place, load = loads[0]
-        scalar, home = load.target, Touch(load.source, load.read.subset, True)
-        last = max(at for at, child in enumerate(children) if scalar in names(child))
-        between = children[place + 1 : last + 1]
-        _check_scalar(editor, body.loop, load, home)
-        if any(scalar in names(child) for child in children[:place]) or not (
-            between and _ends(between[-1], scalar, home)
-        ):
-            raise IllegalStepError(f"{scalar} is not loaded first and stored last")
-        _check_alone(region, body, home, between)
-        element = Element(load.source, load.read.subset, load.read.type)
-        new = [_with_element(node, scalar, element) for node in between]
-        if as_copy(new[-1]):  # of the element to itself
-            new.pop()
-        children = (*children[:place], *new, *children[last + 1 :])
-        loop = replace(body.loop, body=replace(body.loop.body, children=children))
+        try:
+            if not loads:
+                raise IllegalStepError("the loop's body does not begin with loading a scalar")
+            new = _carried(editor, region, body, *loads[0])
+        except IllegalStepError:
+            found = summed(children)
+            if found is None:
+                raise
+            new = _added_up(editor, region, body, found)
+        loop = replace(body.loop, body=replace(body.loop.body, children=new))
         editor.put(self.loop, loop)
+
+
+def _carried(
+    editor: Editor, region: Region, body: LoopNode, place: int, load: Copy
+) -> tuple[Node, ...]:
+    """The loop's body without a scalar that is loaded first and stored last."""
+    children = body.loop.body.children
+    scalar, home = load.target, Touch(load.source, load.read.subset, True)
+    last = max(at for at, child in enumerate(children) if scalar in names(child))
+    between = children[place + 1 : last + 1]
+    _check_scalar(editor, body.loop, scalar, home)
+    if any(scalar in names(child) for child in children[:place]) or not (
+        between and _ends(between[-1], scalar, home)
+    ):
+        raise IllegalStepError(f"{scalar} is not loaded first and stored last")
+    _check_alone(region, body, home, between, store=between[-1])
+    element = Element(load.source, load.read.subset, load.read.type)
+    new = [_with_element(node, scalar, element) for node in between]
+    if as_copy(new[-1]):  # of the element to itself
+        new.pop()
+    return (*children[:place], *new, *children[last + 1 :])
+
+
+def _added_up(editor: Editor, region: Region, body: LoopNode, found: Summed) -> tuple[Node, ...]:
+    """The loop's body with a sum in its element all the time."""
+    children = body.loop.body.children
+    home = Touch(found.container, found.home.subset, True)
+    _check_scalar(editor, body.loop, found.scalar, home)
+    # What the last block does behind its sum is not in between.
+    _check_alone(region, body, home, children[found.first + 1 : found.last])
+    element = Element(found.container, found.home.subset, found.home.type)
+    between = [_with_element(node, found.scalar, element) for node in found.between]
+    rest = () if found.rest is None else (found.rest,)
+    return (*children[: found.first], *between, *rest, *children[found.last + 1 :])
 
 
 def _loaded(node: Node) -> Copy | None:
@@ -81,10 +112,10 @@ def _loaded(node: Node) -> Copy | None:
     return found if found and found.read.subset and not found.written.subset else None
 
 
-def _check_scalar(editor: Editor, loop: tree.Loop, load: Copy, home: Touch) -> None:
+def _check_scalar(editor: Editor, loop: tree.Loop, scalar: str, home: Touch) -> None:
     """Refuse an element that is not the same all the time or holds other values than the scalar,
     and a scalar that is needed elsewhere."""
-    scalar, types = load.target, editor.program.containers
+    types = editor.program.containers
     indices = {name for index in home.subset for name in index.symbols}
     if not indices.isdisjoint(access.container for access in accesses(loop) if _sets(access)):
         raise IllegalStepError(f"the element of {scalar} changes with what the loop computes")
@@ -113,7 +144,13 @@ def _ends(node: Node, scalar: str, home: Touch) -> bool:
     return read and [(one.container, one.place) for one in stores] == [(home.container, home.place)]
 
 
-def _check_alone(region: Region, loop: LoopNode, home: Touch, nodes: Sequence[Node]) -> None:
+def _check_alone(
+    region: Region,
+    loop: LoopNode,
+    home: Touch,
+    nodes: Sequence[Node],
+    store: Node | None = None,
+) -> None:
     """Refuse if anything but the scalar's load and store uses its element meanwhile."""
     around = [*region.around, loop]
     held: list[tuple[Statement, Sequence[LoopNode]]] = []
@@ -122,7 +159,7 @@ def _check_alone(region: Region, loop: LoopNode, home: Touch, nodes: Sequence[No
             held += [(statement, [*around, *path]) for statement, path in statements(child)]
     for node in nodes:
         if not isinstance(node, tree.Loop):
-            own = [t for t in touches(node) if not (node is nodes[-1] and t.write)]
+            own = [t for t in touches(node) if not (node is store and t.write)]
             held.append((Statement([node], own), around))
     for statement, path in held:
         for touch in statement.touches:

@@ -78,6 +78,49 @@ def factorise_by_scalars(A, x):
         x[i] = w
 
 
+def factorise_by_sums(A):
+    for i in range(A.shape[0]):
+        for j in range(i):
+            w = 0.0
+            for k in range(j):
+                w += A[i, k] * A[k, j]
+            A[i, j] = A[i, j] - w
+            A[i, j] = A[i, j] / A[j, j]
+        for j in range(i, A.shape[0]):
+            w = 0.0
+            for k in range(i):
+                w += A[i, k] * A[k, j]
+            A[i, j] = A[i, j] - w
+
+
+def sum_of_differences(A, B):
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            w = 0.0
+            for k in range(i + 1, A.shape[0]):
+                w -= A[k, i] * B[k, j]
+            B[i, j] -= w
+
+
+def sum_over_its_own_element(A, B):
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            w = 0.0
+            for k in range(A.shape[0]):
+                w += A[k, i] * B[k, j]
+            B[i, j] += w
+
+
+def sum_that_is_read(A, B):
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            w = 0.0
+            for k in range(A.shape[0]):
+                w += A[i, k]
+                B[k, j] = B[k, j] * w
+            A[i, j] += w
+
+
 def left_scalar(A, x):
     w = 0.0
     for i in range(A.shape[0]):
@@ -165,6 +208,19 @@ def test_scalars_go_back_to_their_elements(recipe, tmp_path):
     check_recipe(factorise_by_scalars, cases, steps(recipe), tmp_path)
 
 
+@pytest.mark.parametrize("recipe", [RIGHT_LOOKING, TILED], ids=["right-looking", "tiled"])
+def test_sums_go_into_their_elements(recipe, tmp_path):
+    recipe = "reg2mem L1\nreg2mem L3\n" + recipe
+    cases = [[dominant(n)] for n in (2, 3, 8, 17, 36)]
+    check_recipe(factorise_by_sums, cases, steps(recipe), tmp_path)
+
+
+def test_a_sum_of_differences_keeps_its_sign(tmp_path):
+    cases = [[filled(n, n), filled(n, m)] for n, m in ((2, 3), (8, 9), (33, 20))]
+    recipe = steps("reg2mem L1\ninterchange L1 L2")
+    check_recipe(sum_of_differences, cases, recipe, tmp_path)
+
+
 def numbers(n: int) -> list[np.ndarray]:
     random = np.random.default_rng(n)
     table = random.integers(0, 9, (n, n), dtype=np.int32)
@@ -180,6 +236,8 @@ def test_maxima_are_pushed_in_any_order(tmp_path):
     ("kernel", "args", "recipe"),
     [
         (left_scalar, [filled(9, 9), filled(9)], "reg2mem L1"),
+        (sum_over_its_own_element, [filled(9, 9), filled(9, 9)], "reg2mem L1"),
+        (sum_that_is_read, [filled(9, 9), filled(9, 9)], "reg2mem L1"),
         (sums_and_maxima, numbers(9), "right_looking L1 L2"),
     ],
 )
