@@ -32,7 +32,7 @@ class Summed:
         first, last: places of the node that sets the scalar to nought, and of the block that adds
             it to an element.
         scalar: where it is added up.
-        home: what writes the element that it is added to.
+        home, container: what writes the element that it is added to, and its array.
         between: what adds to the scalar, with the sign that the element needs.
         rest: what the last block does besides, if anything.
     """
@@ -118,12 +118,14 @@ def _added(block: Block, scalar: str) -> tuple[Memlet, str, bool, Block | None] 
     if any(_name(block, end) == container and end not in behind for end in ends):
         return None  # in front of the sum, perhaps
     kept = sorted(ends)
-    at = {old: new for new, old in enumerate(kept)}
+    at = {end: number for number, end in enumerate(kept)}
     rest = replace(
         block,
         nodes=tuple(block.nodes[end] for end in kept),
         memlets=tuple(replace(m, source=at[m.source], target=at[m.target]) for m in left),
     )
+    if scalar in names(rest):
+        return None  # as an index
     return home, container, negated, rest if left else None
 
 
