@@ -106,11 +106,17 @@ def _inside(node: tree.Node) -> _Uses:
     return uses
 
 
+_EXPOSED: WeakKeyDictionary[tree.Sequence, frozenset[str]] = WeakKeyDictionary()
+"""Of loops' bodies that have been looked at."""
+
+
 def upward_exposed(body: tree.Sequence) -> frozenset[str]:
     """Scalars that a run of a loop's body may read before it writes them."""
-    uses = _Uses(across=True)
-    _scan(body, set(), uses)
-    return frozenset(uses.exposed)
+    if body not in _EXPOSED:
+        uses = _Uses(across=True)
+        _scan(body, set(), uses)
+        _EXPOSED[body] = frozenset(uses.exposed)
+    return _EXPOSED[body]
 
 
 def live_out(program: Program, loop: Loop) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from loopbook.dependence.engine import Column, question
@@ -23,8 +23,10 @@ def empty(equations: Iterable[Linear], inequalities: Iterable[Linear]) -> bool:
     )
 
 
-def holds(known: Iterable[Linear], form: Linear) -> bool:
+def holds(known: Collection[Linear], form: Linear) -> bool:
     """Whether a form is 0 or more wherever the known ones are."""
+    if not form or (form.keys() == {""} and form[""] >= 0) or form in known:
+        return True
     below = shifted({symbol: -factor for symbol, factor in form.items()}, -1)
     return empty([], [*known, below])
 

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias
 
 from loopbook.program import expr
 from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Operation, Tasklet
@@ -71,7 +73,23 @@ class _Found:
     path: list[_Value]
 
 
-def updates(nodes: Iterable[Node], containers: Mapping[str, Type]) -> dict[Memlet, str]:
+Operators: TypeAlias = Mapping[Memlet, str]
+
+
+@dataclass(frozen=True, eq=False)
+class _Types:
+    """The types of all containers; the same only as the very same mapping."""
+
+    of: Mapping[str, Type]
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Types) and self.of is other.of
+
+
+def updates(nodes: Sequence[Node], containers: Mapping[str, Type]) -> Operators:
     """Operators of the updates in a run of nodes without loops.
 
     Args:
@@ -80,7 +98,13 @@ def updates(nodes: Iterable[Node], containers: Mapping[str, Type]) -> dict[Memle
     Returns:
         For the memlets that load and store what is updated: "add", "mul", "min" or "max".
     """
-    reader = _Reader(containers)
+    return _updates(tuple(nodes), _Types(containers))
+
+
+@lru_cache(maxsize=512)
+def _updates(nodes: tuple[Node, ...], containers: _Types) -> Operators:
+    """`updates`, remembered: steps leave most statements as they are."""
+    reader = _Reader(containers.of)
     reader.run(nodes)
     result: dict[Memlet, str] = {}
     for found in reader.found:

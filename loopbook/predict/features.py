@@ -19,6 +19,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
 from zlib import crc32
 
 import numpy as np
@@ -237,23 +239,25 @@ def _elements(reference: _Reference, nodes: Iterable[Node]) -> float:
     return math.prod(node.trip for node in nodes if reference.stride(node) != Stride.ZERO)
 
 
-def _bytes(reference: _Reference, nodes: Sequence[Node]) -> float:
-    """What of an array the loops touch, in whole cache lines unless it is packed there."""
-    if any(reference.container in node.staged for node in nodes[:1]):
-        return _elements(reference, nodes) * reference.bytes
-    elements = run = 1.0
-    for node in nodes:
-        stride = reference.strides.get(node.base)
-        if stride:
-            elements *= node.trip
-            if stride is Stride.UNIT:
-                run *= node.trip
-    lines = math.ceil(run * reference.bytes / LINE_BYTES)
-    return elements / run * max(lines * LINE_BYTES, LINE_BYTES)
-
-
-def _footprint(references: Iterable[_Reference], nodes: Sequence[Node]) -> float:
-    return sum(_bytes(reference, nodes) for reference in references)
+def _footprints(references: Sequence[_Reference], path: Sequence[Node]) -> list[float]:
+    """The bytes that each loop of a path touches with those inside of it, in whole cache lines
+    but of what is packed there."""
+    found = [0.0] * len(path)
+    for reference in references:
+        elements = run = 1.0
+        for place in range(len(path) - 1, -1, -1):
+            node = path[place]
+            stride = reference.stride(node)
+            if stride != Stride.ZERO:
+                elements *= node.trip
+                if stride is Stride.UNIT:
+                    run *= node.trip
+            if reference.container in node.staged:
+                found[place] += elements * reference.bytes
+            else:
+                lines = math.ceil(run * reference.bytes / LINE_BYTES)
+                found[place] += elements / run * max(lines * LINE_BYTES, LINE_BYTES)
+    return found
 
 
 def _shares(
@@ -336,8 +340,8 @@ def _caches(
 ) -> None:
     """For each cache the bytes that come into it per iteration of the body: what the outermost
     loop touches whose data fit, once for each of its runs."""
-    footprints = [_footprint(references, path[place:]) for place in range(len(path))]
-    volumes = [math.prod(node.trip for node in path[place:]) for place in range(len(path))]
+    footprints = _footprints(references, path)
+    volumes = [*accumulate((node.trip for node in reversed(path)), mul)][::-1]
     line = sum(reference.bytes for reference in references)
     for place, name in enumerate(("inner", "inner two", "inner three"), 1):
         values[f"{name} bytes"] = _log(footprints[-min(place, len(path))] / around.l1_bytes)

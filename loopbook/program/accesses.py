@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet
 from loopbook.program.expr import Expr
@@ -51,9 +52,15 @@ def own_accesses(node: Part) -> Iterator[Access]:
                     yield Access(end.container, memlet.subset, write, memlet)
 
 
+_WRITTEN: WeakKeyDictionary[Part, frozenset[str]] = WeakKeyDictionary()
+"""Of nodes that have been looked at: trees share them."""
+
+
 def written(node: Part) -> frozenset[str]:
     """The containers that are written below a node, loops' own variables not among them."""
-    return frozenset(access.container for access in accesses(node) if access.write)
+    if node not in _WRITTEN:
+        _WRITTEN[node] = frozenset(access.container for access in accesses(node) if access.write)
+    return _WRITTEN[node]
 
 
 def counted(node: Part) -> frozenset[str]:

@@ -69,6 +69,13 @@ class Database:
         ):
             yield connection
 
+    def peek(self, statement: str) -> object:
+        """The one value that a statement without parameters gives, at a third of what a
+        transaction of `reading` takes."""
+        self._check_open()
+        with explained(self.name, self.engine), self.engine.connect() as connection:
+            return connection.exec_driver_sql(statement).scalar()
+
     @property
     def _snapshot(self) -> dict[str, str]:
         """What makes a transaction see one state: a server's own default lets others in between."""

@@ -183,6 +183,10 @@ def read_meta(connection: sa.Connection, key: str, *, lock: bool = False) -> str
     return value if isinstance(value, str) else None
 
 
+STAMP = "SELECT value FROM meta WHERE key = 'stamp'"
+"""`read_meta` for the stamp, which is asked for at every look-up."""
+
+
 def write_meta(connection: sa.Connection, key: str, value: str) -> None:
     connection.execute(sa.update(META).where(META.c.key == key).values(value=value))
 

@@ -98,8 +98,8 @@ class Store:
 
     def stamp(self) -> str:
         """A word that changes whenever records or embeddings do."""
-        with self._database.reading() as connection:
-            return schema.read_meta(connection, "stamp") or ""
+        value = self._database.peek(schema.STAMP)
+        return value if isinstance(value, str) else ""  # a damaged file may hold anything
 
     # Writing
 

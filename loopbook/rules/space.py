@@ -133,11 +133,9 @@ def combine(
     for band in bands(nest):
         made = choose()(band, random, context)
         steps += made
-        if not _around(band).intersection(parallel):
+        if context.parallel and not _around(band).intersection(parallel):
             parallel += _parallel_candidates(band, made)
-    if context.parallel:
-        steps += [step("parallel", name) for name in parallel]
-    return tuple(steps)
+    return (*steps, *(step("parallel", name) for name in parallel))
 
 
 def random_step(nest: Nest, random: Random, context: TuningContext) -> Step:

@@ -39,10 +39,19 @@ def checked(op: object, args: Iterable[object]) -> Step:
     Raises:
         RecipeError: unknown operation, too few or too many arguments, or one of the wrong kind.
     """
+    given = tuple(args)
+    try:
+        return _checked(op, *given)
+    except TypeError:  # a list among them, or another thing that nothing can be found by
+        return _checked.__wrapped__(op, *given)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _checked(op: object, *given: object) -> Step:
     kind = kind_of(op) if isinstance(op, str) else Step
     if kind is Step:
         raise RecipeError(f"unknown step {shown(op)}: use one of {', '.join(STEPS)}")
-    name, given = kind.name, list(args)
+    name = kind.name
     if len(given) > len(kind.arguments):
         raise RecipeError(f"{name} takes {_counted(kind.arguments)}, not {len(given)}")
     done: list[str | int] = []
