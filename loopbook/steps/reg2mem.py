@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from loopbook.dependence import never_meet
 from loopbook.dependence.body import LoopNode, Statement, Touch, statements, touches
@@ -58,39 +59,53 @@ class Reg2Mem(Step):
         and nothing behind the loop what is left in the scalar."""
         region, body = read_in_place(editor, self.loop)
         children = body.loop.body.children
-        loads = [(place, load) for place, child in enumerate(children) if (load := _loaded(child))]
-        try:
-            if not loads:
-                raise IllegalStepError("the loop's body does not begin with loading a scalar")
-            new = _carried(editor, region, body, *loads[0])
-        except IllegalStepError:
-            found = summed(children)
-            if found is None:
-                raise
+        if (kept := _kept(children)) is not None:
+            new = _in_memory(editor, region, body, kept)
+        elif (found := summed(children)) is not None:
             new = _added_up(editor, region, body, found)
+        else:
+            raise IllegalStepError("no scalar is loaded first and stored last, or only added to")
         loop = replace(body.loop, body=replace(body.loop.body, children=new))
         editor.put(self.loop, loop)
 
 
-def _carried(
-    editor: Editor, region: Region, body: LoopNode, place: int, load: Copy
-) -> tuple[Node, ...]:
+class _Kept(NamedTuple):
+    """A scalar that is loaded from an element and stored to it.
+
+    Attributes:
+        first, last: places of the nodes that do so among those of the loop's body.
+    """
+
+    first: int
+    last: int
+    load: Copy
+    home: Touch
+
+
+def _kept(children: Sequence[Node]) -> _Kept | None:
+    """The first scalar that is loaded, if its load comes first and its store last."""
+    for first, child in enumerate(children):
+        load = as_copy(child)
+        if load is None or not load.read.subset or load.written.subset:
+            continue
+        used = [place for place, node in enumerate(children) if load.target in names(node)]
+        home = Touch(load.source, load.read.subset, True)
+        alone = used[0] == first < used[-1] and _ends(children[used[-1]], load.target, home)
+        return _Kept(first, used[-1], load, home) if alone else None
+    return None
+
+
+def _in_memory(editor: Editor, region: Region, body: LoopNode, kept: _Kept) -> tuple[Node, ...]:
     """The loop's body without a scalar that is loaded first and stored last."""
-    children = body.loop.body.children
-    scalar, home = load.target, Touch(load.source, load.read.subset, True)
-    last = max(at for at, child in enumerate(children) if scalar in names(child))
-    between = children[place + 1 : last + 1]
-    _check_scalar(editor, body.loop, scalar, home)
-    if any(scalar in names(child) for child in children[:place]) or not (
-        between and _ends(between[-1], scalar, home)
-    ):
-        raise IllegalStepError(f"{scalar} is not loaded first and stored last")
-    _check_alone(region, body, home, between, store=between[-1])
-    element = Element(load.source, load.read.subset, load.read.type)
+    children, scalar = body.loop.body.children, kept.load.target
+    between = children[kept.first + 1 : kept.last + 1]
+    _check_scalar(editor, body.loop, scalar, kept.home)
+    _check_alone(region, body, kept.home, between, store=between[-1])
+    element = Element(kept.load.source, kept.load.read.subset, kept.load.read.type)
     new = [_with_element(node, scalar, element) for node in between]
     if as_copy(new[-1]):  # of the element to itself
         new.pop()
-    return (*children[:place], *new, *children[last + 1 :])
+    return (*children[: kept.first], *new, *children[kept.last + 1 :])
 
 
 def _added_up(editor: Editor, region: Region, body: LoopNode, found: Summed) -> tuple[Node, ...]:
@@ -104,12 +119,6 @@ def _added_up(editor: Editor, region: Region, body: LoopNode, found: Summed) -> 
     between = [_with_element(node, found.scalar, element) for node in found.between]
     rest = () if found.rest is None else (found.rest,)
     return (*children[: found.first], *between, *rest, *children[found.last + 1 :])
-
-
-def _loaded(node: Node) -> Copy | None:
-    """The load of an element into a scalar that a node is; None for other nodes."""
-    found = as_copy(node)
-    return found if found and found.read.subset and not found.written.subset else None
 
 
 def _check_scalar(editor: Editor, loop: tree.Loop, scalar: str, home: Touch) -> None:
