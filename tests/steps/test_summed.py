@@ -81,7 +81,8 @@ def test_what_is_taken_away_is_taken_away_each_time():
 def test_what_else_the_last_block_does_stays():
     end = together(added("a", "i", "s", ""), stored("7", "c", "i"))
     found = summed((stored("0"), ADD_UP, end))
-    assert found is not None and found.rest is not None
+    assert found is not None
+    assert found.rest is not None
     assert [n.container for n in found.rest.nodes if isinstance(n, AccessNode)] == ["c"]
 
 
