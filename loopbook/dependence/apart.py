@@ -27,7 +27,7 @@ def taken_apart(statement: Statement, variable: str, program: Program) -> list[S
     nodes = [node for node in statement.nodes if isinstance(node, Block)]
     if len(nodes) < len(statement.nodes):
         return [statement]
-    operators = updates(nodes, program.containers)
+    operators = dict(updates(nodes, program.containers))
     blocks = [part for node in nodes for part in _parts(node, operators)]
     groups = _groups(blocks)
     if len(groups) < 2:
