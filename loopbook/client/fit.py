@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -86,10 +87,16 @@ def _shapes(steps: Iterable[Step]) -> list[Shape]:
 
 
 class Trials:
-    """A prepared SDFG to try recipes on, nest by nest, each as if it were the only one."""
+    """A prepared SDFG to try recipes on, nest by nest, each as if it were the only one.
+
+    Recipes that are tried on one nest after the other often begin alike: what they share is done
+    once, which costs nothing to keep since programs share what they have in common.
+    """
 
     def __init__(self, prepared: str) -> None:
         self._text = prepared
+        self._nest: Nest | None = None
+        self._reached: dict[tuple[Step, ...], _Reached] = {}
 
     def fit(self, nest: Nest, steps: Iterable[Step]) -> Fit:
         """The legal part of `steps` for `nest`.
@@ -99,22 +106,47 @@ class Trials:
             RunError: that is not known within `FIT_SECONDS`.
         """
         begun = time.thread_time()
-        bench = Workbench(self._program, nest)
-        kept: list[Step] = []
-        dropped: list[Step] = []
-        for position, step in enumerate(steps):
+        wanted = tuple(steps)
+        count, now = self._furthest(nest, wanted)
+        for position, step in enumerate(wanted[count:], start=count):
             if time.thread_time() - begun > FIT_SECONDS:
                 raise RunError(f"the first {position} steps took longer than {FIT_SECONDS:g} s")
-            try:
-                bench.apply(*step, position)
-            except IllegalStepError:
-                if not step.refines:
-                    raise
-                dropped.append(step)
-            else:
-                kept.append(step)
-        return Fit(Recipe(tuple(kept)), tuple(dropped))
+            now = now.after(step, position)
+            self._reached[wanted[: position + 1]] = now
+        return Fit(Recipe(now.kept), now.dropped)
+
+    def _furthest(self, nest: Nest, steps: tuple[Step, ...]) -> tuple[int, _Reached]:
+        """How many of the steps were tried on the nest before, and where they led."""
+        if nest is not self._nest:
+            self._nest = nest
+            self._reached = {(): _Reached(Workbench(self._program, nest))}
+        count = next(n for n in range(len(steps), -1, -1) if steps[:n] in self._reached)
+        return count, self._reached[steps[:count]]
 
     @cached_property
     def _program(self) -> Program:
         return read(load_json(self._text))
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """A nest after the first steps of a recipe."""
+
+    bench: Workbench
+    kept: tuple[Step, ...] = ()
+    dropped: tuple[Step, ...] = ()
+
+    def after(self, step: Step, position: int) -> _Reached:
+        """The nest after one more step, or without it where that is optional and refused.
+
+        Raises:
+            IllegalStepError: a step that is not optional is refused.
+        """
+        bench = copy.copy(self.bench)
+        try:
+            bench.apply(*step, position)
+        except IllegalStepError:
+            if not step.refines:
+                raise
+            return _Reached(self.bench, self.kept, (*self.dropped, step))
+        return _Reached(bench, (*self.kept, step), self.dropped)

@@ -53,11 +53,11 @@ def size_distance(one: Iterable[Step], other: Iterable[Step]) -> float:
     Sizes of the same operation are compared in doublings, the smallest with the smallest: which
     comes first depends on the order of the loops. 0 where there are no sizes to compare.
     """
-    mine, others = _sizes(one), _sizes(other)
+    mine, others = _sizes(tuple(one)), _sizes(tuple(other))
     gaps = [
         min(OCTAVES, abs(math.log2(a) - math.log2(b)))
         for op in mine.keys() & others.keys()
-        for a, b in zip(sorted(mine[op]), sorted(others[op]), strict=False)
+        for a, b in zip(mine[op], others[op], strict=False)
     ]
     return math.fsum(gaps) / (OCTAVES * len(gaps)) if gaps else 0.0
 
@@ -75,10 +75,12 @@ def _overlap(one: Traits, other: Traits) -> float:
     return shared / (sum(one.values()) + sum(other.values()) - shared)
 
 
-def _sizes(steps: Iterable[Step]) -> dict[str, list[int]]:
+@lru_cache(maxsize=4096)
+def _sizes(steps: tuple[Step, ...]) -> Mapping[str, list[int]]:
+    """The sizes in each place of each operation, the smallest first."""
     found: dict[str, list[int]] = {}
     for step in steps:
         for place, value in enumerate(step.args):
             if isinstance(value, int) and value > 0:
                 found.setdefault(f"{step.op} {place}", []).append(value)
-    return found
+    return {op: sorted(values) for op, values in found.items()}

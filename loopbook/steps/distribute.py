@@ -68,22 +68,25 @@ class Distribute(Step):
 
 
 def _parts(whole: LoopNode, around: Sequence[LoopNode]) -> list[LoopNode]:
-    """The loop once for each part of its body, each as small as dependences allow."""
+    """The loop once for each part of its body, each as small as dependences allow.
+
+    Each cut is a question about the whole loop with all cuts so far: its dependences are worked out
+    once.
+    """
     parts: list[LoopNode] = []
-    while whole.children:
-        for count in range(1, len(whole.children) + 1):
-            head = replace(whole, children=whole.children[:count])
-            tail = replace(whole, children=whole.children[count:])
-            if not tail.children or _allowed(whole, head, tail, around):
-                break
-        parts.append(head)
-        whole = tail
-    return parts
+    begin, children = 0, whole.children
+    for end in range(1, len(children)):
+        head = replace(whole, children=children[begin:end])
+        tail = replace(whole, children=children[end:])
+        if _allowed(whole, [*parts, head, tail], around):
+            parts.append(head)
+            begin = end
+    return [*parts, replace(whole, children=children[begin:])]
 
 
-def _allowed(whole: LoopNode, head: LoopNode, tail: LoopNode, around: Sequence[LoopNode]) -> bool:
+def _allowed(whole: LoopNode, parts: Sequence[LoopNode], around: Sequence[LoopNode]) -> bool:
     try:
-        check_order([whole], [head, tail], {}, around)
+        check_order([whole], parts, {}, around)
     except IllegalStepError:
         return False
     return True

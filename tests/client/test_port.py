@@ -192,6 +192,19 @@ def test_a_refused_structure_is_an_error_and_leaves_no_trace(trial):
     assert trial.fit(nest, recipe) == Fit(recipe)
 
 
+def test_recipes_that_begin_alike_fit_as_they_do_alone(trial):
+    nest = nests_of(product)[0]
+    texts = [
+        blocked(),
+        "unroll L2\ninterchange L1 L2\nvectorize L1\n",
+        "unroll L2\ninterchange L1 L2\ntile L1 8\n",
+        blocked() + "unroll L0*\n",
+        blocked(),
+    ]
+    alone = [Trials(_prepared(product)).fit(nest, Recipe.parse(text)) for text in texts]
+    assert [trial.fit(nest, Recipe.parse(text)) for text in texts] == alone
+
+
 @pytest.mark.parametrize("kernel", [product_permuted, product_transposed])
 def test_what_is_ported_is_legal_step_by_step(kernel):
     recipe = ported(blocked(), product, kernel)

@@ -1,0 +1,39 @@
+"""What is decided without isl is what isl says."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopbook.dependence.model import Linear, shifted
+from loopbook.dependence.sets import empty, holds
+
+FORMS = st.dictionaries(
+    st.sampled_from(["", "i", "j", "n"]), st.integers(-3, 3).filter(bool), max_size=4
+)
+
+
+def _below(form: Linear) -> Linear:
+    return shifted({symbol: -factor for symbol, factor in form.items()}, -1)
+
+
+@given(st.lists(FORMS, max_size=5), FORMS)
+def test_what_holds_is_what_isl_finds_without_an_exception(known: list[Linear], form: Linear):
+    truly = empty([], [*known, _below(form)])
+    if holds(known, form):
+        assert truly
+    elif truly:  # said not to be known, which is allowed where nothing satisfies what is known
+        assert empty([], known)
+
+
+def test_tiles_in_tiles_add_up():
+    known: list[Linear] = [{"ii": 1}, {"i": 1, "ii": -1}, {"k": 1, "i": -1}]
+    assert holds(known, {"k": 1})
+    assert holds(known, {"k": 2, "": 5})
+    assert not holds(known, {"k": 1, "": -1})
+
+
+def test_a_side_without_a_bound_does_not_hold():
+    known: list[Linear] = [{"i": 1}, {"n": 1, "i": -1, "": -1}]
+    assert not holds(known, {"i": -1, "": 100})
+    assert holds(known, {"n": 1, "": -1})
