@@ -131,8 +131,8 @@ def plus(a: Linear, b: Linear, factor: int = 1) -> dict[str, int]:
     """``a + factor*b``."""
     total = dict(a)
     for name, value in b.items():
-        total[name] = total.get(name, 0) + factor * value
-    return {name: value for name, value in total.items() if value}
+        _add(total, name, factor * value)
+    return total
 
 
 def minus(a: Linear, b: Linear) -> dict[str, int]:
@@ -142,12 +142,28 @@ def minus(a: Linear, b: Linear) -> dict[str, int]:
 
 def shifted(a: Linear, constant: int) -> dict[str, int]:
     """``a + constant``."""
-    return plus(a, {"": constant})
+    total = dict(a)
+    _add(total, "", constant)
+    return total
 
 
 def replaced(form: Linear, values: Mapping[str, Linear]) -> dict[str, int]:
     """The form with variables replaced by other forms, all at once."""
     total: dict[str, int] = {}
     for name, factor in form.items():
-        total = plus(total, values.get(name, {name: 1}), factor)
+        other = values.get(name)
+        if other is None:
+            _add(total, name, factor)
+        else:
+            for symbol, value in other.items():
+                _add(total, symbol, factor * value)
     return total
+
+
+def _add(total: dict[str, int], name: str, value: int) -> None:
+    """Add to a factor; forms have none that are 0."""
+    value += total.get(name, 0)
+    if value:
+        total[name] = value
+    else:
+        total.pop(name, None)

@@ -39,17 +39,29 @@ def accesses(node: Part) -> Iterator[Access]:
         yield from own_accesses(inner)
 
 
-def own_accesses(node: Part) -> Iterator[Access]:
+_OWN: WeakKeyDictionary[Part, tuple[Access, ...]] = WeakKeyDictionary()
+"""Of blocks and assignments that have been looked at."""
+
+
+def own_accesses(node: Part) -> tuple[Access, ...]:
     """`accesses` of a node without those below it."""
+    if not isinstance(node, Assignments | Block):
+        return ()
+    if node not in _OWN:
+        _OWN[node] = tuple(_accesses(node))
+    return _OWN[node]
+
+
+def _accesses(node: Assignments | Block) -> Iterator[Access]:
     if isinstance(node, Assignments):
         for assignment in node.assignments:
             yield Access(assignment.symbol, (), True)
-    elif isinstance(node, Block):
-        for memlet in node.by_age:
-            for place, write in ((memlet.source, False), (memlet.target, True)):
-                end = node.nodes[place]
-                if isinstance(end, AccessNode):
-                    yield Access(end.container, memlet.subset, write, memlet)
+        return
+    for memlet in node.by_age:
+        for place, write in ((memlet.source, False), (memlet.target, True)):
+            end = node.nodes[place]
+            if isinstance(end, AccessNode):
+                yield Access(end.container, memlet.subset, write, memlet)
 
 
 _WRITTEN: WeakKeyDictionary[Part, frozenset[str]] = WeakKeyDictionary()
