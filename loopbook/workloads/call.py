@@ -144,9 +144,11 @@ def fingerprints(workload: Workload, preset: str) -> frozenset[str]:
 
     try:
         text, nests = prepare_apart(Call.of(workload, workload.arguments(preset)).text)
+        if ordered(parse(text)):
+            return frozenset()
     except (SdfgError, RunError):
         return frozenset()
-    return frozenset() if ordered(parse(text)) else frozenset(nest.fingerprint for nest in nests)
+    return frozenset(nest.fingerprint for nest in nests)
 
 
 def _loaded(binding: Binding, library: Path) -> Callable[..., Any]:

@@ -82,9 +82,9 @@ def _scalars(choice: Choice) -> dict[str, str]:
     found = {"zero": "0.0"} if choice["start"] == "zero" else {}
     if choice["weights"] == "open":
         used = int(choice["order"])
-        found |= {f"b{n + 1}": FEEDBACK[n] for n in range(used)}
+        found |= {f"back{n + 1}": FEEDBACK[n] for n in range(used)}
         if choice["kind"] == "zeros":
-            found |= {f"a{n + 1}": FORWARD[n] for n in range(used)}
+            found |= {f"ahead{n + 1}": FORWARD[n] for n in range(used)}
     return found
 
 
@@ -116,8 +116,8 @@ def _line(code: Code, choice: Choice, indices: str, way: str, names: Sequence[st
 def _value(choice: Choice, pixel: str, past: Sequence[str], pixels: Sequence[str]) -> str:
     """Source text of the new value; never much more than the largest pixel."""
     given = choice["weights"] == "known"
-    b = [FEEDBACK[n] if given else f"b{n + 1}" for n in range(len(past))]
-    a = [FORWARD[n] if given else f"a{n + 1}" for n in range(len(pixels))]
+    b = [FEEDBACK[n] if given else f"back{n + 1}" for n in range(len(past))]
+    a = [FORWARD[n] if given else f"ahead{n + 1}" for n in range(len(pixels))]
     kind, swapped = choice["kind"], choice["operands"] == "swapped"
     if kind == "smooth":
         return f"{past[0]} + {b[0]} * ({pixel} - {past[0]})"
