@@ -15,7 +15,7 @@ from loopbook.program.nest import Nest
 from loopbook.recipes.record import Record
 
 SAME = 1e-3
-"""Vectors that are no farther apart are of the same essence."""
+"""Vectors that are no farther apart are of one canonical form."""
 
 
 class Estimator:
@@ -67,7 +67,7 @@ class Estimator:
 
 
 def _sober(told: Prediction, port: Port) -> Prediction:
-    """No more than the recipe gained on a nest with the same essence, if there is one."""
+    """No more than the recipe gained on a nest of the same canonical form, if there is one."""
     evidence = port.evidence
     if evidence.near.distance > SAME or not evidence.gain:
         return told
