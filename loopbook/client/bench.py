@@ -84,15 +84,7 @@ def bench(
     if call.refusal is not None:
         return bench_python(call, preset, target, schedule, timeout)
     with scratch.folder() as folder:
-        verifier = Verifier(
-            call.kernel,
-            call.arguments,
-            target,
-            folder,
-            text=call.text,
-            results=call.results,
-            seconds=timeout,
-        )
+        verifier = Verifier(call.text, call.binding(), target, folder, seconds=timeout)
         plan = make_plan(
             verifier.text,
             target,
