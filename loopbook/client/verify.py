@@ -10,17 +10,12 @@ import numpy as np
 
 from loopbook.client.decision import Choice, Plan
 from loopbook.client.plan import build_plan
+from loopbook.client.thresholds import KEEP, TRIES
 from loopbook.errors import CompilerError, IllegalStepError, RunError
 from loopbook.sdfg.build import build_baseline
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.run import Binding
 from loopbook.toolchain.times import Schedule, Times
-
-TRIES = 3
-"""Choices of every nest that are measured."""
-
-KEEP = 1.02
-"""A choice has to be this many times faster than what it replaces."""
 
 QUICK = Schedule(repeats=15, seconds=1.0, at_least=1)
 

@@ -24,7 +24,7 @@ from client_kit import (
 from loopbook.client import verify
 from loopbook.client.bench import bench
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.client.verify import KEEP
+from loopbook.client.thresholds import KEEP
 from loopbook.errors import InputError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.frontend import bind, trace
