@@ -45,8 +45,6 @@ def check_order(
     after: Sequence[Tree],
     moved: Moved,
     around: Sequence[Loop],
-    *,
-    atomic: bool = True,
 ) -> None:
     """Refuse unless running `after` in place of `before` keeps every dependence.
 
@@ -57,14 +55,13 @@ def check_order(
         before, after: siblings in the order in which they run.
         moved: what new variables stand for; those not named stand for themselves.
         around: the loops around, outermost first.
-        atomic: whether statements run one after the other; if not, updates count as plain accesses.
 
     Raises:
         DependenceError: some dependence may be turned round, or the question is too large.
     """
     with question() as engine:
         found = dependences(engine, before, around)
-        container = found.turned(before, after, moved, atomic=atomic)
+        container = found.turned(before, after, moved, atomic=True)
     if container:
         raise DependenceError(f"{container} carries a dependence against it")
 

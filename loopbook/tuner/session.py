@@ -115,7 +115,6 @@ class Session:
         preset: str,
         target: str,
         *,
-        schedule: Schedule = SEARCH,
         trusted: bool = False,
         timeout: float = RUN_SECONDS,
         threads: int = 1,
@@ -129,7 +128,6 @@ class Session:
                 be right, and `shares` stay empty.
         """
         self.target = target
-        self._schedule = schedule
         self.folder = scratch.make()
         self.baseline_s = self.plain_s = 0.0
         self.shares: dict[int, float] = {}
@@ -232,7 +230,7 @@ class Session:
         """
         return self._binding.measure(
             builts,
-            schedule or self._schedule,
+            schedule or SEARCH,
             self.expected,
             tolerant=tolerant,
             seconds=self._seconds_limit * len(builts),
@@ -248,7 +246,7 @@ class Session:
                 self.target,
                 Runner(self._binding, reference, self.expected),
                 self.folder,
-                schedule=self._schedule,
+                schedule=SEARCH,
                 seconds=self._seconds_limit,
                 threads=self._threads,
             )
