@@ -6,11 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from sdfg_kit import (
-    can_apply,
-    prepared_nests,
-    stepped,
-)
+from sdfg_kit import can_apply, prepared_nests, stepped
 
 from loopbook.dependence.missed import confirmed, missed
 from loopbook.errors import IllegalStepError

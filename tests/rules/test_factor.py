@@ -7,14 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from sdfg_kit import (
-    bench_of,
-    can_apply,
-    check_recipe,
-    matmul,
-    nests_of,
-    steps,
-)
+from sdfg_kit import bench_of, can_apply, check_recipe, matmul, nests_of, steps
 from sdfg_kit import random as filled
 
 from loopbook.errors import IllegalStepError
