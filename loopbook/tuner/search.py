@@ -25,9 +25,7 @@ from loopbook.tuner.session import Candidate, Outcome, Session
 from loopbook.tuner.settings import Settings
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy
 from loopbook.tuner.task import TuningTask
-
-WORTH_TUNING = 0.02
-"""Nests that take a smaller share of their program's time are left to docc."""
+from loopbook.tuner.thresholds import WORTH_TUNING
 
 Progress = Callable[[int, int, str], None]
 """Called with trials done, trials in all, and a line about the best so far."""

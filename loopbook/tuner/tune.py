@@ -24,13 +24,10 @@ from loopbook.tuner.search import Progress, Starts, search, search_header
 from loopbook.tuner.session import Session
 from loopbook.tuner.settings import Settings
 from loopbook.tuner.task import TuningTask
+from loopbook.tuner.thresholds import REFINE_SECONDS
 
 REFINING = "transfer"
 """The strategy that begins from given recipes."""
-
-
-REFINE_SECONDS = 45.0
-"""Refining measures fewer candidates where they would take longer than this."""
 
 
 @dataclass
