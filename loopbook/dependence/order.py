@@ -82,8 +82,6 @@ class Dependence:
     """
 
     container: str
-    first: Piece
-    second: Piece
     update: bool
     relation: islpy.BasicMap
     columns: Mapping[str, Column]
@@ -128,7 +126,7 @@ class Dependences:
         for equal, less in ways:
             relation = narrowed(self._engine, met, columns, equal, less)
             if not relation.is_empty():
-                yield Dependence(container, one, two, update, relation, columns)
+                yield Dependence(container, update, relation, columns)
 
     def turned(
         self, before: Sequence[Tree], after: Sequence[Tree], moved: Moved, *, atomic: bool
