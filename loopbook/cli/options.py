@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,6 +77,11 @@ def print_json(value: Any) -> None:
     """One JSON document on one line, in plain ASCII."""
     text = json.dumps(value, default=str).replace("\x7f", "\\u007f")
     show(text, flush=True)
+
+
+def counts(numbers: Mapping[str, int]) -> str:
+    """How many there are of each, for people."""
+    return ", ".join(f"{number} {what}" for what, number in numbers.items())
 
 
 def seconds(value: float) -> str:
