@@ -19,8 +19,8 @@ from loopbook.program.canonical_form import canonical_form
 from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nests
 
-from . import kit
-from .kit import kernel_of
+from ..embed import kit
+from ..embed.kit import kernel_of
 
 SQUARE = (13, 13)
 SAME = [
