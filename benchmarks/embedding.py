@@ -1,4 +1,4 @@
-"""How long it takes to embed one nest, without torch: essence, graph, network.
+"""How long it takes to embed one nest, without torch: canonical form, graph, network.
 
     python benchmarks/embedding.py [--rounds 3] [--json]
 
@@ -35,14 +35,14 @@ def nests() -> list:
 
 def measure(rounds: int) -> dict[str, dict[str, float]]:
     """For each stage the median, 95th percentile and most over all nests, milliseconds."""
-    from loopbook.embed.essence import essence
-    from loopbook.embed.graph import essential_graph
+    from loopbook.embed.graph import canonical_graph
     from loopbook.embed.inference import Encoder
+    from loopbook.program.canonical_form import canonical_form
 
     encoder = Encoder.load()
     stages: dict[str, Callable] = {
-        "essence": essence,
-        "with its graph": essential_graph,
+        "canonical form": canonical_form,
+        "with its graph": canonical_graph,
         "embedding": encoder.encode,
     }
     chosen = nests()

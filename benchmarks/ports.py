@@ -29,10 +29,11 @@ from loopbook.client.opening import open_book
 from loopbook.client.plan import make_plan
 from loopbook.client.verify import Verifier
 from loopbook.errors import LoopbookError
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import program
 from loopbook.targets import DEFAULT, TARGETS
 from loopbook.toolchain.times import Schedule
 from loopbook.workloads import polybench
+from loopbook.workloads.call import Call
 from loopbook.workloads.workload import Workload
 
 SCHEDULE = Schedule(repeats=41, seconds=1.5, at_least=2)
@@ -75,11 +76,9 @@ def ported(
     Raises:
         LoopbookError: if the kernel cannot be compiled or its numbers are wrong.
     """
-    arguments = workload.arguments(options.preset)
-    sizes = frontend.size_symbols(workload.kernel, arguments)
-    verifier = Verifier(
-        workload.kernel, arguments, options.target, folder, results=workload.results
-    )
+    call = Call.as_written(workload, workload.arguments(options.preset))
+    sizes = call.symbols
+    verifier = Verifier(call.text, call.binding(), options.target, folder)
     _, nests = program.prepare_nests(verifier.text)
     others = LayeredBook(books.books, without={nest.fingerprint for nest in nests})
     own = make_plan(verifier.text, options.target, layered, sizes=sizes)

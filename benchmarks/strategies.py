@@ -68,16 +68,21 @@ def measure(options: argparse.Namespace, kernel: str) -> None:
     from loopbook.tuner.neighbours import ported_neighbours
     from loopbook.tuner.search import search, search_header
     from loopbook.tuner.session import Session
+    from loopbook.tuner.settings import Settings
     from loopbook.tuner.task import PythonTask
     from loopbook.workloads import polybench
 
     threads = named(options.target).threads
     hardware = local_profile(threads)
     task = PythonTask(polybench.load(kernel))
+
+    def settings(strategy: str, seed: int) -> Settings:
+        return Settings(options.target, options.trials, strategy, seed)
+
     logs = {
         (seed, name): TrialLog(
             log_path(options.out, kernel, name, seed),
-            search_header(task, options.preset, hardware, options.target, strategy=name, seed=seed),
+            search_header(task, options.preset, hardware, settings(name, seed)),
         )
         for seed in range(options.seeds)
         for name in options.strategies
@@ -98,10 +103,8 @@ def measure(options: argparse.Namespace, kernel: str) -> None:
             search(
                 session,
                 hardware,
-                strategy=name,
-                seed=seed,
-                trials=options.trials,
-                log=log,
+                settings(name, seed),
+                log,
                 starts=lambda nest, name=name: near[nest.position] if name == "transfer" else (),
             )
             taken = time.monotonic() - begun

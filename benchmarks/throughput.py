@@ -91,6 +91,7 @@ def measure(target: str, candidates: int, strategy: str, folder: Path) -> dict[s
     from loopbook.tuner.log import TrialLog
     from loopbook.tuner.search import search
     from loopbook.tuner.session import Session
+    from loopbook.tuner.settings import Settings
     from loopbook.tuner.task import PythonTask
     from loopbook.workloads.workload import load_workload
 
@@ -103,7 +104,7 @@ def measure(target: str, candidates: int, strategy: str, folder: Path) -> dict[s
         _ = session.pool  # the watch must not make it
         begun = time.monotonic()
         with Watch(session) as watch:
-            search(session, hardware, strategy=strategy, seed=0, trials=candidates, log=log)
+            search(session, hardware, Settings(target, candidates, strategy), log)
         seconds = time.monotonic() - begun
         usage = session.usage
     known = sum("same code" in trial.message for trial in log.trials)

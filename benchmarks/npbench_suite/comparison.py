@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import statistics
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +16,7 @@ from benchmarks.npbench_suite import systems
 from benchmarks.npbench_suite.compare import difference, moved, within_rounding
 from benchmarks.npbench_suite.programs import Program
 from benchmarks.npbench_suite.worker import Job
-from benchmarks.systems.child import Child, Failed
+from benchmarks.systems.child import LONG_RUN, Child, Failed, noting
 from benchmarks.systems.registry import PEERS
 
 COMPILE_SECONDS = 600.0
@@ -24,9 +24,6 @@ COMPILE_SECONDS = 600.0
 
 NUDGES = (1, 2, 3)
 """Seeds of the nudged arguments that NumPy runs where somebody's results differ."""
-
-LONG_RUN = 1.0
-"""NumPy's first runs of more seconds than this count as measured: warming up cannot matter."""
 
 Results = Mapping[str, np.ndarray]
 
@@ -275,7 +272,7 @@ def _group(
     with contextlib.ExitStack() as stack:
         running = [numpy]
         for name in names:
-            with _noting(outcomes[name]):
+            with noting(outcomes[name]):
                 versions = systems.versions(name, program)
                 if not versions:
                     raise Failed("unsupported", "NPBench has no version for it")
@@ -290,7 +287,7 @@ def _group(
             for compared in running:
                 outcome = outcomes[compared.system]
                 if outcome.status == "ok":
-                    with _noting(outcome):
+                    with noting(outcome):
                         compared.turn()
         for compared in running:
             outcome = outcomes[compared.system]
@@ -347,11 +344,3 @@ def _results(file: Path) -> dict[str, np.ndarray]:
         found = {name: stored[name] for name in stored.files}
     file.unlink()
     return found
-
-
-@contextlib.contextmanager
-def _noting(outcome: Outcome) -> Iterator[None]:
-    try:
-        yield
-    except Failed as failed:
-        outcome.status, outcome.reason = failed.kind, failed.reason

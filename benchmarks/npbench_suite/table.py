@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.npbench_suite.systems import DOCC, NUMPY, OURS, SYSTEMS
-from benchmarks.systems.table import geometric_mean
+from benchmarks.systems.table import factor, mean_of
 
 SLOWER = 1.05
 """Times over NumPy's by more than this factor count as slower."""
@@ -70,12 +70,12 @@ def _times_table(results: Sequence[Result]) -> str:
         numpy = result["systems"].get(NUMPY, {}).get("min_s")
         row = [result["program"], "–" if numpy is None else _time(numpy)]
         row += [_cell(result, name) for name in rest]
-        row.append(_times(over(result, OURS, DOCC)) if {OURS, DOCC} <= set(names) else "")
+        row.append(factor(over(result, OURS, DOCC)) if {OURS, DOCC} <= set(names) else "")
         rows.append(row)
     for words, kind in (("geometric mean", "min"), ("of medians", "median")):
         mean = [f"**{words}**", ""]
-        mean += [_mean((speedup(r, name, kind) for r in results), len(results)) for name in rest]
-        mean.append(_mean((over(r, OURS, DOCC, kind) for r in results), len(results)))
+        mean += [mean_of((speedup(r, name, kind) for r in results), len(results)) for name in rest]
+        mean.append(mean_of((over(r, OURS, DOCC, kind) for r in results), len(results)))
         rows.append(mean)
     lines = [
         "NumPy's fastest run; the others' speedup over NumPy in the same comparison.",
@@ -285,7 +285,7 @@ def _cell(result: Result, name: str) -> str:
     if gain is None:
         return outcome.get("status", "–")
     how = outcome.get("notes", {}).get("how", "compiled")
-    return _times(gain) + (f" ({how})" if how != "compiled" else "")
+    return factor(gain) + (f" ({how})" if how != "compiled" else "")
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
@@ -300,14 +300,3 @@ def _time(taken: float) -> str:
 
 def _seconds(taken: float | None) -> str:
     return "–" if taken is None else _time(taken)
-
-
-def _times(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{ratio:.2f}×"
-
-
-def _mean(values: Iterable[float | None], of: int) -> str:
-    found = geometric_mean(values)
-    if found is None:
-        return "–"
-    return f"{found[0]:.2f}×" + (f" ({found[1]} of {of})" if found[1] < of else "")

@@ -10,9 +10,9 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,6 +38,26 @@ class Failed(Exception):
         super().__init__(reason)
         self.kind = kind
         self.reason = reason
+
+
+class Noted(Protocol):
+    """What became of a system: "ok", or a `Failed.kind` and why."""
+
+    status: str
+    reason: str
+
+
+@contextlib.contextmanager
+def noting(outcome: Noted) -> Iterator[None]:
+    """Note that a system is out of the comparison, and go on without it."""
+    try:
+        yield
+    except Failed as failed:
+        outcome.status, outcome.reason = failed.kind, failed.reason
+
+
+LONG_RUN = 1.0
+"""First runs of more seconds than this count as measured: warming up cannot matter."""
 
 
 class Child:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from benchmarks.systems.child import Child, Failed
+from benchmarks.systems.child import LONG_RUN, Child, Failed, noting
 from benchmarks.systems.registry import REFERENCE, Entry
 from benchmarks.systems.worker import Job
 from loopbook.errors import WrongResultError
@@ -20,9 +20,6 @@ from loopbook.toolchain.run import compare
 
 COMPILE_SECONDS = 1200.0
 """Limit for getting ready: loopbook measures there, Numba and DaCe compile."""
-
-LONG_RUN = 1.0
-"""First runs of more seconds than this count as measured: warming up cannot matter."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +154,7 @@ def comparison(entries: Sequence[Entry], setting: Setting) -> dict[str, Outcome]
         running = []
         for entry in entries:
             compared = stack.enter_context(Compared(entry, setting, Path(folder)))
-            with _noting(outcomes[entry.name]):
+            with noting(outcomes[entry.name]):
                 compared.prepare()
                 _check(compared, expected)
                 running.append(compared)
@@ -165,7 +162,7 @@ def comparison(entries: Sequence[Entry], setting: Setting) -> dict[str, Outcome]
             for compared in running:
                 outcome = outcomes[compared.entry.name]
                 if outcome.status == "ok":
-                    with _noting(outcome):
+                    with noting(outcome):
                         compared.turn()
         for compared in running:
             outcome = outcomes[compared.entry.name]
@@ -205,11 +202,3 @@ def _check(compared: Compared, expected: list[np.ndarray]) -> None:
     except WrongResultError as error:
         raise Failed("wrong", str(error)) from None
     compared.results = []
-
-
-@contextlib.contextmanager
-def _noting(outcome: Outcome) -> Iterator[None]:
-    try:
-        yield
-    except Failed as failed:
-        outcome.status, outcome.reason = failed.kind, failed.reason

@@ -79,13 +79,13 @@ def _main_table(results: Sequence[Result], names: Sequence[str]) -> str:
         row += [_cell(result, name) for name in names]
         row.append(_time(c[1]) if c else "–")
         row.append(f"{peer[0]} {_time(peer[1])}" if peer else "–")
-        row.append(_times(over_peers(result)))
+        row.append(factor(over_peers(result)))
         rows.append(row[: len(head)])
     mean = ["**geometric mean**", ""]
-    mean += [_mean([speedup(r, name) for r in results], len(results)) for name in names]
-    mean.append(_mean([_c_speedup(r) for r in results], len(results)))
+    mean += [mean_of([speedup(r, name) for r in results], len(results)) for name in names]
+    mean.append(mean_of([_c_speedup(r) for r in results], len(results)))
     mean.append("")
-    mean.append(_mean([over_peers(r) for r in results], len(results)))
+    mean.append(mean_of([over_peers(r) for r in results], len(results)))
     rows.append(mean[: len(head)])
     table = _table(head, rows)
     lines = [
@@ -94,11 +94,12 @@ def _main_table(results: Sequence[Result], names: Sequence[str]) -> str:
         table,
     ]
     if OURS in names:
+        clang = mean_of([_against(r, "clang") for r in results], len(results))
         lines.append(
-            f"loopbook over clang: {_mean([_against(r, 'clang') for r in results], len(results))}; "
+            f"loopbook over clang: {clang}; "
             f"over the better of clang and Polly, kernel by kernel: "
-            f"{_mean([over_c(r) for r in results], len(results))}; over the best peer: "
-            f"{_mean([over_peers(r) for r in results], len(results))}."
+            f"{mean_of([over_c(r) for r in results], len(results))}; over the best peer: "
+            f"{mean_of([over_peers(r) for r in results], len(results))}."
         )
     return "\n\n".join(lines)
 
@@ -141,8 +142,8 @@ def _scaling(by_threads: dict[int, list[Result]]) -> str:
             parallel += [ratio] if busy > PARALLEL else []
     if not rows:
         return ""
-    rows.append(["**geometric mean**", "", _mean(everywhere, len(everywhere)), ""])
-    rows.append([f"**{len(parallel)} parallel ones**", "", _mean(parallel, len(parallel)), ""])
+    rows.append(["**geometric mean**", "", mean_of(everywhere, len(everywhere)), ""])
+    rows.append([f"**{len(parallel)} parallel ones**", "", mean_of(parallel, len(parallel)), ""])
     head = ["kernel", "threads", "over one thread", "cores kept busy"]
     return (
         "## loopbook over its own single thread\n\n"
@@ -184,11 +185,13 @@ def _time(taken: float) -> str:
     return f"{taken:.2f} s" if taken >= 1.0 else f"{taken * 1e3:.3g} ms"
 
 
-def _times(ratio: float | None) -> str:
+def factor(ratio: float | None) -> str:
+    """A factor for people."""
     return "–" if ratio is None else f"{ratio:.2f}×"
 
 
-def _mean(values: Iterable[float | None], of: int) -> str:
+def mean_of(values: Iterable[float | None], of: int) -> str:
+    """A geometric mean for people, with how many of all it is the mean of."""
     found = geometric_mean(values)
     if found is None:
         return "–"

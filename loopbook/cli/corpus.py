@@ -59,7 +59,7 @@ def info(
             best = f"best {group.best:7.2f}×" if group.best else ""
             show(
                 f"  {group.kernel:<16} {group.nests:>2} nests {group.samples:>6}"
-                f" {group.recipes:>6} recipes  {best:<13}  {_counts(group.statuses)}"
+                f" {group.recipes:>6} recipes  {best:<13}  {options.counts(group.statuses)}"
             )
     show(f"all: {_line(groups)}")
 
@@ -184,8 +184,4 @@ def _statuses(groups: Sequence[Group]) -> dict[str, int]:
 def _line(groups: Sequence[Group]) -> str:
     kernels = len({group.kernel for group in groups})
     total = sum(group.samples for group in groups)
-    return f"{total} candidates of {kernels} kernels ({_counts(_statuses(groups))})"
-
-
-def _counts(statuses: dict[str, int]) -> str:
-    return ", ".join(f"{count} {status}" for status, count in statuses.items())
+    return f"{total} candidates of {kernels} kernels ({options.counts(_statuses(groups))})"

@@ -52,8 +52,7 @@ def train(
     epochs: Annotated[int, typer.Option(help="of the encoder", min=1)] = 40,
     classes: Annotated[int, typer.Option(help="classes of generated nests", min=8)] = 300,
     cost_model_only: Annotated[
-        bool,
-        typer.Option("--cost-model-only", "--head-only", help="keep the encoder that is at --out"),
+        bool, typer.Option(help="keep the encoder that is at --out")
     ] = False,
     seed: Annotated[int, typer.Option(help="the same seed and data give the same models")] = 0,
     threads: Annotated[int, typer.Option(help="default all cores")] = 0,
@@ -159,9 +158,7 @@ def evaluate(
         Path | None, typer.Option(help="corpus of transfers, for the recall of the best record")
     ] = None,
     encoder: Annotated[Path | None, typer.Option(help="weights of the encoder")] = None,
-    cost_model: Annotated[
-        Path | None, typer.Option("--cost-model", "--head", help="the cost model")
-    ] = None,
+    cost_model: Annotated[Path | None, typer.Option(help="the cost model")] = None,
     json: options.Json = False,
 ) -> None:
     """Serve PolyBench from records of other kernels; compile, run and time what is served.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +28,40 @@ Exclude = Annotated[list[str] | None, typer.Option(help="ignore this kernel's re
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
+def made_by(
+    make: Callable[..., Any], **defaults: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a command line's command of a function of what `make` makes: the words that it makes it
+    of become options beside the function's own.
+
+    Args:
+        defaults: of some of these, in place of `make`'s own.
+    """
+    shared = [
+        one.replace(default=defaults.get(one.name, one.default))
+        for one in inspect.signature(make, eval_str=True).parameters.values()
+    ]
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> Any:
+            made = make(**{one.name: given.pop(one.name) for one in shared})
+            return command(made, **given)
+
+        parameters = [
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in (shared[0], *own, *shared[1:])
+        ]
+        # Typer reads both.
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate
+
+
 def read_sizes(options: list[str] | None) -> dict[str, int]:
     """``NAME=NUMBER`` options as a dictionary."""
     sizes = {}
@@ -40,6 +77,11 @@ def print_json(value: Any) -> None:
     """One JSON document on one line, in plain ASCII."""
     text = json.dumps(value, default=str).replace("\x7f", "\\u007f")
     show(text, flush=True)
+
+
+def counts(numbers: Mapping[str, int]) -> str:
+    """How many there are of each, for people."""
+    return ", ".join(f"{number} {what}" for what, number in numbers.items())
 
 
 def seconds(value: float) -> str:

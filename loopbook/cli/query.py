@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,23 +60,5 @@ class Query:
             return run_limited(function, self, *args, seconds=SECONDS, what=what, tries=TRIES)
 
 
-def asking(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command line's command of a function of a query: the words that make a query
-    (see `Query.of`) become options beside the function's own."""
-    shared = list(inspect.signature(Query.of, eval_str=True).parameters.values())
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-    names = [parameter.name for parameter in shared]
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        query = Query.of(**{name: given.pop(name) for name in names})
-        command(query, **given)
-
-    parameters = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in (shared[0], *own, *shared[1:])
-    ]
-    # Typer reads both.
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+asking = options.made_by(Query.of)
+"""Makes a command of a function of a query."""

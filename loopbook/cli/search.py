@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from loopbook.tuner.log import Trial
     from loopbook.tuner.search import Progress
     from loopbook.tuner.seed import Done, Job
-    from loopbook.tuner.tune import Settings
+    from loopbook.tuner.settings import Settings
     from loopbook.workloads.workload import Workload
 
 seed_app = typer.Typer(help="Fill a book from a suite of kernels.", no_args_is_help=True)
@@ -45,61 +46,100 @@ Timeout = Annotated[
 Libraries = Annotated[
     bool, typer.Option(help="let products of matrices become calls of BLAS", show_default=True)
 ]
+Program = Annotated[
+    list[str] | None, typer.Option("--only", help="the program of this name; repeatable")
+]
+OneSize = Annotated[
+    str, typer.Option(help="search and confirm at this size only; default S, M and L")
+]
 OwnBook = Annotated[
     Path | None, typer.Option("--book", help="where records go; default the user's book")
 ]
 
 
+@dataclass(frozen=True)
+class Search:
+    """How to search, and where what is found goes.
+
+    Attributes:
+        book: None for the user's.
+        json: print JSON.
+    """
+
+    targets: Sequence[str]
+    settings: Settings
+    book: Path | None
+    json: bool
+
+    @classmethod
+    def of(
+        cls,
+        target: Targets = None,
+        trials: Trials = 100,
+        refine: Refine = 40,
+        strategy: Strategy = "",
+        seed: Seed = 0,
+        timeout: Timeout = 120.0,
+        libraries: Libraries = False,
+        book: OwnBook = None,
+        json: options.Json = False,
+    ) -> Search:
+        """The search that a command line's words ask for.
+
+        Raises:
+            InputError: if one of them names nothing that there is.
+        """
+        from loopbook.tuner.settings import Settings
+        from loopbook.tuner.strategies import DEFAULT, STRATEGIES
+
+        strategy = strategy or DEFAULT
+        if strategy not in STRATEGIES:
+            raise InputError(f"there is no strategy {strategy!r}; take {' or '.join(STRATEGIES)}")
+        settings = Settings(
+            trials=trials,
+            refine=refine,
+            strategy=strategy,
+            seed=seed,
+            timeout=timeout,
+            libraries=libraries,
+        )
+        return cls([runnable(name).name for name in target or here()], settings, book, json)
+
+
+@options.made_by(Search.of, libraries=True)
 def tune(
+    search: Search,
     file: options.File,
-    target: Targets = None,
     preset: options.Preset = "",
     size: options.Size = None,
-    trials: Trials = 100,
-    refine: Refine = 40,
-    strategy: Strategy = "",
-    seed: Seed = 0,
-    timeout: Timeout = 120.0,
-    libraries: Libraries = True,
     plot: Annotated[
         Path | None,
         typer.Option(help="draw the best speedup against the number of candidates: PNG, SVG…"),
     ] = None,
-    book: OwnBook = None,
-    json: options.Json = False,
 ) -> int:
     """Search recipes for one program by measuring, and put them into the book."""
     from loopbook.tuner.plot import plot_searches
     from loopbook.tuner.seed import Job
 
     source = load_source(file, preset, options.read_sizes(size))
-    targets = _targets(target)
-    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
     source.check()
     task = source.task()
-    jobs = [Job(task, target, source.preset) for target in targets]
+    jobs = [Job(task, target, source.preset) for target in search.targets]
     searched: dict[str, Sequence[Trial]] = {}
-    code = _run(jobs, settings, book, json, again=True, searched=searched)
+    code = _run(jobs, search, again=True, searched=searched)
     if plot is not None:
         plot_searches(searched, plot)
     return code
 
 
 @seed_app.command("polybench")
+@options.made_by(Search.of)
 def polybench(
-    target: Targets = None,
+    search: Search,
     only: Annotated[list[str] | None, typer.Option(help="this kernel; repeatable")] = None,
-    trials: Trials = 100,
-    refine: Refine = 40,
     preset: Annotated[
         str, typer.Option(help="search and confirm at this size only; default SMALL to LARGE")
     ] = "",
-    strategy: Strategy = "",
-    seed: Seed = 0,
-    timeout: Timeout = 120.0,
-    libraries: Libraries = False,
-    book: OwnBook = None,
-    json: options.Json = False,
 ) -> int:
     """Tune the PolyBench kernels. Stop it any time; the same command goes on.
 
@@ -110,135 +150,66 @@ def polybench(
     unknown = set(only or ()) - set(suite.names())
     if unknown:
         raise InputError(f"PolyBench has no {', '.join(sorted(unknown))}")
-    workloads = [suite.load(name) for name in only or suite.names()]
-    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
-    return _seeded(workloads, target, preset, settings, book, json)
+    return _seeded([suite.load(name) for name in only or suite.names()], preset, search)
 
 
 @seed_app.command("synthetic")
+@options.made_by(Search.of)
 def synthetic(
+    search: Search,
     count: Annotated[int, typer.Option(help="programs to make", min=1)] = 100,
     family: Annotated[list[str] | None, typer.Option(help="this family; repeatable")] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(help="the program of this name; repeatable")
-    ] = None,
-    target: Targets = None,
-    trials: Trials = 100,
-    refine: Refine = 40,
-    preset: Annotated[
-        str, typer.Option(help="search and confirm at this size only; default S, M and L")
-    ] = "",
-    strategy: Strategy = "",
-    seed: Seed = 0,
-    timeout: Timeout = 120.0,
-    libraries: Libraries = False,
-    book: OwnBook = None,
-    json: options.Json = False,
+    only: Program = None,
+    preset: OneSize = "",
 ) -> int:
     """Tune synthetic programs, each with a nest of its own. Stop it any time; the same command goes
     on."""
-    from loopbook.tuner.seed import jobs
-    from loopbook.tuner.task import PythonTask
     from loopbook.workloads import synthetic as suite
 
     unknown = set(family or ()) - set(suite.FAMILIES)
     if unknown:
         known = ", ".join(suite.FAMILIES)
         raise InputError(f"there is no family {', '.join(sorted(unknown))}; there are {known}")
-    targets = _targets(target)
-    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
     if preset not in ("", *suite.PRESETS):
         raise InputError(f"there is no preset {preset!r}; take {', '.join(suite.PRESETS)}")
     if only:
         workloads = map(suite.load, only)
     else:
+        seed = search.settings.seed
         workloads = suite.generate(count, seed, family or tuple(suite.FAMILIES))
-    todo = jobs(map(PythonTask, workloads), targets, preset)
-    return _run(todo, settings, book, json, again=False)
+    return _seeded(workloads, preset, search)
 
 
 @seed_app.command("arrays")
+@options.made_by(Search.of)
 def arrays(
+    search: Search,
     count: Annotated[int, typer.Option(help="programs to make", min=1)] = 100,
     first: Annotated[int, typer.Option(help="number of the first program", min=0)] = 0,
-    only: Annotated[
-        list[str] | None, typer.Option(help="the program of this name; repeatable")
-    ] = None,
-    target: Targets = None,
-    trials: Trials = 100,
-    refine: Refine = 40,
-    preset: Annotated[
-        str, typer.Option(help="search and confirm at this size only; default S, M and L")
-    ] = "",
-    strategy: Strategy = "",
-    seed: Seed = 0,
-    timeout: Timeout = 120.0,
-    libraries: Libraries = False,
-    book: OwnBook = None,
-    json: options.Json = False,
+    only: Program = None,
+    preset: OneSize = "",
 ) -> int:
     """Tune generated chains of NumPy statements, each with a nest of its own. Stop it any time; the
     same command goes on."""
     from loopbook.workloads import arrays as suite
 
-    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
-    workloads = list(map(suite.load, only) if only else suite.draw(count, first))
-    return _seeded(workloads, target, preset, settings, book, json)
+    return _seeded(map(suite.load, only) if only else suite.draw(count, first), preset, search)
 
 
 @seed_app.command("files")
+@options.made_by(Search.of)
 def files(
+    search: Search,
     file: Annotated[list[str], typer.Argument(help="FILE.py[:FUNC]…")],
-    target: Targets = None,
-    trials: Trials = 100,
-    refine: Refine = 40,
     preset: Annotated[
         str, typer.Option(help="search and confirm at this size only; default the smallest ones")
     ] = "",
-    strategy: Strategy = "",
-    seed: Seed = 0,
-    timeout: Timeout = 120.0,
-    libraries: Libraries = False,
-    book: OwnBook = None,
-    json: options.Json = False,
 ) -> int:
     """Tune workload files. Stop it any time; the same command goes on."""
-    workloads = [load_workload(name) for name in file]
-    settings = _settings(trials, refine, strategy, seed, timeout, libraries)
-    return _seeded(workloads, target, preset, settings, book, json)
+    return _seeded([load_workload(name) for name in file], preset, search)
 
 
-def _targets(chosen: list[str] | None) -> Sequence[str]:
-    return [runnable(target).name for target in chosen or here()]
-
-
-def _settings(
-    trials: int, refine: int, strategy: str, seed: int, timeout: float, libraries: bool
-) -> Settings:
-    from loopbook.tuner.strategies import DEFAULT, STRATEGIES
-    from loopbook.tuner.tune import Settings
-
-    strategy = strategy or DEFAULT
-    if strategy not in STRATEGIES:
-        raise InputError(f"there is no strategy {strategy!r}; take {' or '.join(STRATEGIES)}")
-    return Settings(
-        trials=trials,
-        refine=refine,
-        strategy=strategy,
-        seed=seed,
-        timeout=timeout,
-        libraries=libraries,
-    )
-
-
-def _seeded(
-    workloads: Sequence[Workload],
-    target: list[str] | None,
-    preset: str,
-    settings: Settings,
-    book: Path | None,
-    json: bool,
-) -> int:
+def _seeded(workloads: Iterable[Workload], preset: str, search: Search) -> int:
     """Tune workloads that the book does not know yet.
 
     Raises:
@@ -247,17 +218,15 @@ def _seeded(
     from loopbook.tuner.seed import jobs
     from loopbook.tuner.task import PythonTask
 
-    for workload in workloads if preset else ():
+    todo = list(workloads)
+    for workload in todo if preset else ():
         workload.sizes(preset)
-    todo = jobs(map(PythonTask, workloads), _targets(target), preset)
-    return _run(todo, settings, book, json, again=False)
+    return _run(jobs(map(PythonTask, todo), search.targets, preset), search, again=False)
 
 
 def _run(
     todo: Sequence[Job],
-    settings: Settings,
-    book: Path | None,
-    json: bool,
+    search: Search,
     *,
     again: bool,
     searched: dict[str, Sequence[Trial]] | None = None,
@@ -278,10 +247,10 @@ def _run(
     from loopbook.tuner.seed import seed
 
     activate()
-    path = book or own_path()
+    path = search.book or own_path()
     logs = path.parent / f"{path.stem}-trials"
     failed = False
-    with Book.open(path) as opened, _bars(len(todo), hidden=json) as bars:
+    with Book.open(path) as opened, _bars(len(todo), hidden=search.json) as bars:
         if opened.readonly:  # better said now than after hours of measuring
             raise BookError(f"book {path} is read-only: name another one with --book")
         encoder = Encoder.load()
@@ -290,7 +259,7 @@ def _run(
         done = seed(
             todo,
             _profile,
-            settings,
+            search.settings,
             logs=logs,
             known=keeper.known,
             keep=keeper.keep,
@@ -305,8 +274,8 @@ def _run(
             if searched is not None and result.tuned:
                 name = f"{result.job.task.name} {result.job.target}"
                 searched[name] = result.tuned.trials
-            bars.finish(result, quiet=json)
-            if json:
+            bars.finish(result, quiet=search.json)
+            if search.json:
                 options.print_json(_told(result))
     return 1 if failed else 0
 

@@ -51,8 +51,6 @@ def _page(kind: type[Step]) -> str:
     told = {**_told(kind), "makes": ", ".join(parsed(kind.example).made())}
     labels = {"textbook": "name", "source": "source", "example": "such as", "makes": "makes"}
     lines += [f"{label}: {told[key]}" for key, label in labels.items() if told[key]]
-    if kind.aliases:
-        lines.append(f"also read: {', '.join(kind.aliases)}")
     return "\n".join(lines)
 
 
@@ -65,5 +63,4 @@ def _told(kind: type[Step]) -> dict[str, Any]:
         "source": kind.source,
         "example": kind.example,
         "makes": parsed(kind.example).made(),
-        "aliases": list(kind.aliases),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -118,7 +118,8 @@ def summary(corpus: Folder = None, json: options.Json = False) -> None:
     for group in groups:
         show(
             f"{group.hardware:<20} {group.target:<10} {group.pairs:>6} pairs of {group.nests} nests"
-            f" in {group.programs} programs and {group.donors} records: {_counts(group.outcomes)}"
+            f" in {group.programs} programs and {group.donors} records: "
+            f"{options.counts(group.outcomes)}"
         )
     show(f"all: {_line(groups)}")
 
@@ -167,7 +168,7 @@ def _bar(programs: int, *, hidden: bool) -> Iterator[Any]:
             pairs += len(done.pairs)
             rate = 60 * pairs / (time.monotonic() - begun)
             progress.update(bar, advance=1, description=f"{pairs} pairs, {rate:.0f} a minute")
-            counts = _counts(Counter(pair.outcome for pair in done.pairs))
+            counts = options.counts(Counter(pair.outcome for pair in done.pairs))
             outcome = done.error or ("measured already" if done.skipped else counts)
             say(progress, f"{done.job.task.name:<50} {len(done.pairs):>5} {outcome}")
 
@@ -178,8 +179,4 @@ def _line(groups: Sequence[Group]) -> str:
     total = Counter[str]()
     for group in groups:
         total.update(group.outcomes)
-    return f"{total.total()} pairs ({_counts(total)})"
-
-
-def _counts(outcomes: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+    return f"{total.total()} pairs ({options.counts(total)})"

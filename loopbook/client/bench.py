@@ -10,7 +10,8 @@ from loopbook.client.bench_python import bench_python
 from loopbook.client.bench_times import PYTHON_SECONDS, Times, given
 from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import make_plan
-from loopbook.client.verify import RUN_SECONDS, TRIES, Verifier
+from loopbook.client.thresholds import TRIES
+from loopbook.client.verify import RUN_SECONDS, Verifier
 from loopbook.errors import RunError, WrongResultError
 from loopbook.targets import runnable
 from loopbook.toolchain import scratch
@@ -84,15 +85,7 @@ def bench(
     if call.refusal is not None:
         return bench_python(call, preset, target, schedule, timeout)
     with scratch.folder() as folder:
-        verifier = Verifier(
-            call.kernel,
-            call.arguments,
-            target,
-            folder,
-            text=call.text,
-            results=call.results,
-            seconds=timeout,
-        )
+        verifier = Verifier(call.text, call.binding(), target, folder, seconds=timeout)
         plan = make_plan(
             verifier.text,
             target,

@@ -11,13 +11,10 @@ from loopbook.client.decision import Choice
 from loopbook.client.estimate import Estimator
 from loopbook.client.fit import Fit
 from loopbook.client.ports import Port, Ports
+from loopbook.client.thresholds import VARIETY
 from loopbook.predict.cost_model import Prediction
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.similarity import similarity
-
-VARIETY = 0.5
-"""How much being like a recipe that is to be measured anyway counts against one, in logarithms of
-speedups: one that promises e^0.5 times less, but does something else, is measured rather."""
 
 
 @dataclass(frozen=True)

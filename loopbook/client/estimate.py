@@ -9,13 +9,11 @@ from loopbook.client.layered import Bodies, LayeredBook
 from loopbook.client.ports import Port
 from loopbook.client.sizes import Trips
 from loopbook.client.sketch import Sketch, largest
+from loopbook.client.thresholds import SAME_FORM
 from loopbook.predict.cost_model import Prediction
 from loopbook.predict.rows import Donor, Rows
 from loopbook.program.nest import Nest
 from loopbook.recipes.record import Record
-
-SAME = 1e-3
-"""Vectors that are no farther apart are of the same essence."""
 
 
 class Estimator:
@@ -67,9 +65,9 @@ class Estimator:
 
 
 def _sober(told: Prediction, port: Port) -> Prediction:
-    """No more than the recipe gained on a nest with the same essence, if there is one."""
+    """No more than the recipe gained on a nest of the same canonical form, if there is one."""
     evidence = port.evidence
-    if evidence.near.distance > SAME or not evidence.gain:
+    if evidence.near.distance > SAME_FORM or not evidence.gain:
         return told
     most = math.exp(evidence.gain)
     return Prediction(min(told.speedup, most), min(told.lower, most))

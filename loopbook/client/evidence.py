@@ -9,16 +9,10 @@ from loopbook.client.layered import LayeredBook
 from loopbook.client.ports import Evidence
 from loopbook.client.sizes import Trips, near_speedup
 from loopbook.client.sketch import strided
+from loopbook.client.thresholds import STRIDED, WORTH_PORTING
 from loopbook.program.nest import Nest
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
-
-WORTH_PORTING = 1.1
-"""A neighbour that gained less than this is not worth the risk that its recipe does not suit."""
-
-STRIDED = 0.5
-"""Recipes that only reorder loops gain by making strided accesses contiguous. A neighbour speaks
-for them only if the nest strides through memory at least this much as often as its own does."""
 
 
 def evidence_of(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from loopbook.client.thresholds import FIT_SECONDS
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
@@ -16,11 +17,6 @@ from loopbook.program.tree import Program
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import Step
 from loopbook.steps.workbench import Workbench
-
-FIT_SECONDS = 2.0
-"""Processor time that a recipe may take: what else the machine does changes no plan. Most are found
-legal or not within milliseconds, but of nests that are deep and have many statements there may be a
-great many dependences."""
 
 
 @dataclass(frozen=True)

@@ -320,7 +320,7 @@ class LayeredBook:
     def _embedded_anew(self, layer: Layer) -> dict[str, Embedding]:
         """Fingerprint to embedding of the nests that our encoder has not embedded, because the
         layer was made with another version of it."""
-        from loopbook.client.reembed import nest_of, reembed
+        from loopbook.client.reembed import embedded, reembed
         from loopbook.recipes.book import Book
 
         if layer.name not in self._anew:
@@ -328,11 +328,8 @@ class LayeredBook:
             if self._encoder is None and isinstance(layer, Book) and not layer.readonly:
                 with suppress(BookError):  # it cannot be written: in memory, then
                     reembed(layer, self.encoder)
-            missing = list(layer.without_embedding(self.encoder.version))
-            nests = [nest_of(text, f"book {layer.name}") for _, text in missing]
-            embeddings = self.encoder.encode_many(nests)
-            pairs = zip(missing, embeddings, strict=True)
-            self._anew[layer.name] = {fingerprint: vectors for (fingerprint, _), vectors in pairs}
+            missing = layer.without_embedding(self.encoder.version)
+            self._anew[layer.name] = dict(embedded(missing, layer.name, self.encoder))
         return self._anew[layer.name]
 
     def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:

@@ -13,13 +13,11 @@ from functools import lru_cache
 from random import Random
 
 from loopbook.client.sizes import Trips
+from loopbook.client.thresholds import LEAST_PRODUCT
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
 from loopbook.rules.library import library_call
-
-LEAST = 8**3
-"""Multiplications in a call below which nothing is known to be gained."""
 
 NAMES = ("libblas.so.3", "libblas.so", "libblas.dylib")
 """What docc links ``-lblas`` is found as when a program is loaded."""
@@ -33,7 +31,7 @@ def product_call(nest: Nest, target: str, trips: Trips) -> Recipe | None:
     there is a BLAS that is fast. Whether it is legal, the step itself finds out."""
     steps = library_call(nest, Random(0), TuningContext(target, 1, libraries=True))
     runs = math.prod(trips.get(loop.name, 0) for loop in nest.loops[-3:])
-    return Recipe(tuple(steps)) if steps and runs >= LEAST and has_tuned_blas() else None
+    return Recipe(tuple(steps)) if steps and runs >= LEAST_PRODUCT and has_tuned_blas() else None
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from loopbook.errors import BookError
 
 if TYPE_CHECKING:
     from loopbook.embed.inference import Encoder
-    from loopbook.predict.cost_model import CostModel
     from loopbook.recipes.layer import Layer
 
 
@@ -23,8 +21,6 @@ def open_book(
     *,
     starter: bool = True,
     encoder: Encoder | None = None,
-    cost_model: CostModel | None = None,
-    without: Collection[str] = (),
     standing: bool = False,
 ) -> LayeredBook:
     """The user's book over the downloaded one, over the starter book, over that of the server which
@@ -34,7 +30,7 @@ def open_book(
     Args:
         path: the user's book, a file or database URL; default `own_path`, which need not exist.
         starter: False leaves the starter book out.
-        encoder, cost_model, without: see `LayeredBook`.
+        encoder: see `LayeredBook`.
         standing: take the starter book that this process has left open, and leave it open.
 
     What is damaged in a book is left out, and told once in a process on stderr.
@@ -64,4 +60,4 @@ def open_book(
         from loopbook.client.remote.layer import RemoteBook
 
         layers.append(RemoteBook())
-    return LayeredBook(layers, encoder, cost_model=cost_model, without=without, lent=lent)
+    return LayeredBook(layers, encoder, lent=lent)

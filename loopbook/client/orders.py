@@ -12,18 +12,12 @@ from collections.abc import Callable
 
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit, Refusal
+from loopbook.client.thresholds import FEWER_LINES, SHORTEST_INNERMOST
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import reorder
 from loopbook.rules.bands import Band, bands
 from loopbook.rules.base import Steps
-
-GAIN = 2.0
-"""So many times fewer cache lines an order has to touch to be worth an interchange."""
-
-SHORTEST = 8
-"""Iterations below which a loop is no innermost one for the sake of its strides, where their number
-is fixed: what is compiled for a first call serves others of other sizes."""
 
 
 def along_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> tuple[Choice, ...]:
@@ -48,11 +42,13 @@ def _order(band: Band) -> Steps | None:
     """Interchanges that make the loop along memory the innermost one of a band that sums up; None
     if no loop that sums up is much worse there."""
     cost = {loop.name: band.innermost_cost(loop) for loop in band.loops}
-    long = [loop.name for loop in band.loops if loop.trip is None or loop.trip >= SHORTEST]
+    long = [
+        loop.name for loop in band.loops if loop.trip is None or loop.trip >= SHORTEST_INNERMOST
+    ]
     if not long:
         return None
     best = min(reversed(long), key=lambda name: cost[name])
     sums = [cost[loop.name] for loop in band.loops if not band.moves_output(loop)]
-    if not cost[best] or max(sums, default=0.0) < GAIN * cost[best]:
+    if not cost[best] or max(sums, default=0.0) < FEWER_LINES * cost[best]:
         return None
     return reorder(band.names, [*(name for name in band.names if name != best), best])

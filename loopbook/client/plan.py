@@ -13,6 +13,7 @@ from loopbook.client.fit import Trials
 from loopbook.client.layered import LayeredBook
 from loopbook.client.planner import Planner
 from loopbook.client.sizes import Trips
+from loopbook.client.thresholds import TRYING_SECONDS
 from loopbook.program.nest import Nest
 from loopbook.program.trips import iterations, trip_counts
 from loopbook.recipes.embedding import Embedding
@@ -22,9 +23,6 @@ from loopbook.sdfg import marks, program
 from loopbook.sdfg.build import build_baseline, build_tuned, finish
 from loopbook.targets import TARGETS
 from loopbook.toolchain.built import Built
-
-TRYING_SECONDS = 5.0
-"""How long recipes are tried on the nests of a large program; those that come later get none."""
 
 TOO_LARGE = "in a program too large for docc to work on all of it"
 """Why a nest is left as it is, but perhaps for what it holds."""
@@ -48,7 +46,7 @@ def make_plan(
         target: a name in `loopbook.targets.TARGETS`.
         exclude: kernels whose records are ignored.
         max_distance: neighbours farther away are not used. By default a cost model decides, which
-            knows what distance means; without one it is `loopbook.client.planner.MAX_DISTANCE`.
+            knows what distance means; without one it is `loopbook.client.thresholds.MAX_DISTANCE`.
         choices: recipes to find for each nest; with more than one they are taken to be tried out,
             and riskier ones are among them.
         sizes: values of the program's size symbols, as far as they are known: each nest gets what

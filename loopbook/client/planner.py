@@ -17,6 +17,16 @@ from loopbook.client.libraries import product_call
 from loopbook.client.orders import along_memory
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
+from loopbook.client.thresholds import (
+    LOOKED_AT,
+    MAX_DISTANCE,
+    RARE_ONES,
+    SURE,
+    TRIED,
+    WORTH_MEASURING,
+    WORTH_TRYING,
+    WORTH_USING,
+)
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
@@ -27,33 +37,6 @@ from loopbook.recipes.rescale import rescaled
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.targets import TARGETS
-
-MAX_DISTANCE = 1.4
-"""Nests of which the nearest neighbour is farther than this are left to docc. Vectors have length
-1, so at 1.41 they have nothing in common. What a neighbour promises shrinks long before that, see
-`loopbook.client.ports`."""
-
-WORTH_TRYING = 1.2
-"""A port that promises less than this is not worth that risk either."""
-
-SURE = 1.0
-"""What a port has to reach for sure. Of the recipes that promise to gain on families that were not
-learnt from, one in ten is slower than docc's own schedule, of those for OpenMP one in eight."""
-
-WORTH_MEASURING = 0.8
-"""Where it is measured before it is used, there is no risk; but measuring takes its time."""
-
-WORTH_USING = 1.02
-"""A record of the very nest is used from this speedup on: below, it is noise."""
-
-LOOKED_AT = 24
-"""Neighbours whose recipes are thought about."""
-
-RARE_ONES = 8
-"""Farther neighbours looked at for recipes of rare rules."""
-
-TRIED = 8
-"""Ports that are tried for each choice wanted."""
 
 REMEMBERED = 512
 """Nests of which the candidates are kept."""

@@ -21,6 +21,18 @@ from dataclasses import dataclass, replace
 
 from loopbook.client.port import port
 from loopbook.client.sketch import Sketch
+from loopbook.client.thresholds import (
+    CLOSER,
+    ENOUGH_RECURRENCES,
+    NEGLIGIBLE,
+    OTHER_BUILD,
+    OTHER_RULES,
+    REFITTED,
+    RENAMED,
+    THOROUGH,
+    UNLIKE,
+    WIDTH,
+)
 from loopbook.program.nest import Nest
 from loopbook.program.shape import Shape
 from loopbook.recipes.embedding import Embedding
@@ -31,41 +43,6 @@ from loopbook.recipes.rescale import rescaled
 from loopbook.recipes.similarity import only_reorders, similarity
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import RARE, Built, Firsts, names, with_threads
-
-WIDTH = 0.35
-"""Of the weights: a neighbour this much farther than the nearest (in the root of the difference of
-squares) counts 1/e of it. This and `OTHER_RULES` are those of some tried that tell best what
-recipes of synthetic nests gained on others."""
-
-NEGLIGIBLE = 1e-3
-"""Weight of a neighbour that is not asked any more."""
-
-OTHER_RULES = 0.7
-"""How much farther away a neighbour is for which none of the same rules applies."""
-
-CLOSER = 0.7
-"""Neighbours that fit the same rare rule are nearer than they seem to the encoder."""
-
-THOROUGH = 64
-"""Candidates that must have been measured in vain before a neighbour speaks against recipes with
-all its weight."""
-
-UNLIKE = 0.3
-"""Recipes are this much alike by chance."""
-
-OTHER_BUILD = 0.4
-"""How much of a renamed recipe is left where loops are nested in another way: those that have no
-partner stay as they are."""
-
-RENAMED = 8
-"""Neighbours whose recipes are renamed."""
-
-REFITTED = 2
-"""Rules that are refitted to a neighbour's parameters."""
-
-ENOUGH = 8
-"""Recurrences that a loop runs at the same time are enough to keep a processor busy: sinking loops
-into it, so that several are run, would only take registers away."""
 
 AS_IT_IS = "renamed"
 
@@ -150,7 +127,7 @@ class Ports:
     def best(self) -> list[Port]:
         """All ports, those with the highest expectation first; no recipe twice."""
         found: dict[Recipe, Port] = {}
-        enough = recurrences(self._nest) >= ENOUGH
+        enough = recurrences(self._nest) >= ENOUGH_RECURRENCES
         for one in (*self._renamed(), *self._refitted()):
             if enough and any(step.op == "strip_and_sink" for step in one.recipe):
                 continue

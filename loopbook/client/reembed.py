@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from loopbook.client.sketch import sketch_all
@@ -11,6 +11,7 @@ from loopbook.errors import BookError, SdfgError
 from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nests
 from loopbook.recipes.book import Book
+from loopbook.recipes.embedding import Embedding
 from loopbook.sdfg.untrusted import admit
 from loopbook.toolchain import scratch
 
@@ -32,12 +33,24 @@ def reembed(book: Book, encoder: Encoder) -> int:
     missing = list(book.without_embedding(encoder.version))
     for start in range(0, len(missing), BATCH):
         part = missing[start : start + BATCH]
-        nests = [nest_of(text, f"book {book.name}") for _, text in part]
-        names = (fingerprint for fingerprint, _ in part)
-        book.add_embeddings(list(zip(names, encoder.encode_many(nests), strict=True)))
-    for other in _others(book, encoder.version):
-        book.forget_encoder(other)
+        book.add_embeddings(embedded(part, book.name, encoder))
+    for other in book.encoders():
+        if other != encoder.version:
+            book.forget_encoder(other)
     return len(missing)
+
+
+def embedded(
+    nests: Iterable[tuple[str, str]], book: str, encoder: Encoder
+) -> list[tuple[str, Embedding]]:
+    """Fingerprint and embedding of nests that a book tells the fingerprint and text of.
+
+    Raises:
+        BookError: as `nest_of`.
+    """
+    given = dict(nests)
+    read = [nest_of(text, f"book {book}") for text in given.values()]
+    return list(zip(given, encoder.encode_many(read), strict=True))
 
 
 def nest_of(text: str, where: str) -> Nest:
@@ -50,10 +63,6 @@ def nest_of(text: str, where: str) -> Nest:
         return read_nests(dict(admit(text).document))[0]
     except (SdfgError, IndexError) as error:
         raise BookError(f"the nest in {where} is damaged: {error}") from None
-
-
-def _others(book: Book, version: str) -> Iterator[str]:
-    yield from [name for name in book.encoders() if name != version]
 
 
 def packed(book: Book, out: Path, encoder: Encoder) -> None:

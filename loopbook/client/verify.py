@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from loopbook.client.decision import Choice, Plan
 from loopbook.client.plan import build_plan
+from loopbook.client.thresholds import KEEP, TRIES
 from loopbook.errors import CompilerError, IllegalStepError, RunError
-from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
 from loopbook.toolchain.built import Built
+from loopbook.toolchain.run import Binding
 from loopbook.toolchain.times import Schedule, Times
-
-TRIES = 3
-"""Choices of every nest that are measured."""
-
-KEEP = 1.02
-"""A choice has to be this many times faster than what it replaces."""
 
 QUICK = Schedule(repeats=15, seconds=1.0, at_least=1)
 
@@ -54,29 +48,25 @@ class Verifier:
     """One program with its arguments, docc's compile of it, and the numbers that are right.
 
     Args:
+        text: the program's SDFG, not prepared.
+        binding: runs libraries that are built from it.
         folder: where builds go.
-        text: the program's SDFG; default what docc's frontend makes of `func` and `args`.
-        results: picks what must be right from the arguments after a run; all arrays if None.
         seconds: limit for all runs of one comparison together.
 
     Raises:
-        LoopbookError: if docc cannot trace, compile or run the program without optimisation.
+        LoopbookError: if docc cannot compile or run the program without optimisation.
     """
 
-    func: Callable[..., Any]
-    args: Sequence[Any]
+    text: str
+    binding: Binding
     target: str
     folder: Path
-    text: str = ""
-    results: Callable[[list[Any]], list[np.ndarray]] | None = None
     seconds: float = RUN_SECONDS
     baseline: Built = field(init=False)
     expected: list[np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.text = self.text or frontend.trace(self.func, self.args)
         plain = build_baseline(self.text, "none", self.folder / "none")
-        self.binding = frontend.binding(self.func, self.args, self.results)
         self.expected = self.binding.results(plain.library, seconds=self.seconds)
         self.baseline = build_baseline(self.text, self.target, self.folder / "baseline")
         self._count = 0

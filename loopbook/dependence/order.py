@@ -45,8 +45,6 @@ def check_order(
     after: Sequence[Tree],
     moved: Moved,
     around: Sequence[Loop],
-    *,
-    atomic: bool = True,
 ) -> None:
     """Refuse unless running `after` in place of `before` keeps every dependence.
 
@@ -57,14 +55,13 @@ def check_order(
         before, after: siblings in the order in which they run.
         moved: what new variables stand for; those not named stand for themselves.
         around: the loops around, outermost first.
-        atomic: whether statements run one after the other; if not, updates count as plain accesses.
 
     Raises:
         DependenceError: some dependence may be turned round, or the question is too large.
     """
     with question() as engine:
         found = dependences(engine, before, around)
-        container = found.turned(before, after, moved, atomic=atomic)
+        container = found.turned(before, after, moved, atomic=True)
     if container:
         raise DependenceError(f"{container} carries a dependence against it")
 
@@ -85,8 +82,6 @@ class Dependence:
     """
 
     container: str
-    first: Piece
-    second: Piece
     update: bool
     relation: islpy.BasicMap
     columns: Mapping[str, Column]
@@ -131,7 +126,7 @@ class Dependences:
         for equal, less in ways:
             relation = narrowed(self._engine, met, columns, equal, less)
             if not relation.is_empty():
-                yield Dependence(container, one, two, update, relation, columns)
+                yield Dependence(container, update, relation, columns)
 
     def turned(
         self, before: Sequence[Tree], after: Sequence[Tree], moved: Moved, *, atomic: bool

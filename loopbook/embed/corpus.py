@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loopbook.embed.graph import NestGraph, essential_graph, nest_graph, signature
+from loopbook.embed.graph import NestGraph, canonical_graph, nest_graph, signature
 from loopbook.embed.kernels import Kernel, kernels
 from loopbook.embed.variants import random_variant
 from loopbook.errors import LoopbookError, SdfgError
@@ -48,13 +48,13 @@ class View:
 
     Attributes:
         graph: of the nest as it is, for its loops and arrays.
-        essence: what the nest's vector is made of.
+        canonical: graph of its canonical form, what the nest's vector is made of.
         loop_parts: for each loop, the part that it plays, comparable within a family.
         container_parts: the same for each array.
     """
 
     graph: NestGraph
-    essence: NestGraph
+    canonical: NestGraph
     loop_parts: tuple[str, ...]
     container_parts: tuple[str, ...]
 
@@ -153,7 +153,7 @@ def nest_classes(
 ) -> list[NestClass]:
     """Classes of nests with `views` random variants of each traced nest, and the nest itself.
 
-    Nests whose essences are equal although their labels differ end up in one class.
+    Nests whose canonical forms are equal although their labels differ end up in one class.
 
     Args:
         avoid: fingerprints of nests that must not be learnt from.
@@ -161,7 +161,7 @@ def nest_classes(
     rng = random.Random(seed)
     families: dict[str, int] = {}
     merged: dict[str, str] = {}
-    by_essence: dict[str, str] = {}
+    by_form: dict[str, str] = {}
     shapes: dict[str, int] = {}
     collected: dict[str, tuple[int, int, list[View]]] = {}
 
@@ -179,7 +179,7 @@ def nest_classes(
                 continue
             shape = shapes.setdefault(access_pattern(nest), len(shapes))
             *_, found = collected.setdefault(root(name), (family, shape, []))
-            known = root(by_essence.setdefault(signature(essential_graph(nest)), name))
+            known = root(by_form.setdefault(signature(canonical_graph(nest)), name))
             if known != root(name):
                 collected[known][2].extend(found)
                 del collected[root(name)]
@@ -240,7 +240,7 @@ def access_pattern(nest: Nest) -> str:
 def _view(nest: Nest, graph: NestGraph) -> View:
     return View(
         graph,
-        essential_graph(nest),
+        canonical_graph(nest),
         tuple(_LOOP_COPY.sub("", loop.indvar) for loop in nest.loops),
         tuple(_COPY.sub("", array.data) for array in nest.arrays),
     )

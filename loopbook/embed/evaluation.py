@@ -86,7 +86,7 @@ def _vectors(
     nests, parts = [], []
     for view in views:
         _, loops, containers = encoder.forward(view.graph)
-        nest, _, _ = encoder.forward(view.essence)
+        nest, _, _ = encoder.forward(view.canonical)
         nests.append(nest[0])
         parts.append((loops, containers))
     return np.array(nests), parts

@@ -15,10 +15,10 @@ from math import log1p, log2
 
 import numpy as np
 
-from loopbook.embed.essence import essence
 from loopbook.embed.operations import OPERATIONS, operation_class
 from loopbook.embed.strides import STRIDES, stride_classes
 from loopbook.program import expr
+from loopbook.program.canonical_form import canonical_form
 from loopbook.program.nest import Access, Container, Loop, Nest, NodeRef, Operation, Stride
 
 KINDS = ("loop", "branch", "block", "operation", "access", "container")
@@ -130,11 +130,11 @@ def nest_graph(nest: Nest) -> NestGraph:
     return _Builder(nest).build()
 
 
-def essential_graph(nest: Nest) -> NestGraph:
-    """The graph of the nest's essence, which its vector is made of (see `loopbook.embed.essence`).
-    Its loops and containers are not those of the nest, and none are named."""
+def canonical_graph(nest: Nest) -> NestGraph:
+    """The graph of the nest's canonical form, which its vector is made of. Its loops and
+    containers are not those of the nest, and none are named."""
     nothing = np.zeros(0, np.int64)
-    return replace(nest_graph(essence(nest)), loops=nothing, containers=nothing)
+    return replace(nest_graph(canonical_form(nest)), loops=nothing, containers=nothing)
 
 
 def side_by_side(graphs: Sequence[NestGraph]) -> NestGraph:

@@ -16,7 +16,7 @@ from loopbook.embed.graph import (
     KINDS,
     RELATION_GROUP,
     NestGraph,
-    essential_graph,
+    canonical_graph,
     heard,
     nest_graph,
     side_by_side,
@@ -63,7 +63,7 @@ class Encoder:
         batch: list[Nest] = []
         graphs: list[tuple[NestGraph, NestGraph]] = []
         for nest in nests:
-            both = essential_graph(nest), nest_graph(nest)
+            both = canonical_graph(nest), nest_graph(nest)
             if batch and sum(g.nodes for pair in (*graphs, both) for g in pair) > _BATCH_NODES:
                 done += self._embeddings(batch, graphs)
                 batch, graphs = [], []
@@ -76,8 +76,8 @@ class Encoder:
     def _embeddings(
         self, nests: list[Nest], graphs: list[tuple[NestGraph, NestGraph]]
     ) -> list[Embedding]:
-        essences, whole = zip(*graphs, strict=True)
-        vectors, loops, containers = self.forward(side_by_side([*essences, *whole]))
+        canonical, whole = zip(*graphs, strict=True)
+        vectors, loops, containers = self.forward(side_by_side([*canonical, *whole]))
         done, loop, container = [], 0, 0
         for nest, vector in zip(nests, vectors[: len(nests)], strict=True):
             next_loop, next_container = loop + len(nest.loops), container + len(nest.arrays)

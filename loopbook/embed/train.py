@@ -226,7 +226,7 @@ class _Run:
         views = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         both = [*views[0], *views[1]]
         _, loops, containers = self.model(side_by_side([view.graph for view in both]))
-        nests, _, _ = self.model(side_by_side([view.essence for view in both]))
+        nests, _, _ = self.model(side_by_side([view.canonical for view in both]))
         family = self._numbers([nest_class.family for nest_class in batch])
         shape = self._numbers([nest_class.shape for nest_class in batch])
         loss = nest_loss(nests[: len(batch)], nests[len(batch) :], family, shape)

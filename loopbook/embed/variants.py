@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import copy
 import random
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from loopbook.program import expr
 from loopbook.program.dataflow import OPCODES
 
 Json = dict[str, Any]
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _NAMED = ("data", "container", "symbol", "expression", "indvar", "init", "condition", "update")
 _COMMUTATIVE = ("fp_add", "fp_mul", "int_add", "int_mul")
 _FLOAT, _DOUBLE = 14, 15
@@ -43,7 +42,7 @@ def renamed(document: Json, rng: random.Random) -> Json:
         if key in ("element_id", "src", "dst", "element_counter") and isinstance(value, int):
             return value + shift
         if isinstance(value, str) and key in (*_NAMED, "subset", "arguments", "externals"):
-            return _substituted(value, names)
+            return expr.substitute(value, names)
         return value
 
     return change("", document)
@@ -73,9 +72,9 @@ def resized(document: Json, rng: random.Random) -> Json:
     for part in _dicts(done["root"]):
         for key in ("init", "condition", "update", "expression"):
             if isinstance(part.get(key), str):
-                part[key] = _substituted(part[key], values)
+                part[key] = expr.substitute(part[key], values)
         if "subset" in part:
-            part["subset"] = [_substituted(str(text), values) for text in part["subset"]]
+            part["subset"] = [expr.substitute(str(text), values) for text in part["subset"]]
     return done
 
 
@@ -146,10 +145,6 @@ def _dicts(value: Any) -> Iterator[Json]:
             yield from _dicts(part)
 
 
-def _substituted(text: str, names: Mapping[str, str]) -> str:
-    return _WORD.sub(lambda match: names.get(match.group(), match.group()), text)
-
-
 def _exchange_operands(flow: Json, node: int, rng: random.Random) -> None:
     inputs = [edge for edge in flow["edges"] if edge["dst"] == node]
     if len(inputs) == 2 and rng.random() < 0.5:
@@ -172,7 +167,7 @@ def _touched(element: Json) -> tuple[set[str], set[str]]:
             writes.add(part["indvar"])
         for assignment in part.get("assignments", ()):
             writes.add(assignment["symbol"])
-            reads |= set(_WORD.findall(str(assignment["expression"])))
+            reads |= set(expr.symbols(str(assignment["expression"])))
         flow = part.get("dataflow")
         if flow:
             data = {node["element_id"]: node.get("data") for node in flow["nodes"]}
@@ -180,9 +175,9 @@ def _touched(element: Json) -> tuple[set[str], set[str]]:
             writes |= {data[edge["dst"]] for edge in flow["edges"]} - {None}
             for edge in flow["edges"]:
                 for text in edge.get("subset", ()):
-                    reads |= set(_WORD.findall(str(text)))
+                    reads |= set(expr.symbols(str(text)))
         for key in ("init", "condition", "update"):
-            reads |= set(_WORD.findall(str(part.get(key, ""))))
+            reads |= set(expr.symbols(str(part.get(key, ""))))
     return reads, writes
 
 
@@ -196,5 +191,5 @@ def _only_loop(loop: Json) -> Json | None:
 
 
 def _depends(loop: Json, band: list[Json]) -> bool:
-    names = set(_WORD.findall(f"{loop['init']} {loop['condition']} {loop['update']}"))
+    names = set(expr.symbols(f"{loop['init']} {loop['condition']} {loop['update']}"))
     return any(outer["indvar"] in names for outer in band)

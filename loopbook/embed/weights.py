@@ -81,24 +81,28 @@ class Weights:
 
 
 def save(path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> Weights:
-    """Write weights, rounded to float16, so that the file is either the old or the new one.
+    """Write weights, rounded to float16.
 
     Returns:
         The weights as `load` would read them.
     """
     rounded = {name: np.asarray(arrays[name], np.float16) for name in shapes()}
     version = _version(rounded)
-    text = json.dumps({**metadata, "version": version, "schema": SCHEMA})
+    write(path, rounded, {**metadata, "version": version, "schema": SCHEMA})
+    return load(path)
+
+
+def write(path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> None:
+    """Write arrays and JSON about them, so that the file is either the old or the new one."""
+    text = np.frombuffer(json.dumps(metadata).encode(), np.uint8)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with partial.open("wb") as file:
-            encoded = np.frombuffer(text.encode(), np.uint8)
-            np.savez_compressed(file, **rounded, metadata=encoded)  # type: ignore[arg-type]
+            np.savez_compressed(file, **arrays, metadata=text)  # type: ignore[arg-type]
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-    return load(path)
 
 
 def load(path: Path | None = None) -> Weights:

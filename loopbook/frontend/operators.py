@@ -36,7 +36,6 @@ from loopbook.frontend.values import (
     Tup,
     Value,
     elementwise,
-    scaled,
 )
 
 SYMBOLS: dict[type, str] = {
@@ -152,7 +151,7 @@ def _with_sums(t: Translator, symbol: str, left: Value, right: Value) -> Value |
         if dtype != value.dtype or dtype.kind not in "fiuc":
             return None
         factor = code.let(factor)
-        return scaled(value, factor, dtype, lambda a, b: arith.binary(code, "*", a, b))
+        return _scaled(value, factor, dtype, lambda a, b: arith.binary(code, "*", a, b))
     sides: list[Array] = []
     for side in (left, right):
         if isinstance(side, Thing):
@@ -195,7 +194,7 @@ def negated(t: Translator, symbol: str, value: Value) -> Value:
     if symbol == "not":
         return arith.unary(t.code, symbol, t.number(value))
     if symbol == "-" and isinstance(value, Array) and value.sums and value.rank:
-        return scaled(
+        return _scaled(
             value, arith.constant(-1), value.dtype, lambda a, b: arith.binary(t.code, "*", a, b)
         )
     return lift(t, lambda a: arith.unary(t.code, symbol, a), value)
@@ -257,3 +256,14 @@ def _check_kind(t: Translator, target: Array, value: Value) -> None:
         and not (isinstance(value, Scalar) and value.weak)
     ):
         raise t.code.fail(f"{value.dtype} put into an array of {target.dtype} in place")
+
+
+def _scaled(value: Array, factor: Scalar, dtype: np.dtype, times) -> Array:
+    """A value with sums times a number; `times` multiplies two scalars."""
+    sums = tuple(
+        replace(part, at=(lambda own, inner, at=part.at: times(factor, at(own, inner))))
+        for part in value.sums
+    )
+    at = value.at
+    rest = (lambda own: times(factor, at(own))) if at is not None else None
+    return replace(value, dtype=dtype, at=rest, sums=sums, view=None, cost=value.cost + 1)

@@ -16,10 +16,6 @@ from loopbook.errors import LoweringError
 from loopbook.frontend.inline import names_of, parsed
 
 PLAIN_CALLS = frozenset(("range", "min", "max", "int", "float", "bool"))
-STATEMENTS = (
-    ast.For, ast.While, ast.If, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass,
-    ast.Break, ast.Continue,
-)  # fmt: skip
 
 
 def is_plain(func: Callable[..., Any], args: Sequence[Any]) -> bool:

@@ -395,14 +395,3 @@ def arrays_in(value: Value) -> list[Array]:
     if isinstance(value, Tup):
         return [array for item in value.items for array in arrays_in(item)]
     return [value] if isinstance(value, Array) else []
-
-
-def scaled(value: Array, factor: Scalar, dtype: np.dtype, times) -> Array:
-    """A value with sums times a number; `times` multiplies two scalars."""
-    sums = tuple(
-        replace(part, at=(lambda own, inner, at=part.at: times(factor, at(own, inner))))
-        for part in value.sums
-    )
-    at = value.at
-    rest = (lambda own: times(factor, at(own))) if at is not None else None
-    return replace(value, dtype=dtype, at=rest, sums=sums, view=None, cost=value.cost + 1)

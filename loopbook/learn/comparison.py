@@ -104,15 +104,7 @@ class Kernel:
         reference.check(workload, workload.parameters)
         call = Call.of(workload, workload.arguments(preset))
         self._sizes = call.symbols
-        self._verifier = Builder(
-            call.kernel,
-            call.arguments,
-            target,
-            folder,
-            text=call.text,
-            results=call.results,
-            seconds=seconds,
-        )
+        self._verifier = Builder(call.text, call.binding(), target, folder, seconds=seconds)
         # Prepared once: that may take docc seconds.
         self._text, nests = program.prepare_apart(self._verifier.text)
         self.fingerprints = [nest.fingerprint for nest in nests]

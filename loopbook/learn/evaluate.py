@@ -164,10 +164,6 @@ class _Bench:
         return [self._filtered[target]]
 
 
-FORMERLY = "contest"
-"""What comparisons were called in logs written before."""
-
-
 def _read(log: Path) -> Iterator[tuple[str, Result]]:
     try:
         lines = log.read_text().splitlines()
@@ -176,7 +172,7 @@ def _read(log: Path) -> Iterator[tuple[str, Result]]:
     for line in lines:
         try:
             told = json.loads(line)
-            comparison = told["comparison" if "comparison" in told else FORMERLY]
+            comparison = told["comparison"]
             comparison["served"] = {k: Served(**v) for k, v in comparison["served"].items()}
             yield told["key"], Result(told["holdout"], Comparison(**comparison))
         except (ValueError, KeyError, TypeError):

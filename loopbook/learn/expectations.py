@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from loopbook.client.evidence import evidence_of
 from loopbook.client.layered import LayeredBook
-from loopbook.client.planner import LOOKED_AT
 from loopbook.client.ports import Ports
 from loopbook.client.sketch import largest
+from loopbook.client.thresholds import LOOKED_AT
 from loopbook.embed.inference import Encoder
 from loopbook.errors import RecipeError
 from loopbook.learn.candidates import family_of

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from loopbook.embed.corpus import MAX_NODES
-from loopbook.embed.graph import NestGraph, essential_graph
+from loopbook.embed.graph import NestGraph, canonical_graph
 from loopbook.embed.lessons import Lesson
 from loopbook.learn.examples import Example, Examples
 from loopbook.predict.features import SITE, Features
@@ -27,7 +27,7 @@ def lessons(examples: Examples) -> list[Lesson]:
 
     def graph(fingerprint: str) -> NestGraph:
         if fingerprint not in graphs:
-            graphs[fingerprint] = essential_graph(examples.nests[fingerprint])
+            graphs[fingerprint] = canonical_graph(examples.nests[fingerprint])
         return graphs[fingerprint]
 
     made = []

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from loopbook.embed.weights import write
 from loopbook.errors import EncoderError
 from loopbook.predict import features
 from loopbook.predict.rows import COLUMNS, column_of
@@ -131,15 +131,7 @@ class CostModel:
             "encoder": self.encoder,
             "shifts": self.shifts,
         }
-        text = np.frombuffer(json.dumps(told).encode(), np.uint8)
-        partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open("wb") as file:
-                np.savez_compressed(file, **arrays, metadata=text)  # type: ignore[arg-type]
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write(path, arrays, told)
         return CostModel.load(path)
 
     @classmethod

@@ -17,7 +17,8 @@ the tree:
                `memory_order`: of loads and stores in a block
 `rename`       other names for loop variables, containers and symbols
 `redirect`     dataflow on other elements; `copies`: blocks that only copy
-`nests`        outermost loops numbered through, with canonical names (see `nest.Nest`)
+`nests`        outermost loops numbered through, with canonical names (see `nest.Nest`);
+               `canonical_form`: what they do, whoever wrote them
 `trips`        how often loops run
 =============  =======================================================================
 

@@ -64,7 +64,7 @@ def _read(kind: str, raw: Json) -> Type:
     }
     match kind:
         case "scalar":
-            return Scalar(read_dtype(raw, "primitive_type"), **named)
+            return Scalar(read_dtype(raw), **named)
         case "pointer":
             return Pointer(
                 read_type(raw["pointee_type"]) if "pointee_type" in raw else None, **named
@@ -95,13 +95,13 @@ def _read_storage(raw: Json) -> Storage:
     )
 
 
-def read_dtype(owner: Json, key: str) -> str:
-    """The primitive type whose number is a member of `owner`.
+def read_dtype(owner: Json) -> str:
+    """The primitive type whose number `owner` has.
 
     Raises:
         SdfgError: if docc knows no such type.
     """
-    number = members.number(owner, key)
+    number = members.number(owner, "primitive_type")
     if not 0 <= number < len(DTYPES):
         raise SdfgError(f"the SDFG is damaged: there is no type number {number}")
     return DTYPES[number]

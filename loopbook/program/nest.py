@@ -24,7 +24,7 @@ NodeRef = tuple[str, int]
 
 
 CANONICAL_VERSION = 1
-"""Raised when the canonical form changes, so that old and new fingerprints never collide."""
+"""Raised when the canonical text changes, so that old and new fingerprints never collide."""
 
 
 class Stride(IntEnum):

@@ -79,7 +79,7 @@ def _library(raw: Json, elements: ElementReader) -> MathsCall | LibraryNode:
         return LibraryNode(code, implementation, Kept.of(fields), **own)
     own = elements.read(raw, _LIBRARY | {"function_stem", "name", "primitive_type"})
     function, name = members.text(raw, "function_stem"), members.text(raw, "name")
-    return MathsCall(function, name, read_dtype(raw, "primitive_type"), implementation, **own)
+    return MathsCall(function, name, read_dtype(raw), implementation, **own)
 
 
 def _memlet(raw: Any, places: dict[int | None, int], elements: ElementReader) -> Memlet:

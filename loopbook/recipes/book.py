@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from loopbook import private
-from loopbook.errors import BookError, InputError
-from loopbook.recipes import schema
+from loopbook.errors import InputError
+from loopbook.recipes import _whole
 from loopbook.recipes._indexes import Indexes
 from loopbook.recipes._rows import Miss
 from loopbook.recipes._snapshot import Snapshot
@@ -282,44 +282,11 @@ class Book:
 
     def info(self) -> dict[str, Any]:
         """What is in the book, as JSON-ready figures."""
-        entries = self._store.entries()
-        profiles = self._store.hardware()
-        machines = Counter(
-            profiles[e.hardware_id].key for e in entries if e.hardware_id in profiles
-        )
-        path = self._store.path
-        return {
-            "name": self.name,
-            "readonly": self.readonly,
-            "schema": schema.VERSION,
-            "records": len(entries),
-            "nests": len({entry.fingerprint for entry in entries}),
-            "targets": dict(sorted(Counter(entry.target for entry in entries).items())),
-            "kernels": dict(sorted(Counter(entry.kernel for entry in entries).items())),
-            "encoders": self._store.encoders(),
-            "hardware": dict(machines.most_common()),
-            "misses": len(self.misses()),
-            "bytes": path.stat().st_size if path is not None else None,
-        }
+        return _whole.info(self._store)
 
     def verify(self) -> list[str]:
         """Check the file, every record and every embedding; one line for each fault found."""
-        store = self._store.afresh()
-        try:
-            faults = store.faults()
-            last = ""
-            while ids := store.ids(last):
-                store.records(ids, strict=False)
-                last = ids[-1]
-            nests = sorted({entry.fingerprint for entry in store.entries(strict=False)})
-            store.hardware(strict=False)
-            for encoder in store.encoders(strict=False):
-                store.embeddings(nests, encoder, strict=False)
-                for _ in store.vectors(encoder):
-                    pass
-        except BookError as error:
-            return [*store.damage.lines, str(error)]
-        return [*faults, *store.damage.lines]
+        return _whole.faults(self._store)
 
     def export(self, path: str | Path) -> int:
         """Write all records with embeddings as JSON lines, compressed if it ends in ``.gz``.

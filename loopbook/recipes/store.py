@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from loopbook.errors import BookError, InputError
 from loopbook.recipes import _digests, _log, schema
 from loopbook.recipes._damage import Damage
+from loopbook.recipes._delete import delete_record
 from loopbook.recipes._digests import Total
 from loopbook.recipes._insert import BATCH, batches, digest_of, insert_records, put_embeddings
 from loopbook.recipes._log import Changes
-from loopbook.recipes._notes import Notes, remove_note
+from loopbook.recipes._notes import Notes
 from loopbook.recipes._respell import respell
 from loopbook.recipes._rows import (
     ENTRY_TYPES,
@@ -40,6 +41,8 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
 from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, MISSES, NESTS, RECORDS
 from loopbook.recipes.sqlite_file import pack
+
+T = TypeVar("T")
 
 _ID = 32
 
@@ -150,31 +153,7 @@ class Store:
     def delete(self, record_id: str) -> bool:
         """Remove a record and what only it used; False if there is none of that id."""
         with self._database.writing() as connection:
-            chosen = sa.select(RECORDS).where(RECORDS.c.id == record_id)
-            row = connection.execute(chosen).first()
-            if row is None:
-                return False
-            connection.execute(sa.delete(RECORDS).where(RECORDS.c.id == record_id))
-            fingerprint = row._mapping["fingerprint"]
-            owned = EMBEDDINGS.c.fingerprint == fingerprint
-            vectors = connection.execute(
-                sa.select(EMBEDDINGS.c.encoder, EMBEDDINGS.c.digest).where(owned)
-            ).all()
-            for column, own in (
-                (RECORDS.c.nest_id, NESTS.c.id),
-                (RECORDS.c.hardware_id, HARDWARE.c.id),
-                (RECORDS.c.fingerprint, EMBEDDINGS.c.fingerprint),
-            ):
-                value = row._mapping[column.name]
-                if not connection.execute(sa.select(column).where(column == value).limit(1)).all():
-                    connection.execute(sa.delete(own.table).where(own == value))
-                    if own.table is EMBEDDINGS:
-                        for encoder, digest in vectors:
-                            _digests.note_vectors(connection, encoder, removed=[digest])
-            remove_note(connection, record_id)
-            _digests.note_records(connection, removed=[row._mapping["digest"]])
-            _log.note(connection, [fingerprint], [fingerprint])
-        return True
+            return delete_record(connection, record_id)
 
     def respell(self) -> int:
         """Write all records as they are written today; returns how many were written otherwise."""
@@ -231,17 +210,14 @@ class Store:
             else:
                 entries.append(Entry(*values))
         if total is not None:
-            self._check_total(total, "records", (row.digest for row in rows), strict)
+            try:
+                there = Total.of(row.digest for row in rows)
+            except (ValueError, TypeError):
+                there = None
+            if there != total:
+                told = f"records are missing or doubled: there should be {total.count}"
+                self.damage.met("records", told, strict=strict)
         return entries
-
-    def _check_total(self, total: Total, what: str, digests: Iterable[Any], strict: bool) -> None:
-        try:
-            found = Total.of(digests)
-        except (ValueError, TypeError):
-            found = None
-        if found != total:
-            told = f"{what} are missing or doubled: there should be {total.count}"
-            self.damage.met(what, told, strict=strict)
 
     def hardware(self, *, strict: bool = True) -> dict[str, HardwareProfile]:
         """All hardware profiles by their id."""
@@ -271,17 +247,7 @@ class Store:
             .join(NESTS, NESTS.c.id == RECORDS.c.nest_id)
             .join(HARDWARE, HARDWARE.c.id == RECORDS.c.hardware_id)
         )
-        found: dict[str, Record] = {}
-        with self._database.reading() as connection:
-            for batch in batches(ids):
-                for row in connection.execute(query.where(RECORDS.c.id.in_(batch))):
-                    try:
-                        found[row.id] = record_of(self.name, row)
-                    except BookError as error:
-                        if strict:
-                            raise
-                        self.damage.met(str(row.id), str(error.__cause__), strict=False)
-        return found
+        return self._made(query, RECORDS.c.id, ids, record_of, "{}", strict)
 
     def ids(self, after: str = "", limit: int = BATCH, target: str | None = None) -> list[str]:
         """The first ids of records behind `after`, in order: for reading a book page by page."""
@@ -302,17 +268,34 @@ class Store:
     ) -> dict[str, Embedding]:
         """One encoder's embeddings of these nests; nests without one are left out."""
         query = sa.select(EMBEDDINGS).where(EMBEDDINGS.c.encoder == encoder)
-        found: dict[str, Embedding] = {}
+        nest = EMBEDDINGS.c.fingerprint
+        return self._made(query, nest, fingerprints, embedding_of, "vector of {}", strict)
+
+    def _made(
+        self,
+        query: sa.Select,
+        column: sa.Column,
+        values: Sequence[str],
+        make: Callable[[str, Any], T],
+        named: str,
+        strict: bool,
+    ) -> dict[str, T]:
+        """What `make` makes of the rows with one of these values in a column, by value.
+
+        Args:
+            named: what damage calls a row.
+        """
+        found: dict[str, T] = {}
         with self._database.reading() as connection:
-            for batch in batches(fingerprints):
-                for row in connection.execute(query.where(EMBEDDINGS.c.fingerprint.in_(batch))):
+            for batch in batches(values):
+                for row in connection.execute(query.where(column.in_(batch))):
+                    own = row._mapping[column.name]
                     try:
-                        found[row.fingerprint] = embedding_of(self.name, row)
+                        found[own] = make(self.name, row)
                     except BookError as error:
                         if strict:
                             raise
-                        key = f"vector of {row.fingerprint}"
-                        self.damage.met(key, str(error.__cause__), strict=False)
+                        self.damage.met(named.format(own), str(error.__cause__), strict=False)
         return found
 
     def all_embeddings(self, fingerprints: Sequence[str]) -> dict[str, list[Embedding]]:

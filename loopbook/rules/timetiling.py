@@ -44,11 +44,9 @@ def fitted_time_tiles(nest: Nest, context: TuningContext) -> list[Steps]:
         rows = points if count == 1 else int(points**0.5)
         if rows < 8 or (found and depth < 3):
             continue
-        width = _power_below(rows // 2, 4, 64)
+        width = _power_below(rows // 2, 64)
         # Steps beyond a few rows' worth cost more in skew than they save in traffic.
-        for steps in dict.fromkeys(
-            (_power_below(rows // 2, 4, 16), _power_below(rows // 4, 4, 16))
-        ):
+        for steps in dict.fromkeys((_power_below(rows // 2, 16), _power_below(rows // 4, 16))):
             found.append(_tiled(nest, steps, [width] * count, context))
     return found
 
@@ -85,6 +83,6 @@ def _longest(nest: Nest) -> list[Loop]:
     return list(nest.ancestry(deepest.index))[1:]
 
 
-def _power_below(number: int, low: int, high: int) -> int:
-    """The largest power of two up to `number`, within bounds."""
-    return max(low, min(high, 1 << max(0, number.bit_length() - 1)))
+def _power_below(number: int, high: int) -> int:
+    """The largest power of two up to `number`, from 4 to `high`."""
+    return max(4, min(high, 1 << max(0, number.bit_length() - 1)))

@@ -18,23 +18,21 @@ that a statement keeps apart it fuses nothing::
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import SdfgError
-from loopbook.program import expr
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
 from loopbook.program.expr import Expr
 from loopbook.program.read import read
-from loopbook.program.tree import Branch, Loop, Program
+from loopbook.program.tree import Loop, Program
 from loopbook.program.unset import unset
 from loopbook.program.walk import Inner, children, with_new
 from loopbook.program.write import write
+from loopbook.sdfg.forwarded import below, forwarded, stored
 from loopbook.sdfg.moved import moved
 
 Simplify = Callable[[str], StructuredSDFG]
@@ -70,7 +68,7 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
         given = stores(program, running=True)
         simple = _tree(sdfg)
         array = _moved(program, text, simple, promote)
-        confused = array is not None or _confused(given, simple) or _forwarded(program, simple)
+        confused = array is not None or _confused(given, simple) or forwarded(program, simple)
         doubtful = confused or _lost(given, stores(simple))
         if doubtful and (apart := separated(program)) is not None:
             other = _apart(apart, simplify, promote)
@@ -78,7 +76,7 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
                 sdfg, simple, array = other
     if array is not None:
         raise SdfgError(f"docc touches elements of {array} that the program does not")
-    if name := _forwarded(program, simple):
+    if name := forwarded(program, simple):
         raise SdfgError(f"docc forgets on what condition {name} is stored into")
     left = stores(simple)
     gone = sorted(name for name in given if not left[name])
@@ -109,7 +107,7 @@ def _moved(program: Program, text: str, simple: Program, promote: Promote) -> st
 
 
 def _counters(program: Program, *, running: bool = False) -> set[str]:
-    return {node.variable for node in _below(program, running) if isinstance(node, Loop)}
+    return {node.variable for node in below(program, running) if isinstance(node, Loop)}
 
 
 def _confused(before: Counter[str], program: Program) -> bool:
@@ -122,128 +120,20 @@ def _confused(before: Counter[str], program: Program) -> bool:
         return True
     if unset(program):
         return True
-    for node in _below(program):
+    for node in below(program):
         if isinstance(node, Loop):
-            inner = (stored for child in node.body.children for stored in _stored(child))
+            inner = (one for child in node.body.children for one in stored(child))
             places = [(name, m.subset) for name, m in inner if name in program.arguments]
             if len(places) > len(set(places)):
                 return True
     return False
 
 
-def _forwarded(before: Program, after: Program) -> str:
-    """An array that branches store into, and fewer of them than before, or that a loop behind such
-    a branch reads at fewer places: docc has put what is stored in the place of what is read,
-    whether it was stored or not; nothing if there is none."""
-    doubtful = _stored_in_branches(before, running=True)
-    if not doubtful:
-        return ""
-    kept, left = _stored_in_branches(after), _places_read(after)
-    gone = {name for name, n in doubtful.items() if kept[name] < n}
-    for (name, loop), places in _given_by_branches(before).items():
-        if name in doubtful and len(left.get((name, loop), ())) < len(places):
-            gone.add(name)
-    return min(gone, default="")
-
-
-@dataclass(frozen=True, eq=False)
-class _Access:
-    """One reading or storing of an array's element, with the loops and cases around."""
-
-    name: str
-    place: tuple[str, ...]
-    is_store: bool
-    around: tuple[Inner, ...]
-
-    def is_in(self, node: Inner) -> bool:
-        return any(one is node for one in self.around)
-
-    def always_with(self, other: _Access) -> bool:
-        """Whether this is done whenever the other is: all around it is around that."""
-        return all(other.is_in(one) for one in self.around)
-
-
-def _accesses(node: Program | Inner, around: tuple[Inner, ...] = ()) -> Iterator[_Access]:
-    """All of arrays, in program order, but for loops that never run."""
-    for child in children(node):
-        if isinstance(child, Block):
-            for stores, found in ((False, _loaded(child)), (True, _stored(child))):
-                for name, memlet in found:
-                    if memlet.subset:
-                        place = tuple(index.text for index in memlet.subset)
-                        yield _Access(name, place, stores, around)
-        elif not (isinstance(child, Loop) and _is_empty(child)):
-            yield from _accesses(child, (*around, child))
-
-
-def _given_by_branches(program: Program) -> dict[tuple[str, str], set[tuple[str, ...]]]:
-    """Places of each array that the loop over each variable reads before it stores there, where
-    what is read may have been stored by a branch, and on its condition only."""
-    accesses = list(_accesses(program))
-    found: defaultdict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
-    for loop in dict.fromkeys(node for one in accesses for node in one.around):
-        if not isinstance(loop, Loop):
-            continue
-        inner = [place for place, one in enumerate(accesses) if one.is_in(loop)]
-        ahead = accesses[inner[0]].around
-        around = ahead[: next(n for n, one in enumerate(ahead) if one is loop)]
-        last = {one.name: one for one in accesses[: inner[0]] if one.is_store}
-        stored: list[_Access] = []
-        for one in (accesses[place] for place in inner):
-            if one.is_store:
-                stored.append(one)
-            elif one.name in last and not _is_certain(last[one.name], around):
-                known = (s for s in stored if (s.name, s.place) == (one.name, one.place))
-                if not any(s.always_with(one) for s in known):
-                    found[one.name, loop.variable].add(one.place)
-    return found
-
-
-def _is_certain(store: _Access, around: Sequence[Inner]) -> bool:
-    """Whether no branch that stands elsewhere decides on a store."""
-    branches = (one for one in store.around if not isinstance(one, Loop))
-    return all(any(one is node for node in around) for one in branches)
-
-
-def _places_read(program: Program) -> dict[tuple[str, str], set[tuple[str, ...]]]:
-    """Places of each array that the loop over each variable reads."""
-    found: defaultdict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
-    for one in _accesses(program):
-        if not one.is_store:
-            for loop in one.around:
-                if isinstance(loop, Loop):
-                    found[one.name, loop.variable].add(one.place)
-    return found
-
-
-def _stored_in_branches(program: Program, running: bool = False) -> Counter[str]:
-    """How many statements in branches store into each array that the program was given."""
-    branches = (node for node in _below(program, running) if isinstance(node, Branch))
-    inner = (node for branch in branches for node in _below(branch, running))
-    names = (name for node in inner for name, _ in _stored(node))
-    return Counter(name for name in names if name in program.arguments)
-
-
-def _loaded(node: Block) -> Iterator[tuple[str, Memlet]]:
-    """Containers that a block reads, each with the memlet."""
-    for memlet in node.memlets:
-        if isinstance(end := node.nodes[memlet.source], AccessNode):
-            yield end.container, memlet
-
-
-def _stored(node: Inner) -> Iterator[tuple[str, Memlet]]:
-    """Containers that a block stores into, each with the memlet."""
-    if isinstance(node, Block):
-        for memlet in node.memlets:
-            if isinstance(end := node.nodes[memlet.target], AccessNode):
-                yield end.container, memlet
-
-
 def loses(before: Program, after: Program) -> bool:
     """Whether docc has fused an SDFG so that stores are gone, which may have been for nothing,
     stand in a doubtful order, or at other places."""
     given = stores(before, running=True)
-    if _lost(given, stores(after)) or _confused(given, after) or _forwarded(before, after):
+    if _lost(given, stores(after)) or _confused(given, after) or forwarded(before, after):
         return True
     if _counters(before, running=True) <= _counters(after):
         return False
@@ -257,7 +147,7 @@ def stores(program: Program, *, running: bool = False) -> Counter[str]:
         running: leave out loops that never run.
     """
     given = set(program.arguments)
-    inner = (stored for node in _below(program, running) for stored in _stored(node))
+    inner = (one for node in below(program, running) for one in stored(node))
     return Counter(name for name, _ in inner if name in given)
 
 
@@ -269,8 +159,8 @@ def separated(program: Program) -> Program | None:
     """The program with a statement between loops that follow each other; None if there are no such
     loops, or no statement that can stand between them: the copy of an array's first element to
     where it is."""
-    for node in _below(program):
-        for name, memlet in _stored(node):
+    for node in below(program):
+        for name, memlet in stored(node):
             if name in program.arguments and memlet.subset:
                 apart = _spaced(program, _copy(name, memlet))
                 return None if apart is program else apart
@@ -307,27 +197,3 @@ def _copy(name: str, stored: Memlet) -> Block:
     return block(
         (AccessNode(name), Tasklet("assign", ("_in",), "_out"), AccessNode(name)), (into, out)
     )
-
-
-def _below(node: Program | Inner, running: bool = False) -> Iterator[Inner]:
-    """All that is in a node, in program order.
-
-    Args:
-        running: leave out loops that never run.
-    """
-    for child in children(node):
-        if not (running and isinstance(child, Loop) and _is_empty(child)):
-            yield child
-            yield from _below(child, running)
-
-
-def _is_empty(loop: Loop) -> bool:
-    """Whether a loop is known to end before it begins."""
-    condition = re.fullmatch(r"\(?\w+ < (.+?)\)?", loop.condition.text)
-    if condition is None:
-        return False
-    try:
-        count = expr.polynomial(f"({condition[1]}) - ({loop.init})")
-    except SdfgError:
-        return False
-    return not count or (set(count) == {()} and count[()] <= 0)

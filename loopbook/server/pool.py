@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from loopbook.errors import DeadlineError, LoopbookError
+from loopbook.server.fair_queue import FairQueue
 from loopbook.server.settings import Settings
-from loopbook.server.turns import Turns
 from loopbook.server.worker import Died, WorkerProcess
 
 log = logging.getLogger("loopbook.server")
@@ -73,7 +73,7 @@ class Pool:
         self._settings = settings
         self._spend = spend
         each = max(1, settings.waiting // 2)
-        self._turns: Turns[WorkerProcess] = Turns(settings.workers, settings.waiting, each)
+        self._queue: FairQueue[WorkerProcess] = FairQueue(settings.workers, settings.waiting, each)
         self._running: set[Running] = set()
         self._looking: asyncio.TimerHandle | None = None
         self._workers: set[WorkerProcess] = set()
@@ -90,7 +90,7 @@ class Pool:
         """
         starts = (self._started() for _ in range(self._settings.workers))
         for worker in await asyncio.gather(*starts):
-            self._turns.back(worker)
+            self._queue.back(worker)
 
     async def close(self) -> None:
         """End all workers, after the jobs that they have."""
@@ -105,7 +105,7 @@ class Pool:
     @property
     def waiting(self) -> int:
         """Jobs that have no worker yet."""
-        return self._turns.waiting
+        return self._queue.waiting
 
     @property
     def busy(self) -> int:
@@ -152,19 +152,19 @@ class Pool:
             if self._looking is None:
                 self._look_later()
             left = max(0.0, until - time.monotonic())
-            worker = await self._turns.take(caller, left)
+            worker = await self._queue.take(caller, left)
             if worker.alive:
                 return worker
-            self._turns.release(caller)
+            self._queue.release(caller)
             self._put_back(worker)  # it died with nothing to do
 
     async def everywhere(self, job: str) -> None:
         """Have each worker do a job when it is free, one after the other."""
         seen: set[int] = set()
         for _ in range(self._settings.workers):
-            worker = await self._turns.take(OURSELVES, None)
+            worker = await self._queue.take(OURSELVES, None)
             if worker.pid in seen:
-                self._turns.back(worker, OURSELVES)
+                self._queue.back(worker, OURSELVES)
                 return
             seen.add(worker.pid)
             until = time.monotonic() + 30 * self._settings.deadline_s
@@ -203,11 +203,11 @@ class Pool:
         """End jobs that have gone on for long, as many as callers wait who have no worker at all,
         and are not about to get one."""
         self._looking = None
-        if not self._turns.waiting or self._closed:
+        if not self._queue.waiting or self._closed:
             return
         self._look_later()
         coming = self._settings.workers - len(self._running)
-        wanted = self._turns.neglected() - max(0, coming)
+        wanted = self._queue.neglected() - max(0, coming)
         longest = sorted(self._running, key=lambda one: one.begun)
         wanted -= sum(bool(one.ended) for one in longest)
         over = time.monotonic() - self._settings.held_s
@@ -230,7 +230,7 @@ class Pool:
         elif worker.jobs >= settings.worker_jobs:
             cause = "age"
         else:
-            self._turns.back(worker, caller)
+            self._queue.back(worker, caller)
             return
         self.replaced[cause] += 1
         log.warning("worker %d is replaced: %s", worker.pid, cause)
@@ -241,7 +241,7 @@ class Pool:
         await self._in_thread(worker.close)
         while not self._closed:
             try:
-                self._turns.back(await self._started(), caller)
+                self._queue.back(await self._started(), caller)
                 return
             except (LoopbookError, OSError) as error:
                 log.error("a worker does not start: %s", error)
@@ -249,9 +249,9 @@ class Pool:
 
     async def watch(self) -> None:
         """Replace workers that die while they have nothing to do."""
-        for worker in self._turns.idle():
+        for worker in self._queue.idle():
             if worker.alive:
-                self._turns.back(worker)
+                self._queue.back(worker)
             else:
                 self._put_back(worker)
 

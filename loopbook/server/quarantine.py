@@ -23,6 +23,7 @@ from loopbook.recipes.record import MAX_NEST, Record
 from loopbook.recipes.schema import MISSES
 from loopbook.server.tables import JUDGEMENTS, QUARANTINE
 from loopbook.server.trust import GAINS, KEEP, OWNER, PROMOTE, REJECT, RETURN, Judgement
+from loopbook.steps import respelled
 
 KNOWN, WAITING, PROMOTED = "known", "quarantine", "promoted"
 """What becomes of a contributed record."""
@@ -75,6 +76,18 @@ class Quarantine:
     def __init__(self, database: Database, book: Book) -> None:
         self._database = database
         self._book = book
+        self._respell()
+
+    def _respell(self) -> None:
+        """Rows written before have the names that steps had then; claims are compared as text."""
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(QUARANTINE.c.id, QUARANTINE.c.recipe)).all()
+        old = {row.id: text for row in rows if (text := respelled(row.recipe)) != row.recipe}
+        if old:
+            with self._database.writing() as connection:
+                for name, text in old.items():
+                    own = QUARANTINE.c.id == name
+                    connection.execute(sa.update(QUARANTINE).where(own).values(recipe=text))
 
     def receive(
         self, record: Record, embedding: Embedding, contributor: str, *, trusted: bool = False

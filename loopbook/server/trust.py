@@ -18,8 +18,6 @@ GAINS = 1.02
 BROKEN = frozenset({"illegal", "wrong", "crash", "compiler", "error"})
 """Failures that are the recipe's fault on any machine."""
 
-STATUSES = BROKEN | {"ok", "hang", "memory", "unmeasured"}
-
 PROMOTE, REJECT, RETURN, KEEP = "promote", "reject", "return", "keep"
 """A record that waits is promoted or rejected, one that is served returned to the quarantine; or
 all stays as it is."""
@@ -33,7 +31,7 @@ class Judgement:
     """What a trusted machine has found out about a record.
 
     Attributes:
-        status: one of `STATUSES`.
+        status: "ok", one of `BROKEN`, "hang", "memory" or "unmeasured".
         hardware: the machine.
         measurement: what it measured there; None for a failure.
         message: why it failed.

@@ -18,7 +18,7 @@ from loopbook import dependence, targets
 from loopbook.client.decision import Plan
 from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
-from loopbook.client.planner import WORTH_USING
+from loopbook.client.thresholds import WORTH_USING
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest

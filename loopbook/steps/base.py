@@ -44,7 +44,6 @@ class Step(_Words):
 
     Attributes:
         name: how recipes spell it.
-        aliases: other spellings that are read.
         recorded_as: its name when records of it were first written, which is read, too: a record's
             id goes by it for ever.
         textbook: what compiler writers call it, and `source` where they do.
@@ -61,7 +60,6 @@ class Step(_Words):
     """
 
     name: ClassVar[str] = ""
-    aliases: ClassVar[tuple[str, ...]] = ()
     recorded_as: ClassVar[str] = ""
     textbook: ClassVar[str] = ""
     source: ClassVar[str] = ""
@@ -104,7 +102,7 @@ class Step(_Words):
     @classmethod
     def spellings(cls) -> tuple[str, ...]:
         """All that is read for it, its name first."""
-        return tuple(dict.fromkeys((cls.name, cls.recorded_as, *cls.aliases)))
+        return tuple(dict.fromkeys((cls.name, cls.recorded_as)))
 
     # -- as people write it ---------------------------------------------------------------------
 

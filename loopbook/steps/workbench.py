@@ -65,16 +65,6 @@ class Workbench:
         """Name to docc's number of every loop, in preorder."""
         return self._names.ids
 
-    def can_apply(self, op: str, args: Args) -> bool:
-        """Whether the step is allowed now (for starred names: on at least one copy; of a step that
-        stands for several: whether the first of them is)."""
-        try:
-            step, *_ = self._well_formed(op, args).expansion()
-            self._done(step)
-        except IllegalStepError:
-            return False
-        return True
-
     def apply(self, op: str, args: Args, position: int = 0) -> None:
         """Apply one step.
 

@@ -61,19 +61,18 @@ def in_turn(
     schedule: Schedule,
     *,
     seconds: float = RUN_SECONDS,
-    memory: int = RUN_BYTES,
 ) -> list[Timed]:
     """Run all in turn, in one child process. First runs are not timed, unless they are long.
 
     Args:
         schedule: rounds, and how long one may be run in all.
-        seconds, memory: limits for all of it.
+        seconds: limit for all of it.
 
     Raises:
         RunError: a library crashed or hung, or memory was too little.
     """
     return run_limited(
-        _in_turn, list(runnables), schedule, seconds=seconds, memory=memory, what="the kernel"
+        _in_turn, list(runnables), schedule, seconds=seconds, memory=RUN_BYTES, what="the kernel"
     )
 
 

@@ -71,27 +71,27 @@ class Binding:
         self._args = list(args)
         self._pick = results or _all_arrays
 
-    def results(
-        self, library: Path, *, seconds: float = RUN_SECONDS, memory: int = RUN_BYTES
-    ) -> list[np.ndarray]:
+    def results(self, library: Path, *, seconds: float = RUN_SECONDS) -> list[np.ndarray]:
         """All array arguments after one run, then what the function returned.
 
         Raises:
             RunError: the run crashed, hung, took too much memory or wrote past its arrays.
         """
         return run_limited(
-            self._results, library, seconds=seconds, memory=memory, what="the kernel"
+            self._results, library, seconds=seconds, memory=RUN_BYTES, what="the kernel"
         )
 
     def run_once(
-        self, built: Built, *, seconds: float = RUN_SECONDS, memory: int = RUN_BYTES
+        self, built: Built, *, seconds: float = RUN_SECONDS
     ) -> tuple[list[np.ndarray], Times]:
         """`results` of a library, and how long that one run took.
 
         Raises:
             RunError: the run crashed, hung, took too much memory or wrote past its arrays.
         """
-        return run_limited(self._run_once, built, seconds=seconds, memory=memory, what="the kernel")
+        return run_limited(
+            self._run_once, built, seconds=seconds, memory=RUN_BYTES, what="the kernel"
+        )
 
     def measure(
         self,
@@ -101,7 +101,6 @@ class Binding:
         *,
         tolerant: bool = False,
         seconds: float = RUN_SECONDS,
-        memory: int = RUN_BYTES,
     ) -> list[Times]:
         """Run libraries in turn and time them, after one run of each to check its numbers.
 
@@ -122,7 +121,7 @@ class Binding:
             expected,
             tolerant,
             seconds=seconds,
-            memory=memory,
+            memory=RUN_BYTES,
             what="the kernel",
         )
 

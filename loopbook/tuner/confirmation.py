@@ -20,12 +20,7 @@ from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import ranking
 from loopbook.tuner.session import Candidate, Session
 from loopbook.tuner.task import TuningTask
-
-PLACES = 3
-"""Recipes of every nest that are confirmed."""
-
-WORTH_A_TRY = 1.02
-"""A recipe with a smaller speedup is not confirmed."""
+from loopbook.tuner.thresholds import PLACES, WORTH_A_TRY
 
 CONFIRM = Schedule(repeats=15, seconds=1.5, at_least=1)
 

@@ -119,22 +119,11 @@ def load(
     Raises:
         CorpusError: there is no corpus, or a file in it is damaged or of another make.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    chosen = None
-    wanted = {"kernel": kernel, "target": target, "hardware": hardware, "status": status}
-    for column, values in wanted.items():
-        if values is not None:
-            listed = [values] if isinstance(values, str) else sorted(values)
-            term = pc.field(column).isin(pa.array(listed, pa.string()))
-            chosen = term if chosen is None else chosen & term
     files = sorted(folder.glob("*.parquet"))
     if not files:
         raise CorpusError(f"there is no corpus at {folder}; 'loopbook corpus pack' makes one")
-    return pa.concat_tables(
-        [parquet.read(file, schema(), chosen) for file in files]
-    ).combine_chunks()
+    wanted = {"kernel": kernel, "target": target, "hardware": hardware, "status": status}
+    return parquet.read_all(files, schema(), wanted).combine_chunks()
 
 
 def samples(table: pa.Table) -> Iterator[Sample]:

@@ -9,14 +9,17 @@ from loopbook.client.port import port
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 
+MOST = 6
+"""Recipes that are given."""
+
 LOOKED_AT = 16
 """Records looked at; many of them hold the same recipe, or one that cannot be ported."""
 
 
 def ported_neighbours(
-    layered: LayeredBook, nest: Nest, target: str, *, exclude: Collection[str] = (), k: int = 6
+    layered: LayeredBook, nest: Nest, target: str, *, exclude: Collection[str] = ()
 ) -> list[Recipe]:
-    """The recipes of at most `k` near neighbours in the words of `nest`, nearest first.
+    """The recipes of at most `MOST` near neighbours in the words of `nest`, nearest first.
 
     Args:
         exclude: kernels whose records are left out.
@@ -33,4 +36,4 @@ def ported_neighbours(
         ported = port(recipe, layered.source(near.record), near.embedding, nest, embedding)
         if ported is not None and ported not in recipes:
             recipes.append(ported)
-    return recipes[:k]
+    return recipes[:MOST]

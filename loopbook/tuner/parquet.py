@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -114,6 +114,29 @@ def read(path: Path, schema: pa.Schema, chosen: Any = None) -> pa.Table:
         if isinstance(error, OSError) and error.strerror:
             raise CorpusError(f"cannot read {path}: {error.strerror}") from None
         raise CorpusError(f"{path} is damaged: restore it, or delete it and pack again") from None
+
+
+def read_all(
+    files: Sequence[Path], schema: pa.Schema, wanted: Mapping[str, str | Collection[str] | None]
+) -> pa.Table:
+    """Some files of this schema as one table.
+
+    Args:
+        wanted: by column the value, or one of the values, that rows must have; None: any.
+
+    Raises:
+        CorpusError: as `read`.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    chosen = None
+    for column, values in wanted.items():
+        if values is not None:
+            listed = [values] if isinstance(values, str) else sorted(values)
+            term = pc.field(column).isin(pa.array(listed, pa.string()))
+            chosen = term if chosen is None else chosen & term
+    return pa.concat_tables([read(file, schema, chosen) for file in files])
 
 
 @contextmanager

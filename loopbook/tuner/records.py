@@ -18,9 +18,7 @@ from loopbook.steps import Step
 from loopbook.tuner.confirmation import Confirmation
 from loopbook.tuner.search import versions
 from loopbook.tuner.session import Session
-
-BETTER = 1.03
-"""A recipe has to be this many times faster than another one to be chosen instead of it."""
+from loopbook.tuner.thresholds import BETTER
 
 Sizes = Mapping[str, int]
 

@@ -22,11 +22,10 @@ from loopbook.steps import Step
 from loopbook.toolchain.compiler import find_compiler
 from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.session import Candidate, Outcome, Session
+from loopbook.tuner.settings import Settings
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy
 from loopbook.tuner.task import TuningTask
-
-WORTH_TUNING = 0.02
-"""Nests that take a smaller share of their program's time are left to docc."""
+from loopbook.tuner.thresholds import WORTH_TUNING
 
 Progress = Callable[[int, int, str], None]
 """Called with trials done, trials in all, and a line about the best so far."""
@@ -50,26 +49,23 @@ class _UnderWay:
 def search(
     session: Session,
     hardware: HardwareProfile,
-    *,
-    strategy: str,
-    seed: int,
-    trials: int,
+    settings: Settings,
     log: TrialLog,
+    *,
     starts: Starts = lambda nest: (),
-    libraries: bool = False,
     progress: Progress = lambda done, total, line: None,
 ) -> None:
-    """Measure `trials` candidates of all nests that matter, into `log`.
+    """Measure `settings.trials` candidates of all nests that matter, into `log`.
 
     A candidate holds a recipe for every such nest; timers tell how each did. Where one of them
     fails, its nests are measured one by one.
 
     Args:
-        strategy: a name in `STRATEGIES`.
         log: what it holds already is not measured again: an interrupted search goes on.
-        libraries: nests may become calls of BLAS; without, starts that do so are left out.
+        starts: those that call BLAS are left out unless `settings.libraries` are asked for.
     """
-    strategies = _strategies(session, hardware, strategy, seed, starts, libraries)
+    strategies = _strategies(session, hardware, settings, starts)
+    trials = settings.trials
     for trial in log.trials:
         if trial.nest in strategies:
             strategies[trial.nest].ask()  # draws what was drawn then: nothing is proposed twice
@@ -112,26 +108,22 @@ def search_header(
     task: TuningTask,
     preset: str,
     hardware: HardwareProfile,
-    target: str,
-    *,
-    strategy: str,
-    seed: int,
-    libraries: bool = False,
+    settings: Settings,
 ) -> dict[str, Any]:
     """What a search is: the first line of its log."""
     return {
         "kernel": task.name,
         "preset": preset,
         "sizes": dict(task.parameters[preset]),
-        "target": target,
-        "strategy": strategy,
-        "seed": seed,
+        "target": settings.target,
+        "strategy": settings.strategy,
+        "seed": settings.seed,
         "hardware": hardware.key,
         "versions": versions(),
         "profile": hardware.to_json(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         # Left out where it is not so: logs from before there were libraries go on.
-        **({"libraries": True} if libraries else {}),
+        **({"libraries": True} if settings.libraries else {}),
     }
 
 
@@ -153,27 +145,25 @@ def versions() -> Versions:
 def _strategies(
     session: Session,
     hardware: HardwareProfile,
-    strategy: str,
-    seed: int,
+    settings: Settings,
     starts: Starts,
-    libraries: bool,
 ) -> dict[int, Strategy]:
     """One for each nest that matters, by position."""
     return {
-        nest.position: STRATEGIES[strategy](
+        nest.position: STRATEGIES[settings.strategy](
             Problem(
                 nest=nest,
                 context=TuningContext.of(
                     hardware,
                     session.target,
                     trip_counts(nest, session.symbols),
-                    libraries=libraries,
+                    libraries=settings.libraries,
                 ),
-                random=Random(f"{seed} {nest.fingerprint} {nest.position}"),
+                random=Random(f"{settings.seed} {nest.fingerprint} {nest.position}"),
                 starts=tuple(
                     recipe.steps
                     for recipe in starts(nest)
-                    if libraries or all(step.op != "library" for step in recipe.steps)
+                    if settings.libraries or all(step.op != "library" for step in recipe.steps)
                 ),
             )
         )

@@ -20,14 +20,10 @@ from loopbook.toolchain import scratch
 from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.toolchain.times import Schedule
 from loopbook.tuner.search import Progress, Starts
+from loopbook.tuner.settings import Settings
 from loopbook.tuner.task import TuningTask
-from loopbook.tuner.tune import Settings, Tuned, tune
-
-LONG_ENOUGH = 0.004
-"""A program is searched at the smallest preset at which docc's own schedule takes this long."""
-
-TOO_LONG = 20.0
-"""A size at which it takes longer than this is not used to confirm."""
+from loopbook.tuner.thresholds import LONG_ENOUGH, TOO_LONG
+from loopbook.tuner.tune import Tuned, tune
 
 PRESETS = ("SMALL", "MEDIUM", "LARGE")
 

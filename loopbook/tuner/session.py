@@ -32,21 +32,9 @@ from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.builder_pool import BuilderPool, Ticket, Usage
 from loopbook.tuner.task import TuningTask
+from loopbook.tuner.thresholds import DISTURBED, LOST, ONE_RUN, SLOW_REFERENCE
 
 SEARCH = Schedule(repeats=40, seconds=0.25, at_least=1, give_up=3.0, width=0.03)
-
-SLOW_REFERENCE = 1.5
-"""A prepared program this many times slower than docc's own compile is not run again and again."""
-
-DISTURBED = 1.2
-"""A reference that takes more than this many times longer than it ever did was disturbed: that is
-not put down to the candidate's merits."""
-
-LOST = 0.6
-"""A candidate that cannot be faster than this share of the best one is not measured any further."""
-
-ONE_RUN = 2.0
-"""A trusted program that runs for more seconds than this need not do so twice."""
 
 Candidate = dict[int, tuple[Step, ...]]
 """Nest position to its recipe; nests that are not named get docc's own schedule."""
@@ -115,7 +103,6 @@ class Session:
         preset: str,
         target: str,
         *,
-        schedule: Schedule = SEARCH,
         trusted: bool = False,
         timeout: float = RUN_SECONDS,
         threads: int = 1,
@@ -129,7 +116,6 @@ class Session:
                 be right, and `shares` stay empty.
         """
         self.target = target
-        self._schedule = schedule
         self.folder = scratch.make()
         self.baseline_s = self.plain_s = 0.0
         self.shares: dict[int, float] = {}
@@ -232,7 +218,7 @@ class Session:
         """
         return self._binding.measure(
             builts,
-            schedule or self._schedule,
+            schedule or SEARCH,
             self.expected,
             tolerant=tolerant,
             seconds=self._seconds_limit * len(builts),
@@ -248,7 +234,7 @@ class Session:
                 self.target,
                 Runner(self._binding, reference, self.expected),
                 self.folder,
-                schedule=self._schedule,
+                schedule=SEARCH,
                 seconds=self._seconds_limit,
                 threads=self._threads,
             )

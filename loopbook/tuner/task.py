@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Protocol
 
-import numpy as np
-
 from loopbook.toolchain.run import Binding
 from loopbook.workloads import reference
 from loopbook.workloads.call import Call
@@ -150,11 +148,7 @@ class SdfgTask:
     def binding(self, arguments: list[Any]) -> Binding:
         from loopbook.sdfg.arguments import bind_text
 
-        return Binding(partial(bind_text, self._text), arguments, _arrays)
+        return Binding(partial(bind_text, self._text), arguments)
 
     def check(self) -> None:
         """There is nothing to compare it with."""
-
-
-def _arrays(values: list[Any]) -> list[np.ndarray]:
-    return [value for value in values if isinstance(value, np.ndarray)]

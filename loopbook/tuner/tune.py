@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from loopbook import targets
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
-from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.tuner import records
 from loopbook.tuner.confirmation import (
     BestRecipes,
@@ -25,42 +22,12 @@ from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.records import Round
 from loopbook.tuner.search import Progress, Starts, search, search_header
 from loopbook.tuner.session import Session
-from loopbook.tuner.strategies import DEFAULT
+from loopbook.tuner.settings import Settings
 from loopbook.tuner.task import TuningTask
+from loopbook.tuner.thresholds import REFINE_SECONDS
 
 REFINING = "transfer"
 """The strategy that begins from given recipes."""
-
-
-REFINE_SECONDS = 45.0
-"""Refining measures fewer candidates where they would take longer than this."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to search.
-
-    Attributes:
-        target: a name in `loopbook.targets.TARGETS`.
-        trials: candidates to measure.
-        strategy: a name in `STRATEGIES`.
-        seed: of every random choice.
-        refine: candidates to measure at the last size to confirm at, around the best ones found.
-        confirm: presets at which the best recipes are compared with docc's own compile as well,
-            smallest first.
-        timeout: limit for a run of the unoptimised program, seconds.
-        libraries: nests may become calls of BLAS. What is found then is worth what the BLAS of the
-            machine is worth that runs it, and has as many threads as that likes to have.
-    """
-
-    target: str = targets.DEFAULT
-    trials: int = 100
-    strategy: str = DEFAULT
-    seed: int = 0
-    refine: int = 40
-    confirm: Sequence[str] = ()
-    timeout: float = RUN_SECONDS
-    libraries: bool = False
 
 
 @dataclass
@@ -103,16 +70,7 @@ def tune(
         LoopbookError: if the program cannot be traced, compiled or run at all.
     """
     task.check()
-    header = search_header(
-        task,
-        preset,
-        hardware,
-        settings.target,
-        strategy=settings.strategy,
-        seed=settings.seed,
-        libraries=settings.libraries,
-    )
-    trials = TrialLog(log, header)
+    trials = TrialLog(log, search_header(task, preset, hardware, settings))
     last = settings.confirm[-1] if settings.confirm else preset
     rounds: dict[str, Round] = {}
 
@@ -125,17 +83,7 @@ def tune(
     with Session(
         task, preset, settings.target, timeout=settings.timeout, threads=hardware.threads
     ) as session:
-        search(
-            session,
-            hardware,
-            strategy=settings.strategy,
-            seed=settings.seed,
-            trials=settings.trials,
-            log=trials,
-            starts=starts,
-            libraries=settings.libraries,
-            progress=told,
-        )
+        search(session, hardware, settings, trials, starts=starts, progress=told)
         best = best_recipes(session, trials, task)
         if last != preset:
             told(settings.trials, 0, f"confirmation at {last}")
@@ -187,26 +135,15 @@ def _refined(
         place, times = min(first.tuned.items(), key=lambda item: min(item[1].seconds))
         session.adopt(session.build(first.fields[place]), min(times.seconds), first.plain)
         affordable = round(REFINE_SECONDS / (0.5 + 5 * min(times.seconds)))
-        header = search_header(
-            task,
-            preset,
-            hardware,
-            settings.target,
-            strategy=REFINING,
-            seed=settings.seed,
-            libraries=settings.libraries,
-        )
+        short = replace(settings, strategy=REFINING, trials=min(settings.refine, affordable))
         path = log.with_name(f"{log.stem}-{preset}{log.suffix}") if log else None
-        trials = TrialLog(path, header)
+        trials = TrialLog(path, search_header(task, preset, hardware, short))
         search(
             session,
             hardware,
-            strategy=REFINING,
-            seed=settings.seed,
-            trials=min(settings.refine, affordable),
-            log=trials,
+            short,
+            trials,
             starts=lambda nest: [Recipe(steps) for steps in found.get(nest.position, ())],
-            libraries=settings.libraries,
             progress=lambda done, _, line: progress(settings.trials + done, 0, line),
         )
         refined = best_recipes(session, trials, task)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from client_kit import SIMPLE, layered, product, record
+from client_kit import SIMPLE, layered, product, record, verifying
 from sdfg_kit import random
 
 from loopbook.client.decision import MISORDERED
 from loopbook.client.optimize import optimize
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.client.verify import Verifier
 from loopbook.errors import WrongResultError
 from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.build import build_baseline
@@ -57,7 +56,7 @@ def test_what_only_our_way_gets_wrong_is_left_to_docc(books):
 
 
 def test_measuring_keeps_nothing_wrong(right, books, tmp_path):
-    verifier = Verifier(shortest, PATHS, "sequential", tmp_path / "verify")
+    verifier = verifying(shortest, PATHS, tmp_path / "verify")
     verdict = verifier.choose(make_plan(verifier.text, "sequential", books))
     compare(frontend.binding(shortest, PATHS).results(verdict.built.library), right)
 

@@ -18,12 +18,13 @@ from client_kit import (
     record,
     stencil,
     text_of,
+    verifying,
 )
 
 from loopbook.client import verify
 from loopbook.client.bench import bench
 from loopbook.client.plan import build_plan, make_plan
-from loopbook.client.verify import KEEP, Verifier
+from loopbook.client.thresholds import KEEP
 from loopbook.errors import InputError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.frontend import bind, trace
@@ -78,13 +79,13 @@ def test_the_transposed_product_is_right_with_a_neighbour_s_recipe(good, tmp_pat
     args = matrices(45, transposed=True)
     plan = make_plan(trace(product_transposed, args), "sequential", good, choices=2)
     assert plan.active
-    verifier = Verifier(product_transposed, args, "sequential", tmp_path)
+    verifier = verifying(product_transposed, args, tmp_path)
     verifier.check(verifier.build(plan))
 
 
 def test_the_faster_one_is_kept(good, tmp_path):
     """At this size docc's own schedule is several times slower: no close call."""
-    verifier = Verifier(product_permuted, matrices(260), "sequential", tmp_path)
+    verifier = verifying(product_permuted, matrices(260), tmp_path)
     plan = make_plan(verifier.text, "sequential", good)
     verdict = verifier.choose(plan, QUICK)
     assert verdict.plan.active
@@ -94,7 +95,7 @@ def test_the_faster_one_is_kept(good, tmp_path):
 
 
 def test_a_recipe_with_wrong_numbers_is_not_kept(good, tmp_path, monkeypatch):
-    verifier = Verifier(product_permuted, matrices(), "sequential", tmp_path)
+    verifier = verifying(product_permuted, matrices(), tmp_path)
     plan = make_plan(verifier.text, "sequential", good)
 
     def sabotaged(text, plan, folder, **options):
@@ -118,7 +119,7 @@ def test_a_nest_whose_choice_fails_does_not_spoil_the_others(tmp_path, monkeypat
         tmp_path, record(chain, blocked(), position=0), record(chain, "tile L0 16\n", position=1)
     )
     args = (*matrices(260), matrices(260)[2])
-    verifier = Verifier(chain, args, "sequential", tmp_path / "builds")
+    verifier = verifying(chain, args, tmp_path / "builds")
     plan = make_plan(verifier.text, "sequential", books)
     assert set(plan.recipes) == {0, 1}
     build = verify.build_plan
@@ -136,7 +137,7 @@ def test_a_nest_whose_choice_fails_does_not_spoil_the_others(tmp_path, monkeypat
 
 def test_with_nothing_to_try_it_is_docc_s_own_or_the_prepared_program(good, tmp_path):
     args = (3, *matrices()[:1], matrices()[0])
-    verifier = Verifier(stencil, args, "sequential", tmp_path)
+    verifier = verifying(stencil, args, tmp_path)
     verdict = verifier.choose(make_plan(verifier.text, "sequential", good), QUICK)
     assert not verdict.plan.recipes
     if verdict.plan.prepared:

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from sdfg_kit import prepared_nests, stepped
+from sdfg_kit import can_apply, prepared_nests, stepped
 
 from loopbook.dependence.missed import confirmed, missed
 from loopbook.errors import IllegalStepError
@@ -209,4 +209,4 @@ def test_an_array_is_not_staged_where_it_is_also_used_otherwise(kernel, allowed)
     args = data((37, 37), (37, 37))[: kernel.__code__.co_argcount]
     sdfg, nests = prepared_nests(kernel, args)
     bench = Workbench(program.tree_of(sdfg), nests[-1])
-    assert bench.can_apply("stage", ("L2", "A0", "out")) == allowed
+    assert can_apply(bench, "stage", ("L2", "A0", "out")) == allowed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from docc.sdfg import StructuredSDFG
 
 from loopbook.client.layered import LayeredBook
+from loopbook.client.verify import Verifier
 from loopbook.embed.inference import Encoder
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
@@ -113,6 +114,12 @@ def encoder() -> Encoder:
 def text_of(kernel: Callable[..., Any]) -> str:
     """The kernel's SDFG as docc's frontend makes it."""
     return frontend.trace(kernel, ARGUMENTS[kernel]())
+
+
+def verifying(kernel: Callable[..., Any], args: Sequence[Any], folder: Path) -> Verifier:
+    """A verifier of a kernel and its arguments."""
+    text, binding = frontend.trace(kernel, args), frontend.binding(kernel, args)
+    return Verifier(text, binding, "sequential", folder)
 
 
 @lru_cache

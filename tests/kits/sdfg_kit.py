@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from docc.compiler.docc_program import DoccOptions
 from docc.python.python_program import PythonProgram
 from docc.sdfg import StructuredSDFG, TargetOptions
 
+from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, program
@@ -26,6 +28,15 @@ def children() -> set[int]:
     """Processes that this one has started, ended ones that nobody has waited for among them."""
     tasks = Path("/proc/self/task").glob("*/children")
     return {int(pid) for task in tasks for pid in task.read_text().split()}
+
+
+def can_apply(bench: Workbench, op: str, args: tuple[Any, ...]) -> bool:
+    """Whether a step is legal now; nothing is done to the bench, whose parts do not change."""
+    try:
+        copy(bench).apply(op, args)
+    except IllegalStepError:
+        return False
+    return True
 
 
 def matmul(A, B, C):

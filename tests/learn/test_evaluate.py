@@ -131,11 +131,6 @@ def test_a_kernel_is_served_and_timed_and_not_measured_again(tmp_path: Path):
         (again,) = evaluate(layered.books, entrants, settings, log)
     assert again == first
     assert len(log.read_text().splitlines()) == 1
-    log.write_text(log.read_text().replace('"comparison"', '"contest"'))  # as it was called once
-    with LayeredBook([Book.open(path)]) as layered:
-        (formerly,) = evaluate(layered.books, entrants, settings, log)
-    assert formerly == first
-    assert len(log.read_text().splitlines()) == 1, "it was measured again"
     served = first.comparison.served
     assert set(served) == {"tuner", "nearest 1"}
     assert len(served["nearest 1"].nests) == len(nests)

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from sdfg_kit import bench_of, check_recipe, matmul, nests_of, steps
+from sdfg_kit import bench_of, can_apply, check_recipe, matmul, nests_of, steps
 from sdfg_kit import random as filled
 
 from loopbook.errors import IllegalStepError
@@ -160,7 +160,7 @@ def test_tiles_are_not_moved_against_a_dependence():
     bench = bench_of(squared, [filled(17, 17), filled(4)])
     for op, args in steps("tile L1 8\ntile L2 4"):
         bench.apply(op, args)
-    assert not bench.can_apply("interchange", ("L1", "L2.tile"))
+    assert not can_apply(bench, "interchange", ("L1", "L2.tile"))
     with pytest.raises(IllegalStepError, match="dependence"):
         bench.apply("interchange", ("L1", "L2.tile"))
 

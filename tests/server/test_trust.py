@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from client_kit import (
     blocked,
     encoder,
@@ -18,9 +19,9 @@ from client_kit import (
     stencil,
 )
 
-from loopbook.recipes import Book, HardwareProfile, Measurement, Record
+from loopbook.recipes import Book, HardwareProfile, Measurement, Recipe, Record
 from loopbook.server.quarantine import KNOWN, PROMOTED, WAITING, Quarantine
-from loopbook.server.tables import open_tables
+from loopbook.server.tables import QUARANTINE, open_tables
 from loopbook.server.tokens import Tokens
 from loopbook.server.trust import Judgement
 
@@ -155,6 +156,22 @@ CREATE TABLE quarantine (id VARCHAR(32) NOT NULL, fingerprint VARCHAR(128) NOT N
  PRIMARY KEY (id));
 """
 """The tables as they were before there were judgements."""
+
+
+def test_claims_with_the_names_that_steps_had_once_are_the_same_claims(quarantine, book):
+    recipe = Recipe.parse("right_looking L0 L1\nvectorize L1*\n")
+    first, second = (replace(claim(product, 9000.0 + n), recipe=recipe) for n in range(2))
+    quarantine.receive(first, vectors(product), "one")
+    database = open_tables(book.name)
+    with database.writing() as connection:
+        old = sa.update(QUARANTINE).values(recipe="push L0 L1\nvectorize L1*\n")
+        connection.execute(old)
+    later = Quarantine(database, book)
+    later.receive(second, vectors(product), "other")
+    assert [one.confirmations for one in later.all()] == [2, 2]
+    assert later.judge(second.id, found(1.5))
+    assert later.all() == []
+    database.close()
 
 
 def test_databases_of_older_servers_go_on(tmp_path, quarantine, book):

@@ -97,7 +97,7 @@ from loopbook.steps import STEPS, Integer, Loop, Step
 class Dummy(Step):
     "Nothing."
     name = "dummy"
-    aliases = ("nothing",)
+    recorded_as = "nothing"
     loop = Loop()
     size = Integer(2, 9)
 """

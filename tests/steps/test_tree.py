@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, rows, steps
+from sdfg_kit import (
+    bench_of,
+    can_apply,
+    check_recipe,
+    matmul,
+    matmul_args,
+    nests_of,
+    random,
+    rows,
+    steps,
+)
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.tree import SEQUENTIAL, Loop
@@ -85,7 +95,7 @@ def test_loops_around_a_buffer_may_change_places():
     text = "tile L0 4\ntile L1 8\ntile L2 16\ninterchange L0 L1.tile\ninterchange L1 L2.tile\n"
     text += "interchange L1 L2\ninterchange L0 L2.tile\ninterchange L0 L2\nstage L2 A2 out"
     bench = after(matmul, matmul_args(), text)
-    assert bench.can_apply("interchange", ("L0.tile", "L1.tile"))
+    assert can_apply(bench, "interchange", ("L0.tile", "L1.tile"))
 
 
 def test_what_is_written_out_twice_stays_as_it_is():
@@ -158,9 +168,9 @@ def handed_on(A, B):
 
 def test_loops_inside_share_the_place_that_a_scalar_gets():
     bench = bench_of(handed_on, [random(6, 5), random(6, 5)])
-    if bench.can_apply("expand", ("L0",)):
+    if can_apply(bench, "expand", ("L0",)):
         bench.apply("expand", ("L0",))
-        assert not bench.can_apply("parallel", ("L1",))
+        assert not can_apply(bench, "parallel", ("L1",))
 
 
 @pytest.mark.parametrize("step", ["vectorize L0", "parallel L0"])

@@ -23,8 +23,9 @@ from loopbook.tuner.confirmation import (
     whole_programs,
 )
 from loopbook.tuner.log import Trial, TrialLog
-from loopbook.tuner.records import BETTER, Round, chosen
+from loopbook.tuner.records import Round, chosen
 from loopbook.tuner.session import Session
+from loopbook.tuner.thresholds import BETTER
 
 WRONG = (Step("tile", ("L1", 5)),)
 CRASHING = (Step("tile", ("L1", 6)),)

@@ -27,6 +27,7 @@ from loopbook.tuner import builder_pool
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import search
 from loopbook.tuner.session import Session
+from loopbook.tuner.settings import Settings
 from loopbook.tuner.strategies import STRATEGIES, Problem
 
 pytestmark = pytest.mark.long
@@ -106,7 +107,7 @@ def run(session, monkeypatch) -> Iterator[Callable[[list[tuple[Step, ...]]], Tri
 
         monkeypatch.setitem(STRATEGIES, "written", proposals)
         log = TrialLog(None, {})
-        search(session, read(1), strategy="written", seed=0, trials=len(recipes), log=log)
+        search(session, read(1), Settings(strategy="written", trials=len(recipes)), log)
         return log
 
     yield run

@@ -26,9 +26,9 @@ from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import search
 from loopbook.tuner.seed import Done, Job, jobs, seed, sizes_for
 from loopbook.tuner.session import Session
+from loopbook.tuner.settings import Settings
 from loopbook.tuner.strategies import STRATEGIES, Problem
 from loopbook.tuner.task import SdfgTask
-from loopbook.tuner.tune import Settings
 
 TWICE = """\
     for row in range(out.shape[0]):
@@ -143,10 +143,8 @@ def test_a_resumed_search_goes_on_where_it_stopped(session, made, tmp_path):
         search(
             session,
             read(1),
-            strategy="sizes",
-            seed=3,
-            trials=trials,
-            log=log,
+            Settings(strategy="sizes", seed=3, trials=trials),
+            log,
             progress=lambda done, total, line: seen.append((done, total)),
         )
         assert seen == [(n, trials) for n in range(trials - len(seen) + 1, trials + 1)]
@@ -177,7 +175,7 @@ def test_a_candidate_that_fails_is_measured_nest_by_nest(made, tmp_path, monkeyp
     with Session(task(tmp_path, text=PRODUCT + TWICE), "M", "sequential") as opened:
         assert len(opened.nests) == 2
         opened.shares = dict.fromkeys(opened.shares, 0.5)
-        search(opened, read(1), strategy="sizes", seed=0, trials=2, log=log)
+        search(opened, read(1), Settings(strategy="sizes", trials=2), log)
     assert sorted((t.number, t.nest, t.status) for t in log.trials) == [
         (0, 0, "ok"),
         (0, 1, "compiler"),

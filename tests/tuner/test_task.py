@@ -8,7 +8,7 @@ from tuner_kit import task
 from loopbook.errors import WrongResultError
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.tuner.seed import jobs, seed
-from loopbook.tuner.tune import Settings
+from loopbook.tuner.settings import Settings
 from loopbook.workloads import call, reference
 
 pytestmark = pytest.mark.apart

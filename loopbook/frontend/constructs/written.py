@@ -372,38 +372,3 @@ def apply_along_axis(func1d, axis, arr):
     if axis == 0:
         return np.array([func1d(column) for column in arr.T]).T
     return np.array([func1d(row) for row in arr])
-
-
-# -- sets ----------------------------------------------------------------------------------------
-
-
-def _firsts(ordered):
-    """Which of a line's numbers, which is in order, are others than the one before."""
-    found = np.ones(len(ordered), dtype=bool)
-    found[1:] = ordered[1:] != ordered[:-1]
-    return found
-
-
-def _among(some, ordered):
-    """Which of a line's numbers are in another line, which is in order."""
-    if len(ordered) == 0:
-        return np.zeros(len(some), dtype=bool)
-    place = np.minimum(np.searchsorted(ordered, some), len(ordered) - 1)
-    return ordered[place] == some
-
-
-@written(np.union1d)
-def union1d(ar1, ar2):
-    return np.unique(np.concatenate((ar1.ravel(), ar2.ravel())))
-
-
-@written(np.intersect1d)
-def intersect1d(ar1, ar2):
-    one = np.sort(ar1.ravel())
-    return one[_firsts(one) & _among(one, np.sort(ar2.ravel()))]
-
-
-@written(np.setdiff1d)
-def setdiff1d(ar1, ar2):
-    one = np.sort(ar1.ravel())
-    return one[_firsts(one) & ~_among(one, np.sort(ar2.ravel()))]

@@ -62,7 +62,7 @@ from loopbook.sdfg.known_wrong.kinds import Kind, Kinds, of_value
 from loopbook.sdfg.known_wrong.shown import shown
 from loopbook.sdfg.known_wrong.source import Source
 
-__all__ = ["confirmed", "mends", "shown", "understood"]
+__all__ = ["confirmed", "shown", "understood"]
 
 DEEPEST = 4
 """How far calls within calls are looked into."""
@@ -103,16 +103,6 @@ def confirmed(func: Callable[..., Any], text: str, args: Sequence[Any]) -> Calla
         return func
     carried.mend(source, text, args)
     return source.function()
-
-
-def mends(func: Callable[..., Any], args: Sequence[Any]) -> list[str]:
-    """What `understood` writes differently, one line each.
-
-    Raises:
-        MistranslationError: see `understood`.
-    """
-    source = _examined(func, args)
-    return [] if source is None else list(source.mends)
 
 
 def _examined(func: Callable[..., Any], args: Sequence[Any]) -> Source | None:

@@ -56,14 +56,6 @@ class Conditionals(BlockRewriter):
         node.body = self.block(node.body)
         return node
 
-    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """A block with what its statements need in front of them."""
-        made: list[ast.stmt] = []
-        for part in body:
-            result = self.visit(part)
-            made += result if isinstance(result, list) else [result]
-        return made
-
     def right(self, node: ast.IfExp) -> bool:
         """Whether docc's temporary can hold the value."""
         held = self._first(node.test)

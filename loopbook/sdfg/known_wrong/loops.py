@@ -47,7 +47,7 @@ class Loops(BlockRewriter):
 
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
         self.depth += 1
-        inner = self._inside(node.body)
+        inner = self.block(node.body)
         self.depth -= 1
         node.body = inner
         counted = isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
@@ -61,16 +61,9 @@ class Loops(BlockRewriter):
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.depth += 1
-        node.body = self._inside(node.body)
+        node.body = self.block(node.body)
         self.depth -= 1
         return node
-
-    def _inside(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        for part in body:
-            result = self.visit(part)
-            made += result if isinstance(result, list) else [result]
-        return made
 
     def _loses_breaks(self, node: ast.For) -> bool:
         """Whether docc may take this loop's ``break`` for another's, or for nobody's."""
@@ -98,14 +91,7 @@ class Loops(BlockRewriter):
     def _step(self, node: ast.For) -> None:
         """Give the loop a counter of its own where it needs one."""
         assert isinstance(node.iter, ast.Call)
-        given = node.iter.args
-        step = 1 if len(given) < 3 else integer(given[2], self.source.names)
-        if step is None or step == 0:
-            self.source.refuse(
-                node, "counts upwards whatever the step is", "write the step as a number"
-            )
-        start = given[0] if len(given) > 1 else ast.copy_location(ast.Constant(value=0), node)
-        stop = given[1] if len(given) > 1 else given[0]
+        start, stop, step = self._range(node, node.iter.args)
         uneven = self._uneven(start, stop, step)
         name = _target(node)
         taken = name in {n for n, _ in assigned(node.body)} or id(node) in self.leftovers
@@ -124,6 +110,16 @@ class Loops(BlockRewriter):
             self.source.mend(node, f"count the loop over '{name}' with a counter of its own")
         node.target = ast.copy_location(ast.Name(id=counter, ctx=ast.Store()), node)
         node.body = [_assign(name, value, node), *node.body]
+
+    def _range(self, node: ast.For, given: list[ast.expr]) -> tuple[ast.expr, ast.expr, int]:
+        """Start, stop and step of a loop over a range."""
+        step = 1 if len(given) < 3 else integer(given[2], self.source.names)
+        if step is None or step == 0:
+            self.source.refuse(
+                node, "counts upwards whatever the step is", "write the step as a number"
+            )
+        start = given[0] if len(given) > 1 else ast.copy_location(ast.Constant(value=0), node)
+        return start, given[1] if len(given) > 1 else given[0], step
 
     def _uneven(self, start: ast.expr, stop: ast.expr, step: int) -> bool:
         """Whether docc may count this loop wrongly."""
@@ -174,16 +170,9 @@ class Loops(BlockRewriter):
 
     def _as_while(self, node: ast.For) -> list[ast.stmt]:
         assert isinstance(node.iter, ast.Call)
-        given = node.iter.args
-        step = 1 if len(given) < 3 else integer(given[2], self.source.names)
-        if step is None or step == 0:
-            self.source.refuse(
-                node, "counts upwards whatever the step is", "write the step as a number"
-            )
+        start, stop, step = self._range(node, node.iter.args)
         self.source.mend(node, "write a loop that is left early as a while")
         counter, last = self._fresh("count"), self._fresh("last")
-        start = given[0] if len(given) > 1 else ast.copy_location(ast.Constant(value=0), node)
-        stop = given[1] if len(given) > 1 else given[0]
         here = ast.copy_location(ast.Name(id=counter, ctx=ast.Load()), node)
         end = ast.copy_location(ast.Name(id=last, ctx=ast.Load()), node)
         test = expression("c < e" if step > 0 else "c > e", node, c=here, e=end)

@@ -127,12 +127,16 @@ class BlockRewriter(ast.NodeTransformer):
 
     def run(self) -> None:
         """Rewrite the body, in place."""
-        body: list[ast.stmt] = []
-        for statement in self.source.node.body:
-            made = self.visit(statement)
-            body += made if isinstance(made, list) else [made]
-        self.source.node.body = body
+        self.source.node.body = self.block(self.source.node.body)
         self.source.locate()
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """A block with what becomes of each of its statements."""
+        found: list[ast.stmt] = []
+        for statement in body:
+            made = self.visit(statement)
+            found += made if isinstance(made, list) else [made]
+        return found
 
 
 def same(left: ast.AST, right: ast.AST) -> bool:

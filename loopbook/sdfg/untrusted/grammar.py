@@ -248,7 +248,6 @@ NODES: dict[str, Fields] = {
 }
 
 _LAYOUT = _object(Fields({"offset": _expression, "shape": _expressions, "strides": _expressions}))
-_INDEX = _many(lambda admission, given: admission.index(given))
 _DIMENSION = Fields(
     {
         "indvar": lambda admission, given: admission.index(given),

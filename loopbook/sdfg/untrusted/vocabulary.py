@@ -90,7 +90,7 @@ _DECIMAL = re.compile(
 _SPECIAL = re.compile(r"-?(?:INFINITY|NAN)", re.ASCII)
 _TRUTH = re.compile(r"true|false|[01]", re.ASCII)
 
-VOID, BOOL, FIRST_FLOAT, LAST_TYPE = 0, 1, 12, 18
+VOID, BOOL, FIRST_FLOAT = 0, 1, 12
 """Among docc's primitive types by number, see `loopbook.program.types.DTYPES`."""
 
 

@@ -152,6 +152,6 @@ def _becomes(asked: Steps, steps: Steps) -> bool:
     return all(step in rest for step in steps)
 
 
-def tournament(rivals: Sequence[Individual], random: Random, size: int = 2) -> Individual:
-    """The best of some drawn at random; `rivals` come best first."""
-    return rivals[min(random.randrange(len(rivals)) for _ in range(size))]
+def tournament(rivals: Sequence[Individual], random: Random) -> Individual:
+    """The better of two drawn at random; `rivals` come best first."""
+    return rivals[min(random.randrange(len(rivals)) for _ in range(2))]

@@ -129,7 +129,6 @@ def load(
     target: str | Collection[str] | None = None,
     hardware: str | Collection[str] | None = None,
     outcome: str | Collection[str] | None = None,
-    suite: str | Collection[str] | None = None,
 ) -> pa.Table:
     """The pairs, or those that have one of the given values in each of these columns.
 
@@ -139,23 +138,13 @@ def load(
     Raises:
         CorpusError: there are none, or a file is damaged or of another make.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    chosen = None
-    wanted = {"target": target, "hardware": hardware, "outcome": outcome, "suite": suite}
-    for column, values in wanted.items():
-        if values is not None:
-            listed = [values] if isinstance(values, str) else sorted(values)
-            term = pc.field(column).isin(pa.array(listed, pa.string()))
-            chosen = term if chosen is None else chosen & term
     files = sorted(folder.glob("own-*.parquet" if own else "pairs-*.parquet"))
     if not files:
         raise CorpusError(
             f"there are no transfers at {folder}; 'loopbook transfers pack' adds some"
         )
-    schema = parquet.schema_of(VERSION, *_PAIR)
-    return pa.concat_tables([parquet.read(file, schema, chosen) for file in files])
+    wanted = {"target": target, "hardware": hardware, "outcome": outcome}
+    return parquet.read_all(files, parquet.schema_of(VERSION, *_PAIR), wanted)
 
 
 def side(name: str, folder: Path = FOLDER) -> pa.Table:

@@ -22,8 +22,9 @@ from loopbook.sdfg import program
 from loopbook.steps import Step
 from loopbook.toolchain.batch import Source
 from loopbook.toolchain.batch_runner import Reading
-from loopbook.tuner.search import WORTH_TUNING, versions
+from loopbook.tuner.search import versions
 from loopbook.tuner.task import TuningTask
+from loopbook.tuner.thresholds import WORTH_TUNING
 from loopbook.tuner.transfers.bench import Bench
 from loopbook.tuner.transfers.donors import Donor, Donors, family_of
 from loopbook.tuner.transfers.log import TransferLog

@@ -1,7 +1,7 @@
-"""What a nest does, whoever wrote it: what its vector is made of.
+"""The canonical form of a nest: what it does, whoever wrote it. Vectors are made of it.
 
 The same work can be written with sums kept in scalars or in arrays, with temporaries or without,
-with its loops and operands in another order. `essence` takes that away:
+with its loops and operands in another order. `canonical_form` takes that away:
 
 * values reach their users directly, not by way of scalars (`reading`);
 * a sum that is kept in a scalar and stored afterwards is kept where it is stored;
@@ -18,13 +18,13 @@ embedded is normalised; the program stays as it is.
 
 from __future__ import annotations
 
-from loopbook.embed.essence.reading import Reader
-from loopbook.embed.essence.rewriting import chained, innermost, without_copies
-from loopbook.embed.essence.writing import Writer
+from loopbook.program.canonical_form.reading import Reader
+from loopbook.program.canonical_form.rewriting import chained, innermost, without_copies
+from loopbook.program.canonical_form.writing import Writer
 from loopbook.program.nest import Nest
 
 
-def essence(nest: Nest) -> Nest:
+def canonical_form(nest: Nest) -> Nest:
     """The nest without what depends on who wrote it: smaller, and numbered anew.
 
     It describes, and cannot be run: it has no `canonical` text, and its `loop` is that of `nest`.

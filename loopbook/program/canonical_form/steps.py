@@ -1,4 +1,4 @@
-"""Operations and where their values are: what nests are made of on their way to the essence."""
+"""Operations and where their values are: what a nest is made of while its form is found."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loopbook.embed.essence.steps import Place, Step
 from loopbook.program import expr
+from loopbook.program.canonical_form.steps import Place, Step
 from loopbook.program.nest import Access, Nest, Operation, Stride
 
 

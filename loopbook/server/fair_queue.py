@@ -15,7 +15,7 @@ from loopbook.errors import OverloadError, ShareError
 Worker = TypeVar("Worker")
 
 
-class Turns(Generic[Worker]):
+class FairQueue(Generic[Worker]):
     """Free workers, and who waits for one; used from one event loop.
 
     Args:

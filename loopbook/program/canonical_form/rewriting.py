@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from loopbook.embed.essence.steps import Place, Step
 from loopbook.program import expr
+from loopbook.program.canonical_form.steps import Place, Step
 from loopbook.program.nest import Nest
 
 _CHAINS = ("fp_add", "fp_mul", "int_add", "int_mul")

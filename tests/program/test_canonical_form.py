@@ -1,4 +1,4 @@
-"""The essence of nests: the same for the same work, whoever wrote it, another for other work."""
+"""Canonical forms: the same for the same work, whoever wrote it, another for other work."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from benchmarks import otherhand
 from loopbook.embed.corpus import trace_kernels
-from loopbook.embed.essence import essence
-from loopbook.embed.graph import essential_graph, signature
+from loopbook.embed.graph import canonical_graph, signature
 from loopbook.embed.variants import renamed
+from loopbook.program.canonical_form import canonical_form
 from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nests
 
-from . import kit
-from .kit import kernel_of
+from ..embed import kit
+from ..embed.kit import kernel_of
 
 SQUARE = (13, 13)
 SAME = [
@@ -56,11 +56,11 @@ def nests_of(source: str, shapes: Sequence[tuple[int, ...]]) -> list[Nest]:
 
 
 def mark(nest: Nest) -> str:
-    return signature(essential_graph(nest))
+    return signature(canonical_graph(nest))
 
 
 @pytest.mark.parametrize(("kernel", "form"), SAME)
-def test_another_hand_writes_the_same_essence(kernel: str, form: str) -> None:
+def test_another_hand_writes_the_same_canonical_form(kernel: str, form: str) -> None:
     assert mark_of(kernel, "kernel") == mark_of(kernel, form)
 
 
@@ -71,7 +71,7 @@ def mark_of(kernel: str, form: str) -> str:
     return mark(nest)
 
 
-def test_transposed_operands_are_another_essence() -> None:
+def test_transposed_operands_are_another_form() -> None:
     text = (
         "def kernel(A, B, C):\n    for i in range(13):\n        for j in range(13):\n"
         "            for k in range(13):\n                C[i, j] += A[i, k] * B[{}]\n"
@@ -91,7 +91,7 @@ def test_a_sum_in_a_scalar_is_kept_where_it_is_stored() -> None:
         "        y[i] = 0.5 * total\n",
         ((11, 13), (13,), (11,)),
     )
-    short = essence(nest)
+    short = canonical_form(nest)
     assert [loop.kind for loop in short.loops] == ["map", "reduce"]
     assert {c.data for c in short.containers} == {"A", "x", "y"}
     assert all(access.subset for access in short.accesses)
@@ -104,7 +104,7 @@ def test_what_is_carried_from_one_iteration_to_the_next_stays_a_scalar() -> None
         "        y[i] = x[i] - last\n        last = last + x[i] * y[i]\n",
         ((40,), (40,)),
     )
-    assert "last" in {c.data for c in essence(nest).containers}
+    assert "last" in {c.data for c in canonical_form(nest).containers}
 
 
 def test_a_value_that_a_branch_may_have_set_stays_a_scalar() -> None:
@@ -113,7 +113,7 @@ def test_a_value_that_a_branch_may_have_set_stays_a_scalar() -> None:
         "        if x[i] > 0.5:\n            top = x[i]\n        y[i] = top * y[i]\n",
         ((40,), (40,)),
     )
-    short = essence(nest)
+    short = canonical_form(nest)
     assert short.branches
     assert "top" in {c.data for c in short.containers}
 
@@ -124,7 +124,7 @@ def test_a_chain_of_copies_ends_where_it_is_read() -> None:
         "            s[j] = A[i, j] + 1.0\n        for k in range(13):\n            t[k] = s[k]\n"
         "        for m in range(13):\n            B[i, m] = t[m]\n"
     )
-    short = [essence(nest) for nest in nests_of(source, ((11, 13), (11, 13), (13,), (13,)))]
+    short = [canonical_form(nest) for nest in nests_of(source, ((11, 13), (11, 13), (13,), (13,)))]
     filled = next(n for n in short if any(c.data == "A" for c in n.containers))
     assert {c.data for c in filled.containers} == {"A", "B"}
     assert len(filled.loops) == 2
@@ -146,9 +146,9 @@ def test_names_and_the_order_of_nested_loops_do_not_matter(
     assert sorted(mark(nest) for nest in read_nests(renamed(document, rng))) == before
 
 
-def test_every_essence_is_a_whole_nest(documents: list[dict]) -> None:
+def test_every_canonical_form_is_a_whole_nest(documents: list[dict]) -> None:
     for document in documents:
-        for nest in (essence(nest) for nest in read_nests(document)):
+        for nest in (canonical_form(nest) for nest in read_nests(document)):
             assert [loop.index for loop in nest.loops] == list(range(len(nest.loops)))
             assert all(loop.parent < loop.index for loop in nest.loops)
             assert nest.operations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from loopbook.embed.essence.steps import Place, Step, places
 from loopbook.program import expr
+from loopbook.program.canonical_form.steps import Place, Step, places
 from loopbook.program.nest import (
     Access,
     Block,

@@ -1,0 +1,124 @@
+"""The numbers that decide which recipe a nest gets, and where each value was seen.
+
+Those without such a place were chosen, and not varied one by one: all that is known of them is how
+they do together, which `loopbook evaluate` measures (``benchmarks/results/evaluate*.md``).
+"""
+
+from __future__ import annotations
+
+# -- looking -----------------------------------------------------------------------------------
+
+MAX_DISTANCE = 1.4
+"""Nests of which the nearest neighbour is farther than this are left to docc, if no cost model
+decides. Vectors have length 1, so at 1.41 they have nothing in common: geometry, not measured."""
+
+LOOKED_AT = 24
+"""Neighbours whose recipes are thought about. Chosen."""
+
+RARE_ONES = 8
+"""Farther neighbours looked at for recipes of rare rules. Chosen."""
+
+RENAMED = 8
+"""Neighbours whose recipes are renamed. Chosen."""
+
+REFITTED = 2
+"""Rules that are refitted to a neighbour's parameters. Chosen."""
+
+TRIED = 8
+"""Ports that are tried for each choice wanted. Chosen."""
+
+FIT_SECONDS = 2.0
+"""Processor time that a recipe may take: what else the machine does changes no plan. Most are found
+legal or not within milliseconds, but of nests that are deep and have many statements there may be a
+great many dependences. ``benchmarks/planning.py`` times this."""
+
+TRYING_SECONDS = 5.0
+"""How long recipes are tried on the nests of a large program; those that come later get none.
+Chosen, for first calls (``benchmarks/first_calls.py``)."""
+
+# -- what neighbours say (`loopbook.client.ports`, `loopbook.client.evidence`) -------------------
+
+WIDTH = 0.35
+"""Of the weights: a neighbour this much farther than the nearest (in the root of the difference of
+squares) counts 1/e of it. This and `OTHER_RULES` are those of some tried that tell best what
+recipes of synthetic nests gained on others; no table of that is kept."""
+
+OTHER_RULES = 0.7
+"""How much farther away a neighbour is for which none of the same rules applies. See `WIDTH`."""
+
+CLOSER = 0.7
+"""Neighbours that fit the same rare rule are nearer than they seem to the encoder. Chosen."""
+
+NEGLIGIBLE = 1e-3
+"""Weight of a neighbour that is not asked any more. Chosen."""
+
+THOROUGH = 64
+"""Candidates that must have been measured in vain before a neighbour speaks against recipes with
+all its weight. Chosen."""
+
+UNLIKE = 0.3
+"""Recipes are this much alike by chance. Chosen."""
+
+OTHER_BUILD = 0.4
+"""How much of a renamed recipe is left where loops are nested in another way: those that have no
+partner stay as they are. Chosen."""
+
+STRIDED = 0.5
+"""Recipes that only reorder loops gain by making strided accesses contiguous. A neighbour speaks
+for them only if the nest strides through memory at least this much as often as its own does.
+Chosen."""
+
+SAME_FORM = 1e-3
+"""Vectors that are no farther apart are of one canonical form. Of nests of the starter
+book the shipped encoder makes what the book has within 3e-7 (32 of them looked at)."""
+
+# -- what is worth it ---------------------------------------------------------------------------
+
+WORTH_PORTING = 1.1
+"""A neighbour that gained less than this is not worth the risk that its recipe does not suit.
+Chosen."""
+
+WORTH_TRYING = 1.2
+"""A port that promises less than this is not worth that risk either. Chosen."""
+
+SURE = 1.0
+"""What a port has to reach for sure. Of the recipes that promise to gain on families that were not
+learnt from, one in ten is slower than docc's own schedule, of those for OpenMP one in eight
+(seen in training, on families held out). With 1.05, which it was before, no kernel evaluated had
+another recipe, but for one example's."""
+
+WORTH_MEASURING = 0.8
+"""Where it is measured before it is used, there is no risk; but measuring takes its time.
+Chosen."""
+
+WORTH_USING = 1.02
+"""A record of the very nest is used from this speedup on: below, it is noise. Chosen; trisolv's
+47 µs came out at 0.99 to 1.02 times docc's in four runs (README, Nearness)."""
+
+KEEP = 1.02
+"""A choice that is measured has to be this many times faster than what it replaces. As
+`WORTH_USING`."""
+
+TRIES = 3
+"""Choices of every nest that are measured. Chosen; tables of evaluations say what 5 give."""
+
+VARIETY = 0.5
+"""How much being like a recipe that is to be measured anyway counts against one, in logarithms of
+speedups: one that promises e^0.5 times less, but does something else, is measured rather.
+Chosen."""
+
+# -- without the book ---------------------------------------------------------------------------
+
+LEAST_PRODUCT = 8**3
+"""Multiplications in a call of BLAS below which nothing is known to be gained. Chosen."""
+
+FEWER_LINES = 2.0
+"""So many times fewer cache lines an order has to touch to be worth an interchange. Chosen."""
+
+SHORTEST_INNERMOST = 8
+"""Iterations below which a loop is no innermost one for the sake of its strides, where their number
+is fixed: what is compiled for a first call serves others of other sizes. Chosen."""
+
+ENOUGH_RECURRENCES = 8
+"""Recurrences that a loop runs at the same time are enough to keep a processor busy: sinking loops
+into it, so that several are run, would only take registers away. Chosen."""
