@@ -198,9 +198,7 @@ def test_the_index_of_a_database_on_a_server_is_kept_on_this_machine(
         assert len(built) == 4
 
 
-def test_the_index_of_a_read_only_book_is_kept_on_this_machine(
-    store, tmp_path, monkeypatch, built
-):
+def test_the_index_of_a_read_only_book_is_kept_on_this_machine(store, tmp_path, monkeypatch, built):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     packed = store.path.with_name("packed.db")
     store.pack(packed)
