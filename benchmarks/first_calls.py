@@ -3,12 +3,14 @@
     python benchmarks/first_calls.py [--only layer 2mm] [--repeats 3] [--apart] [--busy]
 
 Each figure comes from a process of its own, ours and docc's (``native`` for its target without a
-schedule, with the compiler that we give it) in turn, on the last core that this process may use:
-the least of all repeats. ``fresh``: nothing has been compiled in the process before, and modules
-that are imported late are part of it. ``later``: another function has been. What is compared at
-each call, or timed beside Python later, is not part of it. ``--apart`` says where ours goes;
-``--busy`` counts what processors do for it instead of the time that passes, children included: for
-a machine that others use as well.
+schedule) in turn, on the last core that this process may use: the least of all repeats. ``docc``
+has the compiler that we give it, with precompiled headers and a quick link; ``plain`` has clang
+itself under the name that docc calls it by, as its other users have.
+
+``fresh``: nothing has been compiled in the process before, and modules that are imported late are
+part of it. ``later``: another function has been. What is compared at each call, or timed beside
+Python later, is not part of it. ``--apart`` says where ours goes; ``--busy`` counts what processors
+do for it instead of the time that passes, children included: for a machine that others use as well.
 """
 
 from __future__ import annotations
@@ -101,7 +103,7 @@ def main() -> int:
     for name in options.only or (*POLYBENCH, *OWN):
         row: dict[str, Any] = {"kernel": name}
         for when in ("fresh", "later"):
-            found: dict[str, list[dict[str, Any]]] = {"docc": [], "loopbook": []}
+            found: dict[str, list[dict[str, Any]]] = {"docc": [], "plain": [], "loopbook": []}
             for _ in range(options.repeats):
                 for system, answers in found.items():
                     answers.append(_asked(system, name, when))
@@ -111,11 +113,12 @@ def main() -> int:
         rows.append(row)
         _print(row, options.apart)
     for when in ("fresh", "later"):
-        ratios = [row[when]["loopbook"] / row[when]["docc"] for row in rows]
-        print(
-            f"{when}: median {np.median(ratios):.2f} times docc's own, worst {max(ratios):.2f} "
-            f"(limit {LIMIT})"
-        )
+        for system in ("docc", "plain"):
+            ratios = [row[when]["loopbook"] / row[when][system] for row in rows]
+            print(
+                f"{when}: median {np.median(ratios):.2f} times {system}, worst {max(ratios):.2f} "
+                f"(limit {LIMIT})"
+            )
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     return 0
@@ -124,8 +127,11 @@ def main() -> int:
 def _print(row: dict[str, Any], apart: bool) -> None:
     said = [f"{row['kernel']:10}"]
     for when in ("fresh", "later"):
-        docc, ours = row[when]["docc"], row[when]["loopbook"]
-        said.append(f"{when}: docc {1e3 * docc:5.0f} ms, ours {1e3 * ours:5.0f}, {ours / docc:.2f}")
+        docc, plain, ours = (row[when][system] for system in ("docc", "plain", "loopbook"))
+        said.append(
+            f"{when}: docc {1e3 * docc:4.0f} ms, plain {1e3 * plain:4.0f}, ours {1e3 * ours:4.0f}, "
+            f"{ours / docc:.2f} and {ours / plain:.2f}"
+        )
     print("  ".join(said), flush=True)
     if apart:
         for when in ("fresh", "later"):
@@ -156,12 +162,17 @@ def _child(system: str, name: str, when: str) -> dict[str, Any]:
 
 
 def _native(system: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    if system == "docc":
+    if system in ("docc", "plain"):
         from docc.python import native
 
-        from loopbook.toolchain.compiler import activate
+        from loopbook.toolchain import compiler, scratch
 
-        activate()
+        if system == "docc":
+            compiler.activate()
+        else:
+            folder = scratch.make()
+            (folder / compiler.DOCC_NAME).symlink_to(compiler.find_compiler().path)
+            os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
         return native(target="none")
     import loopbook
 

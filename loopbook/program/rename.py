@@ -137,7 +137,7 @@ def with_own_variables(program: Program) -> Program:
     """
     counts = Counter(node.variable for node in preorder(program) if isinstance(node, Loop))
     shared = {name for name, count in counts.items() if count > 1} - set(program.arguments)
-    shared.difference_update(_escaping(program, frozenset()) if shared else ())
+    shared.difference_update(escaping(program) if shared else ())
     if not shared:
         return program
     renaming = _Renaming(program.containers, shared)
@@ -173,7 +173,7 @@ class _Renaming:
         return candidate
 
 
-def _escaping(node: Part, counted: frozenset[str]) -> Iterator[str]:
+def escaping(node: Part, counted: frozenset[str] = frozenset()) -> Iterator[str]:
     """Names that stand where no loop around counts them, or that are counted twice or written."""
     if isinstance(node, Loop):
         yield from node.init.symbols - counted
@@ -190,4 +190,4 @@ def _escaping(node: Part, counted: frozenset[str]) -> Iterator[str]:
             if access.write or access.container not in counted:
                 yield access.container
     for child in children(node):
-        yield from _escaping(child, counted)
+        yield from escaping(child, counted)

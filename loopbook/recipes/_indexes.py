@@ -19,7 +19,7 @@ _SAVE_AT = 8
 """An index is saved again when one row in so many has changed: until then catching up is quick."""
 
 _MOST_KEPT = 8
-"""Indexes of databases on servers that are kept on this machine."""
+"""Indexes that are kept in this machine's cache, not beside their books."""
 
 
 class Indexes:
@@ -117,23 +117,28 @@ def _caught_up(index: VectorIndex, store: Store, encoder: str) -> bool:
 
 
 def _save(index: VectorIndex, store: Store, encoder: str) -> None:
-    if not len(index) or (store.path is not None and store.readonly):
+    if not len(index):
         return
     path = _path(store)
     with suppress(OSError):
         private.make_folders(path.parent)
         index.save(path, encoder)
-        if store.path is None:
+        if path.parent == _cached():
             _prune(path.parent)
 
 
 def _path(store: Store) -> Path:
-    """Beside the book, or for a database on a server in this machine's cache. One of another book
-    at the same address does no harm: its stamp is not in this one's log."""
-    if store.path is not None:
+    """Beside the book, or in this machine's cache: for a database on a server, and for a file that
+    is only read. One of another book at the same address does no harm: its stamp is not in this
+    one's log."""
+    if store.path is not None and not store.readonly:
         return store.path.with_name(store.path.name + ".faiss")
     name = hashlib.sha256(store.name.encode()).hexdigest()[:32]
-    return cache_folder() / "indexes" / f"{name}.faiss"
+    return _cached() / f"{name}.faiss"
+
+
+def _cached() -> Path:
+    return cache_folder() / "indexes"
 
 
 def _prune(folder: Path) -> None:

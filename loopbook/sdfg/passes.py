@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook import private, targets
 from loopbook.errors import SdfgError
+from loopbook.sdfg.incomplete_tiles import with_loops_kept
 from loopbook.toolchain import compiler
 from loopbook.toolchain.stderr import quiet_stderr
 
@@ -115,7 +117,11 @@ def build(
         "threads": 1,
         "reuse_sources": False,
     }
+    plain = not timers and not wanted
     options |= wanted or {}
+    if plain and (source := _source(sdfg)):
+        (folder / f"{sdfg.name}.cpp").write_text(source)
+        options["reuse_sources"] = True
     if dump:
         sdfg.dump(
             str(folder), AS_COMPILED, dump_dot=True, dump_json=True, record_for_instrumentation=True
@@ -125,6 +131,20 @@ def build(
     else:
         os.environ.pop(compiler.TIMED, None)
     return Path(sdfg._compile(output_folder=str(folder), target=_docc(target), **options))
+
+
+_PREAMBLE = re.compile(r"(?:#pragma once\n|#include <.*>\n|\n)*(?=extern \"C\" )")
+
+
+def _source(sdfg: StructuredSDFG) -> str:
+    """The source file that docc would write, with what its own lacks; empty if that is nothing."""
+    code = sdfg.to_cpp()
+    said = with_loops_kept(code)
+    found = _PREAMBLE.match(said)
+    if said == code or found is None:
+        return ""
+    blas = "#include <cblas.h>\n" if "cblas_" in said else ""
+    return f'#include "{sdfg.name}.h"\n{blas}{said[found.end() :]}'
 
 
 def options(target: str) -> TargetOptions:

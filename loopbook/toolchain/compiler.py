@@ -30,7 +30,7 @@ from pathlib import Path
 
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
-from loopbook.toolchain import linking, scratch, traces
+from loopbook.toolchain import headers, linking, scratch, traces
 from loopbook.toolchain.clang import shared_library
 
 DOCC_NAME = "clang++-21"
@@ -164,7 +164,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._+-]+", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
-    tag = hashlib.sha256((script + OWN_MATHS + ONLY_TIMES).encode()).hexdigest()[:12]
+    tag = hashlib.sha256((script + OWN_MATHS + ONLY_TIMES + linking.TRY).encode()).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
     try:
@@ -206,7 +206,9 @@ def _script(compiler: Compiler, march: str) -> str:
             '  set -- "$@" "$word"\n'
             "done\n"
         )
-    script += f'[ "${VECTOR_MATHS}" ] && set -- -include "${{0%/*}}/{OWN_MATHS_HEADER}" "$@"\n'
+    script += 'source=\nfor word do case "$word" in *.cpp) source=$word ;; esac; done\n'
+    script += f'[ "${VECTOR_MATHS}" ] && [ "$source" ] &&\n'
+    script += f'  set -- -include "${{0%/*}}/{OWN_MATHS_HEADER}" "$@"\n'
     script += (
         f'if [ "${VECTOR_MATHS}" ] && [ -e "${{0%/*}}/{MATHS_MARK}" ]; then\n'
         f'  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\n'
@@ -214,9 +216,10 @@ def _script(compiler: Compiler, march: str) -> str:
     )
     script += f'[ "${EXACT}" ] && set -- "$@" {EXACT_FLAGS}\n'
     script += f'[ "${EXACT}" = all ] && set -- "$@" -fno-associative-math\n'
-    script += f'[ "${TIMED}" ] && set -- -include "${{0%/*}}/{ONLY_TIMES_HEADER}" "$@"\n'
-    script += _PRECOMPILE.replace("CLANG FLAGS", f"{command} {FLAGS}")
-    script += linking.SCRIPT
+    script += f'[ "${TIMED}" ] && [ "$source" ] &&\n'
+    script += f'  set -- -include "${{0%/*}}/{ONLY_TIMES_HEADER}" "$@"\n'
+    script += headers.SCRIPT.replace("CLANG FLAGS", f"{command} {FLAGS}")
+    script += f"timed=${TIMED}\n{linking.SCRIPT}"
     script += (
         f'if [ -z "$source" ] && read -r linker 2>/dev/null <"${{0%/*}}/{LINKER_MARK}"; then\n'
         '  set -- "-fuse-ld=$linker" "$@"\n'
@@ -364,43 +367,3 @@ FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register
 tile has more. It then takes every store through a pointer for a change of the tile, and keeps the
 tile in memory. Where it only links, it would warn of what it has no use for."""
-
-_PRECOMPILE = """\
-source= flags= before=
-for word do
-  case "$word" in
-    -o) ;;
-    *.cpp) source=$word ;;
-    *) [ "$before" = -o ] || flags="$flags $word" ;;
-  esac
-  before=$word
-done
-header=${source%.cpp}.h
-if [ "$source" ] && [ -e "$header" ]; then
-  common= headers=
-  while IFS= read -r line; do
-    case "$line" in '#include <'*) common="$common $line" ;; esac
-  done <"$header"
-  for made in "${0%/*}"/*.pch; do
-    read -r known 2>/dev/null <"${made%.pch}/words" && [ " $known" = "$flags$common" ] &&
-      headers=$made && break
-  done
-  if [ -z "$headers" ]; then
-    key=$(printf '%s' "$flags$common" | cksum)
-    made=${0%/*}/${key%% *}
-    find "$made" -maxdepth 0 -mmin +2 -exec rm -r {} + 2>/dev/null
-    if mkdir "$made" 2>/dev/null; then
-      printf '%s\\n' "$flags$common" >"$made/words"
-      grep '^#include <' "$header" >"$made/common.h"
-      CLANG FLAGS $flags -fpch-instantiate-templates -x c++-header "$made/common.h" \\
-        -o "$made/new" 2>/dev/null &&
-        mv "$made/new" "$made.pch" && headers=$made.pch
-    fi
-  fi
-  [ "$headers" ] && CLANG FLAGS -include-pch "$headers" "$@" 2>/dev/null && exit
-fi
-"""
-"""Put before the compile: docc's flags and the headers that it includes name the precompiled ones,
-so a change of either makes new ones. What they instantiate of templates is kept with them: done
-again in every compile, it would take half of the time. Whoever makes the folder makes them, or
-another one if it is left behind; where they do not serve, the code is compiled without."""

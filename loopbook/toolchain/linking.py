@@ -3,6 +3,10 @@
 The driver takes as long to start as the linker takes to link one of docc's libraries. So it is
 asked once what it would call the linker with, and the wrapper around the compiler does so itself
 (see `loopbook.toolchain.compiler`) for the words that docc links with.
+
+docc names the same libraries for every program, and most need none of them but the C library and
+its maths: to read the others' symbols takes most of a link, to load them as long as the rest. So
+the link is tried with fewer at first (`LEAN`), and the linker says whether these are enough.
 """
 
 from __future__ import annotations
@@ -17,6 +21,12 @@ from loopbook.toolchain import scratch
 PLAIN, THREADS = "link", "link-threads"
 """Files beside the wrapper: what the linker is called with, ``"$@"`` standing for docc's words."""
 
+LEAN = "-l*", "-lstdc++ | -ldaisy_rtl"
+"""Which of docc's libraries the first and the second try leave out, as patterns for a shell."""
+
+NOT_LEAN = "-lstdc++", "-lgcc_s"
+"""The driver's own that both leave out."""
+
 SCRIPT = f"""\
 if [ -z "$source" ] && [ -z "$LIBRARY_PATH" ]; then
   link=${{0%/*}}/{PLAIN} before= shared=
@@ -28,6 +38,7 @@ if [ -z "$source" ] && [ -z "$LIBRARY_PATH" ]; then
       -fPIC | -fstack-protector-strong | -O[0-3] | -D* | -march=* | -mtune=*) ;;
       -fno-strict-aliasing | -ffp-contract=* | -fassociative-math | -freciprocal-math) ;;
       -fno-signed-zeros | -fno-math-errno | -fveclib=*) ;;
+      -fno-associative-math | -fno-reciprocal-math) ;;
       *) link= ;;
     esac
     before=
@@ -49,6 +60,17 @@ fi
 """
 """For a shell: a link of docc's, without what only a compile heeds. Words that are not known leave
 it to the driver."""
+
+TRY = """\
+[ -z "$timed" ] && (
+  for word do
+    shift
+    case "$word" in {pattern}) ;; *) set -- "$@" "$word" ;; esac
+  done
+  exec {before} -z defs "$@" {behind}
+) 2>/dev/null && exit
+"""
+"""For a shell: a link with fewer libraries. What is timed (``$timed``) calls docc's own."""
 
 
 def commands(compiler: Path, linker: str) -> dict[str, str]:
@@ -83,5 +105,13 @@ def _command(compiler: Path, words: list[str]) -> str:
     line.remove(str(out))
     # docc's folders of libraries come before the driver's own.
     first = next(n for n, word in enumerate(line) if word.startswith("-L") or word == str(marker))
-    behind = [word for word in line[first:] if word != str(marker)]
-    return f'exec {shlex.join(line[:first])} "$@" {shlex.join(behind)}\n'
+    return _script(line[:first], [word for word in line[first:] if word != str(marker)])
+
+
+def _script(before: list[str], behind: list[str]) -> str:
+    words = {
+        "before": shlex.join(before),
+        "behind": shlex.join(word for word in behind if word not in NOT_LEAN),
+    }
+    tries = "".join(TRY.format(pattern=pattern, **words) for pattern in LEAN)
+    return f'{tries}exec {words["before"]} "$@" {shlex.join(behind)}\n'

@@ -198,12 +198,21 @@ def test_the_index_of_a_database_on_a_server_is_kept_on_this_machine(
         assert len(built) == 4
 
 
-def test_a_read_only_book_gets_no_index_file(store):
+def test_the_index_of_a_read_only_book_is_kept_on_this_machine(store, tmp_path, monkeypatch, built):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     packed = store.path.with_name("packed.db")
     store.pack(packed)
-    with closing(Store.open(packed, readonly=True)) as starter:
-        assert nearest(index_of(starter, "first"), 3) == "nest3"
+    for _ in range(2):
+        with closing(Store.open(packed, readonly=True)) as starter:
+            assert nearest(index_of(starter, "first"), 3) == "nest3"
+    assert len(built) == 1
     assert not packed.with_name("packed.db.faiss").exists()
+    # Another book in its place.
+    store.add([(record(30), [embedding(30)])])
+    packed.unlink()
+    store.pack(packed)
+    with closing(Store.open(packed, readonly=True)) as starter:
+        assert nearest(index_of(starter, "first"), 30) == "nest30"
 
 
 def test_kinds_follow_the_size_while_records_come_one_by_one(tmp_path, monkeypatch):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from sdfg_kit import check_recipe, matmul, random, steps
 
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import transform
+from loopbook.sdfg.build import build_tuned, transform
+from loopbook.sdfg.incomplete_tiles import OF_REST
 
 TILED = "tile L0 4\ninterchange L1 L2\ninterchange L0 L2\npeel L0{}\nunroll L0*"
 
@@ -19,6 +22,26 @@ def test_what_is_run_most_is_written_out_alone(form):
     assert found.applied[0] == tuple(steps(TILED.format(form)))
 
 
-def test_incomplete_tiles_give_the_right_numbers(tmp_path):
+BLOCKED = "tile L0 4\ntile L1 4\ninterchange L0 L1.tile\n"
+AROUND = BLOCKED + "peel L0\ninterchange L1 L2\ninterchange L0 L2"
+"""Behind it, the loop over k is outside of whole tiles, and inside of incomplete ones."""
+
+INSIDE = BLOCKED + "interchange L1 L2\ninterchange L0 L2\npeel L0"
+"""And outside of both."""
+
+
+@pytest.mark.parametrize(("recipe", "told"), [(AROUND, 2), (TILED.format(""), 1), (INSIDE, 0)])
+def test_clang_writes_no_loop_around_a_long_one_out(tmp_path, recipe: str, told: int):
+    text = frontend.trace(matmul, [random(9, 7), random(7, 10), random(9, 10)])
+    build_tuned(text, "sequential", {0: steps(recipe)}, tmp_path)
+    (source,) = tmp_path.glob("*.cpp")
+    lines = source.read_text().splitlines()
+    behind = [b for a, b in itertools.pairwise(lines) if a.endswith(" unroll(disable)")]
+    assert len(behind) == told
+    assert all(line.strip().startswith("for(") and OF_REST in line for line in behind)
+
+
+@pytest.mark.parametrize("recipe", [TILED.format(""), AROUND])
+def test_incomplete_tiles_give_the_right_numbers(tmp_path, recipe: str):
     cases = [[random(n, 7), random(7, 10), random(n, 10)] for n in (2, 9)]
-    check_recipe(matmul, cases, steps(TILED.format("")), tmp_path)
+    check_recipe(matmul, cases, steps(recipe), tmp_path)

@@ -9,6 +9,7 @@ import stat
 import subprocess
 from pathlib import Path
 
+import docc.sdfg
 import numpy as np
 import pytest
 from sdfg_kit import doubled, random
@@ -25,6 +26,7 @@ from loopbook.toolchain.compiler import (
     activate,
     find_compiler,
     has_vector_maths,
+    quick_linker,
 )
 
 
@@ -127,6 +129,7 @@ def test_a_quick_linker_is_taken_where_the_compiler_has_one(monkeypatch, tmp_pat
     [
         (["-shared"], "-L/own -lc"),
         (["-shared", "-fopenmp"], "-L/own -lomp"),
+        (["-shared", "-ffp-contract=off", "-fno-reciprocal-math"], "-L/own -lc"),
         (["-shared", "-flto"], ""),
         ([], ""),
     ],
@@ -148,9 +151,34 @@ def test_a_link_of_docc_s_goes_to_the_linker_itself(monkeypatch, tmp_path, words
     done = subprocess.run(
         [DOCC_NAME, *given, *words, "-o", "out.so"], capture_output=True, text=True, check=True
     )
-    linked = f"my-linker -z a b.o -L /docc's -rpath /docc's -lm -o out.so {behind}"
+    linked = f"my-linker -z -z defs a b.o -L /docc's -rpath /docc's -o out.so {behind}"
     kept = " ".join(["my-compiler", FLAGS, f"-fuse-ld={LINKERS[0]}", *given, *words, "-o out.so"])
     assert done.stdout.strip() == (linked if behind else kept)
+
+
+@pytest.mark.parametrize(
+    ("needed", "left"),
+    [
+        ("", []),
+        ("cblas_ddot", ["libblas"]),
+        ("__daisy_f", ["libblas", "libdaisy_rtl", "libstdc++"]),
+    ],
+)
+def test_a_library_is_linked_with_what_it_needs(tmp_path, needed: str, left: list[str]):
+    """And with all that docc names where less is not enough."""
+    activate()
+    source = tmp_path / "a.cpp"
+    called = needed or "exp"
+    declared = f"double {called}(double);"
+    source.write_text(f'extern "C" {{ {declared} double f(double x) {{ return {called}(x); }} }}')
+    subprocess.run([DOCC_NAME, "-fPIC", "-c", source, "-o", tmp_path / "a.o"], check=True)
+    folder = Path(docc.sdfg.__file__).parent.parent / "lib"
+    words = ["-fPIC", "-shared", "-L", folder, "-ldaisy_rtl", "-lm", "-lstdc++", "-lblas"]
+    library = tmp_path / "a.so"
+    subprocess.run([DOCC_NAME, *words, tmp_path / "a.o", "-o", library], check=True)
+    names = ("libblas", "libdaisy_rtl", "libstdc++")
+    found = [name for name in names if name.encode() in library.read_bytes()]
+    assert found == (left if quick_linker(find_compiler().path) else [*names])
 
 
 def test_activate_twice_changes_path_once():
