@@ -22,24 +22,23 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
-from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
-from loopbook.program.expr import Expr
+from loopbook.program.dataflow import Block
 from loopbook.program.read import read
 from loopbook.program.tree import Branch, Loop, Program
 from loopbook.program.unset import unset
-from loopbook.program.walk import Inner, children, with_new
+from loopbook.program.walk import Inner, children
 from loopbook.program.write import write
 from loopbook.sdfg.moved import moved
+from loopbook.sdfg.spacing import copy_of_first, loads_of, spaced, stores_of
+from loopbook.sdfg.unsolved import kept_apart
 
 Simplify = Callable[[str], StructuredSDFG]
 Promote = Callable[[str], Program]
-Outer = TypeVar("Outer", bound=Program | Inner)
 
 
 def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[StructuredSDFG, Program]:
@@ -54,6 +53,7 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
         SdfgError: if all stores into an array, or a variable, are lost in any case, or some moved,
             or as `simplify`.
     """
+    text = _fit_to_be_fused(text)
     try:
         sdfg = simplify(text)
     except SdfgError as error:  # of some readings at several places, say
@@ -86,6 +86,16 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
     if gone:
         raise SdfgError(f"docc loses what is stored into {gone[0]}")
     return sdfg, simple
+
+
+def _fit_to_be_fused(text: str) -> str:
+    """An SDFG's text with those loops kept apart that docc crashes on."""
+    try:
+        program = read(json.loads(text))
+    except SdfgError:  # `simplify` says so
+        return text
+    apart = kept_apart(program)
+    return text if apart is program else json.dumps(write(apart))
 
 
 def _tree(sdfg: StructuredSDFG) -> Program:
@@ -124,7 +134,7 @@ def _confused(before: Counter[str], program: Program) -> bool:
         return True
     for node in _below(program):
         if isinstance(node, Loop):
-            inner = (stored for child in node.body.children for stored in _stored(child))
+            inner = (stored for child in node.body.children for stored in stores_of(child))
             places = [(name, m.subset) for name, m in inner if name in program.arguments]
             if len(places) > len(set(places)):
                 return True
@@ -167,7 +177,7 @@ def _accesses(node: Program | Inner, around: tuple[Inner, ...] = ()) -> Iterator
     """All of arrays, in program order, but for loops that never run."""
     for child in children(node):
         if isinstance(child, Block):
-            for stores, found in ((False, _loaded(child)), (True, _stored(child))):
+            for stores, found in ((False, loads_of(child)), (True, stores_of(child))):
                 for name, memlet in found:
                     if memlet.subset:
                         place = tuple(index.text for index in memlet.subset)
@@ -220,23 +230,8 @@ def _stored_in_branches(program: Program, running: bool = False) -> Counter[str]
     """How many statements in branches store into each array that the program was given."""
     branches = (node for node in _below(program, running) if isinstance(node, Branch))
     inner = (node for branch in branches for node in _below(branch, running))
-    names = (name for node in inner for name, _ in _stored(node))
+    names = (name for node in inner for name, _ in stores_of(node))
     return Counter(name for name in names if name in program.arguments)
-
-
-def _loaded(node: Block) -> Iterator[tuple[str, Memlet]]:
-    """Containers that a block reads, each with the memlet."""
-    for memlet in node.memlets:
-        if isinstance(end := node.nodes[memlet.source], AccessNode):
-            yield end.container, memlet
-
-
-def _stored(node: Inner) -> Iterator[tuple[str, Memlet]]:
-    """Containers that a block stores into, each with the memlet."""
-    if isinstance(node, Block):
-        for memlet in node.memlets:
-            if isinstance(end := node.nodes[memlet.target], AccessNode):
-                yield end.container, memlet
 
 
 def loses(before: Program, after: Program) -> bool:
@@ -257,7 +252,7 @@ def stores(program: Program, *, running: bool = False) -> Counter[str]:
         running: leave out loops that never run.
     """
     given = set(program.arguments)
-    inner = (stored for node in _below(program, running) for stored in _stored(node))
+    inner = (stored for node in _below(program, running) for stored in stores_of(node))
     return Counter(name for name, _ in inner if name in given)
 
 
@@ -269,44 +264,13 @@ def separated(program: Program) -> Program | None:
     """The program with a statement between loops that follow each other; None if there are no such
     loops, or no statement that can stand between them: the copy of an array's first element to
     where it is."""
-    for node in _below(program):
-        for name, memlet in _stored(node):
-            if name in program.arguments and memlet.subset:
-                apart = _spaced(program, _copy(name, memlet))
-                return None if apart is program else apart
-    return None
-
-
-def _spaced(node: Outer, copy: Block) -> Outer:
-    """What is below a node, with a copy wherever a loop follows another one."""
-    old = children(node)
-    made: list[Inner] = []
-    for place, child in enumerate(old):
-        if isinstance(child, Loop) and _follows_loop(old[:place]):
-            made.append(copy)
-        made.append(_spaced(child, copy))
-    return with_new(node, made)
-
-
-def _follows_loop(ahead: Sequence[Inner]) -> bool:
-    """Whether a loop stands in front, or there is nothing but scalars between the two: docc writes
-    them, such as bounds, into what uses them, and then the loops are neighbours."""
-    for node in reversed(ahead):
-        if isinstance(node, Loop):
-            return True
-        if not isinstance(node, Block) or any(memlet.subset for memlet in node.memlets):
-            return False
-    return False
-
-
-def _copy(name: str, stored: Memlet) -> Block:
-    """A block that copies an array's first element to where it is."""
-    first = (Expr("0"),) * len(stored.subset)
-    into = Memlet(0, 1, "void", "_in", first, stored.type)
-    out = Memlet(1, 2, "_out", "void", first, stored.type)
-    return block(
-        (AccessNode(name), Tasklet("assign", ("_in",), "_out"), AccessNode(name)), (into, out)
-    )
+    stored = (found for node in _below(program) for found in stores_of(node))
+    elements = (f for f in stored if f[0] in program.arguments and f[1].subset)
+    if (first := next(elements, None)) is None:
+        return None
+    copy = copy_of_first(*first)
+    apart = spaced(program, lambda _ahead, _loop: copy)
+    return None if apart is program else apart
 
 
 def _below(node: Program | Inner, running: bool = False) -> Iterator[Inner]:
