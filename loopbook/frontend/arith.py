@@ -73,7 +73,7 @@ def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
     if value.dtype.kind in "bf":
         value = Scalar(f"int({bare(value.text)})", INT)
     if is_narrow(dtype) and not np.can_cast(value.dtype, dtype):
-        return Scalar(wrapped(_long(value).text, dtype), dtype)
+        return Scalar(wrapped(word(value).text, dtype), dtype)
     return Scalar(value.text, dtype, whole=value.whole)
 
 
@@ -172,8 +172,9 @@ def _number(value: Scalar, dtype: np.dtype) -> Scalar:
     return value
 
 
-def _long(value: Scalar) -> Scalar:
-    """docc's remainder is right for words of 64 bits only."""
+def word(value: Scalar) -> Scalar:
+    """A whole number as a word of 64 bits: docc's remainder is right for those only, and a variable
+    that begins with fewer bits has no more later."""
     if held_as(value.dtype) == INT or value.value is not None:
         return value
     return Scalar(f"int({bare(value.text)})", INT, value.weak)
@@ -181,10 +182,10 @@ def _long(value: Scalar) -> Scalar:
 
 def _shifted(left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
     """Places beyond the word leave only the sign, where C would take them modulo 64."""
-    places = f"min({bare(_long(right).text)}, 63)"
+    places = f"min({bare(word(right).text)}, 63)"
     if right.value is not None:
         places = str(min(int(right.value), 63))
-    return Scalar(f"({_long(left).text} >> {places})", dtype, weak)
+    return Scalar(f"({word(left).text} >> {places})", dtype, weak)
 
 
 def _power(value: Scalar) -> int | None:
@@ -199,8 +200,8 @@ def _integer_division(code, op, left, right, dtype, weak) -> Scalar:
     places = _power(right)
     if places is not None and left.whole is None:  # an index could not follow from it anyhow
         text = f">> {places}" if op == "//" else f"& {2**places - 1}"
-        return Scalar(f"({_long(left).text} {text})", dtype, weak)
-    left, right = code.let(_long(left)), code.let(_long(right))
+        return Scalar(f"({word(left).text} {text})", dtype, weak)
+    left, right = code.let(word(left)), code.let(word(right))
     text = f"{left.text} % {right.text}"
     positive = right.whole is not None and code.facts.nonnegative(right.whole - 1, firm=False)
     natural = left.whole is not None and code.facts.nonnegative(left.whole, firm=False)

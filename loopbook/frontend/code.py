@@ -93,6 +93,7 @@ class Code:
     depth: int = 0
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)
+    _lasting: dict[Any, tuple[Int, Line]] = field(default_factory=dict)
     _agreed: dict[Int, tuple[Int, Int]] = field(default_factory=dict)
 
     def emit(self, text: str) -> None:
@@ -126,7 +127,7 @@ class Code:
     def indented(self, head: str) -> Iterator[None]:
         """A block under a line such as ``if x > 0:``."""
         self.emit(head)
-        start = len(self.lines)
+        start, lasting = len(self.lines), dict(self._lasting)
         self.depth += 1
         self.memo = {}
         try:
@@ -135,7 +136,7 @@ class Code:
                 self.emit("pass")
         finally:
             self.depth -= 1
-            self.memo = {}
+            self.memo, self._lasting = {}, lasting
 
     @contextmanager
     def captured(self) -> Iterator[list[Line]]:
@@ -150,6 +151,21 @@ class Code:
     def replay(self, lines: Sequence[Line]) -> None:
         """Write captured lines here."""
         self.lines += [replace(line, depth=line.depth + self.depth) for line in lines]
+
+    def remember(self, key: Any, found: Int, of: Sequence[Int]) -> None:
+        """Remember what the last line computed: to the end of the block, where nothing changes that
+        it is computed `of`."""
+        self.memo[key] = found
+        if not any(part.atoms & self.mutable for part in of):
+            self._lasting[key] = found, self.lines[-1]
+
+    def remembered(self, key: Any) -> Int | None:
+        """What `remember` was told, if it has been computed on all ways to here."""
+        if key not in self.memo and key in self._lasting:
+            found, line = self._lasting[key]
+            # The line may be gone, where a statement is translated anew, or not be here yet.
+            return found if any(one is line for one in self.lines) else None
+        return self.memo.get(key)
 
     def let(self, value: Scalar, hint: str = "s") -> Scalar:
         """`value` in a variable of its own, unless it is as short as one."""

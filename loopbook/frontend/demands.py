@@ -8,6 +8,7 @@ Before::
         print(steps)
 
 After: nothing in the loops. Calls for which the condition is not met run as Python, which raises.
+So do those that return None where the function gives numbers otherwise.
 
 What is computed is looked at where it is: ``if total == 0: raise ...`` notes that it happened, and
 the call is made again as Python, with the arguments as they were.
@@ -17,12 +18,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loopbook.frontend import arith
 from loopbook.frontend.code import Code, bare
+from loopbook.frontend.returns import LEFT, RETURNED
 from loopbook.frontend.values import Array, Scalar
 
 if TYPE_CHECKING:
@@ -47,6 +50,24 @@ def only_raises(node: ast.If) -> bool:
 def only_tells(node: ast.If) -> bool:
     """Whether a branch does nothing but print."""
     return not node.orelse and all(map(_tells, node.body))
+
+
+def gives_none(body: Sequence[ast.stmt]) -> bool:
+    """Whether a branch is there to leave a function that gives results without one."""
+    results = [s for s in body if isinstance(s, ast.Assign) and _assigns(s, RETURNED)]
+    others = [s for s in body if s not in results and not isinstance(s, ast.Break)]
+    return (
+        len(results) == 1
+        and isinstance(results[0].value, ast.Constant)
+        and results[0].value.value is None
+        and all(_assigns(s, LEFT) or _tells(s) for s in others)
+    )
+
+
+def _assigns(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.Assign) and any(
+        isinstance(target, ast.Name) and target.id == name for target in node.targets
+    )
 
 
 def _tells(node: ast.stmt) -> bool:
@@ -91,14 +112,23 @@ def raised(t: Translator, tests: list[ast.expr]) -> None:
     """Note that Python may raise at this place, and what it is that decides.
 
     Compiled code goes on, and must do no harm: what was found out of whole numbers may be that they
-    are no places in an array.
+    are no places in an array. What is only a place in the test has been used as one there.
     """
     t.code.raises += 1
     for test in tests:
-        for name in (n.id for n in ast.walk(test) if isinstance(n, ast.Name)):
+        for name in _looked_at(test):
             value = t.frame.env.get(name)
             if isinstance(value, Array | Scalar) and np.dtype(value.dtype).kind in "iub":
                 t.code.checks_places = True
+
+
+def _looked_at(node: ast.AST) -> Iterator[str]:
+    """The names whose values a test is of, other than as places in arrays."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    parts = [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node)
+    for part in parts:
+        yield from _looked_at(part)
 
 
 def silent(t: Translator, node: ast.If, condition: Scalar) -> None:

@@ -236,6 +236,8 @@ class Homes:
         """A variable that holds `value` now and others later."""
         dtype, weak = kind
         code = self.code
+        if dtype == types.INT and value.dtype.kind == "i":
+            value = arith.word(value)
         value = arith.convert(code, value, dtype)
         if isinstance(value, Pair):
             pair = code.variables(Pair(value.texts, dtype, weak), name)

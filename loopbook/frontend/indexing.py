@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from loopbook.frontend import nests
 from loopbook.frontend.loops import Range
 from loopbook.frontend.records import Fields
+from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.slices import bounds, position
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -58,6 +59,10 @@ def load_at(t: Translator, base: Value, items: Sequence[Value]) -> Value:
     if isinstance(base, Thing):
         from loopbook.frontend.expressions import wrapped
 
+        if isinstance(base.value, Range):
+            if _turns_round(items):
+                return FUNCTIONS[reversed](t, base)
+            raise t.code.fail("a part of a range; use a range with other ends")
         keys = [t.python(item) for item in items]
         return wrapped(base.value[keys[0] if len(keys) == 1 else tuple(keys)])
     array = (
@@ -78,6 +83,14 @@ def load_at(t: Translator, base: Value, items: Sequence[Value]) -> Value:
     shape, dims = _sliced(t, array, items)
     found = looked_at(array, shape, dims)
     return found if shape else found.element(())
+
+
+def _turns_round(items: Sequence[Value]) -> bool:
+    """Whether an index is ``[::-1]``."""
+    match items:
+        case [Slice(start=None, stop=None, step=Scalar(value=-1))]:
+            return True
+    return False
 
 
 def store_at(t: Translator, base: Array, items: Sequence[Value], value: Value) -> None:

@@ -21,6 +21,7 @@ from dataclasses import replace
 
 from loopbook.frontend import nests
 from loopbook.frontend.code import Code, bare
+from loopbook.frontend.fitting import cut
 from loopbook.frontend.homes import Homes
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -42,7 +43,7 @@ def same_mask(t: Translator, left: Array, right: Array) -> bool:
 def chosen(t: Translator, array: Array, mask: Array, axis: int) -> Array:
     """``array[mask]`` for a mask of some axes, from `axis` on: single elements wait for what is
     done with them, rows are copied."""
-    mask = _fitting(t, mask, array, axis)
+    array, mask = _fitting(t, array, mask, axis)
     if mask.rank == array.rank:
         buffers = array.buffers | mask.buffers
         return replace(array, view=None, mask=mask, buffers=buffers)
@@ -55,11 +56,18 @@ def compressed(t: Homes, value: Array) -> Array:
     return _behind_each_other(t, value, value.mask, 0)
 
 
-def _fitting(t: Translator, mask: Array, array: Array, axis: int) -> Array:
+def _fitting(t: Translator, array: Array, mask: Array, axis: int) -> tuple[Array, Array]:
+    """The two of one shape, as they are supposed to be where only the loops know."""
     mask = t.array(mask)
-    if not all(map(t.code.same, mask.shape, array.shape[axis:])):
+    if mask.rank > array.rank - axis:
         raise t.code.fail("a mask of another shape")
-    return mask
+    for place, size in enumerate(mask.shape):
+        if not t.code.same(size, array.shape[axis + place]):
+            agreed = t.code.agreed(array.shape[axis + place], size)
+            if agreed is None:
+                raise t.code.fail("a mask of another shape")
+            array, mask = cut(array, axis + place, agreed), cut(mask, place, agreed)
+    return array, mask
 
 
 def _over(mask: Array, base: Array, axis: int) -> Array:
@@ -105,7 +113,7 @@ def _behind_each_other(t: Homes, array: Array, mask: Array, axis: int) -> Array:
 def store_masked(t: Translator, base: Array, mask: Array, axis: int, value: Array | Scalar) -> None:
     """``base[mask] = value`` for a mask of some of the axes of `base`, from `axis` on."""
     code = t.code
-    mask = _fitting(t, mask, base, axis)
+    base, mask = _fitting(t, base, mask, axis)
     if isinstance(value, Array) and value.mask is not None:
         if mask.rank == base.rank and same_mask(t, mask, value.mask):
             nests.assign(code, base, replace(value, mask=None), mask)

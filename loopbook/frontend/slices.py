@@ -144,10 +144,9 @@ def _clamped(
     if sure and (fits or loose):
         return place
     key = ("end", place, size, least)
-    if key in code.memo:
-        return code.memo[key]
+    if (found := code.remembered(key)) is not None:
+        return found
     name = code.fresh("e_")
-    code.memo[key] = Int.atom(name)
     if sure:
         code.emit(f"{name} = min({place.text}, {most.text})")
     else:
@@ -160,4 +159,5 @@ def _clamped(
         code.emit(f"{name} = max({name}, {least.text})")
         code.emit(f"{name} = min({name}, {most.text})")
     code.facts.ranges[name] = (least, most)
+    code.remember(key, Int.atom(name), (place, size))
     return Int.atom(name)

@@ -285,6 +285,11 @@ class Translator(Definite):
         if demands.only_raises(node):
             demands.check(self, node.test, condition, met=False)
             return
+        for branch, other, met in ((node.body, node.orelse, False), (node.orelse, node.body, True)):
+            if demands.gives_none(branch):
+                demands.check(self, node.test, condition, met=met)
+                self.body(other)
+                return
         self.settle_all()
         condition = self.code.let(condition) if "[" in condition.text else condition
         assigned = self.assigned([*node.body, *node.orelse])

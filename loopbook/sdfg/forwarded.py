@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
-from loopbook.program.dataflow import AccessNode, Block, Memlet
+from loopbook.program.dataflow import Block
 from loopbook.program.tree import Branch, Loop, Program
 from loopbook.program.walk import Inner, children
+from loopbook.sdfg.spacing import loads_of, stores_of
 
 
 def forwarded(before: Program, after: Program) -> str:
@@ -60,7 +61,7 @@ def _accesses(node: Program | Inner, around: tuple[Inner, ...] = ()) -> Iterator
     """All of arrays, in program order, but for loops that never run."""
     for child in children(node):
         if isinstance(child, Block):
-            for stores, found in ((False, _loaded(child)), (True, stored(child))):
+            for stores, found in ((False, loads_of(child)), (True, stores_of(child))):
                 for name, memlet in found:
                     if memlet.subset:
                         place = tuple(index.text for index in memlet.subset)
@@ -113,23 +114,8 @@ def _stored_in_branches(program: Program, running: bool = False) -> Counter[str]
     """How many statements in branches store into each array that the program was given."""
     branches = (node for node in below(program, running) if isinstance(node, Branch))
     inner = (node for branch in branches for node in below(branch, running))
-    names = (name for node in inner for name, _ in stored(node))
+    names = (name for node in inner for name, _ in stores_of(node))
     return Counter(name for name in names if name in program.arguments)
-
-
-def _loaded(node: Block) -> Iterator[tuple[str, Memlet]]:
-    """Containers that a block reads, each with the memlet."""
-    for memlet in node.memlets:
-        if isinstance(end := node.nodes[memlet.source], AccessNode):
-            yield end.container, memlet
-
-
-def stored(node: Inner) -> Iterator[tuple[str, Memlet]]:
-    """Containers that a block stores into, each with the memlet."""
-    if isinstance(node, Block):
-        for memlet in node.memlets:
-            if isinstance(end := node.nodes[memlet.target], AccessNode):
-                yield end.container, memlet
 
 
 def below(node: Program | Inner, running: bool = False) -> Iterator[Inner]:

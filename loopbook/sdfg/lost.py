@@ -19,25 +19,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable
 
 from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import SdfgError
-from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
-from loopbook.program.expr import Expr
 from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program
 from loopbook.program.unset import unset
-from loopbook.program.walk import Inner, children, with_new
 from loopbook.program.write import write
-from loopbook.sdfg.forwarded import below, forwarded, stored
+from loopbook.sdfg.forwarded import below, forwarded
 from loopbook.sdfg.moved import moved
+from loopbook.sdfg.spacing import copy_of_first, spaced, stores_of
+from loopbook.sdfg.unsolved import kept_apart
 
 Simplify = Callable[[str], StructuredSDFG]
 Promote = Callable[[str], Program]
-Outer = TypeVar("Outer", bound=Program | Inner)
 
 
 def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[StructuredSDFG, Program]:
@@ -52,6 +49,7 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
         SdfgError: if all stores into an array, or a variable, are lost in any case, or some moved,
             or as `simplify`.
     """
+    text = _fit_to_be_fused(text)
     try:
         sdfg = simplify(text)
     except SdfgError as error:  # of some readings at several places, say
@@ -84,6 +82,16 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
     if gone:
         raise SdfgError(f"docc loses what is stored into {gone[0]}")
     return sdfg, simple
+
+
+def _fit_to_be_fused(text: str) -> str:
+    """An SDFG's text with those loops kept apart that docc crashes on."""
+    try:
+        program = read(json.loads(text))
+    except SdfgError:  # `simplify` says so
+        return text
+    apart = kept_apart(program)
+    return text if apart is program else json.dumps(write(apart))
 
 
 def _tree(sdfg: StructuredSDFG) -> Program:
@@ -122,7 +130,7 @@ def _confused(before: Counter[str], program: Program) -> bool:
         return True
     for node in below(program):
         if isinstance(node, Loop):
-            inner = (one for child in node.body.children for one in stored(child))
+            inner = (one for child in node.body.children for one in stores_of(child))
             places = [(name, m.subset) for name, m in inner if name in program.arguments]
             if len(places) > len(set(places)):
                 return True
@@ -147,7 +155,7 @@ def stores(program: Program, *, running: bool = False) -> Counter[str]:
         running: leave out loops that never run.
     """
     given = set(program.arguments)
-    inner = (one for node in below(program, running) for one in stored(node))
+    inner = (one for node in below(program, running) for one in stores_of(node))
     return Counter(name for name, _ in inner if name in given)
 
 
@@ -159,41 +167,10 @@ def separated(program: Program) -> Program | None:
     """The program with a statement between loops that follow each other; None if there are no such
     loops, or no statement that can stand between them: the copy of an array's first element to
     where it is."""
-    for node in below(program):
-        for name, memlet in stored(node):
-            if name in program.arguments and memlet.subset:
-                apart = _spaced(program, _copy(name, memlet))
-                return None if apart is program else apart
-    return None
-
-
-def _spaced(node: Outer, copy: Block) -> Outer:
-    """What is below a node, with a copy wherever a loop follows another one."""
-    old = children(node)
-    made: list[Inner] = []
-    for place, child in enumerate(old):
-        if isinstance(child, Loop) and _follows_loop(old[:place]):
-            made.append(copy)
-        made.append(_spaced(child, copy))
-    return with_new(node, made)
-
-
-def _follows_loop(ahead: Sequence[Inner]) -> bool:
-    """Whether a loop stands in front, or there is nothing but scalars between the two: docc writes
-    them, such as bounds, into what uses them, and then the loops are neighbours."""
-    for node in reversed(ahead):
-        if isinstance(node, Loop):
-            return True
-        if not isinstance(node, Block) or any(memlet.subset for memlet in node.memlets):
-            return False
-    return False
-
-
-def _copy(name: str, stored: Memlet) -> Block:
-    """A block that copies an array's first element to where it is."""
-    first = (Expr("0"),) * len(stored.subset)
-    into = Memlet(0, 1, "void", "_in", first, stored.type)
-    out = Memlet(1, 2, "_out", "void", first, stored.type)
-    return block(
-        (AccessNode(name), Tasklet("assign", ("_in",), "_out"), AccessNode(name)), (into, out)
-    )
+    stored = (found for node in below(program) for found in stores_of(node))
+    elements = (f for f in stored if f[0] in program.arguments and f[1].subset)
+    if (first := next(elements, None)) is None:
+        return None
+    copy = copy_of_first(*first)
+    apart = spaced(program, lambda _ahead, _loop: copy)
+    return None if apart is program else apart

@@ -44,3 +44,21 @@ def test_an_index_may_turn_out_to_be_negative(no_book):
         taken(found[1:-1], y, places, k)
         taken.func(wanted[1:-1], y, places, k)
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_label_of_few_bits_may_be_a_place_of_many_later(no_book):
+    """docc keeps the first type of a variable; it begins with all bits, then."""
+
+    @loopbook.native(strict=True)
+    def roots(labels, parents):
+        for i in range(labels.shape[0]):
+            place = labels[i]
+            while parents[place] != place:
+                place = parents[place]
+            labels[i] = place
+
+    labels, parents = np.array([4, 3, 0, 1], np.int32), np.array([0, 0, 1, 2, 3])
+    found, wanted = labels.copy(), labels.copy()
+    roots(found, parents)
+    roots.func(wanted, parents)
+    np.testing.assert_array_equal(found, wanted)

@@ -46,6 +46,8 @@ BODIES = [
     "return any(x > 1), all(v < 3 for v in x), any([]), all((k, True)), any([k == 3, k == 4])",
     "return sum(v for v in sorted(x)), np.array(sorted(x, reverse=True)), sorted((x[1], x[0]))[0]",
     "s = 0.0\nfor v in reversed(x):\n    s = s / 2 + v\nreturn s, reversed((1, k))[0] if 0 else 1",
+    "s = 1.0\nfor i in range(k)[::-1]:\n    s = s / 2 + x[i]\n"
+    "for i in range(1, k + 1, 2)[::-1]:\n    s = s * 2 - x[i]\nreturn s",
     "i = slice(1, -1)\nj = np.s_[::2, 1:k]\nz = np.zeros(5)\nz[i] = x[i]\n"
     "return z, A[j], A[1:3][:, i]",
     "return A[(slice(None), slice(k))], x[PART], A[np.s_[1:, ...]], A[np.index_exp[0]]",

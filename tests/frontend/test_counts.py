@@ -56,3 +56,16 @@ def test_the_length_is_that_of_each_call():
 def test_lengths_that_only_loops_could_find_out_are_refused(body, said):
     with pytest.raises(LoweringError, match=said):
         lower(function(body, "i, x"), [PLACES, data(6)])
+
+
+def test_a_computed_length_and_what_is_as_long():
+    """Points in the boxes of a grid, of which there are as many as the loops find."""
+    body = """b = np.floor(A / s).astype(np.int64)
+d = b.max(axis=0) + 1
+k = b[:, 0] * d[1] + b[:, 1]
+n = np.bincount(k, minlength=d.prod())
+z = np.zeros((d.prod(), 2))
+for a in range(2):
+    z[:, a] = np.bincount(k, weights=A[:, a], minlength=d.prod())
+return z[n > 0] / n[n > 0][:, None]"""
+    check(function(body, "A, s"), np.abs(data(30, 2)), 0.7)

@@ -64,3 +64,28 @@ def test_what_has_no_loops_says_what_to_write(body, said):
 )
 def test_steps_that_a_loop_gives(body):
     check(function(body, "x, s, A"), data(13), 0.0, data(4, 5))
+
+
+def test_ends_of_slices_are_computed_once_in_a_block():
+    """So that parts fit that are cut off at the end of an array, each in its statement."""
+    body = """C = np.zeros_like(A)
+for i in range(0, 7, k):
+    for j in range(0, 7, k):
+        for l in range(0, 7, k):
+            C[i:i + k, j:j + k] += A[i:i + k, l:l + k] @ B[l:l + k, j:j + k]
+        if j > i:
+            C[i:i + k, j:j + k] *= 2
+    A[i:i + k] = C[i:i + k]
+return C"""
+    lowered = check(function(body, "A, B, k"), data(7, 7), data(7, 7, seed=1), 3)
+    assert lowered.kernel_source.count("min(") == 6  # not 9
+
+
+def test_ends_that_change_are_computed_anew():
+    body = """n = k
+for i in range(3):
+    x[:n] += y[:n]
+    n = n + 1
+    x[:n] *= y[:n]
+return x"""
+    check(function(body, "x, y, k"), data(4), data(4, seed=1), 2)

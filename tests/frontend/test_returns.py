@@ -6,6 +6,7 @@ import pytest
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
+from loopbook.frontend.lowered import SupposedError
 
 from .kit import check, data, function
 
@@ -35,12 +36,18 @@ def test_loops_are_left_with_a_result(body):
     [
         "for i in range(3):\n    if x[i] > 99:\n        return x[i]",
         "if s > x[0]:\n    return x",
-        "if s > x[0]:\n    return x\nreturn s",
     ],
 )
-def test_results_of_different_kinds_are_refused(body):
+def test_where_there_is_no_result_python_is_called(body):
+    lowered = lower(function(body, "x, s"), [data(5), -9.5])
+    assert lowered is not None
+    with pytest.raises(SupposedError):
+        lowered.plain(data(5), -9.5)
+
+
+def test_results_of_different_kinds_are_refused():
     with pytest.raises(LoweringError, match="results of different kinds"):
-        lower(function(body, "x, s"), [data(5), 0.5])
+        lower(function("if s > x[0]:\n    return x\nreturn s", "x, s"), [data(5), 0.5])
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,12 @@ BODIES = [
     "def f(x, a, b=2.0):\n    return x * a + b\nreturn f(x, **{'a': 2.0}, **dict(b=k))",
     "for i in range(6):\n    if i not in (1, k) and i in {2, 3, 4}:\n        x[i] = 0",
     "d = {n: n * 2 for n in range(4) if n != 1}\nreturn x * d[k] + (1 in d)",
+    "if x.sum() < 1:\n    print('nothing')\n    return None\nreturn x / k",
+    "for i in range(6):\n    if x[i] == k + 2:\n        return i\n",
+    "def f(x, y):\n    if y is None:\n        return None\n    return x * y\n"
+    "z = f(x, None)\nreturn x if z is None else z",
+    "while True:\n    if x[0] > 9:\n        return x\n    if x[1] > 99:\n        return None\n"
+    "    x = x * 1.5",
     "by = None or 2.0\nreturn x * by, k or 5, (k - 3) or k, k and 7",
 ]
 
@@ -68,6 +74,24 @@ def test_what_raises_is_left_to_python():
     again = lowered.wrap(lowered.plain_kernel, written)
     with pytest.raises(ValueError, match="low"):
         again(x, 3)
+
+
+def test_where_nothing_is_returned_python_is_called():
+    body = "x *= 2\nfor i in range(k):\n    if x[i] == 6:\n        return None\nreturn x.sum()"
+    written = function(body, "x, k")
+    lowered = check(written, X.copy(), 2)
+    again = lowered.wrap(lowered.plain_kernel, written)
+    x = X.copy()
+    assert again(x, 3) is None
+    assert (x == 2 * X).all()
+
+
+def test_a_place_may_be_looked_at_before_it_is_used():
+    body = (
+        "for i in range(3):\n    j = i + np.argmax(x[i:])\n    if x[j] == 0:\n"
+        "        raise ValueError\n    x[[i, j]] = x[[j, i]]\nreturn x"
+    )
+    check(function(body, "x"), X.copy())
 
 
 def test_a_loop_that_would_not_end_does():

@@ -35,9 +35,7 @@ def bincount(
     code, array = t.code, t.array(x)
     if array.rank != 1 or array.dtype.kind not in "iub":
         raise code.fail("bincount of what is no line of whole numbers; use ravel, or astype(int)")
-    least = ZERO if minlength is None else t.integer(minlength)
-    if code.facts.nonnegative(least) is not True:
-        raise code.fail("bincount with a minlength that may be negative")
+    least = ZERO if minlength is None else _least(t, t.integer(minlength))
     if array.view is None:
         array = t.stored(array)
     count = _length(t, array, least)
@@ -70,6 +68,20 @@ def bincount(
         for line in nests.put(result.view.buffer, (place,), found, kind):
             code.emit(line)
     return result
+
+
+def _least(t: Translator, least: Int) -> Int:
+    """A length that is not negative; one that is computed is supposed to be so."""
+    code = t.code
+    sure = code.facts.nonnegative(least)
+    if sure is False:
+        raise code.fail("bincount with a negative minlength")
+    if sure:
+        return least
+    code.suppose(f"{least.text} >= 0")
+    name = code.fresh("n_")
+    code.emit(f"{name} = max({least.text}, 0)")
+    return code.bounded(Int.atom(name))
 
 
 def _found(t: Translator, array: Array, least: Int) -> Int:

@@ -25,6 +25,7 @@ from loopbook.program.write import write
 from loopbook.sdfg.known_wrong.kinds import FLOAT, INT, Kind, Kinds, of_value
 from loopbook.sdfg.known_wrong.source import Source, expression
 from loopbook.sdfg.pieces import LARGE, pairs
+from loopbook.sdfg.unsolved import kept_apart
 from loopbook.syntax import walk
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
@@ -92,9 +93,9 @@ def _lost(
     """Which of these variables loops read and write, and after docc's simplification only write,
     or read as their first values, which `firsts` names; and which neither read nor write, which may
     be for nothing."""
-    program = read_program(json.loads(text))
-    if pairs(program) >= LARGE:
-        program = _shortened(program, names)
+    given = read_program(json.loads(text))
+    program = kept_apart(_shortened(given, names) if pairs(given) >= LARGE else given)
+    if program is not given:
         text = json.dumps(write(program))
     before = Counter(_accesses(program))
     suspects = {

@@ -1,0 +1,55 @@
+"""Loops that docc crashes on when it looks whether they can be fused, and how to keep them apart.
+
+docc asks for which iterations of the first loop an element that the second one reads was computed,
+and solves an equation for that. Where the first loop updates the array in place, and nothing that
+the second one counts is part of the place, there is nothing to solve for, and docc ends with a
+segmentation fault (seen with 0.8.1)::
+
+    for i: x[i] = x[i] - c               for i: x[i] = x[i] - c
+    for j: y[j] = x[places[j]]           x[0] = x[0]
+                                         for j: y[j] = x[places[j]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from loopbook.errors import SdfgError
+from loopbook.program.dataflow import Block, Memlet
+from loopbook.program.tree import Loop, Program
+from loopbook.program.walk import Inner, preorder
+from loopbook.sdfg.spacing import copy_of_first, loads_of, spaced, stores_of
+
+Ends = Callable[[Inner], Iterator[tuple[str, Memlet]]]
+
+
+def kept_apart(program: Program) -> Program:
+    """The program with a statement between such loops; itself if there are none."""
+    return spaced(program, _between)
+
+
+def _between(ahead: Loop, loop: Loop) -> Block | None:
+    written = dict(_elements(ahead, stores_of))
+    updated = written.keys() & dict(_elements(ahead, loads_of)).keys()
+    if not updated:
+        return None
+    counted = {node.variable for node in preorder(loop) if isinstance(node, Loop)}
+    for name, memlet in _elements(loop, loads_of):
+        if name in updated and not _is_solvable(memlet, counted):
+            return copy_of_first(name, written[name])
+    return None
+
+
+def _elements(loop: Loop, of_block: Ends) -> Iterator[tuple[str, Memlet]]:
+    """Elements of arrays that the blocks in a loop read, or store into."""
+    for node in preorder(loop):
+        if not isinstance(node, Program):
+            yield from ((name, memlet) for name, memlet in of_block(node) if memlet.subset)
+
+
+def _is_solvable(memlet: Memlet, counted: set[str]) -> bool:
+    """Whether a place is a sum with something that the loop counts in it."""
+    try:
+        return any((name,) in index.polynomial for index in memlet.subset for name in counted)
+    except SdfgError:
+        return False
