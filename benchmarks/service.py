@@ -10,9 +10,9 @@
 The server with its one worker is kept to one core, the load to another. Half load is half of the
 requests a second that one client after the other gets answered. Every figure is given three times:
 ``repeated`` sends the same body again and again; ``recompiled`` the same program in another session
-each time, as users do who compile a project again; ``new`` a program each time that the server has
-not seen (by its name), so that all of it is prepared, every nest is looked up and every recipe
-applied. What a worker has learnt of docc, that a recipe is legal on a nest, say, it remembers.
+each time, as users do who compile a project again; ``renamed`` the same program under another name.
+``latency`` has a fourth: ``unseen`` are programs of three nests drawn at random
+(`benchmarks.unseen`), of which nothing is known: all is prepared, looked up, ported and tried.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -30,6 +31,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
@@ -38,6 +40,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.serving import serve
+from benchmarks.unseen import unseen
 from loopbook.server.pauses import spare_pauses
 from loopbook.targets import DEFAULT
 
@@ -72,19 +75,19 @@ def chain(count: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def body_of(count: int, folder: Path) -> dict[str, Any]:
-    """What docc's client sends about a program of `count` nests."""
+def body_of(count: int, folder: Path, source: str = "") -> dict[str, Any]:
+    """What docc's client sends about a program of `count` nests, by default a `chain`."""
     from docc.sdfg import TargetOptions
 
     from loopbook.sdfg import program
     from loopbook.sdfg.frontend import trace
     from loopbook.workloads.workload import load_workload
 
-    file = folder / f"chain{count}.py"
+    file = folder / f"kernel{uuid.uuid4().hex}.py"
     names = ", ".join(f'"A{n}": np.zeros((N, N))' for n in range(count + 2))
     file.write_text(
         f'import numpy as np\n\nPARAMETERS = {{"S": {{"N": 8}}}}\n\n\n'
-        f"def initialize(N):\n    return {{{names}}}\n\n\n{chain(count)}"
+        f"def initialize(N):\n    return {{{names}}}\n\n\n{source or chain(count)}"
     )
     workload = load_workload(file)
     sdfg = program.parse(trace(workload.kernel, workload.arguments("S")))
@@ -148,7 +151,7 @@ def recompiled(document: dict[str, Any]) -> Bodies:
     return lambda number: json.dumps(document | {"session_id": f"{number}"}).encode()
 
 
-def new(document: dict[str, Any]) -> Bodies:
+def renamed(document: dict[str, Any]) -> Bodies:
     sdfg = document["sdfg"]
     series = uuid.uuid4().hex[:8]
 
@@ -182,9 +185,14 @@ class Load:
 
 
 async def load(
-    server: Server, bodies: Bodies, seconds: float, clients: int, rate: float = 0.0
+    server: Server,
+    bodies: Bodies,
+    seconds: float,
+    clients: int,
+    rate: float = 0.0,
+    most: float = math.inf,
 ) -> Load:
-    """Ask for some seconds.
+    """Ask for some seconds, and `most` times.
 
     Args:
         clients: requests at the same time.
@@ -203,7 +211,7 @@ async def load(
     async def ask(client: httpx.AsyncClient) -> None:
         nonlocal count
         async with client:
-            while time.perf_counter() - begun < seconds:
+            while time.perf_counter() - begun < seconds and count < most:
                 number, count = count, count + 1
                 due = begun + number / rate if rate else time.perf_counter()
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
@@ -219,7 +227,7 @@ async def load(
     return done
 
 
-WAYS = {"repeated": repeated, "recompiled": recompiled, "new": new}
+WAYS = {"repeated": repeated, "recompiled": recompiled, "renamed": renamed}
 
 
 def each(server: Server, document: dict[str, Any], seconds: float, clients: int) -> dict[str, Any]:
@@ -238,7 +246,18 @@ def latency(server: Server, options: argparse.Namespace, folder: Path) -> list[d
         full = asyncio.run(load(server, way(document), options.seconds / 2, 4))
         half = asyncio.run(load(server, way(document), options.seconds, 16, full.rate / 2))
         rows.append({"way": name, "full": full.told(), "half": half.told()})
-    return rows
+    drawn = Random(options.seed)
+    made = [
+        json.dumps(body_of(3, folder, unseen(3, drawn))).encode() for _ in range(options.unseen)
+    ]
+    third = len(made) // 3
+    alone = asyncio.run(load(server, lambda n: made[n], math.inf, 1, most=third))
+    half = asyncio.run(
+        load(
+            server, lambda n: made[third + n], math.inf, 16, alone.rate / 2, most=len(made) - third
+        )
+    )
+    return [*rows, {"way": "unseen", "full": alone.told(), "half": half.told()}]
 
 
 def by_clients(server: Server, options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
@@ -299,7 +318,7 @@ def by_records(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]
 
 def memory(server: Server, options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
     documents = [body_of(n, folder) for n in (1, 2, 3)]
-    ways = [[way(one) for one in documents] for way in (repeated, recompiled, new)]
+    ways = [[way(one) for one in documents] for way in (repeated, recompiled, renamed)]
 
     def body(number: int) -> bytes:
         kind = 2 if number % NEW_EVERY == 0 else number % 2
@@ -333,6 +352,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--requests", type=int, default=100_000)
+    parser.add_argument("--unseen", type=int, default=300, help="programs never seen")
+    parser.add_argument("--seed", type=int, default=4242)
     parser.add_argument("--core", type=int, default=0)
     parser.add_argument("--load-core", type=int, default=1)
     parser.add_argument("--json", action="store_true")
