@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import sys
 import time
@@ -52,8 +53,11 @@ from loopbook.toolchain.sandbox import run_limited  # noqa: E402
 
 Result = dict[str, Any]
 
-PROGRAM_SECONDS = 900.0
+PROGRAM_SECONDS = 3600.0
 """How long a program with all its sequences may take."""
+
+THREADS = {"OMP_NUM_THREADS": "3", "OMP_WAIT_POLICY": "passive"}
+"""For compiled programs: several threads, even on one core, that do not wait busily."""
 
 BUSY_SECONDS = 90.0
 """Processor time after which no further sequences are drawn for a program."""
@@ -84,22 +88,23 @@ def checked(name: str, sequences: int, seed: int, compiled: int = 0) -> Result:
     drawer = Drawer(own.tree, own.nests, rng)
     unknown = Counter[str]()
     wrong: list[Result] = []
-    right: list[Sequenced] = []
+    compilable: list[Sequenced] = []
     for number, sequence in enumerate(drawer.sequences(sequences)):
         try:
             said = fault(own, sequence.trees[-1], SEED)
         except NotInterpretedError as error:
             unknown[str(error)] += 1
+            compilable.append(sequence)
         else:
             result["sequences"] += 1
             if said:
                 wrong.append(_wrong(own, sequence, number, said))
             else:
-                right.append(sequence)
+                compilable.append(sequence)
         if time.process_time() - busy > BUSY_SECONDS:
             break
-    some = legality_compiled.chosen(len(right), compiled, rng)
-    recipes = [[own.nests[right[n].nest].position, right[n].steps] for n in some]
+    chosen = legality_compiled.chosen(compilable, compiled, rng)
+    recipes = [[own.nests[one.nest].position, one.steps] for one in chosen]
     return {
         **result,
         "nests": [nest.fingerprint for nest in own.nests],
@@ -206,6 +211,7 @@ def main(words: Sequence[str] | None = None) -> int:
         _say(f"{file} exists: go on with --resume, or name another folder")
         return 2
     given.out.mkdir(parents=True, exist_ok=True)
+    os.environ.update(THREADS)
     dependence.load()
     found = lines.read(file)
     for result in _results(given, {r["name"] for r in found}):

@@ -1,9 +1,9 @@
 """Sequences of steps compiled and run: whether docc, clang and threads make of them what
 `benchmarks.interpreter` says.
 
-Recipes of one program become one library, as in the tuner; with threads where a step asks for some.
-It runs on the program's own data and on the same values in another order, and is compared with the
-Python function.
+Recipes of one program become one library, compiled by one call of the compiler; with threads where a
+step asks for some. Those that make the same C++ are compiled once. It runs on the program's own data
+and on the same values in another order, and is compared with the Python function.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import copy
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,14 +27,21 @@ from loopbook.toolchain.timers import Timers
 from loopbook.workloads.state import agree, shuffled, stable, tolerance
 from loopbook.workloads.workload import Workload
 
+T = TypeVar("T")
+
 Recipe = tuple[int, Sequence[StepPair]]
 """Place of a nest and steps for it."""
 
-TOGETHER = 16
+TOGETHER = 64
 """Recipes in one library."""
 
-COMPILE_SECONDS = 300.0
-RUN_SECONDS = 30.0
+LEVEL = ("-O1", "-fno-unroll-loops")
+"""How hard the compiler tries: legality is no matter of its later passes, which take most of its
+time."""
+
+COMPILE_SECONDS = 900.0
+RUN_SECONDS = 120.0
+"""Of the clock: what else the machine does is in it."""
 
 
 class Data(NamedTuple):
@@ -51,13 +58,13 @@ class Data(NamedTuple):
 def checked(
     workload: Workload, arguments: list[Any], text: str, recipes: Sequence[Recipe]
 ) -> dict[str, Any]:
-    """What compiled recipes are wrong in: ``compiled``, how many were run, ``wrong``: place and
-    fault, ``left``: why others were not.
+    """What compiled recipes are wrong in: ``compiled``, how many were run, ``programs``: of how
+    many different C++, ``wrong``: place and fault, ``left``: why others were not.
 
     Args:
         text: the program as docc makes it of these arguments, prepared.
     """
-    said: dict[str, Any] = {"compiled": 0, "wrong": [], "left": {}}
+    said: dict[str, Any] = {"compiled": 0, "programs": 0, "wrong": [], "left": {}}
     given = [_data(workload, one) for one in (arguments, shuffled(arguments))]
     data = [one for one in given if one]
     if not data:
@@ -116,33 +123,44 @@ class _Library:
     ) -> None:
         """Add what is found to `said`. The program without steps comes first: where that is wrong,
         steps have nothing to do with it."""
-        places, sources = [-1], [self._written(silent, text, {}, -1)]
+        sources = [self._written(silent, text, {}, -1)]
+        places: dict[str, list[int]] = {sources[0].code: []}
         for place, (nest, steps) in recipes:
             try:
-                sources.append(self._written(silent, text, {nest: tuple(steps)}, place))
-                places.append(place)
+                source = self._written(silent, text, {nest: tuple(steps)}, place)
             except LoopbookError as error:
                 kind = "refused" if isinstance(error, IllegalStepError) else str(error)[:80]
                 said["left"][kind] = said["left"].get(kind, 0) + 1
-        library = batch.compile_together(sources, self._folder / "all.so", seconds=COMPILE_SECONDS)
+                continue
+            if source.code not in places:
+                sources.append(source)
+            places.setdefault(source.code, []).append(place)
+        library = self._folder / "all.so"
+        batch.compile_together(sources, library, words=LEVEL, seconds=COMPILE_SECONDS)
         names = [source.name for source in sources]
         every = range(len(sources))
         try:
             faults = self._run(library, names, every)
         except RunError:  # one of them crashed or hung
             faults = {n: fault for n in every for fault in self._alone(library, names, n)}
+        count = sum(map(len, places.values()))
         if 0 in faults:
             kind = f"wrong without any step: {faults[0]}"
-            said["left"][kind] = said["left"].get(kind, 0) + len(sources) - 1
+            said["left"][kind] = said["left"].get(kind, 0) + count
             return
-        said["compiled"] += len(sources) - 1
-        said["wrong"] += [(places[number], fault) for number, fault in faults.items()]
+        said["compiled"] += count
+        said["programs"] += len(sources)
+        said["wrong"] += [
+            (place, fault)
+            for number, fault in faults.items()
+            for place in places[sources[number].code]
+        ]
 
     def _written(
         self, silent: Path, text: str, recipes: Mapping[int, Sequence[StepPair]], place: int
     ) -> batch.Source:
         folder = self._folder / f"n{place + 1}"
-        return write_tuned(silent, text, self._target, recipes, folder)
+        return write_tuned(silent, text, self._target, recipes, folder, timers=False)
 
     def _run(self, library: Path, names: Sequence[str], some: Sequence[int]) -> dict[int, str]:
         return run_limited(
@@ -185,6 +203,6 @@ def _faults(
     return found
 
 
-def chosen(found: int, count: int, rng: random.Random) -> list[int]:
-    """The places of `count` of so many, in order."""
-    return sorted(rng.sample(range(found), min(count, found)))
+def chosen(found: Sequence[T], count: int, rng: random.Random) -> list[T]:
+    """`count` of so many, in order."""
+    return [found[place] for place in sorted(rng.sample(range(len(found)), min(count, len(found))))]

@@ -48,7 +48,8 @@ def _summary(results: Sequence[Result], done: Sequence[Result]) -> Iterator[str]
         yield ""
         yield (
             f"{compiled} of these sequences, of {sum(b['compiled'] > 0 for b in built)} programs, "
-            f"were compiled too and compared with the Python function: {faults} wrong."
+            f"were compiled too, as {sum(b['programs'] for b in built)} different programs, and "
+            f"compared with the Python function: {faults} wrong."
         )
     yield ""
 

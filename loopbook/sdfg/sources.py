@@ -21,19 +21,21 @@ def write_tuned(
     recipes: Recipes,
     folder: Path,
     patient: bool = False,
+    timers: bool = True,
 ) -> Source:
-    """Sources, with timers, of a prepared SDFG with recipes; in this very process, whose PATH is
+    """Sources of a prepared SDFG with recipes; in this very process, whose PATH is
     changed: for a builder that has nothing to lose.
 
     Args:
         silent: see `loopbook.toolchain.batch.silent_compiler`.
         patient: see `loopbook.sdfg.build.transform`.
+        timers: see `loopbook.sdfg.passes.build`.
 
     Raises:
         IllegalStepError: another step does not fit.
     """
     sdfg, tree, owners, applied = transform(text, target, recipes, patient=patient)
-    return _written(silent, as_python(sdfg, tree), target, folder, owners, applied, timers=True)
+    return _written(silent, as_python(sdfg, tree), target, folder, owners, applied, timers=timers)
 
 
 def write_unoptimised(silent: Path, text: str, target: str, folder: Path) -> Source:

@@ -72,12 +72,18 @@ def symbols(names: Sequence[str]) -> list[str]:
 
 
 def compile_together(
-    sources: Sequence[Source], library: Path, march: str = "native", *, seconds: float = 0.0
+    sources: Sequence[Source],
+    library: Path,
+    march: str = "native",
+    *,
+    words: Sequence[str] = (),
+    seconds: float = 0.0,
 ) -> Path:
     """One library with the functions of all sources; see `symbols` for their names.
 
     Args:
         march: instruction set, in the compiler's words.
+        words: for the compiler, behind docc's.
         seconds: limit; default `PATIENCE`.
 
     Raises:
@@ -90,7 +96,7 @@ def compile_together(
     together, built = library.with_suffix(".cpp"), library.with_suffix(".o")
     _include(sources, together)
     clang = str(command(march))
-    _call([clang, *compiling, str(together), "-o", str(built)], limit)
+    _call([clang, *compiling, *words, str(together), "-o", str(built)], limit)
     _call([clang, str(built), *linking, "-o", str(library)], limit)
     return library
 

@@ -278,10 +278,12 @@ def test_a_program_is_checked_with_random_sequences():
 
 
 def test_sequences_are_compiled_and_compared_with_python(monkeypatch):
-    recipes = [(0, (("interchange", ("L0", "L1")),)), (0, (("tile", ("L0", 4)),))]
+    turned, back = ("interchange", ("L0", "L1")), ("interchange", ("L1", "L0"))
+    recipes = [(0, (turned,)), (0, (("tile", ("L0", 4)),)), (0, (turned, back, turned))]
     workload = legality_programs.load("mvt")
     text = subject(workload).text
-    assert compiled("mvt", text, recipes) == {"compiled": 2, "wrong": [], "left": {}}
+    said = compiled("mvt", text, recipes)
+    assert said == {"compiled": 3, "programs": 3, "wrong": [], "left": {}}
     given = arguments(workload, SIZES[0])
     other = legality_compiled.Data(given, [np.zeros_like(a) for a in workload.results(given)])
     monkeypatch.setattr(legality_compiled, "_data", lambda *_: other)
