@@ -1,9 +1,9 @@
 """Sequences of steps compiled and run: whether docc, clang and threads make of them what
 `benchmarks.interpreter` says.
 
-Recipes of one program become one library, compiled by one call of the compiler; with threads where a
-step asks for some. Those that make the same C++ are compiled once. It runs on the program's own data
-and on the same values in another order, and is compared with the Python function.
+Recipes of one program become one library, compiled by one call of the compiler, each C++ once; with
+threads where a step asks for some. It runs on the program's own data and on the same values in
+another order, and is compared with the Python function.
 """
 
 from __future__ import annotations

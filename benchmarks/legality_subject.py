@@ -49,13 +49,16 @@ class Subject:
     told: dict[tuple[str, int], str] = field(default_factory=dict)
 
 
-def subject(workload: Workload) -> Subject:
+def subject(workload: Workload, text: str = "") -> Subject:
     """A program, prepared, with what is right.
+
+    Args:
+        text: its SDFG, if it has been prepared already.
 
     Raises:
         LoopbookError: docc cannot read it, or the interpreter cannot.
     """
-    return prepared(workload.kernel, [arguments(workload, values) for values in SIZES])
+    return prepared(workload.kernel, [arguments(workload, values) for values in SIZES], text)
 
 
 def arguments(workload: Workload, values: Sequence[int]) -> list[Any]:
@@ -64,14 +67,17 @@ def arguments(workload: Workload, values: Sequence[int]) -> list[Any]:
     return workload.arguments(preset, _sizes(workload.parameters[preset], values))
 
 
-def prepared(kernel: Callable[..., Any], cases: Sequence[Sequence[Any]]) -> Subject:
+def prepared(kernel: Callable[..., Any], cases: Sequence[Sequence[Any]], text: str = "") -> Subject:
     """A function's program, with what is right for arguments; those that docc would make another
     program of are left out.
+
+    Args:
+        text: as in `subject`.
 
     Raises:
         LoopbookError: docc cannot read it, or the interpreter cannot.
     """
-    document, nests = program.prepare_document(frontend.trace(kernel, cases[0]))
+    document, nests = program.prepare_document(text or frontend.trace(kernel, cases[0]))
     found = Subject(json.dumps(document), read(document), nests)
     reference = Interpreted(found.tree)
     names = list(inspect.signature(kernel).parameters)
