@@ -2,13 +2,16 @@
 by an interpreter and compared with what the program did before; some of it compiled, too.
 
     python benchmarks/legality.py --out FOLDER [--first 0] [--count 200] [--sequences 40]
-        [--compile 0] [--docc 0] [--seed 0] [--minutes 0] [--resume]
+        [--compile 0] [--docc 0] [--seed 0] [--made] [--minutes 0] [--resume]
     python benchmarks/legality.py --show PROGRAM:NUMBER [--seed 0]
 
 COUNT programs (`benchmarks.legality_programs`), from number FIRST; of each, SEQUENCES random
 sequences of steps that `Workbench` allows (`benchmarks.legality_steps`). `benchmarks.interpreter`
 runs the program at several sizes, before and after, and the arrays must be the same. Sequences that
 make the same program are one run.
+
+With --made, the programs are those that steps are made for that others rarely allow
+(`benchmarks.legality_made`).
 
 COMPILE sequences of each program are compiled, run, and compared with the Python function
 (`benchmarks.legality_compiled`). Of every DOCC-th program first steps are asked of docc's own
@@ -38,6 +41,7 @@ if str(ROOT) not in sys.path:
 from benchmarks import (  # noqa: E402
     legality_compiled,
     legality_docc,
+    legality_made,
     legality_programs,
     legality_table,
     lines,
@@ -85,7 +89,7 @@ def checked(name: str, sequences: int, seed: int, compiled: int = 0) -> Result:
     if not own.cases or not own.nests:
         return {**result, "left": "nothing to compare"}
     rng = _rng(seed, name)
-    drawer = Drawer(own.tree, own.nests, rng)
+    drawer = Drawer(own.tree, own.nests, rng, legality_made.phrases(name))
     unknown = Counter[str]()
     wrong: list[Result] = []
     compilable: list[Sequenced] = []
@@ -169,7 +173,7 @@ def show(which: str, seed: int) -> None:
     """Print a sequence with the loops before and after it."""
     name, _, number = which.rpartition(":")
     own = subject(legality_programs.load(name))
-    drawer = Drawer(own.tree, own.nests, _rng(seed, name))
+    drawer = Drawer(own.tree, own.nests, _rng(seed, name), legality_made.phrases(name))
     *_, sequence = drawer.sequences(int(number) + 1)
     said = fault(own, sequence.trees[-1], SEED)
     told = _wrong(own, sequence, int(number), said)
@@ -192,6 +196,7 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--compile", type=int, default=0, help="of these, to be compiled")
     parser.add_argument("--docc", type=int, default=0, help="ask docc about every so many-th")
     parser.add_argument("--seed", type=int, default=0, help="of all random choices")
+    parser.add_argument("--made", action="store_true", help="programs for rarely allowed steps")
     parser.add_argument("--minutes", type=float, default=0, help="end after so many; 0: never")
     parser.add_argument("--resume", action="store_true", help="go on with the results in FOLDER")
     parser.add_argument("--show", metavar="PROGRAM:NUMBER", help="print one sequence")
@@ -228,7 +233,8 @@ def main(words: Sequence[str] | None = None) -> int:
 def _results(given: argparse.Namespace, done: set[str]) -> Iterator[Result]:
     """What there is to say of each program that is not done."""
     end = time.monotonic() + 60 * given.minutes
-    names = legality_programs.names(given.first + given.count, given.seed)
+    drawn = legality_made.names if given.made else legality_programs.names
+    names = drawn(given.first + given.count, given.seed)
     for number, name in enumerate(names[given.first :]):
         if name in done:
             continue

@@ -6,10 +6,11 @@ rows to each other."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from benchmarks import legality_made
 from loopbook.workloads import polybench, synthetic
 from loopbook.workloads.workload import Workload, read_workload
 
@@ -49,11 +50,38 @@ def names(count: int, seed: int) -> list[str]:
 
 def load(name: str) -> Workload:
     """A program by its name."""
+    path = Path(__file__).with_name(f"{name}.py")
     if name.startswith(f"{MIXED}."):
-        return read_workload(_Drawn(name).source(), Path(__file__).with_name(f"{name}.py"))
+        return read_workload(_Drawn(name).source(), path)
+    if name.startswith(f"{legality_made.MADE}."):
+        rng = random.Random(name)
+        body, types = legality_made.body(name, rng)
+        return read_workload(_source(body, rng.choice(types), "N"), path)
     if name in polybench.names():
         return polybench.load(name)
     return synthetic.load(name)
+
+
+def _source(body: Sequence[str], dtype: str, columns: str = "M") -> str:
+    """The workload file of a program with such statements and arrays of such numbers, whose
+    products do not soon become too large, nor all the same. So many columns have its matrices."""
+    spread = "* 9 + 1" if "int" in dtype else "+ 0.5"
+    return "\n".join(
+        [
+            "import numpy as np",
+            "PARAMETERS = {'S': {'N': 7, 'M': 6}}",
+            "def initialize(N, M):",
+            "    rng = np.random.default_rng(N)",
+            f"    made = lambda *s: (rng.random(s) {spread}).astype({dtype})",
+            f"    a, b, e = (made(N + {EXTRA}, {columns} + {EXTRA}) for _ in range(3))",
+            f"    c, d, f = (made(N + M + {EXTRA}) for _ in range(3))",
+            f"    p = rng.integers(0, min(N, M), N + M + {EXTRA}).astype(np.int64)",
+            "    return a, b, c, d, e, f, p, N, M",
+            "def kernel(a, b, c, d, e, f, p, N, M):",
+            *(f"    {line}" for line in body),
+            "",
+        ]
+    )
 
 
 class _Drawn:
@@ -69,26 +97,7 @@ class _Drawn:
     def source(self) -> str:
         """Its workload file."""
         body = [line for _ in range(self._rng.choice((1, 1, 2, 3))) for line in self._nest()]
-        return "\n".join(
-            [
-                "import numpy as np",
-                "PARAMETERS = {'S': {'N': 7, 'M': 6}}",
-                "def initialize(N, M):",
-                "    rng = np.random.default_rng(N)",
-                f"    made = lambda *s: (rng.random(s) {self._spread()}).astype({self._dtype})",
-                f"    a, b = made(N + {EXTRA}, M + {EXTRA}), made(N + {EXTRA}, M + {EXTRA})",
-                f"    c, d = made(N + M + {EXTRA}), made(N + M + {EXTRA})",
-                f"    p = rng.integers(0, min(N, M), N + M + {EXTRA}).astype(np.int64)",
-                "    return a, b, c, d, p, N, M",
-                "def kernel(a, b, c, d, p, N, M):",
-                *(f"    {line}" for line in body),
-                "",
-            ]
-        )
-
-    def _spread(self) -> str:
-        """Numbers whose products do not soon become too large, nor all the same."""
-        return "* 9 + 1" if "int" in self._dtype else "+ 0.5"
+        return _source(body, self._dtype)
 
     def _nest(self) -> Iterator[str]:
         self._number += 1

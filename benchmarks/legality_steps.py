@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from benchmarks.legality_phrases import PHRASES, alone, small
+from benchmarks.legality_phrases import PHRASES, Phrase, alone, small
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
 from loopbook.program.tree import Program
@@ -33,6 +33,9 @@ PROPOSED = 0.5
 
 PHRASED = 0.2
 """So many other draws are phrases."""
+
+MADE_FOR = 0.7
+"""So many draws are what the program is made for, if it is made for something."""
 
 TRIES = 6
 """Draws, for each sequence that is wanted."""
@@ -58,6 +61,7 @@ class Drawer:
     """Draws sequences for one program.
 
     Attributes:
+        made_for: what the program is made for.
         drawn, allowed: how often each step was.
         refused: step and reason of each that was not allowed.
         raised: what steps raised that is no refusal.
@@ -66,6 +70,7 @@ class Drawer:
     tree: Program
     nests: Sequence[Nest]
     rng: random.Random
+    made_for: Sequence[Phrase] = ()
     drawn: Counter[str] = field(default_factory=Counter)
     allowed: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -97,11 +102,13 @@ class Drawer:
             nest = rng.randrange(len(self.nests))
             bench = Workbench(self.tree, self.nests[nest])
             state = Sequenced(nest, (), (bench.program,), bench)
-            if rng.random() < PROPOSED:
+            if rng.random() < PROPOSED and not self.made_for:
                 return state, proposed(self.nests[nest], rng)
         else:
             state = rng.choice(open_)
         loops = list(state.bench.names)
+        if self.made_for and rng.random() < MADE_FOR:
+            return state, rng.choice(self.made_for)(loops, self.nests[state.nest], rng)
         if rng.random() < PHRASED:
             return state, rng.choice(PHRASES)(loops, self.nests[state.nest], rng)
         containers = [c.name for c in self.nests[state.nest].arrays]
