@@ -25,12 +25,15 @@ class Bounds:
         highs: what its variable stays below: each of these; empty if the condition is not, or not
             only, that the variable is less than something.
         step: the constant that is added to its variable; None if something else happens to it.
+        ends: whether its condition is only that such polynomials are 0 or more that fall with its
+            variable: once it is false it stays so, as that of ``2*i < n`` does, which has no highs.
     """
 
     lows: tuple[Polynomial, ...]
     room: tuple[Polynomial, ...]
     highs: tuple[Polynomial, ...]
     step: int | None
+    ends: bool
 
     def trip(self) -> int | None:
         """How often it runs, if that is always the same."""
@@ -58,6 +61,7 @@ def bounds(variable: str, init: Expr, condition: Expr, update: Expr) -> Bounds:
         room=tuple(room),
         highs=tuple(high for high in highs if high is not None) if plain else (),
         step=step(variable, update),
+        ends=all(parts) and all(_falls(polynomial, variable) for polynomial in room),
     )
 
 
@@ -97,6 +101,13 @@ def _high(room: Polynomial, variable: str) -> Polynomial | None:
     """What the variable is less than where `room` is 0 or more."""
     rest = expr.plus(room, {(variable,): 1, (): 1})
     return None if variable in expr.mentioned(rest) else rest
+
+
+def _falls(room: Polynomial, variable: str) -> bool:
+    """Whether a polynomial is the less the greater the variable is."""
+    factor = room.get((variable,), 0)
+    rest = expr.plus(room, {(variable,): -factor})
+    return factor < 0 and variable not in expr.mentioned(rest)
 
 
 def step(variable: str, update: Expr) -> int | None:

@@ -37,10 +37,11 @@ class Tile(Step):
     size = TileSize(2, MAX_SIZE, of="loop")
 
     def apply(self, editor: Editor) -> None:
-        """Always legal where the loop counts up to a bound: the order stays what it was."""
+        """Always legal where the loop counts up, and ends for good where its condition is false:
+        the order stays what it was."""
         loop = editor.loop(self.loop)
         bounds = known_bounds(loop)
-        if bounds.step is None or bounds.step < 1 or not bounds.highs:
+        if bounds.step is None or bounds.step < 1 or not bounds.ends:
             raise IllegalStepError(f"{self.loop} does not count up to a bound")
         variable, width = editor.variable(f"{loop.variable}_tile", loop.variable), self.size
         width *= bounds.step

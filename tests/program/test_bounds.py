@@ -62,6 +62,30 @@ def test_room_and_highs_hold_where_the_condition_does(condition: str):
         assert all(i < value(high, SIZES) for high in found.highs) == holds
 
 
+@pytest.mark.parametrize(
+    ("condition", "ends"),
+    [
+        ("(2*i < n)", True),
+        ("And(1 + 3*i <= n, i < m)", True),
+        ("(n > 2*i + t)", True),
+        ("(0 <= i)", False),
+        ("And(2*i < n, 0 <= i)", False),
+        ("And(2*i < n, i != m)", False),
+        ("(i*i < n)", False),
+        ("(n*i < m)", False),
+        ("(2*i + i*n < m)", False),
+        ("(n < m)", False),
+    ],
+)
+def test_conditions_that_stay_false(condition: str, ends: bool):
+    assert header("0", condition).ends == ends
+
+
+@given(conditions)
+def test_a_loop_below_its_highs_ends(condition: str):
+    assert header("0", condition).ends
+
+
 @given(st.lists(affine, min_size=1, max_size=3))
 def test_lows_are_what_the_greatest_is_taken_of(parts: list[str]):
     init = parts[0]

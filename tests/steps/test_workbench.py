@@ -41,6 +41,13 @@ vectorize L1*
 unroll L0*
 """
 
+
+def every_third(STEPS, A, B):
+    for t in range(STEPS):
+        for i in range(1, A.shape[0], 3):
+            A[i] = A[i] * B[i] + A[i - 1] + t
+
+
 # docc leaves out loops that run once, so no size is 1. No size is a multiple of all tiles either.
 MATRICES = [matmul_args(9, 10, 11), matmul_args(8, 16, 4), matmul_args(7, 7, 7)] + [
     matmul_args(m, n, k) for m, n, k in ((5, 17, 3), (13, 7, 33), (3, 31, 2))
@@ -52,6 +59,7 @@ LINES = [[3, random(n), random(n)] for n in (30, 2, 8, 9, 17, 41)]
 
 RECIPES = {
     "tile": (matmul, MATRICES, "tile L0 4\ntile L1 8\ntile L2 3"),
+    "tile with a step": (every_third, LINES, "tile L1 3\ntile L1 2"),
     "interchange": (matmul, MATRICES, "interchange L1 L2"),
     "skew": (sweep, SQUARES, "skew L0 L1 1\ninterchange L0 L1"),
     "distribute": (rows, ROWS, "fuse L1 L2\ndistribute L1"),
