@@ -52,7 +52,7 @@ class Peel(Step):
         top = editor.loop(self.loop)
         tiles = _tiles(top, domain(Region.of(editor, editor.id_of(self.loop)).around))
         ends = [(tile, high) for tile in tiles for high in tile.ends]
-        complete = [(plus(tile.start, {(): tile.size - 1}), high) for tile, high in ends]
+        complete = [(plus(tile.start, {(): tile.last}), high) for tile, high in ends]
         inside = [(plus(tile.start, {(tile.loop.variable,): 1}), high) for tile, high in ends]
         counted = {
             tile.loop.variable: f"({tile.loop.variable} + {text(tile.start)})" for tile in tiles
@@ -76,13 +76,15 @@ class _Tile:
 
     Attributes:
         start: where it begins.
-        size: how often it runs if the tile is complete.
+        size: what is between its beginning and its end if the tile is complete.
+        last: the greatest value less than that, counted from its beginning.
         ends: what its variable stays below where the tile is not complete.
     """
 
     loop: TreeLoop
     start: Polynomial
     size: int
+    last: int
     ends: tuple[Polynomial, ...]
 
 
@@ -112,7 +114,7 @@ def _tiles(top: TreeLoop, known: TypeSequence[Linear]) -> list[_Tile]:
 
 def _tile(loop: TreeLoop, known: TypeSequence[Linear]) -> _Tile | None:
     bounds = known_bounds(loop)
-    if len(bounds.lows) != 1 or bounds.step != 1:
+    if len(bounds.lows) != 1 or bounds.step is None or bounds.step < 1:
         return None
     (start,) = bounds.lows
     gaps = [plus(end, start, -1) for end in bounds.highs]
@@ -122,7 +124,10 @@ def _tile(loop: TreeLoop, known: TypeSequence[Linear]) -> _Tile | None:
     # Of a tile in a tile, the end may be known as that of the outer one alone.
     sizes = sizes or [gap[()] for gap in gaps if gap.get((), 0) > 0 and _at_most(gap, known)]
     ends = tuple(end for end, gap in zip(bounds.highs, gaps, strict=True) if gap.keys() != {()})
-    return _Tile(loop, start, min(sizes), ends) if sizes and ends else None
+    if not sizes or not ends:
+        return None
+    size = min(sizes)
+    return _Tile(loop, start, size, (size - 1) // bounds.step * bounds.step, ends)
 
 
 def _at_most(gap: Polynomial, known: TypeSequence[Linear]) -> bool:

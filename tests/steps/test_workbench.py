@@ -67,6 +67,7 @@ RECIPES = {
     "fuse_tiles": (pair, LINES, "tile L1 8\ntile L2 8\nfuse_tiles L1.tile L2.tile"),
     "collapse": (matmul, MATRICES, "collapse L0 2"),
     "peel": (doubled, TABLES, "tile L1 4\npeel L1\nunroll L1"),
+    "peel over tiles": (doubled, TABLES, "tile L1 8\ntile L1 3\npeel L1.tile2\npeel L1*"),
     "peel with a predicate": (doubled, TABLES, "tile L1 4\npeel L1 predicate"),
     "stage in": (
         matmul,
