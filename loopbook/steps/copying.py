@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import Linear, domain
@@ -62,14 +62,26 @@ class Tile:
 def tile_of(loop: LoopNode, path: Iterable[LoopNode]) -> Tile:
     """The tile that a loop runs through, which starts where no loop of a path has a say.
 
+    Of a tile in tiles, the path may hold the loops over these: it is the outermost one then.
+
     Raises:
         IllegalStepError: there is none.
     """
-    inside = {other.variable for other in path}
-    for low, _, size in tiles(loop):
-        if inside.isdisjoint(low):
-            return Tile(low, size)
+    inside = {other.variable: other for other in path}
+    lows = [start for low in loop.lows for start in _starts(low, inside)]
+    for low, _, size in tiles(replace(loop, lows=lows)):
+        return Tile(low, size)
     raise IllegalStepError(f"the loop over {loop.variable} runs through no tile of the scope")
+
+
+def _starts(low: Linear, inside: Mapping[str, LoopNode]) -> Iterator[Linear]:
+    """What a bound is never less than, in terms of nothing inside, as far as that is known."""
+    name = next((name for name in low if name in inside), "")
+    if not name:
+        yield low
+    elif low[name] > 0:
+        for start in inside[name].lows:
+            yield from _starts(replaced(low, {name: start}), inside)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,14 @@ RECIPES = {
         "interchange L0 L2\nstage L0 A1 in",
     ),
     "stage out": (matmul, MATRICES, BLOCKED),
+    "stage in tiles of tiles": (matmul, MATRICES, "tile L2 8\ntile L2 3\nstage L2.tile2 A0 in"),
+    "stage out of tiles of tiles": (doubled, TABLES, "tile L1 8\ntile L1 3\nstage L1.tile2 A1"),
+    "buffer for tiles of tiles": (
+        matmul,
+        MATRICES,
+        "tile L0 4\ntile L2 8\ninterchange L0 L1\ninterchange L0 L2.tile\ntile L2 3\n"
+        "buffer L0 L0 L2",
+    ),
     "stage": (matmul, MATRICES, "tile L2 8\nstage L2 A1 auto"),
     "vectorize": (matmul, MATRICES, "interchange L1 L2\nvectorize L1"),
     "unroll": (doubled, TABLES, "tile L0 4\npeel L0\nunroll L0*"),
