@@ -105,16 +105,18 @@ def judged(name: str, text: str, answers: Sequence[Result]) -> list[Result]:
     """The old code's sequences with what today's code says, and whether the old result is right."""
     own = subject(legality_programs.load(name), text)
     benches: dict[str, Workbench | str] = {}
+    loops = {_key(one["nest"], one["steps"]): one.get("loops", ()) for one in answers}
 
     def bench(nest: int, steps: list[list[Any]]) -> Workbench | str:
         """After some steps; or why not."""
-        key = json.dumps([nest, steps])
+        key = _key(nest, steps)
         if key not in benches:
-            benches[key] = _longer(bench(nest, steps[:-1]), steps) if steps else first(nest)
+            benches[key] = (
+                _longer(bench(nest, steps[:-1]), steps, loops[key])
+                if steps
+                else Workbench(own.tree, own.nests[nest])
+            )
         return benches[key]
-
-    def first(nest: int) -> Workbench:
-        return Workbench(own.tree, own.nests[nest])
 
     found = []
     for one in answers:
@@ -130,12 +132,25 @@ def judged(name: str, text: str, answers: Sequence[Result]) -> list[Result]:
     return found
 
 
-def _longer(before: Workbench | str, steps: list[list[Any]]) -> Workbench | str:
-    """With the last of some steps; or why not."""
+def _key(nest: int, steps: Sequence[Any]) -> str:
+    return json.dumps([nest, steps])
+
+
+def _longer(
+    before: Workbench | str, steps: list[list[Any]], loops: Sequence[str]
+) -> Workbench | str:
+    """With the last of some steps; or why not.
+
+    Args:
+        loops: the older code's names of the loops before it, in order. Where today's are other
+            ones, they go by their places: docc named some that it made after others.
+    """
     if isinstance(before, str):
         return before
     after = copy.copy(before)
-    op, *args = steps[-1]
+    today = list(before.names)
+    known = dict(zip(loops, today, strict=True)) if len(loops) == len(today) else {}
+    op, *args = ((known.get(one, one) if isinstance(one, str) else one) for one in steps[-1])
     try:
         after.apply(op, tuple(args), len(steps) - 1)
     except IllegalStepError as refusal:

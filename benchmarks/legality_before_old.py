@@ -2,8 +2,8 @@
 
 It is started in the older checkout, whose packages are found first. Each line that it reads is a
 program, prepared, with how many walks to draw and recipes to try; each that it writes is an answer:
-sequences of steps, each with what became of the program or why the last step was refused. docc's
-transformations may crash or hang, so each walk has a child.
+sequences of steps, each with the loops before the last one, and what became of the program or why
+that step was refused. docc's transformations may crash or hang, so each walk has a child.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Bench:
         """One more step; one that is refused is left out. False if nothing can follow, since it
         failed otherwise."""
         steps = [*self.steps, [op, *args]]
-        own = {"nest": self.nest.position, "steps": steps}
+        own = {"nest": self.nest.position, "steps": steps, "loops": self.loops}
         try:
             self._bench.apply(op, tuple(args), len(self.steps))
             text = json.dumps(self._bench.document(), separators=(",", ":"))

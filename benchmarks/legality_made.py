@@ -88,12 +88,13 @@ def _beside(rng: Random) -> Lines:
 
 def _halves(rng: Random) -> Lines:
     """Two loops that do the same on neighbouring ranges."""
-    middle = rng.choice(("i", "i + 1", "3", "2"))
-    rest = middle if rng.random() < 0.8 else f"{middle} + 1"
+    middle = rng.choice(("i", "i", "i + 1", "2"))
+    rest = middle if rng.random() < 0.9 else f"{middle} + 1"
     place = rng.choice(("i, j", "i + 1, j", "j, i", "j, i + 1"))
     statement = rng.choice(
         (
             f"b[{place}] = a[{place}]",
+            f"b[{place}] = f[j]",
             f"b[{place}] = e[{place.replace('j', 'j + 1')}]",
             f"b[{place}] = a[{place}] * c[i]",
             f"b[{place}] += a[i, j] + d[j]",

@@ -40,9 +40,10 @@ class Join(Step):
     second_loop = Loop()
 
     def apply(self, editor: Editor) -> None:
-        """Legal if the ranges meet, and both bodies write the same expressions to the same places,
-        once the second loop's variable is counted from where the first loop ends: the iterations
-        run in the same order as before. The bodies may hold no loops or branches."""
+        """Legal if the ranges meet, neither of which may end before it begins, and both bodies
+        write the same expressions to the same places, once the second loop's variable is counted
+        from where the first loop ends: the iterations run in the same order as before. The bodies
+        may hold no loops or branches."""
         region, first, second = neighbours(editor, self.first_loop, self.second_loop)
         if [len(b) for b in (first.highs, second.lows, second.highs)] != [1, 1, 1] or (
             first.step,
@@ -55,9 +56,10 @@ class Join(Step):
         types = editor.program.containers
         if _meaning(first, types, {}) != _meaning(second, types, values):
             raise IllegalStepError("the loops do not do the same")
-        for low in first.lows:
-            if not _reaches(region.around, low, first.highs[0]):
-                raise IllegalStepError("the first loop may end before it begins")
+        for loop, which in ((first, "first"), (second, "second")):
+            for low in loop.lows:
+                if not _reaches(region.around, low, loop.highs[0]):
+                    raise IllegalStepError(f"the {which} loop may end before it begins")
         joined = replace(first, highs=[plus(high, gap) for high in second.highs])
         # Neither range says anything of iterations in both.
         if joined.loop.kind != "for" and not carries_nothing(joined, region.around):
