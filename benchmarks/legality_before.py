@@ -1,7 +1,7 @@
 """Whether what an older loopbook allowed, and was right, is still allowed.
 
     python benchmarks/legality_before.py --old CHECKOUT --out FOLDER [--count 400] [--walks 12]
-        [--seed 0] [--minutes 0] [--resume]
+        [--seed 0] [--minutes 0] [--resume | --again]
 
 COUNT programs (`benchmarks.legality_programs`), and those that the starter book has recipes for.
 Each is prepared by today's code. The older code in CHECKOUT (`benchmarks.legality_before_old`)
@@ -9,7 +9,8 @@ draws WALKS random walks of its steps on it, tries the recipes of the starter bo
 allows. Today's code is asked the same sequences, and `benchmarks.interpreter` whether what the old
 code made of the program is right.
 
-FOLDER gets ``verdicts.jsonl``, a line for each program, and ``table.md``.
+FOLDER gets ``verdicts.jsonl``, a line for each program, and ``table.md``. With --again, only what
+was right and refused is asked again, of today's code as it is now.
 """
 
 from __future__ import annotations
@@ -187,8 +188,37 @@ def result(name: str, old: Old, recipes: Recipes, walks: int, seed: int) -> Resu
     return {"name": name, "nests": nests, "sequences": said, "recipes": wanted}
 
 
+def again(result: Result, old: Old) -> None:
+    """Ask once more about what was right and is refused."""
+    refused = [
+        one
+        for one in result.get("sequences", ())
+        if legality_before_table.allowed_and_right(one) and one["now"]
+    ]
+    if not refused:
+        return
+    name = result["name"]
+    text, _ = _apart(prepared, name)
+    begun = {_key(one["nest"], one["steps"][:-1]) for one in refused}  # and asked with longer ones
+    every = [[one["nest"], one["steps"]] for one in refused]
+    tried = [one for one in every if _key(*one) not in begun]
+    asked = {"name": name, "seed": 0, "text": text, "names": NAMES, "walks": 0, "recipes": tried}
+    said = {
+        _key(one["nest"], one["steps"]): one
+        for one in _apart(judged, name, text, old.asked(asked))
+        if "lost" not in one
+    }
+    for one in refused:
+        one |= said.get(_key(one["nest"], one["steps"]), {})
+
+
 def _apart(function: Callable[..., Any], *args: Any) -> Any:
     return run_limited(function, *args, seconds=SECONDS, what="the program")
+
+
+def _write(folder: Path, found: Sequence[Result], about: str) -> None:
+    text = legality_before_table.table(found, about)
+    (folder / "table.md").write_text(text, encoding="utf-8")
 
 
 def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -200,13 +230,14 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of all random choices")
     parser.add_argument("--minutes", type=float, default=0, help="end after so many; 0: never")
     parser.add_argument("--resume", action="store_true", help="go on with the results in FOLDER")
+    parser.add_argument("--again", action="store_true", help="ask again about what was refused")
     return parser.parse_args(words)
 
 
 def main(words: Sequence[str] | None = None) -> int:
     given = parsed(words)
     file = given.out / "verdicts.jsonl"
-    if file.exists() and not given.resume:
+    if file.exists() and not (given.resume or given.again):
         print(f"{file} exists: go on with --resume, or name another folder", file=sys.stderr)
         return 2
     given.out.mkdir(parents=True, exist_ok=True)
@@ -218,6 +249,12 @@ def main(words: Sequence[str] | None = None) -> int:
     random.Random(given.seed).shuffle(names)
     end = time.monotonic() + 60 * given.minutes
     old = Old(given.old)
+    about = f"Seed {given.seed}. {provenance()}"
+    if given.again:
+        for one in found:
+            again(one, old)
+        file.write_text("".join(json.dumps(one) + "\n" for one in found), encoding="utf-8")
+        names = []
     for name in names:
         if name in done:
             continue
@@ -225,9 +262,9 @@ def main(words: Sequence[str] | None = None) -> int:
             break
         found.append(result(name, old, recipes, given.walks, given.seed))
         lines.append(file, found[-1])
-        about = f"Seed {given.seed}. {provenance()}"
-        (given.out / "table.md").write_text(legality_before_table.table(found, about))
+        _write(given.out, found, about)
     old.close()
+    _write(given.out, found, about)
     return 0
 
 

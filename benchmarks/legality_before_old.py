@@ -132,8 +132,9 @@ def _drawn(bench: _Bench, rng: random.Random) -> Iterator[legality_phrases.StepP
 def _recipe(text: str, nest: int, steps: list[Any], names: dict[str, str]) -> Said:
     """A recipe, but for the steps that are refused."""
     bench = _Bench(text, nest, random.Random(0))
-    for op, *args in steps:
-        if not bench.tried(names.get(op, op), args):
+    for step in steps:
+        op = str(step[0])
+        if not bench.tried(names.get(op, op), step[1:]):
             break
     return bench.said
 

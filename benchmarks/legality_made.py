@@ -68,21 +68,31 @@ def _least(rng: Random) -> Lines:
 def _beside(rng: Random) -> Lines:
     """Two or three loops beside each other, in another one; perhaps of two loops each."""
     deep = rng.random() < 0.5
-    where = "i, j" if deep else "i"
     arrays = ("a", "b", "e") if deep else ("c", "d", "f")
     around = [f"for t in range({rng.choice(('3', 'N'))}):"] if rng.random() < 0.8 else []
     indent = "    " * len(around)
-    low, high = rng.choice((("0", "N"), ("1", "N"), ("2", "N - 1")))
     lines = list(around)
     for _ in range(rng.choice((2, 2, 3))):
         target, source, other = rng.sample(arrays, 3)
-        places = (f"{where.replace('i', f'i + {rng.randrange(3)}', 1)}" for _ in range(2))
-        lines.append(f"{indent}for i in range({low}, {high}):")
+        rows = [f"i{rng.choice(('', '', ' - 1', ' + 1'))}" for _ in range(2)]
+        places = [f"{row}, j" if deep else row for row in rows]
+        reads = f"{source}[{places[0]}] {rng.choice('+-')} {other}[{places[1]}]"
+        lines.append(f"{indent}for i in range(1, {ALL} - 1):")
         if deep:
-            lines.append(f"{indent}    for j in range(M):")
-        reads = [f"{name}[{place}]" for name, place in zip((source, other), places, strict=True)]
-        inner = f"{target}[{where}] = {reads[0]} {rng.choice('+-')} {reads[1]}"
-        lines.append(f"{indent}{'        ' if deep else '    '}{inner}")
+            lines.append(f"{indent}    for j in range({ALL}):")
+        statement = f"{target}[{'i, j' if deep else 'i'}] = {reads}"
+        lines.append(f"{indent}{'        ' if deep else '    '}{statement}")
+    return lines
+
+
+def _switched(rng: Random) -> Lines:
+    """Branches that say the same all through a loop, or for part of it."""
+    test = rng.choice(("i < 3", "c[0] > d[0]", "N > M", "i < j", "j < 4", "i != j"))
+    one, other = rng.sample(("a[i, j]", "b[i, j]", "e[j, i]", "d[j]"), 2)
+    lines = [f"for i in range({ALL}):", f"    for j in range({ALL}):", f"        if {test}:"]
+    lines.append(f"            {one} {rng.choice(('=', '+='))} {other} * 2")
+    if rng.random() < 0.6:
+        lines += ["        else:", f"            {one} = {other} + c[i]"]
     return lines
 
 
@@ -174,12 +184,11 @@ def _factors(rng: Random) -> Lines:
 def _steps(rng: Random) -> Lines:
     """Time steps of a sweep in place, or of two arrays in turn."""
     lines = [f"for t in range({rng.choice(('3', 'N'))}):"]
-    near = [f"{{0}}[i{a}, j{b}]" for a, b in combinations(("", " + 1", " + 2"), 2)]
-    near += ["{0}[i + 1, j + 1]", "{0}[i + 2, j]"]
+    near = [f"[i{a}, j{b}]" for a in ("", " - 1", " + 1") for b in ("", " - 1", " + 1")]
     for one, other in (("a", "a"),) if rng.random() < 0.5 else (("a", "b"), ("b", "a")):
-        reads = [text.format(one) for text in rng.sample(near, rng.choice((2, 3)))]
-        lines += ["    for i in range(N):", "        for j in range(M):"]
-        lines.append(f"            {other}[i + 1, j + 1] = {' + '.join(reads)}")
+        reads = [f"{one}{place}" for place in rng.sample(near, rng.choice((2, 3)))]
+        lines += [f"    for i in range(1, {ALL} - 1):", f"        for j in range(1, {ALL} - 1):"]
+        lines.append(f"            {other}[i, j] = {' + '.join(reads)}")
         if rng.random() < 0.3:
             lines[-1] += " - c[i]"
     return lines
@@ -187,30 +196,28 @@ def _steps(rng: Random) -> Lines:
 
 def _rows(rng: Random) -> Lines:
     """Loops inside each other, with a temporary or a triangle."""
+    rows = [f"for i in range({ALL}):", f"    for j in range({ALL}):"]
     form = rng.randrange(3)
     if form == 0:
-        lines = [
-            "for i in range(N):",
-            "    for j in range(M):",
-            f"        w = a[i, j] {rng.choice('+-')} c[i]",
-        ]
-        lines += [f"        b[i, j] = w * {rng.choice(('w', 'd[j]'))}", "        e[i, j + 1] = w"]
-        return lines
-    if form == 1:
-        end = rng.choice(("i", "i + 1"))
         return [
-            "for i in range(N):",
-            f"    for j in range({end}):",
+            *rows,
+            f"        w = a[i, j] {rng.choice('+-')} c[i]",
+            f"        b[i, j] = w * {rng.choice(('w', 'd[j]'))}",
+            "        e[i, j] = w",
+        ]
+    if form == 1:
+        return [
+            rows[0],
+            f"    for j in range({rng.choice(('i', 'i + 1', ALL))}):",
             f"        b[i, j] {rng.choice(('=', '+='))} a[i, j] * {rng.choice(('c[i]', 'd[j]'))}",
         ]
     return [
-        "for i in range(N):",
-        "    for j in range(M):",
+        *rows,
         "        f[j] = 0.0",
-        "    for j in range(M):",
-        "        for k in range(N):",
+        rows[1],
+        f"        for k in range({ALL}):",
         "            f[j] += a[i, k] * e[k, j]",
-        "    for j in range(M):",
+        rows[1],
         f"        {rng.choice(('a', 'b'))}[i, j] = f[j]",
     ]
 
@@ -318,5 +325,6 @@ FORMS: dict[str, Form] = {
     "factors": (_factors, REAL, (_around("right_looking"), _on("reg2mem"))),
     "steps": (_steps, (*REAL, *WHOLE), (_in_time,)),
     "rows": (_rows, (*REAL, *WHOLE), (_jammed, _expanded)),
+    "switched": (_switched, (*REAL, *WHOLE), (_on("unswitch", "unswitch", "peel", "tile"),)),
 }
 """Programs, their types, and what to try on them."""
