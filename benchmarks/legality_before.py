@@ -9,8 +9,8 @@ draws WALKS random walks of its steps on it, tries the recipes of the starter bo
 allows. Today's code is asked the same sequences, and `benchmarks.interpreter` whether what the old
 code made of the program is right.
 
-FOLDER gets ``verdicts.jsonl``, a line for each program, and ``table.md``. With --again, only what
-was right and refused is asked again, of today's code as it is now.
+FOLDER gets ``verdicts.jsonl``, a line for each program, and ``table.md``. With --again, nothing is
+drawn: today's code, as it is now, is asked once more where it refused something that was right.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def judged(name: str, text: str, answers: Sequence[Result]) -> list[Result]:
             found.append(one)
             continue
         after = bench(one["nest"], one["steps"])
-        said = {key: one[key] for key in ("nest", "steps", "refused") if key in one}
+        said = {key: one[key] for key in ("nest", "steps", "loops", "refused") if key in one}
         said["now"] = after if isinstance(after, str) else ""
         if "after" in one:
             said["fault"] = _right(own, one["after"])
@@ -188,28 +188,13 @@ def result(name: str, old: Old, recipes: Recipes, walks: int, seed: int) -> Resu
     return {"name": name, "nests": nests, "sequences": said, "recipes": wanted}
 
 
-def again(result: Result, old: Old) -> None:
-    """Ask once more about what was right and is refused."""
-    refused = [
-        one
-        for one in result.get("sequences", ())
-        if legality_before_table.allowed_and_right(one) and one["now"]
-    ]
-    if not refused:
-        return
-    name = result["name"]
-    text, _ = _apart(prepared, name)
-    begun = {_key(one["nest"], one["steps"][:-1]) for one in refused}  # and asked with longer ones
-    every = [[one["nest"], one["steps"]] for one in refused]
-    tried = [one for one in every if _key(*one) not in begun]
-    asked = {"name": name, "seed": 0, "text": text, "names": NAMES, "walks": 0, "recipes": tried}
-    said = {
-        _key(one["nest"], one["steps"]): one
-        for one in _apart(judged, name, text, old.asked(asked))
-        if "lost" not in one
-    }
-    for one in refused:
-        one |= said.get(_key(one["nest"], one["steps"]), {})
+def again(result: Result) -> None:
+    """Ask today's code once more, where it refuses something that was right."""
+    allowed = [one for one in result.get("sequences", ()) if "fault" in one]
+    if any(one["now"] and legality_before_table.allowed_and_right(one) for one in allowed):
+        text, _ = _apart(prepared, result["name"])
+        for one, said in zip(allowed, _apart(judged, result["name"], text, allowed), strict=True):
+            one["now"] = one["now"] and said["now"]
 
 
 def _apart(function: Callable[..., Any], *args: Any) -> Any:
@@ -248,13 +233,14 @@ def main(words: Sequence[str] | None = None) -> int:
     names = sorted({*legality_programs.names(given.count, given.seed), *recipes})
     random.Random(given.seed).shuffle(names)
     end = time.monotonic() + 60 * given.minutes
-    old = Old(given.old)
     about = f"Seed {given.seed}. {provenance()}"
     if given.again:
         for one in found:
-            again(one, old)
+            again(one)
         file.write_text("".join(json.dumps(one) + "\n" for one in found), encoding="utf-8")
-        names = []
+        _write(given.out, found, about)
+        return 0
+    old = Old(given.old)
     for name in names:
         if name in done:
             continue
@@ -264,7 +250,6 @@ def main(words: Sequence[str] | None = None) -> int:
         lines.append(file, found[-1])
         _write(given.out, found, about)
     old.close()
-    _write(given.out, found, about)
     return 0
 
 
