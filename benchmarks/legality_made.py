@@ -318,13 +318,13 @@ Form = tuple[Callable[[Random], Lines], Sequence[str], tuple[Phrase, ...]]
 
 FORMS: dict[str, Form] = {
     "least": (_least, WHOLE, (_on("if_convert"), _on("hoist", "vectorize", "mark_parallel"))),
-    "beside": (_beside, (*REAL, *WHOLE), (_pair("fuse"), _fused_tiles, _on("distribute"))),
+    "beside": (_beside, (*REAL, *WHOLE), (_pair("fuse"), _fused_tiles)),
     "halves": (_halves, (*REAL, *WHOLE), (_pair("join"), _pair("join"), _on("hoist", "tile"))),
     "sums": (_sums, REAL[:1], (_on("reg2mem"), _around("interchange"), _on("distribute", "tile"))),
     "products": (_products, REAL, (_on("library"), _jammed)),
     "factors": (_factors, REAL, (_around("right_looking"), _on("reg2mem"))),
     "steps": (_steps, (*REAL, *WHOLE), (_in_time,)),
-    "rows": (_rows, (*REAL, *WHOLE), (_jammed, _expanded)),
+    "rows": (_rows, (*REAL, *WHOLE), (_jammed, _jammed, _expanded)),
     "switched": (_switched, (*REAL, *WHOLE), (_on("unswitch", "unswitch", "peel", "tile"),)),
 }
 """Programs, their types, and what to try on them."""

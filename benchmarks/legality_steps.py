@@ -28,6 +28,9 @@ LONGEST = 12
 ANEW = 0.25
 """So many draws begin with the program as it is; the others go on."""
 
+MADE_ANEW = 0.65
+"""The same, for programs that are made for something: most of that fits on nothing else."""
+
 PROPOSED = 0.5
 """Of those: begun with what a rule of the tuner's proposes."""
 
@@ -98,7 +101,7 @@ class Drawer:
         """A sequence, and what to try behind it."""
         rng = self.rng
         open_ = [one for one in made if len(one.steps) < LONGEST and one.bench.names]
-        if not open_ or rng.random() < ANEW:
+        if not open_ or rng.random() < (MADE_ANEW if self.made_for else ANEW):
             nest = rng.randrange(len(self.nests))
             bench = Workbench(self.tree, self.nests[nest])
             state = Sequenced(nest, (), (bench.program,), bench)
