@@ -50,10 +50,10 @@ class Peel(Step):
         Loops through tiles that are all that the loop holds are peeled with it, one test for all.
         """
         top = editor.loop(self.loop)
-        tiles = _tiles(top, domain(Region.of(editor, editor.id_of(self.loop)).around))
-        ends = [(tile, high) for tile in tiles for high in tile.ends]
-        complete = [(plus(tile.start, {(): tile.last}), high) for tile, high in ends]
-        inside = [(plus(tile.start, {(tile.loop.variable,): 1}), high) for tile, high in ends]
+        tiles = _tiles(top, self._known(editor))
+        ends = [(tile, end) for tile in tiles for end in tile.ends]
+        complete = [end.reached({(): tile.last}, tile.start) for tile, end in ends]
+        inside = [end.reached({(tile.loop.variable,): 1}, tile.start) for tile, end in ends]
         counted = {
             tile.loop.variable: f"({tile.loop.variable} + {text(tile.start)})" for tile in tiles
         }
@@ -69,6 +69,25 @@ class Peel(Step):
         )
         editor.put(self.loop, Branch(cases))
 
+    def _known(self, editor: Editor) -> TypeSequence[Linear]:
+        """What holds around the loop; nothing where a loop's bounds are not affine."""
+        try:
+            return domain(Region.of(editor, editor.id_of(self.loop)).around)
+        except IllegalStepError:
+            return []
+
+
+@dataclass(frozen=True)
+class _End:
+    """What a loop's variable, times a factor, stays below."""
+
+    factor: int
+    high: Polynomial
+
+    def reached(self, value: Polynomial, start: Polynomial) -> tuple[Polynomial, Polynomial]:
+        """What is less than what where the variable may be so much from a start."""
+        return plus({}, plus(start, value), self.factor), self.high
+
 
 @dataclass(frozen=True)
 class _Tile:
@@ -78,14 +97,14 @@ class _Tile:
         start: where it begins.
         size: what is between its beginning and its end if the tile is complete.
         last: the greatest value less than that, counted from its beginning.
-        ends: what its variable stays below where the tile is not complete.
+        ends: where it ends if the tile is not complete.
     """
 
     loop: TreeLoop
     start: Polynomial
     size: int
     last: int
-    ends: tuple[Polynomial, ...]
+    ends: tuple[_End, ...]
 
 
 def _tiles(top: TreeLoop, known: TypeSequence[Linear]) -> list[_Tile]:
@@ -101,7 +120,8 @@ def _tiles(top: TreeLoop, known: TypeSequence[Linear]) -> list[_Tile]:
     node: Node = top
     while isinstance(node, TreeLoop) and (tile := _tile(node, known)):
         counted = {other.loop.variable for other in tiles}
-        if any(not counted.isdisjoint(mentioned(end)) for end in (tile.start, *tile.ends)):
+        highs = [end.high for end in tile.ends]
+        if any(not counted.isdisjoint(mentioned(bound)) for bound in (tile.start, *highs)):
             break
         tiles.append(tile)
         if len(node.body.children) != 1:
@@ -114,20 +134,30 @@ def _tiles(top: TreeLoop, known: TypeSequence[Linear]) -> list[_Tile]:
 
 def _tile(loop: TreeLoop, known: TypeSequence[Linear]) -> _Tile | None:
     bounds = known_bounds(loop)
-    if len(bounds.lows) != 1 or bounds.step is None or bounds.step < 1:
+    if len(bounds.lows) != 1 or bounds.step is None or bounds.step < 1 or not bounds.ends:
         return None
     (start,) = bounds.lows
-    gaps = [plus(end, start, -1) for end in bounds.highs]
-    if any(gap.keys() <= {()} and gap.get((), 0) <= 0 for gap in gaps):
+    ends = [_end(room, loop.variable) for room in bounds.room]
+    gaps = [plus(end.high, start, -1) if end.factor == 1 else None for end in ends]
+    known_gaps = [gap for gap in gaps if gap is not None]
+    if any(gap.keys() <= {()} and gap.get((), 0) <= 0 for gap in known_gaps):
         return None  # it never runs
-    sizes = [gap[()] for gap in gaps if gap.keys() == {()}]
+    sizes = [gap[()] for gap in known_gaps if gap.keys() == {()}]
     # Of a tile in a tile, the end may be known as that of the outer one alone.
-    sizes = sizes or [gap[()] for gap in gaps if gap.get((), 0) > 0 and _at_most(gap, known)]
-    ends = tuple(end for end, gap in zip(bounds.highs, gaps, strict=True) if gap.keys() != {()})
-    if not sizes or not ends:
+    sizes = sizes or [gap[()] for gap in known_gaps if gap.get((), 0) > 0 and _at_most(gap, known)]
+    others = tuple(
+        e for e, gap in zip(ends, gaps, strict=True) if gap is None or gap.keys() != {()}
+    )
+    if not sizes or not others:
         return None
     size = min(sizes)
-    return _Tile(loop, start, size, (size - 1) // bounds.step * bounds.step, ends)
+    return _Tile(loop, start, size, (size - 1) // bounds.step * bounds.step, others)
+
+
+def _end(room: Polynomial, variable: str) -> _End:
+    """Where a loop ends whose variable is in such a polynomial, which is 0 or more until then."""
+    factor = -room[(variable,)]
+    return _End(factor, plus(room, {(variable,): factor, (): 1}))
 
 
 def _at_most(gap: Polynomial, known: TypeSequence[Linear]) -> bool:

@@ -60,6 +60,8 @@ LINES = [[3, random(n), random(n)] for n in (30, 2, 8, 9, 17, 41)]
 RECIPES = {
     "tile": (matmul, MATRICES, "tile L0 4\ntile L1 8\ntile L2 3"),
     "tile with a step": (every_third, LINES, "tile L1 3\ntile L1 2"),
+    "peel with a step": (every_third, LINES, "tile L1 3\npeel L1\nunroll L1*"),
+    "peel tiles of tiles with a step": (every_third, LINES, "tile L1 5\ntile L1 2\npeel L1.tile2"),
     "interchange": (matmul, MATRICES, "interchange L1 L2"),
     "skew": (sweep, SQUARES, "skew L0 L1 1\ninterchange L0 L1"),
     "distribute": (rows, ROWS, "fuse L1 L2\ndistribute L1"),
