@@ -9,17 +9,20 @@ and nothing of indices that differ: of a factorisation it suspects that ``A[1 + 
 A[i + 1, j] += A[i, j + 1]`` the inner loop is parallel, but better a suspect too: docc lets what it
 calls a map change places with the loop around it.)
 
-It also takes ``s += s * a[i]; t += s`` for two sums, whose iterations may be added in any order.
+It also takes ``s += s * a[i]; t += s`` for two sums, whose iterations may be added in any order,
+and ``c[i] += b[j]; f[j] = c[j]`` in a loop over ``j`` for a sum, although ``c[j]`` may be the
+element that grows.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from loopbook.dependence.arrays import loops_in, read_arrays
-from loopbook.dependence.body import LoopNode, Statement, read_header, touches
-from loopbook.dependence.places import carries_nothing, suspects
+from loopbook.dependence.body import LoopNode, Statement, read_header, statements, touches
+from loopbook.dependence.places import carries_nothing, keep_apart, suspects
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import own_accesses, own_symbols
@@ -71,7 +74,7 @@ def serialised(program: tree.Program, wrong: Set[int]) -> tree.Program:
 
 
 def _no_reductions(nest: Nest) -> frozenset[int]:
-    """Indices of reductions to scalars that are used for something else, too, as they grow."""
+    """Indices of reductions to something that is used for something else, too, as it grows."""
     numbers = {loop.element_id: loop.index for loop in nest.loops if loop.kind == "reduce"}
     if not numbers:
         return frozenset()
@@ -81,14 +84,41 @@ def _no_reductions(nest: Nest) -> frozenset[int]:
         for node in preorder(nest.loop)
         if isinstance(node, tree.Loop) and node.id in numbers
         if any(
-            one.container in scalars and _is_read_apart(node, one.container)
+            _is_read_apart(node, one.container)
+            and (one.container in scalars or _is_met(nest, node, one.container))
             for one in node.reductions or ()
         )
     )
 
 
+def _is_met(nest: Nest, loop: tree.Loop, array: str) -> bool:
+    """Whether what a loop reads of an array may be an element that it writes to, besides what each
+    write itself begins with."""
+    assert loop.id is not None
+    path = _path(nest.loop, loop.id)
+    around: list[LoopNode] = []
+    try:
+        for outer in path[:-1]:
+            around.append(read_header(outer, _variables(around)))
+        node = _read(path[-1], around, set()) if path else None
+    except (IllegalStepError, SdfgError):
+        return True
+    if node is None:  # it stands in a branch
+        return True
+    uses = Counter[tuple[tuple[str, ...], bool]]()
+    for statement, _ in statements(node):
+        uses.update((t.place, t.write) for t in statement.touches if t.container == array)
+    stores = [place for place, write in uses if write]
+    return any(
+        uses[place, False] > uses[place, True]
+        if place in stores
+        else not all(keep_apart(node, around, array, place, store) for store in stores)
+        for place in {place for place, _ in uses}
+    )
+
+
 def _is_read_apart(loop: tree.Loop, scalar: str) -> bool:
-    """Whether a loop reads a scalar oftener than it writes it."""
+    """Whether a loop reads a scalar, or an array, oftener than it writes it."""
     reads = 0
     for node in preorder(loop):
         own = [access for access in own_accesses(node) if access.container == scalar]

@@ -210,3 +210,25 @@ def test_an_array_is_not_staged_where_it_is_also_used_otherwise(kernel, allowed)
     sdfg, nests = prepared_nests(kernel, args)
     bench = Workbench(program.tree_of(sdfg), nests[-1])
     assert can_apply(bench, "stage", ("L2", "A0", "out")) == allowed
+
+
+def grown_and_read(b, c, f):
+    for i in range(b.shape[0]):
+        for j in range(i + 1):
+            c[i] = c[i] + b[i, j]
+            f[j] = c[j]
+
+
+def grown_and_kept_apart(b, c, f):
+    for i in range(b.shape[0]):
+        for j in range(i):
+            c[i] = c[i] + b[i, j]
+            f[j] = c[j]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind"), [(grown_and_read, "for"), (grown_and_kept_apart, "reduce")]
+)
+def test_an_element_that_is_read_as_it_grows_is_no_sum(kernel, kind):
+    _, nests = prepared_nests(kernel, [np.ones((8, 8)), np.ones(8), np.ones(8)])
+    assert [loop.kind for loop in nests[0].loops] == ["for", kind]
