@@ -12,6 +12,7 @@ segmentation fault (seen with 0.8.1)::
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from loopbook.errors import SdfgError
@@ -29,15 +30,27 @@ def kept_apart(program: Program) -> Program:
 
 
 def _between(ahead: Loop, loop: Loop) -> Block | None:
-    written = dict(_elements(ahead, stores_of))
-    updated = written.keys() & dict(_elements(ahead, loads_of)).keys()
+    updated = _updated(ahead)
     if not updated:
         return None
     counted = {node.variable for node in preorder(loop) if isinstance(node, Loop)}
     for name, memlet in _elements(loop, loads_of):
-        if name in updated and not _is_solvable(memlet, counted):
-            return copy_of_first(name, written[name])
+        if name in updated and not _is_sum_with(memlet, counted):
+            return copy_of_first(name, updated[name])
     return None
+
+
+def _updated(loop: Loop) -> dict[str, Memlet]:
+    """The arrays of which each iteration of a loop may change an element of its own in place: docc
+    fuses no other loops. Each with a memlet that stores into it."""
+    read = defaultdict(set)
+    for name, memlet in _elements(loop, loads_of):
+        read[name].add(memlet.subset)
+    return {
+        name: memlet
+        for name, memlet in _elements(loop, stores_of)
+        if read[name] == {memlet.subset} and _is_sum_with(memlet, {loop.variable})
+    }
 
 
 def _elements(loop: Loop, of_block: Ends) -> Iterator[tuple[str, Memlet]]:
@@ -47,8 +60,8 @@ def _elements(loop: Loop, of_block: Ends) -> Iterator[tuple[str, Memlet]]:
             yield from ((name, memlet) for name, memlet in of_block(node) if memlet.subset)
 
 
-def _is_solvable(memlet: Memlet, counted: set[str]) -> bool:
-    """Whether a place is a sum with something that the loop counts in it."""
+def _is_sum_with(memlet: Memlet, counted: set[str]) -> bool:
+    """Whether a place is a sum with one of some variables, which an equation can be solved for."""
     try:
         return any((name,) in index.polynomial for index in memlet.subset for name in counted)
     except SdfgError:
