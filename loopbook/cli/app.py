@@ -16,6 +16,7 @@ from loopbook.cli import (
     linting,
     lookups,
     machine,
+    queue,
     search,
     service,
     steps,
@@ -54,6 +55,7 @@ app.add_typer(search.seed_app, name="seed")
 app.add_typer(books.app, name="book")
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(transfers.app, name="transfers")
+app.add_typer(queue.app, name="queue")
 app.add_typer(service.token_app, name="token")
 app.add_typer(service.quarantine_app, name="quarantine")
 

@@ -21,9 +21,11 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import Check, read_lines, write_lines
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Kernels, Neighbour
+from loopbook.recipes.queue import Queue
 from loopbook.recipes.ranking import Filters, Ranked, rank, rank_among
 from loopbook.recipes.record import Record
 from loopbook.recipes.store import Store
+from loopbook.recipes.tasks import Wanted
 
 _CACHED_RECORDS = 4096
 _BATCH = 256
@@ -121,10 +123,22 @@ class Book:
         return self._store.respell()
 
     def note_miss(
-        self, fingerprint: str, target: str, hardware_key: str, nest: str = "", count: int = 1
+        self,
+        fingerprint: str,
+        target: str,
+        hardware_key: str,
+        nest: str = "",
+        count: int = 1,
+        wanted: Wanted | None = None,
     ) -> None:
-        """Count one more time, or `count`, that a nest was asked for in vain."""
-        self._store.note_miss(fingerprint, target, hardware_key, nest, count)
+        """Count one more time, or `count`, that a nest was asked for in vain; also in the queue of
+        work, if it has a task to tune the nest, or `wanted` brings the nest to make one of."""
+        self._store.note_miss(fingerprint, target, hardware_key, nest, count, wanted)
+
+    @property
+    def queue(self) -> Queue:
+        """The queue of work to do on the book."""
+        return self._store.queue
 
     def import_(self, path: str | Path, check: Check | None = None) -> int:
         """Add what :meth:`export` wrote, all or on any error none; returns how many are new.

@@ -82,8 +82,13 @@ class Database:
         return {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """A transaction that is the only writing one; kept whole or not at all."""
+    def writing(self, *, alone: bool = True) -> Iterator[sa.Connection]:
+        """A transaction that writes; kept whole or not at all.
+
+        Args:
+            alone: it is the only one. Else a server lets others write at the same time, and who
+                writes has to lock the rows that matter; a file knows one writer only.
+        """
         self._check_open()
         if self.readonly:
             raise BookError(f"book {self.name} is read-only: open another one to write to")
@@ -92,7 +97,8 @@ class Database:
             self.engine.connect().execution_options(**WRITE) as connection,
             connection.begin(),
         ):
-            schema.read_meta(connection, "stamp", lock=True)
+            if alone:
+                schema.read_meta(connection, "stamp", lock=True)
             yield connection
 
     def _check_open(self) -> None:

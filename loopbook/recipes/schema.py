@@ -111,6 +111,43 @@ NOTES = sa.Table(
 """What others have worked out from records, by the records' ids. Like `CHANGES` not part of the
 layout's version; see :mod:`loopbook.recipes._notes`."""
 
+TASKS = sa.Table(
+    "tasks",
+    TABLES,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("key", sa.String(32), nullable=False, unique=True),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("fingerprint", sa.String(128), nullable=False),
+    sa.Column("target", sa.String(16), nullable=False),
+    sa.Column("hardware_key", sa.String(64), nullable=False),
+    sa.Column("subject", sa.String(128), nullable=False),
+    sa.Column("sizes", sa.Text, nullable=False),
+    sa.Column("nest", sa.LargeBinary, nullable=False),
+    sa.Column("asked", sa.BigInteger, nullable=False),
+    sa.Column("asked_last", sa.Float(53), nullable=False),
+    sa.Column("cost_s", sa.Float(53), nullable=False),
+    sa.Column("gain", sa.Float(53), nullable=False),
+    sa.Column("demand", sa.Float(53), nullable=False),
+    sa.Column("raised", sa.Float(53), nullable=False),
+    sa.Column("priority", sa.Float(53), nullable=False),
+    sa.Column("state", sa.String(8), nullable=False),
+    sa.Column("lane", sa.String(128)),
+    sa.Column("due", sa.Float(53), index=True),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("lease", sa.String(32), nullable=False),
+    sa.Column("worker", sa.Text, nullable=False),
+    sa.Column("error", sa.Text, nullable=False),
+    sa.Column("records", sa.Text, nullable=False),
+    sa.Column("created", sa.Float(53), nullable=False),
+    sa.Column("changed", sa.Float(53), nullable=False),
+    sa.Index("ix_tasks_lane", "lane", "priority"),
+)
+"""The queue of work; see :mod:`loopbook.recipes.queue`. ``key``: hash of what is merged into one
+task. ``nest``: zlib-compressed SDFG JSON, empty where none is needed any more. ``lane``: what a
+worker has to be able to do, NULL while the task can't be leased. ``due``: when something happens by
+itself: the end of a lease or of a pause; else NULL. Times are seconds since 1970. Like `CHANGES`
+not part of the layout's version."""
+
 
 def _add_speedup_and_misses(connection: sa.Connection) -> None:
     """Version 1 kept the speedup only inside the measurements, and no misses."""
@@ -171,6 +208,7 @@ def upgrade(connection: sa.Connection) -> None:
         migrate(connection)
     CHANGES.create(connection, checkfirst=True)
     NOTES.create(connection, checkfirst=True)
+    TASKS.create(connection, checkfirst=True)
     write_meta(connection, "schema", str(VERSION))
     write_meta(connection, "stamp", new_stamp())
 

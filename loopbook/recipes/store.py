@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from loopbook.errors import BookError, InputError
+from loopbook.errors import BookError, InputError, OverloadError
 from loopbook.recipes import _digests, _log, schema
 from loopbook.recipes._damage import Damage
 from loopbook.recipes._delete import delete_record
@@ -38,9 +39,11 @@ from loopbook.recipes._vectors import Rows, vectors_of
 from loopbook.recipes.connect import Database, open_database
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.queue import Queue
 from loopbook.recipes.record import Record
 from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, MISSES, NESTS, RECORDS
 from loopbook.recipes.sqlite_file import pack
+from loopbook.recipes.tasks import TUNE, Ask, Wanted
 
 T = TypeVar("T")
 
@@ -55,12 +58,14 @@ class Store:
     Attributes:
         damage: what was left out so far.
         notes: what others have worked out from the records.
+        queue: of work to do on the book.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.damage = Damage(database.name)
         self.notes = Notes(database)
+        self.queue = Queue(database)
 
     @classmethod
     def open(cls, location: str | Path, *, readonly: bool = False, busy_s: float = 10.0) -> Store:
@@ -161,9 +166,18 @@ class Store:
             return respell(connection)
 
     def note_miss(
-        self, fingerprint: str, target: str, hardware_key: str, nest: str = "", count: int = 1
+        self,
+        fingerprint: str,
+        target: str,
+        hardware_key: str,
+        nest: str = "",
+        count: int = 1,
+        wanted: Wanted | None = None,
     ) -> None:
-        """Count one more time, or `count`, that a nest was asked for in vain."""
+        """Count one more time, or `count`, that a nest was asked for in vain; see
+        :meth:`loopbook.recipes.book.Book.note_miss`."""
+        ask = Ask(TUNE, fingerprint, target, hardware_key, "", count, wanted or Wanted())
+        self.queue.prepare()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         where = (
             (MISSES.c.fingerprint == fingerprint)
@@ -175,6 +189,8 @@ class Store:
             if connection.execute(sa.update(MISSES).where(where).values(changed)).rowcount == 0:
                 row = Miss(fingerprint, target, hardware_key, nest, count, now)
                 connection.execute(sa.insert(MISSES).values(row._asdict()))
+            with suppress(OverloadError):  # with a full queue, it is a miss and no more
+                self.queue.merge(connection, ask)
 
     # Reading
 

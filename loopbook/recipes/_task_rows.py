@@ -1,0 +1,136 @@
+"""Tasks as rows of their table: new, asked for once more, due, and the most wanted ones."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from loopbook.recipes import _demand, _fields
+from loopbook.recipes.schema import TASKS
+from loopbook.recipes.tasks import (
+    DEAD,
+    LEASED,
+    MOST_SIZES,
+    WAITING,
+    Ask,
+    Task,
+    lane_of,
+    packed,
+)
+
+MOST_ATTEMPTS = 5
+"""Leases of a task; if the last one fails, too, the task is dead."""
+
+SILENT = "no word from its worker before the deadline"
+"""What is told of a lease that its deadline ended."""
+
+_AT_ONCE = 100
+"""Tasks whose time has come that one transaction deals with."""
+
+
+def new_row(ask: Ask, now: float) -> dict[str, Any]:
+    """A new task as the table keeps it."""
+    wanted = ask.wanted
+    demand = _demand.added(None, ask.count, wanted.cost_s, now)
+    return {
+        "id": uuid.uuid4().hex,
+        "key": ask.key,
+        "kind": ask.kind,
+        "fingerprint": ask.fingerprint,
+        "target": ask.target,
+        "hardware_key": ask.hardware_key,
+        "subject": ask.subject,
+        "sizes": json.dumps([wanted.sizes] if wanted.sizes else []),
+        "nest": packed(wanted.document),
+        "asked": ask.count,
+        "asked_last": now,
+        "cost_s": wanted.cost_s,
+        "gain": wanted.gain,
+        "demand": demand,
+        "raised": 0.0,
+        "priority": _demand.priority(demand, wanted.gain, 0.0),
+        "state": WAITING,
+        "lane": lane_of(ask.kind, ask.target, ask.hardware_key),
+        "due": None,
+        "attempts": 0,
+        "lease": "",
+        "worker": "",
+        "error": "",
+        "records": "[]",
+        "created": now,
+        "changed": now,
+    }
+
+
+def count(connection: sa.Connection, task: Task, ask: Ask, now: float) -> None:
+    """Note that a task was asked for once more."""
+    wanted = ask.wanted
+    sizes = [one for one in task.sizes if one != wanted.sizes]
+    sizes = [wanted.sizes, *sizes][:MOST_SIZES] if wanted.sizes else sizes
+    cost_s, gain = wanted.cost_s or task.cost_s, wanted.gain or task.gain
+    demand = _demand.added(task.demand, ask.count, cost_s, now)
+    change(
+        connection,
+        task.id,
+        sizes=json.dumps(sizes),
+        asked=min(task.asked + ask.count, _fields.MAX_INTEGER),
+        asked_last=max(task.asked_last, now),
+        cost_s=cost_s,
+        gain=gain,
+        demand=demand,
+        priority=_demand.priority(demand, gain, task.raised),
+    )
+
+
+def change(connection: sa.Connection, task_id: str, **values: Any) -> bool:
+    """Whether there is such a task."""
+    query = sa.update(TASKS).where(TASKS.c.id == task_id).values(values)
+    return connection.execute(query).rowcount == 1
+
+
+def wake(connection: sa.Connection, now: float) -> None:
+    """Do what is due: end leases whose deadline has passed, and pauses."""
+    columns = [TASKS.c[name] for name in ("id", "kind", "target", "hardware_key")]
+    query = sa.select(*columns, TASKS.c.state, TASKS.c.attempts)
+    query = query.where(TASKS.c.due <= now, TASKS.c.state.in_((WAITING, LEASED)))
+    query = query.order_by(TASKS.c.due).limit(_AT_ONCE).with_for_update(skip_locked=True)
+    for row in connection.execute(query).all():
+        lane = lane_of(str(row.kind), str(row.target), str(row.hardware_key))
+        ends: dict[str, Any] = {"due": None, "lane": lane}
+        if row.state == LEASED:
+            ends |= {"state": WAITING, "changed": now, "error": SILENT}
+            if attempts_of(row.attempts) >= MOST_ATTEMPTS:
+                ends |= {"state": DEAD, "lane": None}
+        change(connection, row.id, **ends)
+
+
+def order(connection: sa.Connection, lanes: Sequence[str]) -> list[str]:
+    """Those of the lanes that have tasks, the one with the most wanted task first."""
+    top = (
+        sa.select(sa.func.max(TASKS.c.priority)).where(TASKS.c.lane == lane).scalar_subquery()
+        for lane in lanes
+    )
+    row = connection.execute(sa.select(*top)).one() if lanes else ()
+    # SQLite keeps whatever it was given, damage included.
+    found = [
+        (value if isinstance(value, float) else 0.0, lane)
+        for value, lane in zip(row, lanes, strict=True)
+        if value is not None
+    ]
+    return [lane for _, lane in sorted(found, key=lambda one: -one[0])]
+
+
+def first(connection: sa.Connection, lane: str) -> sa.Row[Any] | None:
+    """The most wanted task of a lane that nobody else is about to take."""
+    query = sa.select(TASKS).where(TASKS.c.lane == lane)
+    query = query.order_by(TASKS.c.priority.desc()).limit(1).with_for_update(skip_locked=True)
+    return connection.execute(query).first()
+
+
+def attempts_of(value: object) -> int:
+    """What a row says; SQLite keeps whatever it was given, damage included."""
+    return value if isinstance(value, int) and 0 <= value <= MOST_ATTEMPTS else MOST_ATTEMPTS

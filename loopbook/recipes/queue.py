@@ -1,0 +1,383 @@
+"""The queue of work in a book's own database: what to tune, to confirm, to re-measure, to re-embed.
+
+Asks for the same are one task. A task is leased to a worker until a deadline; a worker that is gone
+by then loses it, and the next one gets it. Every lease has an id, under which one report counts, so
+that each task ends once: done, or dead after too many attempts.
+
+On PostgreSQL, workers lock the rows that they take and pass over those that others have locked; in
+a file one transaction writes at a time. The clock is the database's.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from loopbook.errors import BookError, InputError, OverloadError
+from loopbook.printable import one_line
+from loopbook.recipes import _fields
+from loopbook.recipes._rows import readable
+from loopbook.recipes._task_rows import (
+    MOST_ATTEMPTS,
+    SILENT,
+    attempts_of,
+    change,
+    count,
+    first,
+    new_row,
+    order,
+    wake,
+)
+from loopbook.recipes.schema import TASKS
+from loopbook.recipes.tasks import (
+    COLUMNS,
+    DEAD,
+    DONE,
+    LEASED,
+    MOST_RECORDS,
+    STATES,
+    TUNE,
+    WAITING,
+    Abilities,
+    Ask,
+    Asked,
+    Ending,
+    Lease,
+    Task,
+    lane_of,
+    unpacked,
+)
+
+if TYPE_CHECKING:
+    from loopbook.recipes.connect import Database
+
+FIRST_PAUSE_S = 30.0
+"""After a failure; four times as long after each further one."""
+
+QUIET_S = 30 * 86400.0
+"""How long a task that is done is not done again, however often it is asked for."""
+
+MOST_TASKS = 1_000_000
+MOST_LEASE_S = 86400.0
+
+_COUNT_EVERY = 1000
+
+_SPARSE = [TASKS.c[name] for name in COLUMNS]
+_CLOCK = "SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8"
+
+
+class Queue:
+    """The tasks of one book. Safe to share between threads and with other processes.
+
+    Errors of the database are `BookError`; the methods name only what comes on top.
+
+    Args:
+        clock: seconds since 1970; default the database's own.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
+        self._database = database
+        self._clock = clock
+        self._present = False
+        self._room = 0
+
+    # Asking
+
+    def ask(self, ask: Ask) -> Asked:
+        """Ask for a task, or once more for one that there is.
+
+        One that was done lately, or that is dead, only counts how often it was asked for.
+
+        Raises:
+            InputError: there is no such task, and the ask has no nest to make one of.
+            OverloadError: there are too many tasks already.
+        """
+        (asked,) = self.ask_all([ask])
+        return asked
+
+    def ask_all(self, asks: Iterable[Ask]) -> list[Asked]:
+        """`ask` for many: all or, on any error, none."""
+        self.prepare()
+        with self._database.writing() as connection:
+            found = [self.merge(connection, ask) for ask in asks]
+            if None in found:
+                raise InputError("a task to tune needs its nest")
+        return [one for one in found if one is not None]
+
+    def merge(self, connection: sa.Connection, ask: Ask) -> Asked | None:
+        """`ask` in a transaction that writes alone and was begun after `prepare`; None if there is
+        no such task, and no nest to make one of."""
+        now = self._now(connection)
+        key = ask.key
+        row = connection.execute(sa.select(TASKS).where(TASKS.c.key == key)).first()
+        if row is not None:
+            task = self._task(row)
+            if task.state != DONE or now - task.changed < QUIET_S:
+                count(connection, task, ask, now)
+                return Asked(task.id, task.state, False)
+        if ask.kind == TUNE and not ask.wanted.document:
+            return None
+        self._make_room(connection)
+        if row is not None:  # it stays what it was: the new one is another
+            change(connection, row.id, key=row.id)
+        new = new_row(ask, now)
+        connection.execute(sa.insert(TASKS).values(new))
+        return Asked(new["id"], WAITING, True)
+
+    def prepare(self) -> None:
+        """Make the table, where the book comes from a loopbook that had none."""
+        if not self._present:
+            with self._database.writing() as connection:
+                TASKS.create(connection, checkfirst=True)
+            self._present = True
+
+    # Working
+
+    def lease(self, worker: str, abilities: Abilities, seconds: float) -> Lease | None:
+        """The most wanted task that a worker can do, for so many seconds; None if there is none.
+
+        Args:
+            worker: its name, for people.
+
+        Raises:
+            InputError: the name or the time is none.
+        """
+        _fields.check_text(worker, "a worker's name", limit=256, empty=False)
+        _check_seconds(seconds)
+        with self._changing() as (connection, now):
+            wake(connection, now)
+            for lane in order(connection, abilities.lanes):
+                while (row := first(connection, lane)) is not None:
+                    leased = self._leased(connection, row, worker, now, seconds)
+                    if leased is not None:
+                        return leased
+        return None
+
+    def extend(self, lease: Lease, seconds: float) -> bool:
+        """Move the deadline to so many seconds from now; False if the lease is lost."""
+        _check_seconds(seconds)
+        with self._changing() as (connection, now):
+            query = sa.update(TASKS).where(_holds(lease)).values(due=now + seconds)
+            return connection.execute(query).rowcount == 1
+
+    def finish(self, lease: Lease, records: Sequence[str] = ()) -> Ending:
+        """The task is done. Counts if the lease still holds; whoever adds records does so before.
+
+        Args:
+            records: ids of those that came of it, if any did.
+        """
+        kept = json.dumps([one[:128] for one in records[:MOST_RECORDS]])
+        with self._changing() as (connection, now):
+            end = {"state": DONE, "due": None, "changed": now, "nest": b"", "records": kept}
+            done = sa.update(TASKS).where(_holds(lease)).values(end)
+            if connection.execute(done).rowcount == 1:
+                return Ending(True, DONE)
+            return self._why_not(connection, lease)
+
+    def fail(self, lease: Lease, error: str, *, for_good: bool = False) -> Ending:
+        """The task could not be done: it waits for another attempt, later, or is dead. Counts if
+        the lease still holds.
+
+        Args:
+            for_good: no attempt could succeed.
+        """
+        held = sa.select(TASKS.c.attempts).where(_holds(lease)).with_for_update()
+        with self._changing() as (connection, now):
+            attempts = connection.execute(held).scalar()
+            if attempts is None:
+                return self._why_not(connection, lease)
+            last = for_good or attempts_of(attempts) >= MOST_ATTEMPTS
+            state = DEAD if last else WAITING
+            pause = FIRST_PAUSE_S * 4 ** (attempts_of(attempts) - 1)
+            due = now + pause if state == WAITING else None
+            end = {"state": state, "due": due, "changed": now, "error": one_line(error, 500)}
+            change(connection, lease.task.id, **end)
+            return Ending(True, state)
+
+    # Looking after it
+
+    def raise_(self, task_id: str) -> Task:
+        """Put a task before all others, and give one that is dead new attempts.
+
+        Raises:
+            InputError: there is none of that id, or it is done.
+        """
+        self.prepare()
+        top = sa.select(sa.func.max(TASKS.c.priority)).where(TASKS.c.lane.is_not(None))
+        with self._database.writing() as connection:
+            task = self._task(_there(connection, task_id, lock=True))
+            if task.state == DONE:
+                raise InputError(f"task {task_id} is done")
+            highest = connection.execute(top).scalar()
+            higher = max(highest if isinstance(highest, float) else 0.0, task.priority) + 1.0
+            raised = {"priority": higher, "raised": task.raised + higher - task.priority}
+            if task.state != LEASED:
+                now = self._now(connection)
+                changed = now if task.state == DEAD else task.changed
+                attempts = 0 if task.state == DEAD else task.attempts
+                lane = lane_of(task.kind, task.target, task.hardware_key)
+                raised |= {"state": WAITING, "lane": lane, "due": None}
+                raised |= {"changed": changed, "attempts": attempts}
+            change(connection, task.id, **raised)
+            return self._task(_there(connection, task_id))
+
+    def drop(self, task_id: str) -> bool:
+        """Remove a task, whatever its state; False if there is none of that id. Whoever has it
+        leased is told when he reports."""
+        if not self._there_are():
+            return False
+        with self._changing() as (connection, _):
+            gone = sa.delete(TASKS).where(TASKS.c.id == task_id)
+            return connection.execute(gone).rowcount == 1
+
+    def all(
+        self,
+        states: Collection[str] = STATES,
+        kinds: Collection[str] | None = None,
+        limit: int = 100,
+    ) -> tuple[list[Task], int]:
+        """Tasks, the most wanted first, and how many of them can't be read."""
+        if not self._there_are():
+            return [], 0
+        query = sa.select(*_SPARSE).where(TASKS.c.state.in_(states))
+        if kinds is not None:
+            query = query.where(TASKS.c.kind.in_(kinds))
+        query = query.order_by(TASKS.c.priority.desc(), TASKS.c.id).limit(limit)
+        found, damaged = [], 0
+        with self._database.reading() as connection:
+            for row in connection.execute(query):
+                try:
+                    found.append(self._task(row))
+                except BookError:
+                    damaged += 1
+        return found, damaged
+
+    def counts(self) -> dict[str, int]:
+        """How many tasks there are in each state."""
+        found = dict.fromkeys(STATES, 0)
+        if self._there_are():
+            query = sa.select(TASKS.c.state, sa.func.count()).group_by(TASKS.c.state)
+            with self._database.reading() as connection:
+                found |= {s: n for s, n in connection.execute(query) if s in found}
+        return found
+
+    def show(self, task_id: str) -> tuple[Task, str]:
+        """A task, and its nest's document as far as that is kept.
+
+        Raises:
+            InputError: there is none of that id.
+        """
+        if not self._there_are():
+            raise _none(task_id)
+        with self._database.reading() as connection:
+            row = _there(connection, task_id)
+            with readable(self._database.name):
+                return self._task(row), unpacked(row.nest)
+
+    def now(self) -> float:
+        """The time on the queue's clock: seconds since 1970."""
+        with self._database.reading() as connection:
+            return self._now(connection)
+
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[sa.Connection, float]]:
+        self.prepare()
+        with self._database.writing(alone=False) as connection:
+            yield connection, self._now(connection)
+
+    def _now(self, connection: sa.Connection) -> float:
+        if self._clock is not None:
+            return self._clock()
+        if self._database.path is not None:  # a file's database is on this machine
+            return time.time()
+        return float(connection.exec_driver_sql(_CLOCK).scalar_one())
+
+    def _there_are(self) -> bool:
+        """Whether the book has the table: one that was never written to since there is one may lack
+        it."""
+        if not self._present:
+            with self._database.reading() as connection:
+                self._present = sa.inspect(connection).has_table(TASKS.name)
+        return self._present
+
+    def _make_room(self, connection: sa.Connection) -> None:
+        """Refuse more tasks than may be; they are counted now and then only."""
+        if self._room <= 0:
+            there = connection.execute(sa.select(sa.func.count()).select_from(TASKS)).scalar() or 0
+            self._room = min(MOST_TASKS - there, _COUNT_EVERY)
+            if self._room <= 0:
+                raise OverloadError(f"the queue of work has {MOST_TASKS} tasks: drop some")
+        self._room -= 1
+
+    def _task(self, row: sa.Row[Any]) -> Task:
+        with readable(self._database.name):
+            return Task.of(row._mapping)
+
+    def _leased(
+        self, connection: sa.Connection, row: sa.Row[Any], worker: str, now: float, seconds: float
+    ) -> Lease | None:
+        """A lease of the task of a row; None if that is damaged, which is its end."""
+        changes = {
+            "state": LEASED,
+            "lane": None,
+            "due": now + seconds,
+            "lease": uuid.uuid4().hex,
+            "worker": worker,
+            "changed": now,
+        }
+        try:
+            before = self._task(row)
+            if before.state != WAITING:
+                raise InputError("a task can be leased that does not wait")
+            changes["attempts"] = before.attempts + 1
+            task = Task.of({**row._mapping, **changes})
+            document = unpacked(row.nest)
+        except (BookError, InputError, ValueError, zlib.error) as error:
+            end = {"state": DEAD, "lane": None, "due": None, "changed": now}
+            if not change(connection, row.id, **end, error=one_line(error, 500)):
+                raise BookError(f"book {self._database.name} is damaged: {error}") from error
+            return None
+        change(connection, row.id, **changes)
+        return Lease(task.lease, task, now + seconds, document)
+
+    def _why_not(self, connection: sa.Connection, lease: Lease) -> Ending:
+        """What to tell somebody whose report does not count."""
+        query = sa.select(*_SPARSE).where(TASKS.c.id == lease.task.id)
+        row = connection.execute(query).first()
+        if row is None:
+            return Ending(False, "", "the task was dropped")
+        task = self._task(row)
+        if task.lease != lease.id:
+            return Ending(False, task.state, f"the lease was lost to {task.worker}")
+        if task.state == WAITING and task.error == SILENT:
+            return Ending(False, task.state, "the lease was lost: its deadline has passed")
+        return Ending(False, task.state, "the lease has ended already")
+
+
+def _holds(lease: Lease) -> sa.ColumnElement[bool]:
+    t = TASKS.c
+    return (t.id == lease.task.id) & (t.lease == lease.id) & (t.state == LEASED)
+
+
+def _there(connection: sa.Connection, task_id: str, *, lock: bool = False) -> sa.Row[Any]:
+    query = sa.select(TASKS).where(TASKS.c.id == task_id)
+    row = connection.execute(query.with_for_update() if lock else query).first()
+    if row is None:
+        raise _none(task_id)
+    return row
+
+
+def _none(task_id: str) -> InputError:
+    return InputError(f"there is no task {one_line(task_id, 40)}")
+
+
+def _check_seconds(value: float) -> None:
+    if not 0 < value <= MOST_LEASE_S:
+        raise InputError(f"a lease is for more than 0 and at most {MOST_LEASE_S:g} seconds")
