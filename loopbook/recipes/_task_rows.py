@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,6 +36,7 @@ _AT_ONCE = 100
 def new_row(ask: Ask, now: float) -> dict[str, Any]:
     """A new task as the table keeps it."""
     wanted = ask.wanted
+    nest = packed(wanted.document)
     demand = _demand.added(None, ask.count, wanted.cost_s, now)
     return {
         "id": uuid.uuid4().hex,
@@ -45,7 +47,8 @@ def new_row(ask: Ask, now: float) -> dict[str, Any]:
         "hardware_key": ask.hardware_key,
         "subject": ask.subject,
         "sizes": json.dumps([wanted.sizes] if wanted.sizes else []),
-        "nest": packed(wanted.document),
+        "nest": nest,
+        "nest_bytes": len(nest),
         "asked": ask.count,
         "asked_last": now,
         "cost_s": wanted.cost_s,
@@ -92,13 +95,40 @@ def change(connection: sa.Connection, task_id: str, **values: Any) -> bool:
     return connection.execute(query).rowcount == 1
 
 
+# Statements are made once: to make one takes longer than to carry it out.
+
+_DUE = (
+    sa.select(*(TASKS.c[n] for n in ("id", "kind", "target", "hardware_key", "state", "attempts")))
+    .where(TASKS.c.due <= sa.bindparam("now"), TASKS.c.state.in_((WAITING, LEASED)))
+    .order_by(TASKS.c.due)
+    .limit(_AT_ONCE)
+    .with_for_update(skip_locked=True)
+)
+
+_FIRST = (
+    sa.select(TASKS)
+    .where(TASKS.c.lane == sa.bindparam("lane"))
+    .order_by(TASKS.c.priority.desc())
+    .limit(1)
+    .with_for_update(skip_locked=True)
+)
+
+
+@lru_cache
+def _tops(count: int) -> sa.Select[Any]:
+    """The greatest priorities in so many lanes."""
+    top = sa.func.max(TASKS.c.priority)
+    return sa.select(
+        *(
+            sa.select(top).where(TASKS.c.lane == sa.bindparam(f"lane{n}")).scalar_subquery()
+            for n in range(count)
+        )
+    )
+
+
 def wake(connection: sa.Connection, now: float) -> None:
     """Do what is due: end leases whose deadline has passed, and pauses."""
-    columns = [TASKS.c[name] for name in ("id", "kind", "target", "hardware_key")]
-    query = sa.select(*columns, TASKS.c.state, TASKS.c.attempts)
-    query = query.where(TASKS.c.due <= now, TASKS.c.state.in_((WAITING, LEASED)))
-    query = query.order_by(TASKS.c.due).limit(_AT_ONCE).with_for_update(skip_locked=True)
-    for row in connection.execute(query).all():
+    for row in connection.execute(_DUE, {"now": now}).all():
         lane = lane_of(str(row.kind), str(row.target), str(row.hardware_key))
         ends: dict[str, Any] = {"due": None, "lane": lane}
         if row.state == LEASED:
@@ -110,11 +140,10 @@ def wake(connection: sa.Connection, now: float) -> None:
 
 def order(connection: sa.Connection, lanes: Sequence[str]) -> list[str]:
     """Those of the lanes that have tasks, the one with the most wanted task first."""
-    top = (
-        sa.select(sa.func.max(TASKS.c.priority)).where(TASKS.c.lane == lane).scalar_subquery()
-        for lane in lanes
-    )
-    row = connection.execute(sa.select(*top)).one() if lanes else ()
+    if not lanes:
+        return []
+    names = {f"lane{n}": lane for n, lane in enumerate(lanes)}
+    row = connection.execute(_tops(len(lanes)), names).one()
     # SQLite keeps whatever it was given, damage included.
     found = [
         (value if isinstance(value, float) else 0.0, lane)
@@ -126,9 +155,7 @@ def order(connection: sa.Connection, lanes: Sequence[str]) -> list[str]:
 
 def first(connection: sa.Connection, lane: str) -> sa.Row[Any] | None:
     """The most wanted task of a lane that nobody else is about to take."""
-    query = sa.select(TASKS).where(TASKS.c.lane == lane)
-    query = query.order_by(TASKS.c.priority.desc()).limit(1).with_for_update(skip_locked=True)
-    return connection.execute(query).first()
+    return connection.execute(_FIRST, {"lane": lane}).first()
 
 
 def attempts_of(value: object) -> int:

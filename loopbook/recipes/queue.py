@@ -65,6 +65,9 @@ QUIET_S = 30 * 86400.0
 """How long a task that is done is not done again, however often it is asked for."""
 
 MOST_TASKS = 1_000_000
+MOST_BYTES = 4 << 30
+"""Of all nests together, compressed."""
+
 MOST_LEASE_S = 86400.0
 
 _COUNT_EVERY = 1000
@@ -175,7 +178,8 @@ class Queue:
         """
         kept = json.dumps([one[:128] for one in records[:MOST_RECORDS]])
         with self._changing() as (connection, now):
-            end = {"state": DONE, "due": None, "changed": now, "nest": b"", "records": kept}
+            end = {"state": DONE, "due": None, "changed": now, "records": kept}
+            end |= {"nest": b"", "nest_bytes": 0}
             done = sa.update(TASKS).where(_holds(lease)).values(end)
             if connection.execute(done).rowcount == 1:
                 return Ending(True, DONE)
@@ -261,7 +265,7 @@ class Queue:
 
     def counts(self) -> dict[str, int]:
         """How many tasks there are in each state."""
-        found = dict.fromkeys(STATES, 0)
+        found: dict[str, int] = dict.fromkeys(STATES, 0)
         if self._there_are():
             query = sa.select(TASKS.c.state, sa.func.count()).group_by(TASKS.c.state)
             with self._database.reading() as connection:
@@ -308,17 +312,20 @@ class Queue:
         return self._present
 
     def _make_room(self, connection: sa.Connection) -> None:
-        """Refuse more tasks than may be; they are counted now and then only."""
+        """Refuse more tasks, or nests, than may be; they are counted now and then only."""
         if self._room <= 0:
-            there = connection.execute(sa.select(sa.func.count()).select_from(TASKS)).scalar() or 0
-            self._room = min(MOST_TASKS - there, _COUNT_EVERY)
+            size = sa.func.coalesce(sa.func.sum(TASKS.c.nest_bytes), 0)
+            there, held = connection.execute(sa.select(sa.func.count(), size)).one()
+            self._room = min(MOST_TASKS - there, _COUNT_EVERY) if held < MOST_BYTES else 0
             if self._room <= 0:
-                raise OverloadError(f"the queue of work has {MOST_TASKS} tasks: drop some")
+                raise OverloadError(
+                    f"the queue of work has {there} tasks with {held} bytes of nests: drop some"
+                )
         self._room -= 1
 
     def _task(self, row: sa.Row[Any]) -> Task:
         with readable(self._database.name):
-            return Task.of(row._mapping)
+            return Task.of(dict(row._mapping))
 
     def _leased(
         self, connection: sa.Connection, row: sa.Row[Any], worker: str, now: float, seconds: float

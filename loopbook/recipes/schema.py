@@ -123,6 +123,7 @@ TASKS = sa.Table(
     sa.Column("subject", sa.String(128), nullable=False),
     sa.Column("sizes", sa.Text, nullable=False),
     sa.Column("nest", sa.LargeBinary, nullable=False),
+    sa.Column("nest_bytes", sa.Integer, nullable=False, index=True),
     sa.Column("asked", sa.BigInteger, nullable=False),
     sa.Column("asked_last", sa.Float(53), nullable=False),
     sa.Column("cost_s", sa.Float(53), nullable=False),

@@ -288,7 +288,12 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
     docc's own cutout hands scalars that are used elsewhere too over by reference, which makes
     another nest of it. This one keeps the nest as it is: its fingerprint is the same.
     """
-    document = without_positions(json.loads(sdfg.to_json()))
+    return cut_from(json.loads(sdfg.to_json()), nest)
+
+
+def cut_from(whole: dict[str, Any], nest: Nest) -> str:
+    """`cut` for an SDFG that is a JSON document, which stays as it is."""
+    document = without_positions(whole)
     body = without_positions(write_node(nest.loop))
     mentioned = words(body)
     containers = {k: v for k, v in document["containers"].items() if k in mentioned}

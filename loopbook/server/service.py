@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from loopbook.client.places import starter_path
-from loopbook.errors import DeadlineError, LoopbookError
+from loopbook.errors import DeadlineError, InputError, LoopbookError
 from loopbook.recipes.book import Book
 from loopbook.server.answers import Answers, Kept, Question, question
 from loopbook.server.failures import DOCC
@@ -23,6 +23,7 @@ from loopbook.server.rates import Rates
 from loopbook.server.settings import Settings
 from loopbook.server.tables import open_tables
 from loopbook.server.tokens import Tokens
+from loopbook.server.wants import Told
 
 log = logging.getLogger("loopbook.server")
 
@@ -63,6 +64,7 @@ class Service:
         self.pool = Pool(settings, self.effort.spend)
         self.metrics.count_replaced(self.pool.replaced)
         self._misses: Counter[tuple[str, str]] = Counter()
+        self._wanted = Told()
         self._working: dict[bytes, asyncio.Task[Reply]] = {}
         self._ticking: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
@@ -167,6 +169,7 @@ class Service:
             self.metrics.nests.labels(tier).inc(count)
         for target, missed in told["missed"].items():
             self._note(target, missed)
+        self._wanted.take(told.get("wanted", {}))
 
     async def ask(self, function: Callable[..., T], *args: Any) -> T:
         """A question to the database, in a thread and with the deadline of a request.
@@ -205,7 +208,9 @@ class Service:
         """Write misses down, and forget each that is written."""
         key = self.settings.hardware.key if self.settings.hardware else ""
         for (fingerprint, target), count in list(misses.items()):
-            self.book.note_miss(fingerprint, target, key, count=count)
+            wanted = self._wanted.get(fingerprint)
+            with contextlib.suppress(InputError):  # a worker has told what makes no sense
+                self.book.note_miss(fingerprint, target, key, count=count, wanted=wanted)
             del misses[fingerprint, target]
 
     async def _tick(self) -> None:

@@ -35,6 +35,7 @@ from loopbook.server.latest import Latest, digest, packed, unpacked
 from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
 from loopbook.server.questions import Contribution, Nearest, read
 from loopbook.server.settings import Settings
+from loopbook.server.wants import Wants
 from loopbook.steps.workbench import Workbench
 
 MAX_FITS = 4096
@@ -54,6 +55,8 @@ class Answer:
         body: of the HTTP response, JSON.
         tiers: how many nests were found exactly, nearly, or not at all.
         missed: fingerprints of nests that the book has nothing for, by target.
+        wanted: what the queue of work has to know of those among them that it was not told yet:
+            `loopbook.recipes.tasks.Wanted` as JSON, by fingerprint.
         good: the same question may be given the same answer until the book changes.
         status: of the HTTP response.
         fault: what the log is told about an error that nobody expected.
@@ -63,6 +66,7 @@ class Answer:
     body: bytes
     tiers: dict[str, int] = field(default_factory=dict)
     missed: dict[str, list[str]] = field(default_factory=dict)
+    wanted: dict[str, dict[str, Any]] = field(default_factory=dict)
     good: bool = True
     status: int = 200
     fault: str = ""
@@ -102,6 +106,7 @@ class Work:
         }
         self._programs: Latest[Prepared] = Latest(settings.programs_bytes)
         self._finished: Latest[bytes] = Latest(settings.programs_bytes)
+        self._wants = Wants()
         self._refresh({})
         self._warm_up()
 
@@ -139,14 +144,16 @@ class Work:
             nests = prepared.nests
             plan = self._plan(request, nests, prepared.text, target, given.names)
             tiers, missed = _counted(plan)
+            sizes = self._sizes(request, given.names)
+            wanted = self._wants.of(prepared.text, nests, plan.missed, sizes)
             if not plan.active:
-                return Answer(error_answer(NO_MATCH), tiers, missed)
+                return Answer(error_answer(NO_MATCH), tiers, missed, wanted)
             try:
                 done = self._transformed(prepared, target, plan.recipes)
             except IllegalStepError as error:
                 words = given.names.words(f"{NO_MATCH}: {error}")
-                return Answer(error_answer(words), tiers, missed)
-            return Answer(answer(done, nests, plan, given), tiers, missed)
+                return Answer(error_answer(words), tiers, missed, wanted)
+            return Answer(answer(done, nests, plan, given), tiers, missed, wanted)
 
     def _prepared(self, text: str) -> Prepared:
         """A program prepared, and its nests; the same for whatever book."""
@@ -187,8 +194,11 @@ class Work:
         target: str,
         names: Names,
     ) -> Plan:
-        sizes = names.fresh(document.sizes_of(request, self._settings.assumed_size))
+        sizes = self._sizes(request, names)
         return plan_nests(nests, text, target, self._layered, sizes=sizes)
+
+    def _sizes(self, request: dict[str, Any], names: Names) -> dict[str, int]:
+        return names.fresh(document.sizes_of(request, self._settings.assumed_size))
 
     # -- our own API ----------------------------------------------------------------------------
 

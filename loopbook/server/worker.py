@@ -133,6 +133,7 @@ def _serve(pipe: Connection, settings: Settings) -> None:
             told = {
                 "tiers": answer.tiers,
                 "missed": answer.missed,
+                "wanted": answer.wanted,
                 "good": answer.good,
                 "status": answer.status,
                 "fault": answer.fault,

@@ -27,7 +27,7 @@ def ask(number: int = 0, kind: str = TUNE, *, count: int = 1, **wanted: Any) -> 
     """Asks of different numbers are about different nests."""
     subject = "" if kind == TUNE else "ab" * 16
     place = ("", "") if kind == REEMBED else ("sequential", KEY)
-    told = {"document": f'{{"nest": {number}}}'} | wanted
+    told: dict[str, Any] = {"document": f'{{"nest": {number}}}'} | wanted
     return Ask(kind, f"nest{number}", *place, subject, count, Wanted(**told))
 
 

@@ -132,6 +132,19 @@ def test_more_tasks_than_may_be_are_refused(work, monkeypatch):
     assert not work.ask(ask(1)).new  # one that is there counts all the same
 
 
+def test_more_nests_than_may_be_are_refused(work, monkeypatch):
+    monkeypatch.setattr(queue, "MOST_BYTES", 40)
+    monkeypatch.setattr(queue, "_COUNT_EVERY", 1)
+    for n in range(3):
+        work.ask(ask(n))
+    with pytest.raises(OverloadError, match="bytes of nests"):
+        work.ask(ask(4))
+    lease = work.lease("a", ABLE, 60)
+    assert lease is not None
+    work.finish(lease)  # its nest is not needed any more
+    assert work.ask(ask(4)).new
+
+
 def leased(work: Queue, able: Abilities = ABLE) -> str | None:
     lease = work.lease("worker", able, 60)
     return None if lease is None else lease.task.fingerprint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import ssl
 import subprocess
@@ -14,6 +15,7 @@ from server_kit import message, sent, serving, token
 from untrusted_kit import ATTACKS, attacked
 from wait_kit import wait_until
 
+from loopbook.program.nests import read_nests
 from loopbook.recipes import Book, Measurement, Recipe
 from loopbook.recipes.exchange import read_lines
 from loopbook.server.run import _listen
@@ -75,6 +77,14 @@ def test_info_hardware_and_misses(server, reader, ruler, store):
     assert wait_until(both_written_down)
     assert found[0]["fingerprint"] == nests_of(stencil)[0].fingerprint
     assert found[0]["target"] == "openmp"
+    with Book.open(store, readonly=True) as book:  # its nest came with it, so that it can be tuned
+        (task,), _ = book.queue.all()
+        _, document = book.queue.show(task.id)
+    (nest,) = read_nests(json.loads(document))
+    assert nest.fingerprint == task.fingerprint == found[0]["fingerprint"]
+    assert (task.kind, task.target, task.asked) == ("tune", "openmp", 2)
+    assert task.cost_s > 0
+    assert set(task.sizes[0]) == set(nest.symbols)
 
 
 def test_scopes_are_kept_apart(server, store):
