@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -28,6 +28,9 @@ MOST_ATTEMPTS = 5
 
 SILENT = "no word from its worker before the deadline"
 """What is told of a lease that its deadline ended."""
+
+CLOCK = sa.extract("epoch", sa.func.clock_timestamp())
+"""PostgreSQL's clock: seconds since 1970."""
 
 _AT_ONCE = 100
 """Tasks whose time has come that one transaction deals with."""
@@ -114,16 +117,50 @@ _FIRST = (
 )
 
 
+class Look(NamedTuple):
+    """What there is to do.
+
+    Attributes:
+        now: seconds since 1970.
+        due: whether a lease or a pause has ended.
+        lanes: that have tasks, the one with the most wanted task first.
+    """
+
+    now: float
+    due: bool
+    lanes: list[str]
+
+
 @lru_cache
-def _tops(count: int) -> sa.Select[Any]:
-    """The greatest priorities in so many lanes."""
+def _looking(count: int, clock: bool) -> sa.Select[Any]:
+    """The time, if the server is to say, when something is due, and the greatest priorities in so
+    many lanes: one question, since the way to a server takes longer than the answer."""
     top = sa.func.max(TASKS.c.priority)
-    return sa.select(
-        *(
-            sa.select(top).where(TASKS.c.lane == sa.bindparam(f"lane{n}")).scalar_subquery()
-            for n in range(count)
-        )
+    tops = (
+        sa.select(top).where(TASKS.c.lane == sa.bindparam(f"lane{n}")).scalar_subquery()
+        for n in range(count)
     )
+    due = sa.select(sa.func.min(TASKS.c.due)).scalar_subquery()
+    return sa.select(CLOCK if clock else sa.null(), due, *tops)
+
+
+def look(connection: sa.Connection, lanes: Sequence[str], now: float | None) -> Look:
+    """See what there is to do in these lanes.
+
+    Args:
+        now: seconds since 1970; None if the server is to say.
+    """
+    names = {f"lane{n}": lane for n, lane in enumerate(lanes)}
+    told, due, *tops = connection.execute(_looking(len(lanes), now is None), names).one()
+    now = float(told) if now is None else now
+    # SQLite keeps whatever it was given, damage included.
+    found = [
+        (value if isinstance(value, float) else 0.0, lane)
+        for value, lane in zip(tops, lanes, strict=True)
+        if value is not None
+    ]
+    order = [lane for _, lane in sorted(found, key=lambda one: -one[0])]
+    return Look(now, due is not None and not (isinstance(due, float) and due > now), order)
 
 
 def wake(connection: sa.Connection, now: float) -> None:
@@ -136,21 +173,6 @@ def wake(connection: sa.Connection, now: float) -> None:
             if attempts_of(row.attempts) >= MOST_ATTEMPTS:
                 ends |= {"state": DEAD, "lane": None}
         change(connection, row.id, **ends)
-
-
-def order(connection: sa.Connection, lanes: Sequence[str]) -> list[str]:
-    """Those of the lanes that have tasks, the one with the most wanted task first."""
-    if not lanes:
-        return []
-    names = {f"lane{n}": lane for n, lane in enumerate(lanes)}
-    row = connection.execute(_tops(len(lanes)), names).one()
-    # SQLite keeps whatever it was given, damage included.
-    found = [
-        (value if isinstance(value, float) else 0.0, lane)
-        for value, lane in zip(row, lanes, strict=True)
-        if value is not None
-    ]
-    return [lane for _, lane in sorted(found, key=lambda one: -one[0])]
 
 
 def first(connection: sa.Connection, lane: str) -> sa.Row[Any] | None:

@@ -25,14 +25,15 @@ from loopbook.printable import one_line
 from loopbook.recipes import _fields
 from loopbook.recipes._rows import readable
 from loopbook.recipes._task_rows import (
+    CLOCK,
     MOST_ATTEMPTS,
     SILENT,
     attempts_of,
     change,
     count,
     first,
+    look,
     new_row,
-    order,
     wake,
 )
 from loopbook.recipes.schema import TASKS
@@ -73,7 +74,6 @@ MOST_LEASE_S = 86400.0
 _COUNT_EVERY = 1000
 
 _SPARSE = [TASKS.c[name] for name in COLUMNS]
-_CLOCK = "SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8"
 
 
 class Queue:
@@ -154,11 +154,16 @@ class Queue:
         """
         _fields.check_text(worker, "a worker's name", limit=256, empty=False)
         _check_seconds(seconds)
-        with self._changing() as (connection, now):
-            wake(connection, now)
-            for lane in order(connection, abilities.lanes):
+        self.prepare()
+        lanes = abilities.lanes
+        with self._database.writing(alone=False) as connection:
+            seen = look(connection, lanes, self._own_clock())
+            if seen.due:
+                wake(connection, seen.now)
+                seen = look(connection, lanes, self._own_clock())
+            for lane in seen.lanes:
                 while (row := first(connection, lane)) is not None:
-                    leased = self._leased(connection, row, worker, now, seconds)
+                    leased = self._leased(connection, row, worker, seen.now, seconds)
                     if leased is not None:
                         return leased
         return None
@@ -297,11 +302,14 @@ class Queue:
             yield connection, self._now(connection)
 
     def _now(self, connection: sa.Connection) -> float:
+        now = self._own_clock()
+        return float(connection.execute(sa.select(CLOCK)).scalar_one()) if now is None else now
+
+    def _own_clock(self) -> float | None:
+        """The time, unless a server has to say."""
         if self._clock is not None:
             return self._clock()
-        if self._database.path is not None:  # a file's database is on this machine
-            return time.time()
-        return float(connection.exec_driver_sql(_CLOCK).scalar_one())
+        return None if self._database.path is None else time.time()
 
     def _there_are(self) -> bool:
         """Whether the book has the table: one that was never written to since there is one may lack

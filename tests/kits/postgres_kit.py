@@ -31,9 +31,14 @@ def programs() -> Path | None:
 
 
 class Server:
-    """A server on a free port of this machine, in a folder that goes with it."""
+    """A server on a free port of this machine, in a folder that goes with it.
 
-    def __init__(self) -> None:
+    Args:
+        durable: what is committed survives a power cut; else it is faster.
+    """
+
+    def __init__(self, *, durable: bool = False) -> None:
+        self._durable = durable
         binaries = programs()
         assert binaries is not None
         self._binaries = binaries
@@ -64,7 +69,7 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
         options = ["-D", self._data, "-p", self.port, "-k", self._folder, "-h", "127.0.0.1"]
-        options += ["-F", "-c", "max_connections=60"]
+        options += ["-c", "max_connections=60", *([] if self._durable else ["-F"])]
         self._process = subprocess.Popen(
             [str(self._binaries / "postgres"), *map(str, options)],
             stdout=subprocess.DEVNULL,
