@@ -151,7 +151,8 @@ def look(connection: sa.Connection, lanes: Sequence[str], now: float | None) -> 
         now: seconds since 1970; None if the server is to say.
     """
     names = {f"lane{n}": lane for n, lane in enumerate(lanes)}
-    told, due, *tops = connection.execute(_looking(len(lanes), now is None), names).one()
+    row = connection.execute(_looking(len(lanes), now is None), names).one()
+    told, due, *tops = tuple(row)
     now = float(told) if now is None else now
     # SQLite keeps whatever it was given, damage included.
     found = [

@@ -69,7 +69,9 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
         options = ["-D", self._data, "-p", self.port, "-k", self._folder, "-h", "127.0.0.1"]
-        options += ["-c", "max_connections=60", *([] if self._durable else ["-F"])]
+        options += ["-c", "max_connections=60"]
+        if not self._durable:
+            options.append("-F")
         self._process = subprocess.Popen(
             [str(self._binaries / "postgres"), *map(str, options)],
             stdout=subprocess.DEVNULL,
