@@ -45,6 +45,9 @@ def serve(
     ] = 5.0,
     waiting: Annotated[int, typer.Option(help="requests that may wait", min=0)] = 64,
     anonymous: Annotated[bool, typer.Option(help="look-ups need no token")] = False,
+    keep_nests: Annotated[
+        bool, typer.Option(help="keep nests that the book has nothing for, to tune them")
+    ] = True,
     assumed_size: Annotated[
         int, typer.Option(help="sizes are taken to be this where unknown; 0: nothing is", min=0)
     ] = 2000,
@@ -89,6 +92,7 @@ def serve(
         held_s=held,
         waiting=waiting,
         anonymous=anonymous,
+        keep_nests=keep_nests,
         assumed_size=assumed_size,
         hardware=_profile(hardware),
         limits=limits,

@@ -54,6 +54,7 @@ class Settings:
         waiting: requests that may wait for a worker, half of them for the same caller; more are
             refused at once.
         anonymous: look-ups need no token.
+        keep_nests: nests that the book has nothing for are kept in its queue of work, to be tuned.
         assumed_size: what the sizes of a program are taken to be where the client does not tell,
             as docc's does not; 0 takes nothing for granted, and recipes that lost at any size
             measured are not served then.
@@ -74,6 +75,7 @@ class Settings:
     held_s: float = 5.0
     waiting: int = 64
     anonymous: bool = False
+    keep_nests: bool = True
     assumed_size: int = 2000
     hardware: HardwareProfile | None = None
     refresh_s: float = 1.0

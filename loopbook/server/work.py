@@ -144,8 +144,10 @@ class Work:
             nests = prepared.nests
             plan = self._plan(request, nests, prepared.text, target, given.names)
             tiers, missed = _counted(plan)
-            sizes = self._sizes(request, given.names)
-            wanted = self._wants.of(prepared.text, nests, plan.missed, sizes)
+            wanted = {}
+            if self._settings.keep_nests:
+                sizes = self._sizes(request, given.names)
+                wanted = self._wants.of(prepared.text, nests, plan.missed, sizes)
             if not plan.active:
                 return Answer(error_answer(NO_MATCH), tiers, missed, wanted)
             try:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from client_kit import chain, nests_of, product, stencil, text_of
 
 from loopbook.program.nests import read_nests
+from loopbook.recipes.book import Book
 from loopbook.sdfg import program
 from loopbook.server import wants
+from loopbook.server.settings import Settings
 from loopbook.server.wants import Told, Wants
+from loopbook.server.work import Work
 
 
 def told_of(worker: Wants, kernel, size: int = 100):
@@ -52,3 +56,13 @@ def test_what_makes_no_sense_is_left_out():
     held = Told()
     held.take({"a": 7, "b": {"document": 7}, "c": {"sizes": {"N": -1}}, "d": {"document": "{}"}})
     assert [name for name in "abcd" if held.get(name)] == ["d"]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_owner_says_whether_missed_nests_are_kept(tmp_path, kept):
+    store = str(tmp_path / "book.db")
+    Book.open(store).close()
+    work = Work(Settings(store, starter=False, keep_nests=kept))
+    answer = work.do("program", json.dumps({"sdfg": json.loads(text_of(product))}).encode())
+    assert [*answer.missed.values()] == [[nest.fingerprint for nest in nests_of(product)]]
+    assert bool(answer.wanted) == kept
