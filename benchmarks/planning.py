@@ -3,10 +3,10 @@
     python benchmarks/planning.py [--synthetic 500] [--seed 77] [--target sequential] [--json OUT]
 
 On one core, without docc's parsing, in processor time (what else the machine does is not part of
-it): nests are embedded, looked up, their neighbours' recipes
-ported, tried and ranked, up to eight of them, and nothing that was found out about a nest is kept
-for the next. PolyBench's own records are left out, and synthetic nests are drawn with a seed that
-the book does not know. Fractions of the time:
+it): nests are embedded, looked up, their neighbours' recipes ported, tried and ranked, up to eight
+of them, and nothing that was found out about a nest is kept for the next. PolyBench's own records
+are left out, and synthetic nests are drawn with a seed that the book does not know. Fractions of
+the time:
 
 * ``encode``: the nest's vector;
 * ``neighbours``: the book's nearest;

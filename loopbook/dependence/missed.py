@@ -95,15 +95,9 @@ def _is_met(nest: Nest, loop: tree.Loop, array: str) -> bool:
     """Whether what a loop reads of an array may be an element that it writes to, besides what each
     write itself begins with."""
     assert loop.id is not None
-    path = _path(nest.loop, loop.id)
-    around: list[LoopNode] = []
     try:
-        for outer in path[:-1]:
-            around.append(read_header(outer, _variables(around)))
-        node = _read(path[-1], around, set()) if path else None
+        node, around = _in_place(nest, loop.id, set())
     except (IllegalStepError, SdfgError):
-        return True
-    if node is None:  # it stands in a branch
         return True
     uses = Counter[tuple[tuple[str, ...], bool]]()
     for statement, _ in statements(node):
@@ -135,16 +129,26 @@ def _is_independent(nest: Nest, loop: Loop) -> bool:
     indices = {name for access in nest.accesses for text in access.subset for name in _names(text)}
     for other in nest.loops:
         indices |= _names(other.init) | _names(other.condition)
-    path = _path(nest.loop, loop.element_id)
-    if not path:  # it stands in a branch
-        return False
-    around: list[LoopNode] = []
     try:
-        for outer in path[:-1]:
-            around.append(read_header(outer, _variables(around)))
-        return carries_nothing(_read(path[-1], around, indices), around)
+        return carries_nothing(*_in_place(nest, loop.element_id, indices))
     except (IllegalStepError, SdfgError):
         return False
+
+
+def _in_place(nest: Nest, number: int, indices: set[str]) -> tuple[LoopNode, list[LoopNode]]:
+    """A loop as `_read` has it, and the loops around it.
+
+    Raises:
+        IllegalStepError: it stands in a branch, or is not understood.
+        SdfgError: a bound cannot be read.
+    """
+    path = _path(nest.loop, number)
+    if not path:
+        raise IllegalStepError("the loop stands in a branch")
+    around: list[LoopNode] = []
+    for outer in path[:-1]:
+        around.append(read_header(outer, _variables(around)))
+    return _read(path[-1], around, indices), around
 
 
 def _names(text: str) -> set[str]:
