@@ -1,4 +1,4 @@
-"""The ports of one nest in the order of what they promise, which changes as docc is asked."""
+"""The ports of one nest in the order of what they promise, which changes as they are tried."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Candidate:
     """A port and what it promises.
 
     Attributes:
-        legal: whether docc has been asked; its recipe is legal then.
-        dropped: how many of its steps docc refused.
+        legal: whether it has been tried; its recipe is legal then.
+        dropped: how many of its steps were refused.
     """
 
     port: Port
@@ -81,14 +81,14 @@ class Candidates:
         return self._waiting.pop(max(range(len(self._waiting)), key=worth))
 
     def add(self, tried: Candidate, fit: Fit) -> None:
-        """Put one back of which `fit` is legal; without the other steps, it may
-        promise less, or be another one that is there already."""
-        port, estimate, dropped = tried.port, tried.estimate, len(fit.dropped)
+        """Put one back of which `fit` is legal. Now that the nest is known as the recipe leaves it,
+        it may promise less; without the other steps, it may be one that is there already."""
+        port, dropped = tried.port, len(fit.dropped)
         if fit.dropped:
             if fit.recipe in self._seen:
                 return
             self._seen.add(fit.recipe)
             port = self._ports.changed(port, fit.recipe)
-            (estimate,) = self._estimator([port], dropped)
+        (estimate,) = self._estimator([port], dropped, fit.after)
         # Tried once more at once if it still comes first.
         self._waiting.insert(0, Candidate(port, estimate, True, dropped))

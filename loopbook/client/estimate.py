@@ -8,12 +8,13 @@ from collections.abc import Collection, Sequence
 from loopbook.client.layered import Bodies, LayeredBook
 from loopbook.client.ports import Port
 from loopbook.client.sizes import Trips
-from loopbook.client.sketch import Sketch, largest
+from loopbook.client.sketch import Sketch, bodies_of
 from loopbook.client.thresholds import SAME_FORM
 from loopbook.predict.cost_model import Prediction
 from loopbook.predict.rows import Donor, Rows
 from loopbook.program.nest import Nest
 from loopbook.recipes.record import Record
+from loopbook.steps.workbench import Transformed
 
 
 class Estimator:
@@ -38,11 +39,14 @@ class Estimator:
         if self._cost_model is not None:
             self._rows = Rows(nest, layered.hardware(target), target, trips, rules)
 
-    def __call__(self, ports: Sequence[Port], dropped: int = 0) -> list[Prediction]:
+    def __call__(
+        self, ports: Sequence[Port], dropped: int = 0, after: Transformed | None = None
+    ) -> list[Prediction]:
         """One prediction for each port.
 
         Args:
             dropped: how many of each one's steps are left out.
+            after: the nest as the ports leave it; None where they have not been tried.
 
         Raises:
             BookError: if the nest of a port's record cannot be read.
@@ -50,7 +54,7 @@ class Estimator:
         if self._cost_model is None or self._rows is None:
             told = [math.exp(one.expected) for one in ports]
             return [Prediction(speedup, lower=speedup) for speedup in told]
-        rows = [self._rows(one.recipe.steps, self._donor(one), dropped) for one in ports]
+        rows = [self._rows(one.recipe.steps, after, self._donor(one), dropped) for one in ports]
         return [_sober(*pair) for pair in zip(self._cost_model.predict(rows), ports, strict=True)]
 
     def _donor(self, port: Port) -> Donor:
@@ -78,8 +82,5 @@ def _bodies(layered: LayeredBook, record: Record, source: Sketch) -> Bodies:
     if (known := source.bodies) is not None:
         return known
     if record.id not in layered.donors:
-        nest = layered.source(record)
-        trips = largest(record, nest)
-        rows = Rows(nest, record.hardware, record.target, trips)
-        layered.donors[record.id] = rows.bodies(record.recipe.steps)
+        layered.donors[record.id] = bodies_of(record, layered.source(record))
     return layered.donors[record.id]

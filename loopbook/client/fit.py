@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from loopbook.client.thresholds import FIT_SECONDS
@@ -16,7 +16,7 @@ from loopbook.program.read import read
 from loopbook.program.tree import Program
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import Step
-from loopbook.steps.workbench import Workbench
+from loopbook.steps.workbench import Transformed, Workbench
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,12 @@ class Fit:
     Attributes:
         recipe: the steps that are legal.
         dropped: optional steps that are not.
+        after: the nest as the recipe leaves it.
     """
 
     recipe: Recipe
     dropped: tuple[Step, ...] = ()
+    after: Transformed | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Trials:
                 raise RunError(f"the first {position} steps took longer than {FIT_SECONDS:g} s")
             now = now.after(step, position)
             self._reached[wanted[: position + 1]] = now
-        return Fit(Recipe(now.kept), now.dropped)
+        return Fit(Recipe(now.kept), now.dropped, now.bench.transformed)
 
     def _furthest(self, nest: Nest, steps: tuple[Step, ...]) -> tuple[int, _Reached]:
         """How many of the steps were tried on the nest before, and where they led."""

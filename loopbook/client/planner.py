@@ -39,7 +39,7 @@ from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.targets import TARGETS
 
 REMEMBERED = 512
-"""Nests of which the candidates are kept."""
+"""Nests of which the candidates are kept, and recipes of which it is kept what is legal."""
 
 NO_TIME = "no time left to try recipes in so large a program"
 
@@ -282,6 +282,8 @@ class Planner:
         if key not in self._layered.fits and self._patience <= 0:
             return Refusal(NO_TIME)
         if key not in self._layered.fits:
+            if len(self._layered.fits) >= REMEMBERED:  # they hold trees
+                self._layered.fits.clear()
             self._layered.fits[key] = self._asked(nest, recipe)
         return self._layered.fits[key]
 

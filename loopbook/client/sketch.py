@@ -29,6 +29,7 @@ from loopbook.recipes.book import Book
 from loopbook.recipes.record import Record
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import applicable
+from loopbook.steps.workbench import transformed
 
 VERSION = f"2.{CANONICAL_VERSION}"
 """The number in front is raised when what stands in a sketch, or which rules apply to some nest
@@ -115,11 +116,16 @@ def sketch(record: Record, nest: Nest) -> Sketch:
 def featured(record: Record, nest: Nest) -> Sketch:
     """`sketch` with features: of two dozen neighbours only some are asked for theirs, so that they
     are worked out beforehand or not at all."""
-    rows = Rows(nest, record.hardware, record.target, largest(record, nest))
-    before, after = (body.astype(np.float32).tobytes() for body in rows.bodies(record.recipe.steps))
+    before, after = (body.astype(np.float32).tobytes() for body in bodies_of(record, nest))
     return structs.replace(
         sketch(record, nest), features=features.VERSION, before=before, after=after
     )
+
+
+def bodies_of(record: Record, nest: Nest) -> tuple[np.ndarray, np.ndarray]:
+    """What a `loopbook.predict.rows.Donor` tells of a record's nest, at its largest size."""
+    rows = Rows(nest, record.hardware, record.target, largest(record, nest))
+    return rows.bodies(transformed(nest, record.recipe.steps)[0])
 
 
 def kept(book: Book, records: Iterable[Record]) -> Mapping[str, Sketch]:

@@ -18,6 +18,7 @@ from loopbook.predict.features import SITE, Features
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
 from loopbook.rules import TuningContext
+from loopbook.steps.workbench import Transformed
 from loopbook.targets import DEFAULT
 
 SEED = 0
@@ -60,7 +61,8 @@ class RawFeatures(Replacing):
         super().__init__(parts, "raw")
 
     def vectors(self, nests: Sequence[Nest]) -> np.ndarray:
-        rows = np.stack([Features(nest, _PLAIN)(())[: 2 * len(SITE)] for nest in nests])
+        plain = [Features(nest, _PLAIN)(Transformed.of(nest)) for nest in nests]
+        rows = np.stack(plain)[:, : 2 * len(SITE)]
         padded = np.zeros((len(rows), self._parts.encode(nests[0]).dimension), np.float32)
         padded[:, : rows.shape[1]] = rows / _SPREAD
         return padded

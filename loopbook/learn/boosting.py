@@ -62,7 +62,7 @@ class Calibration:
     """How the cost model does on families that its forests have not seen.
 
     Attributes:
-        rows: how many were predicted.
+        rows: how many were predicted, of recipes that have been tried.
         error: mean absolute error of the mean, in powers of two.
         explained: share of the variance that the mean explains.
         order: Spearman's rank correlation within a nest, averaged over nests.
@@ -212,16 +212,18 @@ def _rounded_down(threshold: np.ndarray) -> np.ndarray:
 def _calibration(table: Table, predicted: dict[str, np.ndarray]) -> Calibration:
     from scipy.stats import spearmanr
 
-    gains, mean, low = table.gains, predicted["mean"], predicted["low"]
+    tried = table.tried  # nothing else is served
+    gains, mean, low = table.gains[tried], predicted["mean"][tried], predicted["low"][tried]
     promising = mean >= PROMISING
-    shifts = {t: _shift(low - gains, promising & own) for t, own in by_target(table.rows).items()}
+    own = by_target(table.rows[tried])
+    shifts = {target: _shift(low - gains, promising & rows) for target, rows in own.items()}
     served = promising if promising.any() else np.ones(len(mean), bool)
     orders = []
-    names = np.array(table.nests)
+    names = np.array(table.nests)[tried]
     for name in np.unique(names):
-        own = names == name
-        if own.sum() >= 5 and np.ptp(gains[own]) > 0 and np.ptp(mean[own]) > 0:
-            orders.append(spearmanr(gains[own], mean[own]).statistic)
+        here = names == name
+        if here.sum() >= 5 and np.ptp(gains[here]) > 0 and np.ptp(mean[here]) > 0:
+            orders.append(spearmanr(gains[here], mean[here]).statistic)
     return Calibration(
         rows=len(gains),
         error=float(np.abs(mean - gains).mean()),

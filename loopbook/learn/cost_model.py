@@ -27,8 +27,8 @@ class CostModelReport:
 
     Attributes:
         version: the cost model's.
-        examples: how many rows it learnt from, two of each recipe where records of other families
-            were heard apart (see `loopbook.learn.train`); `transfers` of these were ported.
+        examples: how many it learnt from, two of each recipe where records of other families were
+            heard apart (see `loopbook.learn.train`); `transfers` of these were ported.
         calibration: on families that it was not trained on.
     """
 
@@ -60,8 +60,9 @@ def train_cost_model(
         CorpusError: there are hardly any examples.
     """
     table = tabulate(examples, distances(examples.nests, encoder))
-    if len(table) < LEAST:
-        raise CorpusError(f"{len(table)} measured recipes are too few to learn from")
+    count = int(table.tried.sum())
+    if count < LEAST:
+        raise CorpusError(f"{count} measured recipes are too few to learn from")
     trained, calibration = boosting.train(
         table, encoder.version, seed=seed, threads=threads, rounds=rounds, progress=progress
     )
@@ -69,7 +70,7 @@ def train_cost_model(
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seed": seed,
         "rounds": rounds,
-        "examples": len(table),
+        "examples": count,
         "transfers": examples.transfers,
         "calibration": asdict(calibration),
         "programs": sorted(examples.programs),
@@ -77,7 +78,7 @@ def train_cost_model(
         **(origin or {}),
     }
     kept = trained.save(out)
-    return CostModelReport(out, kept.version, len(table), examples.transfers, calibration)
+    return CostModelReport(out, kept.version, count, examples.transfers, calibration)
 
 
 def distances(nests: dict[str, Nest], encoder: Encoder) -> Distances:

@@ -15,6 +15,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import applicable
+from loopbook.steps.workbench import Transformed, transformed
 
 FAILED = -3.0
 """What stands for the logarithm of the speedup of a recipe that gave wrong numbers, crashed or
@@ -164,10 +165,12 @@ Distances = Callable[[str, str], float]
 
 @dataclass(frozen=True)
 class Table:
-    """Examples as arrays, row by row.
+    """Examples as arrays, row by row: each once with the tree that its recipe leaves, and once
+    without, as recipes are ranked before they are tried.
 
     Attributes:
         rows: ``(n, len(COLUMNS))`` float32.
+        tried: ``(n,)`` bool, whether the tree after the recipe is known.
         gains: ``(n,)`` float64.
         families: each row's family.
         nests: each row's nest, machine and target, as one text.
@@ -175,6 +178,7 @@ class Table:
     """
 
     rows: np.ndarray
+    tried: np.ndarray
     gains: np.ndarray
     families: list[str]
     nests: list[str]
@@ -191,6 +195,7 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
         distances: between nests, by the encoder that the cost model is for.
     """
     makers: dict[tuple[object, ...], Rows] = {}
+    trees: dict[tuple[str, str], Transformed] = {}
     bodies: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def maker(fingerprint: str, hardware: str, target: str, trips: Mapping[str, int]) -> Rows:
@@ -200,6 +205,12 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
             rules = applicable(nest, TuningContext.of(profile, target, trips))
             makers[key] = Rows(nest, profile, target, trips, rules)
         return makers[key]
+
+    def tree(fingerprint: str, text: str) -> Transformed:
+        if (fingerprint, text) not in trees:
+            steps = Recipe.parse(text).steps
+            trees[fingerprint, text] = transformed(examples.nests[fingerprint], steps)[0]
+        return trees[fingerprint, text]
 
     rows: list[np.ndarray] = []
     kept: list[Example] = []
@@ -211,7 +222,7 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
                 source = examples.sources[one.record]
                 if one.record not in bodies:
                     own = maker(source.fingerprint, source.hardware, source.target, source.trips)
-                    bodies[one.record] = own.bodies(Recipe.parse(source.steps).steps)
+                    bodies[one.record] = own.bodies(tree(source.fingerprint, source.steps))
                 donor = Donor(
                     *bodies[one.record],
                     one.expected,
@@ -220,12 +231,15 @@ def tabulate(examples: Examples, distances: Distances) -> Table:
                     examples.hardware[one.hardware].distance(examples.hardware[source.hardware]),
                 )
             make = maker(one.fingerprint, one.hardware, one.target, one.trips)
-            rows.append(make(steps, donor, one.dropped))
+            after = tree(one.fingerprint, one.steps)
         except RecipeError:
             continue
-        kept.append(one)
+        for known in (after, None):
+            rows.append(make(steps, known, donor, one.dropped))
+            kept.append(one)
     return Table(
         np.stack(rows) if rows else np.empty((0, len(COLUMNS)), np.float32),
+        np.arange(len(rows)) % 2 == 0,
         np.array([one.gain for one in kept]),
         [one.family for one in kept],
         [f"{one.fingerprint} {one.hardware} {one.target}" for one in kept],

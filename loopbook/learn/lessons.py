@@ -13,6 +13,7 @@ from loopbook.learn.examples import Example, Examples
 from loopbook.predict.features import SITE, Features
 from loopbook.program.trips import iterations
 from loopbook.rules import TuningContext
+from loopbook.steps.workbench import Transformed
 
 LEAST_DONORS = 3
 """With fewer, there is nothing to compare."""
@@ -79,7 +80,7 @@ def _facts(examples: Examples, one: Example) -> np.ndarray:
     logarithm of the seconds that one iteration takes by docc's own schedule."""
     nest = examples.nests[one.fingerprint]
     around = TuningContext.of(examples.hardware[one.hardware], one.target, one.trips)
-    told = Features(nest, around)(())[: len(SITE)]
+    told = Features(nest, around)(Transformed.of(nest))[: len(SITE)]
     count = iterations(nest, one.trips)
     known = bool(count) and one.baseline_s > 0
     seconds = math.log2(one.baseline_s / count) if known and count else math.nan

@@ -103,8 +103,8 @@ def judge(examples: Examples, method: Method, books: Sequence[Book]) -> Retrieva
     runnable = asked.keep(lambda one: one.fits)
     runnable = with_expectations(runnable, books, method.encoder, exclude=(), without=())
     table = tabulate(runnable, distance)
-    told = zip(map(_key, table.examples), _speedups(method, table), strict=True)
-    expected = dict(told)
+    told = zip(table.examples, _speedups(method, table), table.tried, strict=True)
+    expected = {_key(one): speedup for one, speedup, tried in told if tried}
     # What cannot be applied is never served: it comes last.
     return retrieval(asked, [-expected.get(_key(one), 0.0) for one in asked.examples])
 

@@ -175,10 +175,12 @@ class CostModel:
 
 def expected(rows: np.ndarray) -> np.ndarray:
     """What near records say, ``(r,)``, base-2 logarithms; 0 where none was asked. At least what the
-    recipe saves of the time that threads cost: that is arithmetic, and needs no record."""
+    recipe saves of the time that threads cost, once it has been tried: that is arithmetic, and
+    needs no record."""
     known = rows[:, _KNOWN] > 0
     told = np.where(known, rows[:, _EXPECTED], 0.0)
-    saved = np.where(rows[:, _OPENMP] > 0, -rows[:, _THREAD_TIME], told)
+    tried = ~np.isnan(rows[:, _THREAD_TIME])
+    saved = np.where((rows[:, _OPENMP] > 0) & tried, -rows[:, _THREAD_TIME], told)
     return np.maximum(told, saved).astype(np.float64)
 
 

@@ -1,24 +1,23 @@
 """Numbers that say how a nest would run after a recipe, for a model to rank recipes by.
 
-They come from the `outline` of the transformed nest, from how its accesses move with its loops, and
-from the machine's caches and vectors; no compiler is asked. The kind of features and the traffic
-estimate (an access's footprint in a loop level, against the caches) follow AutoTVM's context
-features (T. Chen et al., "Learning to optimize tensor programs", NeurIPS 2018, appendix) and
-M. E. Wolf and M. S. Lam's localised iteration space (PLDI 1991).
+They come from the loops of the transformed nest (`loopbook.predict.loops`), from how its accesses
+move with these, and from the machine's caches and vectors; no compiler is asked. The kind of
+features and the traffic estimate (an access's footprint in a loop level, against the caches) follow
+AutoTVM's context features (T. Chen et al., "Learning to optimize tensor programs", NeurIPS 2018,
+appendix) and M. E. Wolf and M. S. Lam's localised iteration space (PLDI 1991).
 
 A nest may hold several bodies (blocks of statements under their own loops). Each has the features
 in `SITE`; the vector holds those of the body that runs most often (``hot …``), their mean weighted
-by how often the bodies run (``mean …``), and counts of steps (``steps …``). ``thread time`` is that
-of all bodies together. Sizes and counts are base-2 logarithms, shares go from 0 to 1, flags are 0
-or 1. Bytes are estimated from trip counts; unknown ones are taken as
-`loopbook.predict.outline.UNKNOWN_TRIP`.
+by how often the bodies run (``mean …``), their number, and counts of steps (``steps …``).
+``thread time`` is that of all bodies together. Sizes and counts are base-2 logarithms, shares go
+from 0 to 1, flags are 0 or 1. Bytes are estimated from trip counts; unknown ones are taken as
+`loopbook.predict.amounts.UNKNOWN_TRIP`. What the tree tells is NaN of recipes not yet tried.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
 from zlib import crc32
@@ -26,22 +25,19 @@ from zlib import crc32
 import numpy as np
 
 from loopbook.predict import threads
-from loopbook.predict.outline import Node, Outline, outline
+from loopbook.predict.loops import LoopReader, Node, Reference
 from loopbook.program.nest import Nest, Stride
 from loopbook.rules import TuningContext
-from loopbook.steps import Step, kind_of
+from loopbook.steps import Step, expanded, kind_of
+from loopbook.steps.workbench import Transformed
 
-VERSION = 5
+VERSION = 6
 """Of the features' meaning and order; models and stored vectors of another version do not fit."""
 
 LINE_BYTES = 64
 
 REGISTERS = 32
 """Vector registers of AVX-512 and of SVE; with 16 a tile spills earlier, which the model learns."""
-
-ITEM_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "half": 2, "bfloat": 2}
-ITEM_BYTES |= {"float": 4, "int32": 4, "uint32": 4}
-WIDE_ITEM_BYTES = 8
 
 COUNTED = (
     "tile",
@@ -76,7 +72,6 @@ SITE: tuple[str, ...] = (
     "largest tile",
     "ragged tiles",
     "skewed",
-    "other marks",
     # vectors
     "vectorized",
     "vector from inside",
@@ -129,52 +124,42 @@ _THREAD_TIME = SITE.index("thread time")
 
 COUNTS: tuple[str, ...] = (
     "length",
-    "refused",
-    "sites",
     *COUNTED,
     *(f"other {number}" for number in range(BUCKETS)),
 )
 
-NAMES = (
+TREE = (
     *(f"hot {name}" for name in SITE),
     *(f"mean {name}" for name in SITE),
-    *(f"steps {name}" for name in COUNTS),
+    "bodies",
 )
+"""What the program's tree tells."""
+
+NAMES = (*TREE, *(f"steps {name}" for name in COUNTS))
 """What each place of the vector holds."""
 
 
-@dataclass(frozen=True)
-class _Reference:
-    """Accesses of one array that move alike: neighbours of a stencil count once.
-
-    Attributes:
-        strides: base loop index to stride class; loops that are missing do not move it.
-    """
-
-    container: str
-    bytes: int
-    write: bool
-    read: bool
-    strides: dict[int, Stride]
-
-    def stride(self, node: Node) -> Stride:
-        return self.strides.get(node.base, Stride.ZERO)
-
-
 class Features:
-    """Computes the features of one nest's recipes."""
+    """Computes the features of one nest, before recipes and after them."""
 
     def __init__(self, nest: Nest, around: TuningContext) -> None:
-        self._nest, self._around = nest, around
-        self._references: dict[tuple[int, ...], list[_Reference]] = {}
+        self._around = around
+        self._read = LoopReader(nest, around.trips)
 
-    def __call__(self, steps: Sequence[Step]) -> np.ndarray:
-        """The features in the order of `NAMES`, float32, all finite."""
-        drawn = outline(self._nest, steps, self._around.trips)
-        shared = drawn.shared() if self._around.parallel else set()
+    def __call__(self, after: Transformed | None, steps: Iterable[Step] = ()) -> np.ndarray:
+        """The features in the order of `NAMES`, float32.
+
+        Args:
+            after: the nest as the steps have left it; None where they have not been tried.
+        """
+        told = np.full(len(TREE), np.nan) if after is None else self._told(after)
+        return np.concatenate([told, _counts(steps)], dtype=np.float32)
+
+    def _told(self, transformed: Transformed) -> np.ndarray:
+        loops = self._read(transformed)
+        shared = loops.shared() if self._around.parallel else set()
         rows, volumes, times = [], [], []
-        for path, blocks in drawn.sites():
-            references = self._referenced(tuple(blocks))
+        for path, references in loops.bodies:
             rows.append(self._site(path, references, shared))
             volumes.append(math.prod(node.trip for node in path))
             times.append(threads.time_share(path, shared, self._around.threads))
@@ -182,43 +167,10 @@ class Features:
         weights = np.array(volumes or [1.0])
         sites[:, _THREAD_TIME] = _log(weights @ np.array(times or [1.0]) / weights.sum())
         hot, mean = sites[int(weights.argmax())], weights @ sites / weights.sum()
-        return np.concatenate([hot, mean, _counts(drawn, len(rows))], dtype=np.float32)
-
-    def many(self, recipes: Iterable[Sequence[Step]]) -> np.ndarray:
-        """One row for each recipe."""
-        rows = [self(steps) for steps in recipes]
-        return np.stack(rows) if rows else np.empty((0, len(NAMES)), np.float32)
-
-    def _referenced(self, blocks: tuple[int, ...]) -> list[_Reference]:
-        if blocks not in self._references:
-            self._references[blocks] = self._references_in(set(blocks))
-        return self._references[blocks]
-
-    def _references_in(self, blocks: set[int]) -> list[_Reference]:
-        nest = self._nest
-        ways: dict[tuple[int, tuple[tuple[int, Stride], ...]], set[bool]] = {}
-        for access in nest.accesses:
-            if access.block in blocks and nest.containers[access.container].is_array:
-                loops = nest.ancestry(nest.blocks[access.block].parent)
-                moves = tuple(
-                    (loop.index, stride)
-                    for loop, stride in zip(loops, access.strides, strict=False)
-                    if stride != Stride.ZERO
-                )
-                ways.setdefault((access.container, moves), set()).add(access.write)
-        return [
-            _Reference(
-                nest.containers[container].name,
-                ITEM_BYTES.get(nest.containers[container].dtype, WIDE_ITEM_BYTES),
-                True in way,
-                False in way,
-                dict(moves),
-            )
-            for (container, moves), way in ways.items()
-        ]
+        return np.concatenate([hot, mean, [len(rows)]])
 
     def _site(
-        self, path: list[Node], references: list[_Reference], shared: set[Node]
+        self, path: list[Node], references: list[Reference], shared: set[Node]
     ) -> list[float]:
         values: dict[str, float] = dict.fromkeys(SITE, 0.0)
         _loops(values, path, references)
@@ -235,11 +187,11 @@ def _log(value: float) -> float:
     return math.log2(max(value, 1e-6))
 
 
-def _elements(reference: _Reference, nodes: Iterable[Node]) -> float:
+def _elements(reference: Reference, nodes: Iterable[Node]) -> float:
     return math.prod(node.trip for node in nodes if reference.stride(node) != Stride.ZERO)
 
 
-def _footprints(references: Sequence[_Reference], path: Sequence[Node]) -> list[float]:
+def _footprints(references: Sequence[Reference], path: Sequence[Node]) -> list[float]:
     """The bytes that each loop of a path touches with those inside of it, in whole cache lines
     but of what is packed there."""
     found = [0.0] * len(path)
@@ -261,7 +213,7 @@ def _footprints(references: Sequence[_Reference], path: Sequence[Node]) -> list[
 
 
 def _shares(
-    values: dict[str, float], label: str, node: Node, references: Sequence[_Reference]
+    values: dict[str, float], label: str, node: Node, references: Sequence[Reference]
 ) -> None:
     kinds = {
         Stride.ZERO: "zero",
@@ -274,7 +226,7 @@ def _shares(
         values[f"{label} {kinds[reference.stride(node)]}"] += 1 / len(references)
 
 
-def _loops(values: dict[str, float], path: list[Node], references: list[_Reference]) -> None:
+def _loops(values: dict[str, float], path: list[Node], references: list[Reference]) -> None:
     inner = path[-1]
     sizes = [node.size for node in path if node.size]
     values["depth"] = len(path)
@@ -290,14 +242,12 @@ def _loops(values: dict[str, float], path: list[Node], references: list[_Referen
     values["tile loops"] = len(sizes)
     if sizes:
         values["smallest tile"], values["largest tile"] = _log(min(sizes)), _log(max(sizes))
-        ragged = [node for node in path if node.size and "peel" not in node.marks]
-        values["ragged tiles"] = len(ragged) / len(sizes)
-    values["skewed"] = sum("skew" in node.marks for node in path)
-    values["other marks"] = sum(len(node.marks - set(COUNTED)) for node in path)
+        values["ragged tiles"] = sum(node.ragged for node in path) / len(sizes)
+    values["skewed"] = sum(node.skewed for node in path)
 
 
 def _vectors(
-    values: dict[str, float], path: list[Node], references: list[_Reference], lanes: int
+    values: dict[str, float], path: list[Node], references: list[Reference], lanes: int
 ) -> None:
     marked = [node for node in path if "vectorize" in node.marks]
     vector = marked[-1] if marked else path[-1]
@@ -310,7 +260,7 @@ def _vectors(
 
 
 def _registers(
-    values: dict[str, float], path: list[Node], references: list[_Reference], lanes: int
+    values: dict[str, float], path: list[Node], references: list[Reference], lanes: int
 ) -> None:
     """The tile of the result inside the innermost loop that does not move it."""
     values["unrolled"] = sum(_log(node.trip) for node in path if "unroll" in node.marks)
@@ -335,7 +285,7 @@ def _registers(
 def _caches(
     values: dict[str, float],
     path: list[Node],
-    references: list[_Reference],
+    references: list[Reference],
     around: TuningContext,
 ) -> None:
     """For each cache the bytes that come into it per iteration of the body: what the outermost
@@ -359,7 +309,7 @@ def _caches(
 def _buffers(
     values: dict[str, float],
     path: list[Node],
-    references: list[_Reference],
+    references: list[Reference],
     around: TuningContext,
 ) -> None:
     size, packed = 0.0, set()
@@ -377,11 +327,10 @@ def _buffers(
         values["packed reads"] = sum(r.container in packed for r in reads) / len(reads)
 
 
-def _counts(drawn: Outline, sites: int) -> np.ndarray:
+def _counts(steps: Iterable[Step]) -> list[float]:
     values: dict[str, float] = dict.fromkeys(COUNTS, 0.0)
-    values["length"], values["refused"] = drawn.counts.total(), drawn.refused
-    values["sites"] = sites
-    for op, count in drawn.counts.items():
-        first = kind_of(op).recorded_as or op
-        values[op if op in COUNTED else f"other {crc32(first.encode()) % BUCKETS}"] += count
-    return np.array(list(values.values()))
+    for step in expanded(steps):
+        values["length"] += 1
+        first = kind_of(step.op).recorded_as or step.op
+        values[step.op if step.op in COUNTED else f"other {crc32(first.encode()) % BUCKETS}"] += 1
+    return list(values.values())

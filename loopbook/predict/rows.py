@@ -1,8 +1,9 @@
 """What the prediction of a speedup starts from: one row of numbers for each candidate recipe.
 
-A row holds the features of the nest after the recipe and before it, how the two differ, what sort
-of nest it is, the machine, and, for a recipe that comes from a record, how much it gained there,
-how far away that nest and machine are, and in what the two nests differ before and after.
+A row holds the features of the nest before the recipe and, once it has been tried, after it, how
+the two differ, what sort of nest it is, the machine, and, for a recipe that comes from a record,
+how much it gained there, how far away that nest and machine are, and in what the two nests differ
+before and after.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from loopbook.program.nest import Nest
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.rules import TuningContext
 from loopbook.steps import STEPS, Step, expanded, name_of
+from loopbook.steps.workbench import Transformed
 from loopbook.targets import TARGETS
 
 _MACHINE = ("openmp", "threads", "vector bits", "l1", "l2", "l3", "peak", "bandwidth")
@@ -88,21 +90,27 @@ class Rows:
         rules: Collection[str] = (),
     ) -> None:
         self._features = Features(nest, TuningContext.of(hardware, target, trips))
-        self._before = self._features(())[: len(SITE)]
+        self._before = self._features(Transformed.of(nest))[: len(SITE)]
         self._around = np.concatenate([context(nest, rules), _machine(hardware, target)])
 
     def __call__(
-        self, steps: Sequence[Step], donor: Donor | None = None, dropped: int = 0
+        self,
+        steps: Sequence[Step],
+        after: Transformed | None = None,
+        donor: Donor | None = None,
+        dropped: int = 0,
     ) -> np.ndarray:
-        """A row in the order of `COLUMNS`, float32, all finite.
+        """A row in the order of `COLUMNS`, float32. What follows from the tree after the recipe is
+        NaN where that is not known.
 
         Args:
             steps: the recipe in the nest's own words.
+            after: the nest as they have left it; None before they have been tried on it.
             donor: the record that it comes from.
             dropped: how many of the record's steps are left out.
         """
-        told = self._features(steps)
-        after = told[: len(SITE)]
+        told = self._features(after, steps)
+        tuned = told[: len(SITE)]
         counts = Counter(step.op for step in expanded(steps))
         operations = np.array([counts[name] for name in _STEPS], np.float32)
         if donor is None:
@@ -117,13 +125,13 @@ class Rows:
                 donor.hardware_distance,
                 dropped,
             ]
-            known = np.concatenate([said, self._before - donor.before, after - donor.after])
-        parts = [told, operations, self._before, after - self._before, self._around, known]
+            known = np.concatenate([said, self._before - donor.before, tuned - donor.after])
+        parts = [told, operations, self._before, tuned - self._before, self._around, known]
         return np.concatenate(parts, dtype=np.float32)
 
-    def bodies(self, steps: Sequence[Step]) -> tuple[np.ndarray, np.ndarray]:
-        """What a `Donor` tells of this nest: `before` and, with `steps`, `after`."""
-        return self._before, self._features(steps)[: len(SITE)]
+    def bodies(self, after: Transformed) -> tuple[np.ndarray, np.ndarray]:
+        """What a `Donor` tells of this nest, with what a recipe has made of it."""
+        return self._before, self._features(after)[: len(SITE)]
 
 
 def _machine(hardware: HardwareProfile, target: str) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from loopbook.predict.outline import Node
+from loopbook.predict.loops import Node
 from loopbook.rules import TuningContext
 
 THREAD_START = 8192

@@ -84,12 +84,12 @@ def _value(polynomial: Polynomial, values: Mapping[str, float]) -> float:
         KeyError: it holds a symbol or function that is not known.
     """
     return sum(
-        factor * math.prod(_symbol(symbol, values) for symbol in monomial)
+        factor * math.prod(symbol_value(symbol, values) for symbol in monomial)
         for monomial, factor in polynomial.items()
     )
 
 
-def _symbol(text: str, values: Mapping[str, float]) -> float:
+def symbol_value(text: str, values: Mapping[str, float]) -> float:
     """The value of what a polynomial takes for one symbol: a name, docc's floor division, the least
     or greatest of some."""
     if text in values:

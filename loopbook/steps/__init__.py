@@ -11,7 +11,6 @@ See ``docs/add-a-step.md``. What is no step::
     plain, time_tiling, waves   what tilings of time loops ask, and the loops that they make
     products, accumulation      which library call a nest is
     minima                      branches that are minima
-    drawing                     what steps ask of the cost model's outline
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from loopbook.steps.arguments import Argument, Container, Loop
-from loopbook.steps.drawing import Drawing
 
 if TYPE_CHECKING:
     from loopbook.steps.editor import Editor
@@ -168,10 +167,6 @@ class Step(_Words):
             IllegalStepError: the nest does not allow it; the editor is of no use then.
         """
         raise NotImplementedError(f"'{self.op}' stands for other steps")
-
-    def draw(self, drawing: Drawing) -> bool:
-        """Do to a rough drawing what the step does to loops; False where that cannot be told."""
-        return drawing.mark(self)
 
 
 def kind_of(op: str) -> type[Step]:

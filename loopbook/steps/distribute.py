@@ -9,7 +9,6 @@ from loopbook.dependence.body import Body, LoopNode, Statement, write_loop
 from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
-from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import put_for, read_in_place, serialise
 
@@ -36,9 +35,6 @@ class Distribute(Step):
     traits = {"distribute": 0.5}
 
     loop = Loop()
-
-    def draw(self, drawing: Drawing) -> bool:
-        return drawing.distribute(self.loop)
 
     def apply(self, editor: Editor) -> None:
         """Legal as often as dependences allow; it is refused if they forbid all of it.

@@ -7,7 +7,6 @@ from loopbook.dependence.body import Statement, statements, write_loop
 from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
-from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import neighbours, put_for, serialise
 
@@ -33,9 +32,6 @@ class Fuse(Step):
 
     first_loop = Loop()
     second_loop = Loop()
-
-    def draw(self, drawing: Drawing) -> bool:
-        return drawing.fuse(self.first_loop, self.second_loop)
 
     def apply(self, editor: Editor) -> None:
         """Legal if no iteration of the second loop needs what a later one of the first makes."""

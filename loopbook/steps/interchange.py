@@ -8,7 +8,6 @@ from loopbook.dependence.model import Linear, minus, plus, shifted
 from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
-from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import only_child, read_in_place, serialise
 
@@ -36,9 +35,6 @@ class Interchange(Step):
 
     outer_loop = Loop()
     inner_loop = Loop()
-
-    def draw(self, drawing: Drawing) -> bool:
-        return drawing.interchange(self.outer_loop, self.inner_loop)
 
     def apply(self, editor: Editor) -> None:
         """Legal if the inner loop is all that the outer one holds, its bounds can be turned round,

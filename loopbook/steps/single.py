@@ -5,7 +5,6 @@ from dataclasses import replace
 from loopbook.program.tree import SEQUENTIAL, VECTORISED, Loop
 from loopbook.program.walk import Inner, preorder, rebuilt
 from loopbook.steps.base import Step
-from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
 
 
@@ -32,10 +31,6 @@ class Single(Step):
     example = "single"
     refines = True
     traits = {"single": 0.1}
-
-    def draw(self, drawing: Drawing) -> bool:
-        drawing.single = True
-        return True
 
     def apply(self, editor: Editor) -> None:
         """Always legal: loops get the schedules that docc gives them where there is but one thread.

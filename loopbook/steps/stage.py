@@ -18,7 +18,6 @@ from loopbook.steps.arguments import Container, Keyword, Loop
 from loopbook.steps.base import Step
 from loopbook.steps.boxes import Box, Boxes, Use, flat, local, uses
 from loopbook.steps.copying import Range, copy_loops
-from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import BYTES, MAX_BYTES, Editor
 from loopbook.steps.region import Region, read_in_place, serialise_around
 
@@ -121,9 +120,6 @@ class Stage(Step):
             except IllegalStepError as error:
                 refusal = error
         raise refusal
-
-    def draw(self, drawing: Drawing) -> bool:
-        return drawing.stage(self.loop, self.container, self.direction)
 
 
 def _groups(held: Sequence[Use]) -> dict[Group, list[Use]]:

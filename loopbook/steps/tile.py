@@ -7,7 +7,6 @@ from loopbook.program.expr import Expr, conjunction
 from loopbook.program.tree import SEQUENTIAL, Sequence
 from loopbook.steps.arguments import MAX_SIZE, Loop, TileSize
 from loopbook.steps.base import Step
-from loopbook.steps.drawing import Drawing
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import known_bounds
 
@@ -57,6 +56,3 @@ class Tile(Step):
         # vectors, are nothing that anybody asked for.
         inside = replace(loop, init=Expr(variable), condition=condition, schedule=SEQUENTIAL)
         editor.put(self.loop, replace(tiles, body=Sequence((inside,))))
-
-    def draw(self, drawing: Drawing) -> bool:
-        return drawing.tile(self.loop, self.size)

@@ -6,15 +6,18 @@ A trailing star, ``L0*``, means the loop and all its ``.rest`` and ``.part`` cop
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from loopbook.dependence.missed import is_left_early, serialised, unordered
 from loopbook.errors import IllegalStepError, RecipeError
 from loopbook.program import walk
+from loopbook.program.accesses import names
 from loopbook.program.nest import Nest
 from loopbook.program.signed import unsigned
-from loopbook.program.tree import Loop, Program, While
+from loopbook.program.tree import Loop, Program, Sequence, While
+from loopbook.program.types import Pointer, Scalar, Type
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 from loopbook.steps.grammar import checked
@@ -26,6 +29,44 @@ S = TypeVar("S", bound=Step)
 
 MOST_LOOPS = 1000
 """Of a nest while steps are applied to it: those that copy loops could go on for ever."""
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """A nest as it stands in a program, before any step or after some.
+
+    Attributes:
+        names: name to docc's number of each loop of the nest that recipes can name.
+        foreign: numbers of the program's other loops.
+    """
+
+    program: Program
+    names: Mapping[str, int]
+    foreign: Collection[int] = ()
+
+    @classmethod
+    def of(cls, nest: Nest) -> Transformed:
+        """A nest before any step, in a program that does nothing else."""
+        types: dict[str, Type] = dict.fromkeys(names(nest.loop), Scalar("int64"))
+        for container in nest.containers:
+            scalar = Scalar(container.dtype)
+            types[container.data] = Pointer(to=scalar) if container.is_array else scalar
+        ids = {loop.name: loop.element_id for loop in nest.loops}
+        arrays = tuple(container.data for container in nest.arrays)
+        body = Sequence((nest.loop,))
+        return cls(Program("", types, arrays, body, counter=max(ids.values())), ids)
+
+
+def transformed(nest: Nest, steps: Iterable[Step]) -> tuple[Transformed, list[Step]]:
+    """The nest after those of the steps that are legal for it by itself, and the others."""
+    bench = Workbench(Transformed.of(nest).program, nest)
+    refused: list[Step] = []
+    for position, step in enumerate(steps):
+        try:
+            bench.apply(*step, position)
+        except IllegalStepError:
+            refused.append(step)
+    return bench.transformed, refused
 
 
 class Workbench:
@@ -59,6 +100,11 @@ class Workbench:
             for node in walk.preorder(self.program)
             if isinstance(node, Loop | While) and node.id is not None and node.id not in without
         }
+
+    @property
+    def transformed(self) -> Transformed:
+        """The nest as it stands now."""
+        return Transformed(self.program, self.names, self._foreign)
 
     @property
     def names(self) -> dict[str, int]:

@@ -39,8 +39,10 @@ def test_gains_are_logarithms_and_failures_are_bad():
 def test_examples_become_rows():
     given = examples(30)
     table = tabulate(given, lambda one, other: 0.0 if one == other else 0.5)
-    assert len(table) == 30
-    ported = np.array([bool(one.donor) for one in given.examples])
+    assert len(table) == 2 * 30, "with the tree that the recipe leaves, and without"
+    assert table.tried.sum() == 30
+    assert (np.isnan(column(table, "hot depth")) == ~table.tried).all()
+    ported = np.array([bool(one.donor) for one in table.examples])
     np.testing.assert_array_equal(column(table, "donor known"), ported)
     assert set(column(table, "donor distance")[ported]) == {0.0, 0.5}
     unfit = replace(given, examples=[replace(given.examples[0], fits=False)])

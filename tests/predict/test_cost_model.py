@@ -11,12 +11,13 @@ from client_kit import blocked, nests_of, product, stencil
 from loopbook.errors import EncoderError
 from loopbook.predict import cost_model as predict_cost_model
 from loopbook.predict.cost_model import TRUST, CostModel
-from loopbook.predict.features import SITE
+from loopbook.predict.features import SITE, TREE
 from loopbook.predict.rows import COLUMNS, NO_DONOR, Donor, Rows
 from loopbook.predict.trees import Forest
 from loopbook.recipes import HardwareProfile, Recipe
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import applicable
+from loopbook.steps.workbench import Transformed, transformed
 
 MACHINE = HardwareProfile("a CPU", "avx512", 512, 2, 1, 32 << 10, 1 << 20, 32 << 20)
 TRIPS = {"L0": 500, "L1": 500, "L2": 500}
@@ -72,8 +73,9 @@ def test_forests_written_before_anything_was_missing_take_it_for_0():
 def test_the_shipped_weights_work_on_when_columns_come_and_go(monkeypatch: pytest.MonkeyPatch):
     """A step that is added is not asked about, and what is gone is not known."""
     shipped = CostModel.load()
-    make = Rows(nests_of(product)[0], MACHINE, "sequential", TRIPS)
-    row = make(Recipe.parse(blocked()).steps)
+    nest = nests_of(product)[0]
+    steps = Recipe.parse(blocked()).steps
+    row = Rows(nest, MACHINE, "sequential", TRIPS)(steps, transformed(nest, steps)[0])
     (known,) = shipped.predict([row])
     monkeypatch.setattr(predict_cost_model, "COLUMNS", (*COLUMNS, "step warp"))
     assert CostModel.load().predict([np.append(row, np.float32(7.0))]) == [known]
@@ -150,15 +152,16 @@ def test_damaged_files_are_refused(tmp_path: Path, content: bytes):
 def test_rows_tell_nest_recipe_machine_and_donor():
     nest = nests_of(product)[0]
     make = Rows(nest, MACHINE, "sequential", TRIPS)
-    plain = dict(zip(COLUMNS, make(()).tolist(), strict=True))
+    plain = dict(zip(COLUMNS, make((), Transformed.of(nest)).tolist(), strict=True))
     assert plain["donor known"] == 0.0
     assert plain["donor distance"] == NO_DONOR
     assert plain["change depth"] == 0.0
     assert plain["machine vector bits"] == 9.0
     steps = Recipe.parse(blocked()).steps
-    before, after = make.bodies(steps)
+    left, _ = transformed(nest, steps)
+    before, after = make.bodies(left)
     near = Donor(before, after, expected=4.0, speedup=8.0, distance=0.25, hardware_distance=1.0)
-    tuned = dict(zip(COLUMNS, make(steps, near, 1).tolist(), strict=True))
+    tuned = dict(zip(COLUMNS, make(steps, left, near, 1).tolist(), strict=True))
     assert tuned["step tile"] == 2.0
     assert tuned["change depth"] == 2.0
     assert tuned["donor speedup"] == 3.0
@@ -166,12 +169,19 @@ def test_rows_tell_nest_recipe_machine_and_donor():
     assert tuned["donor distance"] == 0.25
     assert tuned["donor dropped"] == 1.0
     assert all(tuned[f"donor after {name}"] == 0.0 for name in SITE), "its own recipe"
-    assert np.isfinite(make(steps, near, 1)).all()
+    assert np.isfinite(make(steps, left, near, 1)).all()
+    untried = dict(zip(COLUMNS, make(steps, None, near, 1).tolist(), strict=True))
+    unknown = {name for name, value in untried.items() if np.isnan(value)}
+    assert unknown == {
+        *TREE, *(f"{kind} {name}" for kind in ("change", "donor after") for name in SITE)
+    }  # fmt: skip
+    assert all(untried[name] == tuned[name] for name in untried.keys() - unknown)
 
 
 def test_rows_see_another_nest():
-    one = Rows(nests_of(product)[0], MACHINE, "sequential", TRIPS)(())
-    other = Rows(nests_of(stencil)[0], MACHINE, "openmp", {})(())
+    first, second = nests_of(product)[0], nests_of(stencil)[0]
+    one = Rows(first, MACHINE, "sequential", TRIPS)((), Transformed.of(first))
+    other = Rows(second, MACHINE, "openmp", {})((), Transformed.of(second))
     assert one.shape == other.shape == (len(COLUMNS),)
     assert not np.array_equal(one, other)
 
@@ -179,11 +189,14 @@ def test_rows_see_another_nest():
 def test_rows_see_what_sort_of_nest_it_is():
     nest = nests_of(product)[0]
     rules = applicable(nest, TuningContext.of(MACHINE, "sequential", TRIPS))
-    row = dict(zip(COLUMNS, Rows(nest, MACHINE, "sequential", TRIPS, rules)(()), strict=True))
+    plain = Transformed.of(nest)
+    row = dict(
+        zip(COLUMNS, Rows(nest, MACHINE, "sequential", TRIPS, rules)((), plain), strict=True)
+    )
     assert (row["nest depth"], row["nest serial outside"], row["nest triangular"]) == (3, 0, 0)
     assert row["nest fits register_tiles"] == 1.0
     assert row["nest fits pivot_cuts"] == 0.0
-    bare = dict(zip(COLUMNS, Rows(nest, MACHINE, "sequential", TRIPS)(()), strict=True))
+    bare = dict(zip(COLUMNS, Rows(nest, MACHINE, "sequential", TRIPS)((), plain), strict=True))
     assert {name for name in COLUMNS if row[name] != bare[name]} == {
         f"nest fits {rule}" for rule in rules
     }

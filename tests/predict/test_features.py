@@ -1,7 +1,9 @@
-"""Outlines follow the steps; features have one length, are finite, and say what they should."""
+"""Loops are read as steps leave them; features are finite and say what they should."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from random import Random
 
 import numpy as np
@@ -15,16 +17,22 @@ from client_kit import (
     product_renamed,
     product_transposed,
     stencil,
+    text_of,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.predict.features import NAMES, Features
-from loopbook.predict.outline import UNKNOWN_TRIP, Outline, outline
+from loopbook.errors import IllegalStepError
+from loopbook.predict.amounts import UNKNOWN_TRIP
+from loopbook.predict.features import NAMES, TREE, Features
+from loopbook.predict.loops import LoopReader, Loops, Node
+from loopbook.program.nest import Nest
+from loopbook.program.read import read
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext, propose, random_step
 from loopbook.sdfg import frontend, program
 from loopbook.steps import Step
+from loopbook.steps.workbench import Transformed, Workbench, transformed
 
 TRIPS = {"L0": 1000, "L1": 1000, "L2": 1000}
 AROUND = TuningContext("sequential", 8, 32 << 10, 1 << 20, 32 << 20, trips=TRIPS)
@@ -32,65 +40,122 @@ AROUND = TuningContext("sequential", 8, 32 << 10, 1 << 20, 32 << 20, trips=TRIPS
 
 def features(text: str = "", kernel=product, around: TuningContext = AROUND) -> dict[str, float]:
     nest = nests_of(kernel)[0]
-    steps = Recipe.parse(text.replace("; ", "\n")).steps
-    return dict(zip(NAMES, map(float, Features(nest, around)(steps)), strict=True))
+    return dict(zip(NAMES, map(float, row(nest, parsed(text), around)), strict=True))
 
 
-def drawn(text: str, kernel=product) -> Outline:
-    return outline(nests_of(kernel)[0], Recipe.parse(text.replace("; ", "\n")).steps, TRIPS)
+def row(nest: Nest, steps: Sequence[Step], around: TuningContext = AROUND) -> np.ndarray:
+    return Features(nest, around)(transformed(nest, steps)[0], steps)
 
 
-def order(text: str, kernel=product) -> list[str]:
+def parsed(text: str) -> tuple[Step, ...]:
+    return Recipe.parse(text.replace("; ", "\n")).steps
+
+
+def loops(text: str, kernel=product, trips=TRIPS) -> Loops:
+    nest = nests_of(kernel)[0]
+    after, refused = transformed(nest, parsed(text))
+    assert not refused
+    return LoopReader(nest, trips)(after)
+
+
+def path(text: str, kernel=product) -> list[Node]:
     """The loops around the innermost body."""
-    return [node.name for node in max((path for path, _ in drawn(text, kernel).sites()), key=len)]
+    return max((path for path, _ in loops(text, kernel).bodies), key=len)
 
 
-# -- outlines -------------------------------------------------------------------------------------
+def bases(text: str, kernel=product) -> list[int]:
+    return [node.base for node in path(text, kernel)]
+
+
+def trips(text: str, kernel=product) -> list[float]:
+    return [node.trip for node in path(text, kernel)]
+
+
+# -- loops ----------------------------------------------------------------------------------------
 
 
 def test_tiles_and_interchanges_are_followed():
-    assert order("") == ["L0", "L1", "L2"]
-    assert order("tile L1 32") == ["L0", "L1.tile", "L1", "L2"]
+    assert bases("") == [0, 1, 2]
+    assert bases("tile L1 32") == [0, 1, 1, 2]
     text = "tile L0 4; tile L1 32; interchange L0 L1.tile; interchange L1 L2; interchange L0 L2"
-    assert order(text) == ["L0.tile", "L1.tile", "L2", "L0", "L1"]
-    nodes = drawn(text).nodes
-    assert [nodes[name].trip for name in ("L0.tile", "L1.tile", "L0", "L1")] == [250, 31.25, 4, 32]
-    assert order("tile L0 64; tile L0 8") == ["L0.tile", "L0.tile2", "L0", "L1", "L2"]
-    assert order("interchange L0 L1; interchange L0 L2") == ["L1", "L2", "L0"]
+    assert bases(text) == [0, 1, 2, 0, 1]
+    assert trips(text) == [250, 31.25, 1000, 4, 32]
+    assert [node.size for node in path(text)] == [0, 0, 0, 4, 32]
+    assert trips("tile L0 64; tile L0 8")[:3] == [15.625, 8, 8]
+    assert bases("interchange L0 L1; interchange L0 L2") == [1, 2, 0]
 
 
-def test_what_does_not_fit_is_counted_and_changes_nothing():
-    for text in ("interchange L0 L2", "tile L7 4", "interchange L1 L0", "fuse L1 L2"):
-        assert drawn(text).refused == 1, text
-        assert order(text) == ["L0", "L1", "L2"]
+def test_a_tile_larger_than_its_loop_is_the_loop():
+    for text in ("tile L0 2048", "tile L0 2048; peel L0"):
+        assert trips(text)[:2] == [1, 1000], text
 
 
-def test_bodies_are_split_and_joined():
-    assert len(list(drawn("", stencil).sites())) == 2
-    joined = drawn("fuse L1 L3", stencil)
-    assert joined.refused == 0
-    paths = [[node.name for node in path] for path, _ in joined.sites()]
-    assert paths == [["L0", "L1", "L2"], ["L0", "L1", "L4"]]
-    split = drawn("fuse L1 L3; distribute L1", stencil)
-    paths = [[node.name for node in path] for path, _ in split.sites()]
-    assert paths == [["L0", "L1", "L2"], ["L0", "L1.part", "L4"]]
-    marked = drawn("fuse L1 L3; distribute L1; unroll L1*", stencil).nodes
-    assert "unroll" in marked["L1"].marks & marked["L1.part"].marks
+def test_incomplete_tiles_are_seen_until_they_are_peeled():
+    assert [node.ragged for node in path("tile L0 4")] == [False, True, False, False]
+    peeled = path("tile L0 4; peel L0")
+    assert not any(node.ragged for node in peeled)
+    assert len(loops("tile L0 4; peel L0").bodies) == 1, "the rest is no body of its own"
 
 
-def test_blocks_are_neither_lost_nor_doubled():
-    for kernel in (product, stencil, chain):
-        for nest in nests_of(kernel):
-            for seed in range(80):
-                random = Random(seed)
-                steps = [*propose(nest, random, AROUND), random_step(nest, random, AROUND)]
-                blocks = [b for _, blocks in outline(nest, steps, TRIPS).sites() for b in blocks]
-                assert sorted(blocks) == list(range(len(nest.blocks)))
+def test_each_body_has_its_own_loops_and_schedules():
+    read_loops = loops("tile L2 32; vectorize L2; tile L4 8; peel L4; unroll L4", stencil)
+    around = [[(node.base, sorted(node.marks)) for node in path] for path, _ in read_loops.bodies]
+    time = (0, [])
+    assert around == [
+        [time, (1, []), (2, []), (2, ["vectorize"])],
+        [time, (3, []), (4, []), (4, ["unroll"])],
+    ]
+    assert [node.base for node in read_loops.roots[0].loops] == [1, 3]
+
+
+def test_what_a_buffer_holds_goes_by_its_array():
+    text = "tile L0 4; tile L1 32; interchange L0 L1.tile; interchange L1 L2; interchange L0 L2"
+    plain, staged = loops(text), loops(f"{text}; stage L2 A2 out")
+    assert len(staged.bodies) == 1, "copying is no body of its own"
+    (around, references), (_, before) = staged.bodies[0], plain.bodies[0]
+    (buffer,) = around[2].staged
+    assert around[2].staged[buffer] == "out"
+    (held,) = [one for one in references if one.container == buffer]
+    (array,) = [one for one in before if one.write]
+    assert (held.write, held.read) == (array.write, array.read) == (True, True)
+    assert held.strides.keys() == array.strides.keys() == {0, 1}
+
+
+def test_statements_that_read_a_buffer_are_no_copies():
+    def shifted(a, b):
+        for i in range(a.shape[0]):
+            b[i] = a[i]
+
+    (nest,) = sdfg_kit.nests_of(shifted, [sdfg_kit.random(40), sdfg_kit.random(40)])
+    after, refused = transformed(nest, parsed("tile L0 32; stage L0 A0 in"))
+    assert not refused
+    ((around, references),) = LoopReader(nest, {"L0": 4096})(after).bodies
+    assert [len(node.staged) for node in around] == [0, 1]
+    assert len(references) == 2
 
 
 def test_unknown_trips_are_guessed():
-    nodes = outline(nests_of(product)[0], (), {"L1": 7}).nodes
-    assert [node.trip for node in nodes.values()] == [UNKNOWN_TRIP, 7, UNKNOWN_TRIP]
+    nest = nests_of(product)[0]
+    ((path, _),) = LoopReader(nest, {"L1": 7})(Transformed.of(nest)).bodies
+    assert [node.trip for node in path] == [UNKNOWN_TRIP, 7, UNKNOWN_TRIP]
+
+
+def test_a_nest_by_itself_takes_the_steps_that_it_takes_in_its_program():
+    for kernel in (product, stencil, chain):
+        whole = read(json.loads(program.prepare(text_of(kernel)).to_json()))
+        for nest in nests_of(kernel):
+            for seed in range(12):
+                steps = propose(nest, Random(seed), AROUND)
+                bench, refused = Workbench(whole, nest), []
+                for step in steps:
+                    try:
+                        bench.apply(*step)
+                    except IllegalStepError:
+                        refused.append(step)
+                alone = transformed(nest, steps)
+                assert alone[1] == refused
+                told = Features(nest, AROUND)
+                np.testing.assert_array_equal(told(alone[0]), told(bench.transformed))
 
 
 # -- features -------------------------------------------------------------------------------------
@@ -102,10 +167,13 @@ def test_features_are_finite_and_of_one_length(seed, kernel, known):
     around = AROUND if known else TuningContext("openmp", 4, threads=2)
     for nest in nests_of(kernel):
         steps = (*propose(nest, random, around), random_step(nest, random, around))
-        row = Features(nest, around)(steps)
-        assert row.shape == (len(NAMES),)
-        assert row.dtype == np.float32
-        assert np.isfinite(row).all()
+        told = row(nest, steps, around)
+        assert told.shape == (len(NAMES),)
+        assert told.dtype == np.float32
+        assert np.isfinite(told).all()
+        untried = Features(nest, around)(None, steps)
+        assert np.isnan(untried[: len(TREE)]).all()
+        np.testing.assert_array_equal(untried[len(TREE) :], told[len(TREE) :])
 
 
 def test_names_are_unique():
@@ -119,14 +187,13 @@ def test_names_of_variables_do_not_matter():
 
 
 def test_steps_that_came_later_are_counted_by_their_names():
-    nest = nests_of(product)[0]
-    plain = Features(nest, AROUND)(())
+    told = Features(nests_of(product)[0], AROUND)
+    plain = told(None)
     for op in ("mark_parallel", "hoist", "warp"):
-        row = Features(nest, AROUND)((Step(op, ("L1",)), Step(op, ("L9",))))
-        assert row.shape == plain.shape
-        changed = {NAMES[place] for place in np.flatnonzero(row != plain)}
-        assert any(name.startswith("steps other") for name in changed)
-        assert ("hot other marks" in changed) == (op != "warp"), "of warp nothing is known"
+        counted = told(None, (Step(op, ("L1",)), Step(op, ("L9",))))
+        assert counted.shape == plain.shape
+        places = np.flatnonzero(~np.isclose(counted, plain, equal_nan=True))
+        assert any(NAMES[place].startswith("steps other") for place in places)
     assert features("tile L0 4")["steps tile"] == 1
 
 
@@ -180,12 +247,10 @@ def test_a_loop_in_a_branch_can_be_followed():
                     a[i, j] = 2.0 * a[i, j]
 
     (nest,) = sdfg_kit.nests_of(guarded, [sdfg_kit.random(9, 8), sdfg_kit.random(9)])
-    steps = Recipe.parse("tile L1 8\ntile L0 4").steps
-    drawn = outline(nest, steps, {"L0": 40, "L1": 80})
-    assert drawn.refused == 0
-    assert ["L0.tile", "L0", "L1.tile", "L1"] in [
-        [node.name for node in path] for path, _ in drawn.sites()
-    ]
+    after, refused = transformed(nest, parsed("tile L1 8; tile L0 4"))
+    assert not refused
+    bodies = LoopReader(nest, {"L0": 40, "L1": 80})(after).bodies
+    assert [0, 0, 1, 1] in [[node.base for node in path] for path, _ in bodies]
 
 
 def test_who_gets_threads_is_seen():
@@ -226,11 +291,13 @@ def test_docc_shares_outermost_maps_or_those_right_below_if_there_are_several():
             (one_map, [np.zeros((20, 30)), np.zeros(30)]),
         )
     )
-    names = [{node.name for node in outline(nest, ()).shared()} for nest in (several, single)]
-    assert names == [{"L1", "L2"}, set()]
+    shared = [
+        {node.base for node in LoopReader(nest, {})(Transformed.of(nest)).shared()}
+        for nest in (several, single)
+    ]
+    assert shared == [{1, 2}, set()]
     around = TuningContext("openmp", 8, 32 << 10, 1 << 20, 32 << 20, threads=2, trips={"L1": 400})
     place = NAMES.index("hot thread time")
-    woken = Features(several, around)
-    assert woken(())[place] > 4, "two loops of 400 iterations are not worth waking threads"
-    assert woken(Recipe.parse("single").steps)[place] == 0
-    assert Features(single, around)(())[place] == 0
+    assert row(several, (), around)[place] > 4, "400 iterations are not worth waking threads"
+    assert row(several, parsed("single"), around)[place] == 0
+    assert row(single, (), around)[place] == 0

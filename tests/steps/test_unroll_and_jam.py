@@ -12,6 +12,7 @@ from loopbook.predict.features import Features
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.similarity import only_reorders, similarity
 from loopbook.rules import TuningContext
+from loopbook.steps.workbench import transformed
 
 JAM = "unroll_and_jam L0 4 L1"
 LONG = "tile L0 4\ninterchange L0 L1\npeel L0\nunroll L0*"
@@ -50,7 +51,9 @@ def test_what_has_to_run_in_order_is_not_jammed():
 
 def test_models_see_what_it_stands_for():
     short, long = Recipe.parse(JAM), Recipe.parse(LONG)
-    features = Features(nests_of(product)[0], TuningContext("sequential", lanes=8))
-    assert np.array_equal(features(short.steps), features(long.steps))
+    nest = nests_of(product)[0]
+    features = Features(nest, TuningContext("sequential", lanes=8))
+    told = [features(transformed(nest, one)[0], one) for one in (short, long)]
+    np.testing.assert_array_equal(*told)
     assert similarity(short, long) == pytest.approx(1.0)
     assert only_reorders(short)

@@ -18,10 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopbook.errors import InputError
-from loopbook.predict.outline import outline
+from loopbook.predict.loops import LoopReader
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext, seed_population
 from loopbook.steps import Step
+from loopbook.steps.workbench import transformed
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy, population
 from loopbook.tuner.strategies.editing import SIZES, edited, grafted, resized
 from loopbook.tuner.strategies.explain import ALIKE, explain
@@ -36,6 +37,8 @@ TRIPS = {"L0": 1000, "L1": 1000, "L2": 1000}
 MARKS = ("vectorize", "unroll")
 SIZES_WANTED = {0: 6, 1: 32, 2: 256}
 """Tile sizes that the made-up machine likes, by loop."""
+
+READER = LoopReader(nests_of(product)[0], TRIPS)
 
 LEARNING = [name for name in STRATEGIES if name != "random"]
 
@@ -66,7 +69,7 @@ def landscape(steps: Steps) -> float | None:
     register tile of a certain size inside the reduction. Recipes that are too long fail."""
     if len(steps) > 30:
         return None
-    path, _ = next(outline(nests_of(product)[0], steps, TRIPS).sites())
+    path, _ = READER(transformed(nests_of(product)[0], steps)[0]).bodies[0]
     score = {0: 1.0, 1: 4.0, 2: 2.0}[path[-1].base]
     marks = {mark: {node.base for node in path if mark in node.marks} for mark in MARKS}
     score += 1.5 * (marks["vectorize"] == {1}) + 0.5 * (marks["unroll"] == {0})

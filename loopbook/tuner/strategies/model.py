@@ -12,6 +12,7 @@ import numpy as np
 from loopbook.predict.features import Features
 from loopbook.rules import seed_population
 from loopbook.steps import Step
+from loopbook.steps.workbench import transformed
 from loopbook.tuner.strategies.base import Problem
 from loopbook.tuner.strategies.breeding import Child, breed
 from loopbook.tuner.strategies.genome import express
@@ -98,7 +99,8 @@ class ModelGuided:
         """The features of what docc will leave of `steps`."""
         steps = self._population.accepted(steps)
         if steps not in self._rows:
-            self._rows[steps] = self._features(steps)
+            after, _ = transformed(self._problem.nest, steps)
+            self._rows[steps] = self._features(after, steps)
         return self._rows[steps]
 
     def _choose(self) -> list[Child]:
