@@ -22,8 +22,8 @@ def candidates(promises: dict[str, float]) -> Candidates:
     def port(recipe: Recipe) -> Any:
         return SimpleNamespace(recipe=recipe)
 
-    def estimator(ports: Any, dropped: int = 0) -> list[Prediction]:
-        told = [promises[one.recipe.text().strip()] for one in ports]
+    def estimator(ports: Any, dropped: int = 0, after: Any = None) -> list[Prediction]:
+        told = [(after or promises)[one.recipe.text().strip()] for one in ports]
         return [Prediction(speedup, lower=speedup) for speedup in told]
 
     found = [port(Recipe.parse(text)) for text in promises]
@@ -66,3 +66,16 @@ def test_what_loses_steps_comes_when_its_new_promise_says_so():
     assert text(made) == STRIPS
     assert text(made) == kept
     assert made.best() is None  # the same recipe is not there twice
+
+
+def test_what_promises_less_once_it_is_tried_lets_others_go_first():
+    made = candidates(PROMISES)
+    tried = made.best()
+    assert tried is not None
+    after: Any = {TILES: 1.7}  # what the tree after it is worth
+    made.add(tried, Fit(tried.port.recipe, after=after))
+    assert text(made) == LARGER
+    again = made.best()
+    assert again is not None
+    assert again.legal
+    assert again.estimate.speedup == 1.7
