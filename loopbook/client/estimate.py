@@ -9,7 +9,7 @@ from loopbook.client.layered import Bodies, LayeredBook
 from loopbook.client.ports import Port
 from loopbook.client.sizes import Trips
 from loopbook.client.sketch import Sketch, bodies_of
-from loopbook.client.thresholds import SAME_FORM
+from loopbook.client.thresholds import HOPE, SAME_FORM
 from loopbook.predict.cost_model import Prediction
 from loopbook.predict.rows import Donor, Rows
 from loopbook.program.nest import Nest
@@ -55,7 +55,10 @@ class Estimator:
             told = [math.exp(one.expected) for one in ports]
             return [Prediction(speedup, lower=speedup) for speedup in told]
         rows = [self._rows(one.recipe.steps, after, self._donor(one), dropped) for one in ports]
-        return [_sober(*pair) for pair in zip(self._cost_model.predict(rows), ports, strict=True)]
+        told = [_sober(*pair) for pair in zip(self._cost_model.predict(rows), ports, strict=True)]
+        if after is None:
+            told = [Prediction(HOPE * one.speedup, one.lower) for one in told]
+        return told
 
     def _donor(self, port: Port) -> Donor:
         near = port.evidence.near
