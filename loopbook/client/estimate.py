@@ -55,10 +55,10 @@ class Estimator:
             told = [math.exp(one.expected) for one in ports]
             return [Prediction(speedup, lower=speedup) for speedup in told]
         rows = [self._rows(one.recipe.steps, after, self._donor(one), dropped) for one in ports]
-        told = [_sober(*pair) for pair in zip(self._cost_model.predict(rows), ports, strict=True)]
+        told = self._cost_model.predict(rows)
         if after is None:
             told = [Prediction(HOPE * one.speedup, one.lower) for one in told]
-        return told
+        return [_sober(*pair) for pair in zip(told, ports, strict=True)]
 
     def _donor(self, port: Port) -> Donor:
         near = port.evidence.near

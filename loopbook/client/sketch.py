@@ -59,7 +59,8 @@ class Sketch(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """What planning wants to know of a record's nest.
 
     Attributes:
-        fingerprint, loops, arrays: the nest's.
+        fingerprint: the record's.
+        loops, arrays: the nest's.
         rules: names of the rules that apply to it.
         strided: see `strided`.
         features: the version of these (`loopbook.predict.features`); 0 where there are none.
@@ -105,7 +106,7 @@ _BYTES = np.dtype(np.float32).itemsize * len(features.SITE)
 def sketch(record: Record, nest: Nest) -> Sketch:
     """The sketch of a record, and of its nest, which has been read already."""
     return Sketch(
-        fingerprint=nest.fingerprint,
+        fingerprint=record.fingerprint,  # what is read today may have another than was recorded
         loops=tuple(LoopSketch(one.index, one.name, one.kind, one.parent) for one in nest.loops),
         arrays=tuple(ArraySketch(one.name, one.written) for one in nest.arrays),
         rules=applicable(nest, TuningContext.of(record.hardware, record.target)),
@@ -147,7 +148,8 @@ def kept(book: Book, records: Iterable[Record]) -> Mapping[str, Sketch]:
 
 
 def sketch_all(book: Book) -> int:
-    """Make the sketches that a book lacks, and keep them in it; returns how many.
+    """Make the sketches that a book lacks, or has with features of another version, and keep them
+    in it; returns how many.
 
     Raises:
         BookError: a nest cannot be read, or the book cannot be written.
@@ -155,7 +157,8 @@ def sketch_all(book: Book) -> int:
     made: dict[str, bytes] = {}
     count = 0
     for record in book.records():
-        if kept(book, [record]):
+        known = kept(book, [record]).get(record.id)
+        if known is not None and known.features == features.VERSION:
             continue
         made[record.id] = _ENCODER.encode(featured(record, nest_of(record)))
         count += 1
