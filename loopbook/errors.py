@@ -13,6 +13,7 @@
     ├── CompilerError        no usable C++ compiler, or the generated code does not compile
     ├── FolderError          a folder for what we build is not ours alone, or cannot be written
     ├── JailError            strangers' code would need a jail, and there can be none here
+    ├── FarmError            a farm's cluster cannot be started or reached
     ├── RunError             a child process failed
     │   ├── KernelError      the kernel raised or crashed
     │   ├── DeadlineError    it did not end in time
@@ -105,6 +106,10 @@ class FolderError(LoopbookError):
 
 class JailError(LoopbookError):
     """Strangers' code would need a jail, and there can be none here."""
+
+
+class FarmError(LoopbookError):
+    """A farm's cluster cannot be started or reached."""
 
 
 class RunError(LoopbookError):

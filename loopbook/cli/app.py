@@ -12,6 +12,7 @@ import typer
 from loopbook.cli import (
     books,
     corpus,
+    farm,
     learning,
     linting,
     lookups,
@@ -56,6 +57,7 @@ app.add_typer(books.app, name="book")
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(transfers.app, name="transfers")
 app.add_typer(queue.app, name="queue")
+app.add_typer(farm.app, name="farm")
 app.add_typer(service.token_app, name="token")
 app.add_typer(service.quarantine_app, name="quarantine")
 
@@ -93,7 +95,7 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return _say("not enough memory; choose a smaller size")
     except ModuleNotFoundError as error:
-        extras = "train,tune,plot,corpus,server"
+        extras = "train,tune,plot,corpus,server,farm"
         return _say(f"this needs {error.name}; install it with 'pip install loopbook[{extras}]'")
     if code == INTERRUPTED:  # what typer makes of a KeyboardInterrupt
         return _interrupted()

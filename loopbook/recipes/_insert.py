@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from loopbook.errors import InputError
-from loopbook.recipes import _digests
+from loopbook.recipes import _digests, _log
 from loopbook.recipes.embedding import Embedding, to_bytes
 from loopbook.recipes.record import Record
 from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, NESTS, RECORDS
@@ -146,3 +146,19 @@ def compact(value: Any) -> str:
 def digest_of(text: str) -> str:
     """The id of a nest's or a machine's row, by its text."""
     return sha256(text.encode("utf-8")).hexdigest()[:32]
+
+
+def insert_all(
+    connection: sa.Connection, items: Iterable[tuple[Record, Iterable[Embedding]]]
+) -> list[Record]:
+    """Add records with embeddings in a transaction; returns those that are new."""
+    new: list[Record] = []
+    embedded: set[str] = set()
+    for batch in batches(items):
+        new += insert_records(connection, (record for record, _ in batch))
+        vectors = ((r.fingerprint, one) for r, embeddings in batch for one in embeddings)
+        for part in batches(vectors):
+            embedded |= put_embeddings(connection, part)
+    if new or embedded:
+        _log.note(connection, embedded, {record.fingerprint for record in new})
+    return new

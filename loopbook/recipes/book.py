@@ -25,7 +25,7 @@ from loopbook.recipes.queue import Queue
 from loopbook.recipes.ranking import Filters, Ranked, rank, rank_among
 from loopbook.recipes.record import Record
 from loopbook.recipes.store import Store
-from loopbook.recipes.tasks import Wanted
+from loopbook.recipes.tasks import Ending, Lease, Wanted
 
 _CACHED_RECORDS = 4096
 _BATCH = 256
@@ -100,6 +100,11 @@ class Book:
     def add_many(self, items: Iterable[tuple[Record, Iterable[Embedding]]]) -> int:
         """Add records with embeddings, all or on any error none; returns how many are new."""
         return self._store.add(items)
+
+    def conclude(self, lease: Lease, items: Iterable[tuple[Record, Iterable[Embedding]]]) -> Ending:
+        """Add what came of a task of the queue, and end the task: both or neither, so that work
+        which is done twice counts once."""
+        return self._store.conclude(lease, items)
 
     def add_embeddings(self, items: Iterable[tuple[str, Embedding]]) -> None:
         """Add or replace embeddings of nests in the book, by fingerprint, all or none."""

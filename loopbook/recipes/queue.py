@@ -117,7 +117,7 @@ class Queue:
     def merge(self, connection: sa.Connection, ask: Ask) -> Asked | None:
         """`ask` in a transaction that writes alone and was begun after `prepare`; None if there is
         no such task, and no nest to make one of."""
-        now = self._now(connection)
+        now = self.time(connection)
         key = ask.key
         row = connection.execute(sa.select(TASKS).where(TASKS.c.key == key)).first()
         if row is not None:
@@ -176,19 +176,26 @@ class Queue:
             return connection.execute(query).rowcount == 1
 
     def finish(self, lease: Lease, records: Sequence[str] = ()) -> Ending:
-        """The task is done. Counts if the lease still holds; whoever adds records does so before.
+        """The task is done. Counts if the lease still holds. What adds records to the book does so
+        with `Book.conclude`, which is both or neither.
 
         Args:
             records: ids of those that came of it, if any did.
         """
-        kept = json.dumps([one[:128] for one in records[:MOST_RECORDS]])
         with self._changing() as (connection, now):
-            end = {"state": DONE, "due": None, "changed": now, "records": kept}
-            end |= {"nest": b"", "nest_bytes": 0}
-            done = sa.update(TASKS).where(_holds(lease)).values(end)
-            if connection.execute(done).rowcount == 1:
-                return Ending(True, DONE)
-            return self._why_not(connection, lease)
+            return self.close(connection, lease, records, now)
+
+    def close(
+        self, connection: sa.Connection, lease: Lease, records: Sequence[str], now: float
+    ) -> Ending:
+        """`finish` in a transaction that writes and was begun after `prepare`."""
+        kept = json.dumps([one[:128] for one in records[:MOST_RECORDS]])
+        end = {"state": DONE, "due": None, "changed": now, "records": kept}
+        end |= {"nest": b"", "nest_bytes": 0}
+        done = sa.update(TASKS).where(_holds(lease)).values(end)
+        if connection.execute(done).rowcount == 1:
+            return Ending(True, DONE)
+        return self._why_not(connection, lease)
 
     def fail(self, lease: Lease, error: str, *, for_good: bool = False) -> Ending:
         """The task could not be done: it waits for another attempt, later, or is dead. Counts if
@@ -228,7 +235,7 @@ class Queue:
             higher = max(highest if isinstance(highest, float) else 0.0, task.priority) + 1.0
             raised = {"priority": higher, "raised": task.raised + higher - task.priority}
             if task.state != LEASED:
-                now = self._now(connection)
+                now = self.time(connection)
                 changed = now if task.state == DEAD else task.changed
                 attempts = 0 if task.state == DEAD else task.attempts
                 lane = lane_of(task.kind, task.target, task.hardware_key)
@@ -236,6 +243,20 @@ class Queue:
                 raised |= {"changed": changed, "attempts": attempts}
             change(connection, task.id, **raised)
             return self._task(_there(connection, task_id))
+
+    def give_up(self, lanes: Collection[str], seconds: float) -> list[str]:
+        """End tasks that have waited for so long, and that nobody can take who can do `lanes`
+        (`Abilities.lanes`); returns their ids."""
+        error = "no machine of the farm could take it"
+        with self._changing() as (connection, now):
+            old = (TASKS.c.state == WAITING) & (TASKS.c.changed < now - seconds)
+            query = sa.select(TASKS.c.id).where(old & TASKS.c.lane.not_in(sorted(lanes)))
+            found = [str(row.id) for row in connection.execute(query.limit(1000))]
+            for one in found:
+                end = {"state": DEAD, "lane": None, "due": None, "changed": now}
+                still = (TASKS.c.id == one) & (TASKS.c.state == WAITING)
+                connection.execute(sa.update(TASKS).where(still).values(end | {"error": error}))
+        return found
 
     def drop(self, task_id: str) -> bool:
         """Remove a task, whatever its state; False if there is none of that id. Whoever has it
@@ -277,6 +298,22 @@ class Queue:
                 found |= {s: n for s, n in connection.execute(query) if s in found}
         return found
 
+    def find(self, key: str) -> Task | None:
+        """The task of a key (`Ask.key`), if there is one."""
+        if not self._there_are():
+            return None
+        with self._database.reading() as connection:
+            row = connection.execute(sa.select(*_SPARSE).where(TASKS.c.key == key)).first()
+        return None if row is None else self._task(row)
+
+    def changed_since(self, state: str, moment: float) -> int:
+        """How many tasks got a state since then (seconds since 1970 on the queue's clock)."""
+        if not self._there_are():
+            return 0
+        got = (TASKS.c.state == state) & (TASKS.c.changed >= moment)
+        with self._database.reading() as connection:
+            return int(connection.execute(sa.select(sa.func.count()).where(got)).scalar_one())
+
     def show(self, task_id: str) -> tuple[Task, str]:
         """A task, and its nest's document as far as that is kept.
 
@@ -293,15 +330,16 @@ class Queue:
     def now(self) -> float:
         """The time on the queue's clock: seconds since 1970."""
         with self._database.reading() as connection:
-            return self._now(connection)
+            return self.time(connection)
 
     @contextmanager
     def _changing(self) -> Iterator[tuple[sa.Connection, float]]:
         self.prepare()
         with self._database.writing(alone=False) as connection:
-            yield connection, self._now(connection)
+            yield connection, self.time(connection)
 
-    def _now(self, connection: sa.Connection) -> float:
+    def time(self, connection: sa.Connection) -> float:
+        """`now` in a transaction."""
         now = self._own_clock()
         return float(connection.execute(sa.select(CLOCK)).scalar_one()) if now is None else now
 

@@ -21,7 +21,7 @@ from loopbook.recipes import _digests, _log, schema
 from loopbook.recipes._damage import Damage
 from loopbook.recipes._delete import delete_record
 from loopbook.recipes._digests import Total
-from loopbook.recipes._insert import BATCH, batches, digest_of, insert_records, put_embeddings
+from loopbook.recipes._insert import BATCH, batches, digest_of, insert_all, put_embeddings
 from loopbook.recipes._log import Changes
 from loopbook.recipes._notes import Notes
 from loopbook.recipes._respell import respell
@@ -43,7 +43,7 @@ from loopbook.recipes.queue import Queue
 from loopbook.recipes.record import Record
 from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, MISSES, NESTS, RECORDS
 from loopbook.recipes.sqlite_file import pack
-from loopbook.recipes.tasks import TUNE, Ask, Wanted
+from loopbook.recipes.tasks import TUNE, Ask, Ending, Lease, Wanted
 
 T = TypeVar("T")
 
@@ -119,20 +119,20 @@ class Store:
         Returns:
             How many records are new.
         """
-        new = 0
-        embedded: set[str] = set()
-        recorded: set[str] = set()
         with self._database.writing() as connection:
-            for batch in batches(items):
-                added = insert_records(connection, (record for record, _ in batch))
-                new += len(added)
-                recorded |= {record.fingerprint for record in added}
-                vectors = ((r.fingerprint, one) for r, embeddings in batch for one in embeddings)
-                for part in batches(vectors):
-                    embedded |= put_embeddings(connection, part)
-            if recorded or embedded:
-                _log.note(connection, embedded, recorded)
-        return new
+            return len(insert_all(connection, items))
+
+    def conclude(self, lease: Lease, items: Iterable[tuple[Record, Iterable[Embedding]]]) -> Ending:
+        """Add what came of a task and end it: both, or neither where the lease is lost or on any
+        error."""
+        self.queue.prepare()
+        listed = [(record, list(vectors)) for record, vectors in items]
+        ids = [record.id for record, _ in listed]
+        with self._database.writing() as connection:
+            ending = self.queue.close(connection, lease, ids, self.queue.time(connection))
+            if ending.changed:
+                insert_all(connection, listed)
+            return ending
 
     def add_embeddings(self, items: Iterable[tuple[str, Embedding]]) -> None:
         """Add or replace embeddings by fingerprint: all or, on any error, none."""

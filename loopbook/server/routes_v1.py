@@ -25,7 +25,7 @@ from loopbook.server.service import until
 from loopbook.server.trust import KEEP, PROMOTE, REJECT, RETURN, Judgement
 from loopbook.targets import DEFAULT
 
-_STATUSES: dict[int | str, dict[str, Any]] = {
+STATUSES: dict[int | str, dict[str, Any]] = {
     400: {"description": "the request is malformed"},
     401: {"description": "no token, or none that is good"},
     403: {"description": "the token is not good for this"},
@@ -36,7 +36,7 @@ _STATUSES: dict[int | str, dict[str, Any]] = {
     429: {"description": "too many requests of this caller"},
     503: {"description": "the server has too much to do"},
 }
-router = APIRouter(prefix="/v1", tags=["loopbook"], responses=_STATUSES)
+router = APIRouter(prefix="/v1", tags=["loopbook"], responses=STATUSES)
 
 MayLookUp = Annotated[Caller, Depends(caller("lookup"))]
 MayContribute = Annotated[Caller, Depends(caller("contribute"))]
@@ -228,16 +228,6 @@ async def hardware(request: Request, _: MayLookUp) -> dict[str, Any]:
         return [{"key": key} | profile.to_json() for key, profile in sorted(found.items())]
 
     return {"hardware": await service.ask(find)}
-
-
-@router.get("/misses")
-async def misses(
-    request: Request, _: MayContribute, limit: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> dict[str, Any]:
-    """Nests that were asked for in vain, the most wanted first: what to tune next."""
-    service = service_of(request)
-    found = await service.ask(service.book.misses)
-    return {"misses": [miss._asdict() for miss in found[:limit]]}
 
 
 def _there(found: Record | None) -> Record:

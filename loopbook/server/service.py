@@ -8,8 +8,10 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from loopbook.client.hardware import local_profile
 from loopbook.client.places import starter_path
 from loopbook.errors import DeadlineError, InputError, LoopbookError
 from loopbook.recipes.book import Book
@@ -24,6 +26,7 @@ from loopbook.server.settings import Settings
 from loopbook.server.tables import open_tables
 from loopbook.server.tokens import Tokens
 from loopbook.server.wants import Told
+from loopbook.targets import named
 
 log = logging.getLogger("loopbook.server")
 
@@ -70,6 +73,8 @@ class Service:
         self._refreshing: asyncio.Task[None] | None = None
         self.draining = False
         self.reachable = True
+        self.news = asyncio.Event()
+        """Set when the book changes; the next change has another one."""
 
     async def start(self) -> None:
         """Start the workers, and begin to look after things.
@@ -85,6 +90,7 @@ class Service:
     async def close(self) -> None:
         """Finish what is being done, write down what is not written yet, and end the workers."""
         self.draining = True
+        self._tell()
         for task in (self._ticking, self._refreshing):
             if task is not None:
                 task.cancel()
@@ -183,6 +189,14 @@ class Service:
         except TimeoutError:
             raise DeadlineError("the book's database does not answer") from None
 
+    def hardware_key(self, target: str) -> str:
+        """Class of the machines that recipes are served for, as programs for a target use them."""
+        threads = named(target).threads
+        given = self.settings.hardware
+        if given is None:
+            return local_profile(threads, measured=False).key
+        return (given if named(target).parallel else replace(given, threads=1)).key
+
     def layers(self) -> list[Book]:
         """The book that is contributed to, and the starter book where that is served."""
         return list(self._layers)
@@ -206,8 +220,8 @@ class Service:
 
     def _write(self, misses: Counter[tuple[str, str]]) -> None:
         """Write misses down, and forget each that is written."""
-        key = self.settings.hardware.key if self.settings.hardware else ""
         for (fingerprint, target), count in list(misses.items()):
+            key = self.hardware_key(target)
             wanted = self._wanted.get(fingerprint)
             with contextlib.suppress(InputError):  # a worker has told what makes no sense
                 self.book.note_miss(fingerprint, target, key, count=count, wanted=wanted)
@@ -233,9 +247,15 @@ class Service:
         self.reachable = True
         if not self.answers.renew(stamp):
             return
+        self._tell()
         self.metrics.records.set(await self.ask(self._count))
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self.pool.everywhere("refresh"))
+
+    def _tell(self) -> None:
+        """Wake those who wait for news."""
+        old, self.news = self.news, asyncio.Event()
+        old.set()
 
     def _count(self) -> int:
         return sum(layer.count() for layer in self._layers)

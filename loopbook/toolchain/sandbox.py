@@ -166,7 +166,7 @@ def confine(stderr: int, memory: int, parent: int) -> None:
         parent: process id of its parent.
     """
     os.setpgid(0, 0)
-    _die_with_parent()
+    die_with_parent()
     if os.getppid() != parent:  # it had ended before
         os._exit(70)
     gc.freeze()  # what the parent has lives on: to look through it for garbage would copy it
@@ -197,7 +197,7 @@ def answer(function: Callable[..., Any], args: tuple[Any, ...], memory: int) -> 
         return False, kind(words)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Have the kernel kill us when our parent ends, however it ends (Linux, ``prctl(2)``)."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

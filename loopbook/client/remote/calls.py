@@ -125,6 +125,21 @@ def reading(url: str) -> Iterator[None]:
         raise RemoteError(f"the server {url} answers with damaged records: {words}") from None
 
 
+LONGEST_POLL_S = 8.0
+"""Seconds that one request may wait for news: less than for a connection to be taken for dead."""
+
+
+def missed_call(fingerprint: str, target: str, wait: float) -> Call:
+    """What has become of a nest that was asked for in vain."""
+    seconds = f"{min(max(wait, 0.0), LONGEST_POLL_S):.3f}"
+    return Call("GET", f"/v1/misses/{fingerprint}", query={"target": target, "wait": seconds})
+
+
+def is_over(told: dict[str, Any]) -> bool:
+    """Whether nothing more will come of a nest that was asked for in vain."""
+    return told.get("state") in ("done", "dead")
+
+
 def nearest_call(
     embedding: Embedding,
     k: int,

@@ -88,6 +88,22 @@ class Client:
         told = self.ask(calls.exact_call(fingerprint, target))
         return calls.records_of(told, fingerprint, target, self.url)
 
+    def missed(
+        self, fingerprint: str, target: str = targets.DEFAULT, seconds: float = 0.0
+    ) -> dict[str, Any]:
+        """What has become of a nest that was asked for in vain: its `state` is "unknown", "missed",
+        "waiting", "leased", "done" or "dead".
+
+        Args:
+            seconds: to wait for one of the last two.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            left = until - time.monotonic()
+            told = self.ask(calls.missed_call(fingerprint, target, left))
+            if calls.is_over(told) or left <= calls.LONGEST_POLL_S:
+                return told
+
     def contribute(self, record: Record) -> str:
         """Give a record: "quarantine", "promoted", or "known" if the server has it already."""
         told = self.ask(Call("POST", "/v1/records", {"record": record.to_json()}))
@@ -203,6 +219,22 @@ class AsyncClient:
         """See `Client.exact`."""
         told = await self.ask(calls.exact_call(fingerprint, target))
         return calls.records_of(told, fingerprint, target, self.url)
+
+    async def missed(
+        self, fingerprint: str, target: str = targets.DEFAULT, seconds: float = 0.0
+    ) -> dict[str, Any]:
+        """What has become of a nest that was asked for in vain: its `state` is "unknown", "missed",
+        "waiting", "leased", "done" or "dead".
+
+        Args:
+            seconds: to wait for one of the last two.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            left = until - time.monotonic()
+            told = await self.ask(calls.missed_call(fingerprint, target, left))
+            if calls.is_over(told) or left <= calls.LONGEST_POLL_S:
+                return told
 
     async def contribute(self, record: Record) -> str:
         """See `Client.contribute`."""

@@ -1,0 +1,227 @@
+"""``loopbook farm``: carries out what the queue of work holds, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import json as json_module
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loopbook.cli import options
+from loopbook.errors import InputError
+from loopbook.printable import one_line, show
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from loopbook.farm.settings import FarmSettings
+
+app = typer.Typer(help="Tune what the queue of work holds, on this machine or on a cluster.")
+
+Store = Annotated[
+    str | None, typer.Option("--store", help="the book: a path or a database URL; default yours")
+]
+Address = Annotated[str, typer.Option(help="HOST:PORT of the cluster's head", show_default=False)]
+Trials = Annotated[int, typer.Option(help="candidates to measure for each nest", min=1)]
+SearchTime = Annotated[float, typer.Option(help="seconds that a search may take", min=1)]
+LeaseTime = Annotated[
+    float,
+    typer.Option(help="seconds after which the task of a dead worker is given to others", min=1),
+]
+Orphans = Annotated[
+    float, typer.Option(help="days after which a task is given up that no node can take", min=0)
+]
+
+
+@app.command()
+def start(
+    store: Store = None,
+    head: Annotated[
+        str, typer.Option(help="HOST:PORT: be the head of a cluster, for others to join")
+    ] = "",
+    join: Annotated[str, typer.Option(help="HOST:PORT: be a node of the cluster there")] = "",
+    until_empty: Annotated[
+        bool, typer.Option("--until-empty", help="end when nothing is left to do")
+    ] = False,
+    trials: Trials = 24,
+    seed: Annotated[int, typer.Option(help="of all random choices")] = 0,
+    search_time: SearchTime = 900.0,
+    lease_time: LeaseTime = 60.0,
+    orphans: Orphans = 7.0,
+) -> None:
+    """Work in the foreground until Ctrl-C or 'loopbook farm stop'. Without --head or --join this
+    machine works alone; strangers' programs run in a jail, and not at all where there is none."""
+    from loopbook.farm.settings import FarmSettings
+
+    settings = FarmSettings(
+        trials=trials,
+        seed=seed,
+        search_s=search_time,
+        lease_s=lease_time,
+        orphan_s=orphans * 86400,
+    )
+    if head and join:
+        raise InputError("a node is the head or joins one: give --head or --join, not both")
+    if join and store:
+        raise InputError("whoever joins works on the head's book: leave --store out")
+    with _stoppable() as stop:
+        if head or join:
+            _cluster(store, _checked(head or join), settings, stop, head=bool(head))
+        else:
+            _alone(store, settings, stop, until_empty=until_empty)
+
+
+@app.command()
+def status(store: Store = None, address: Address = "", json: options.Json = False) -> None:
+    """Show what waits, who works on what, and the nodes of a cluster."""
+    from loopbook.farm.status import status_of
+
+    told = status_of(_location(store), _checked(address) if address else "")
+    if json:
+        options.print_json(told)
+        return
+    show(", ".join(f"{count} {name}" for name, count in told["counts"].items()))
+    show(f"{told['done_last_hour']} done in the last hour")
+    for task in told["leased"]:
+        show(f"{task['id']}  {task['kind']:<9} {task['hardware_key']:<20} {task['worker']}")
+    for node in told["nodes"]:
+        classes = " ".join(f"{name}={key}" for name, key in node["hardware"].items())
+        show(f"node {node['name']}  {classes}  {'jail' if node['jail'] else 'no jail'}")
+
+
+@app.command()
+def stop(json: options.Json = False) -> None:
+    """End the farm that runs on this machine, after the tasks at hand are given back."""
+    from loopbook.farm.running import stop_here
+
+    count = stop_here()
+    if json:
+        options.print_json({"stopped": count})
+    else:
+        show(f"{count} stopped")
+
+
+@app.command(hidden=True)
+def dispatch(
+    address: Address,
+    store: Store = None,
+    settings: Annotated[str, typer.Option(help="JSON")] = "{}",
+) -> None:
+    """What the head runs beside Ray: hands tasks to the nodes."""
+    import msgspec
+
+    from loopbook.farm.cluster import RayCluster
+    from loopbook.farm.dispatch import Dispatcher
+    from loopbook.farm.settings import FarmSettings
+    from loopbook.recipes.book import Book
+
+    over = _on_signals()
+    told = msgspec.json.decode(settings, type=FarmSettings)
+    location = _location(store)
+    with RayCluster(_checked(address)) as cluster, Book.open(location) as book:
+        Dispatcher(book, location, cluster, told, _say).run(over)
+
+
+def _alone(
+    store: str | None, settings: FarmSettings, stop: threading.Event, *, until_empty: bool
+) -> None:
+    from loopbook.farm.alone import work
+    from loopbook.farm.machine import Machine
+
+    machine = Machine.here()
+    if not machine.jail:
+        _say(f"tasks to tune stay where they are: {machine.why_not}")
+    done = work(
+        _location(store),
+        machine,
+        settings,
+        stop=stop,
+        until_empty=until_empty,
+        told=lambda task, ending: _say(
+            f"{task.id} {task.kind} {task.target} {ending.state} {ending.why}".rstrip()
+        ),
+        away=_say,
+    )
+    _say(f"{done} tasks done")
+
+
+def _cluster(
+    store: str | None, address: str, settings: FarmSettings, stop: threading.Event, *, head: bool
+) -> None:
+    from loopbook.farm.cluster import start_node
+    from loopbook.farm.keep import Part, keep
+    from loopbook.farm.machine import Machine
+    from loopbook.private import make_folders
+    from loopbook.recipes.folders import cache_folder
+
+    machine = Machine.here()
+    if not machine.jail:
+        _say(f"no tasks to tune for this node: {machine.why_not}")
+    folder = cache_folder()
+    make_folders(folder)
+    log = folder / f"farm-{os.getpid()}.log"
+
+    def node() -> subprocess.Popen[bytes]:
+        return start_node(machine, address, head=head, log=log)
+
+    parts = [Part("Ray", node, leads=True)]
+    if head:
+        parts.append(Part("the dispatcher", lambda: _dispatcher(store, address, settings)))
+    _say(f"{'head' if head else 'node'} of {address}; Ray's words are in {log}")
+    keep(parts, stop, _say)
+
+
+def _dispatcher(store: str | None, address: str, settings: FarmSettings) -> subprocess.Popen[bytes]:
+    import subprocess
+
+    from loopbook.farm.single import as_plain
+
+    command = [sys.executable, "-m", "loopbook", "farm", "dispatch", "--address", address]
+    command += ["--store", _location(store), "--settings", json_module.dumps(as_plain(settings))]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def _say(words: str) -> None:
+    show(one_line(words, 500), flush=True)
+
+
+@contextmanager
+def _stoppable() -> Iterator[threading.Event]:
+    """Set by Ctrl-C, by a signal, and by 'loopbook farm stop'."""
+    from loopbook.farm.running import noted
+
+    over = _on_signals()
+    with noted():
+        yield over
+
+
+def _on_signals() -> threading.Event:
+    over = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(ValueError):  # not in the main thread: a test
+            signal.signal(number, lambda *_: over.set())
+    return over
+
+
+def _location(store: str | None) -> str:
+    from loopbook.client.places import own_path
+
+    return store or str(own_path())
+
+
+def _checked(address: str) -> str:
+    """An address of a head.
+
+    Raises:
+        InputError: it is no ``HOST:PORT``.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise InputError(f"{one_line(address, 60)} is no HOST:PORT")
+    return address

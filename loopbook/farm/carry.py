@@ -1,0 +1,187 @@
+"""Does one task that was leased: the same on a machine alone and on a node of a cluster."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Self
+
+from loopbook.client.layered import LayeredBook
+from loopbook.client.opening import open_book
+from loopbook.embed.inference import Encoder
+from loopbook.errors import BookError, InputError, JailError, LoopbookError
+from loopbook.farm.machine import Machine
+from loopbook.farm.order import Order, records_of
+from loopbook.farm.settings import FarmSettings
+from loopbook.program.nest import Nest
+from loopbook.recipes.book import Book
+from loopbook.recipes.queue import Queue
+from loopbook.recipes.record import Record
+from loopbook.recipes.tasks import CONFIRM, REEMBED, REMEASURE, TUNE, Ending, Lease
+from loopbook.sdfg.program import prepare_nests
+from loopbook.sdfg.untrusted import admit
+from loopbook.server.quarantine import Quarantine
+from loopbook.server.tables import open_tables
+from loopbook.server.trust import Judgement
+from loopbook.targets import TARGETS
+from loopbook.toolchain.sandbox import run_limited
+from loopbook.tuner.neighbours import ported_neighbours
+from loopbook.tuner.reconfirmation import verdict_of
+
+READ_S = 60.0
+
+
+class Carrier:
+    """Does tasks of one book on this machine, one after the other. Use as a context manager.
+
+    Raises:
+        BookError: the book can't be opened or written.
+    """
+
+    def __init__(self, store: str, machine: Machine, settings: FarmSettings) -> None:
+        self._store = store
+        self._machine = machine
+        self._settings = settings
+        self._open = ExitStack()
+        try:
+            database = open_tables(store)
+            self._open.callback(database.close)
+            self.book = self._open.enter_context(Book.open(store))
+            self._quarantine = Quarantine(database, self.book)
+            self._encoder = Encoder.load()
+        except BaseException:
+            self._open.close()
+            raise
+        self._ways: dict[str, Callable[[Lease], Ending]] = {
+            TUNE: self._tune,
+            CONFIRM: self._judge,
+            REMEASURE: self._judge,
+            REEMBED: self._reembed,
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open.close()
+
+    def carry_out(self, lease: Lease) -> Ending:
+        """Do a task and say what became of it; what goes wrong with the task is one of its ends.
+
+        Raises:
+            BookError: the database does not answer; the lease will run out.
+        """
+        queue = self.book.queue
+        with extended(queue, lease, self._settings.lease_s):
+            try:
+                return self._ways[lease.task.kind](lease)
+            except BookError:
+                raise
+            except InputError as error:  # the same input is no better the next time
+                return queue.fail(lease, str(error), for_good=True)
+            except LoopbookError as error:
+                return queue.fail(lease, str(error))
+            except Exception as error:  # a fault of ours must not keep the others waiting
+                return queue.fail(lease, f"{type(error).__name__}: {error}")
+
+    def _tune(self, lease: Lease) -> Ending:
+        task, profile = lease.task, self._machine.profiles[lease.task.target]
+        if not self._machine.jail:
+            raise JailError(self._machine.why_not)
+        given = (self._store, lease.document, task.fingerprint, task.target)
+        starts = run_limited(beginnings, *given, seconds=READ_S, what="reading the nest")
+        order = Order(
+            document=lease.document,
+            fingerprint=task.fingerprint,
+            target=task.target,
+            sizes=list(task.sizes),
+            hardware=profile.to_json(),
+            starts=starts,
+            trials=self._settings.trials,
+            seed=self._settings.seed,
+        )
+        records = records_of(order, profile, self._settings.search_s)
+        nest = run_limited(read, lease.document, seconds=READ_S, what="reading the nest")
+        return self._kept(lease, records, nest)
+
+    def _kept(self, lease: Lease, records: list[Record], nest: Nest) -> Ending:
+        embedding = self._encoder.encode(nest)
+        return self.book.conclude(lease, [(record, [embedding]) for record in records])
+
+    def _judge(self, lease: Lease) -> Ending:
+        """Measure a record that waits in quarantine, or that is served, and do what follows."""
+        one = lease.task.subject
+        record = self._quarantine.record(one) or self._quarantine.served_record(one)
+        if record is None:
+            return self.book.queue.finish(lease)  # somebody has decided about it meanwhile
+        here = self._machine.profiles[record.target]
+        verdict = verdict_of(record, here)
+        judgement = Judgement(verdict.status, here, verdict.measurement, verdict.message)
+        judged = self._quarantine.judge(one, judgement)
+        return self.book.queue.finish(lease, [] if judged is None else [judged.id])
+
+    def _reembed(self, lease: Lease) -> Ending:
+        """Make the vectors of a nest in the book anew."""
+        if lease.task.subject != self._encoder.version:
+            raise InputError(f"the encoder here is {self._encoder.version}")
+        fingerprint = lease.task.fingerprint
+        for record in (one for name in TARGETS for one in self.book.best(fingerprint, name)):
+            nest = run_limited(read, record.nest_json, seconds=READ_S, what="reading the nest")
+            self.book.add_embeddings([(fingerprint, self._encoder.encode(nest))])
+            break
+        return self.book.queue.finish(lease)
+
+
+def read(document: str) -> Nest:
+    """The nest of a stranger's document. To be called in a child process.
+
+    Raises:
+        InputError, SdfgError: it is none.
+    """
+    _, nests = prepare_nests(admit(document).text)
+    if len(nests) != 1:
+        raise InputError(f"the document has {len(nests)} nests")
+    return nests[0]
+
+
+def beginnings(store: str, document: str, fingerprint: str, target: str) -> list[str]:
+    """Recipes to begin a search with: those of near neighbours, ported. To be called in a child
+    process.
+
+    Raises:
+        LoopbookError: the nest can't be read, or is another one.
+    """
+    nest = read(document)
+    if nest.fingerprint != fingerprint:
+        raise InputError("the nest is another one than was asked for")
+    layered: LayeredBook = open_book(store, encoder=Encoder.load())
+    return [recipe.text() for recipe in ported_neighbours(layered, nest, target)]
+
+
+@contextmanager
+def extended(queue: Queue, lease: Lease, seconds: float) -> Iterator[None]:
+    """Keep a lease while work on it goes on."""
+    over = threading.Event()
+
+    def extend() -> None:
+        while not over.wait(seconds / 3):
+            try:
+                if not queue.extend(lease, seconds):
+                    return  # lost: what comes of the work will not count
+            except BookError:
+                pass  # the database may be back before the deadline
+
+    thread = threading.Thread(target=extend, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

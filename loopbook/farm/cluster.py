@@ -1,0 +1,187 @@
+"""Ray, as far as the farm needs it: nodes with our labels, and tasks on them.
+
+Ray says which nodes there are and where a task goes; it keeps nothing of ours. A task that is lost
+with its node, or with Ray itself, is in the database, whose lease runs out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from loopbook.errors import FarmError
+from loopbook.farm.machine import TIMING, Machine, abilities_of
+from loopbook.recipes.tasks import Abilities
+
+PORT = 6379
+"""Of the head, where nodes join; Ray's own default."""
+
+LOST_S = 15
+"""Seconds after which a node that does not reach the head ends, to be started anew."""
+
+_SURROUNDINGS = {
+    "RAY_gcs_rpc_server_reconnect_timeout_s": str(LOST_S),
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS": "0",
+}
+
+
+class Node(NamedTuple):
+    """A node that is alive and ours.
+
+    Attributes:
+        name: for people.
+        labels: see `loopbook.farm.machine.Machine.labels`.
+        abilities: what it can lease.
+    """
+
+    name: str
+    labels: Mapping[str, str]
+    abilities: Abilities
+
+
+class Cluster(Protocol):
+    """What the dispatcher asks of a cluster."""
+
+    def nodes(self) -> list[Node]: ...
+
+    def submit(
+        self, selector: Mapping[str, str], timing: bool, store: str, lease: str, settings: Any
+    ) -> Any:
+        """Begin a task on a node with such labels; a handle that `finished` knows."""
+        ...
+
+    def finished(self, handles: Sequence[Any], seconds: float) -> list[tuple[Any, str]]:
+        """Those that have ended, with what became of them in words; waits at most so long for the
+        first."""
+        ...
+
+
+class RayCluster:
+    """A Ray cluster that this process has joined. Use as a context manager.
+
+    Args:
+        address: ``host:port`` of the head.
+
+    Raises:
+        FarmError: Ray is not installed, or there is no cluster.
+    """
+
+    def __init__(self, address: str) -> None:
+        os.environ.update(_SURROUNDINGS)
+        self._ray = ray = _ray()
+        try:
+            ray.init(
+                address=address,
+                namespace="loopbook",
+                log_to_driver=False,
+                logging_level="ERROR",
+                configure_logging=False,
+            )
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise FarmError(f"there is no Ray cluster at {address}: {_first_line(error)}") from None
+        self._do = ray.remote(max_retries=0, num_cpus=0)(_do)
+
+    def __enter__(self) -> RayCluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ray.shutdown()
+
+    def nodes(self) -> list[Node]:
+        """The nodes that are alive and ours.
+
+        Raises:
+            FarmError: the head does not answer.
+        """
+        try:
+            told = self._ray.nodes()
+        except Exception as error:  # Ray has a tree of its own for this
+            raise FarmError(f"Ray does not answer: {_first_line(error)}") from None
+        found = []
+        for one in told:
+            labels = dict(one.get("Labels") or {})
+            abilities = abilities_of(labels) if one.get("Alive") else None
+            if abilities is not None:
+                name = f"{one.get('NodeManagerHostname', '')}:{str(one.get('NodeID', ''))[:8]}"
+                found.append(Node(name, labels, abilities))
+        return found
+
+    def submit(
+        self, selector: Mapping[str, str], timing: bool, store: str, lease: str, settings: Any
+    ) -> Any:
+        options: dict[str, Any] = {"label_selector": dict(selector)}
+        if timing:
+            options["resources"] = {TIMING: 1}
+        return self._do.options(**options).remote(store, lease, settings)
+
+    def finished(self, handles: Sequence[Any], seconds: float) -> list[tuple[Any, str]]:
+        ready, _ = self._ray.wait(list(handles), num_returns=len(handles), timeout=seconds)
+        return [(one, self._said(one)) for one in ready]
+
+    def _said(self, handle: Any) -> str:
+        try:
+            return str(self._ray.get(handle))
+        except Exception as error:  # a worker or a node that died; Ray's own classes
+            return f"lost: {_first_line(error)}"
+
+
+def _do(store: str, lease: str, settings: Any) -> str:
+    from loopbook.farm.single import do_apart
+
+    return do_apart(store, lease, settings)
+
+
+def node_command(machine: Machine, address: str, *, head: bool) -> list[str]:
+    """The command that runs a node of a cluster until it ends.
+
+    Args:
+        address: ``host:port`` of the head; of a head, where it listens.
+    """
+    host, _, port = address.rpartition(":")
+    labels = ",".join(f"{name}={value}" for name, value in sorted(machine.labels.items()))
+    # A node in front of its own processes: `python -m ray…` finds those of this environment.
+    common = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block"]
+    place = (
+        ["--head", f"--port={port}", f"--node-ip-address={host}"]
+        if head
+        else [f"--address={address}"]
+    )
+    own = [f"--labels={labels}", f"--resources={json.dumps({TIMING: 1})}"]
+    return [*common, *place, *own, "--disable-usage-stats"]
+
+
+def start_node(machine: Machine, address: str, *, head: bool, log: Path) -> subprocess.Popen[bytes]:
+    """Start a node of a cluster in the background.
+
+    Raises:
+        FarmError: Ray is not installed.
+    """
+    _ray()
+    with log.open("ab") as file:
+        return subprocess.Popen(
+            node_command(machine, address, head=head),
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            env={**os.environ, **_SURROUNDINGS},
+            start_new_session=True,
+        )
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise FarmError("a farm needs Ray: pip install 'loopbook[farm]'") from None
+    return ray
+
+
+def _first_line(error: BaseException) -> str:
+    words = str(error).strip() or type(error).__name__
+    return words.splitlines()[0][:300]

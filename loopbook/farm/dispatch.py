@@ -1,0 +1,134 @@
+"""Brings tasks from the queue to the nodes of a cluster.
+
+It leases a task only when a node that can do it is free, and hands it on; the node extends the
+lease, and ends the task in the database itself. So nothing is lost when this process dies, and two
+of them do no harm.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from loopbook.errors import BookError
+from loopbook.farm.cluster import Cluster, Node
+from loopbook.farm.machine import MEASURING, selector
+from loopbook.farm.settings import FarmSettings
+from loopbook.farm.single import as_plain, packed
+from loopbook.recipes.book import Book
+from loopbook.recipes.tasks import Lease
+
+AWAY_S = 5.0
+"""Between two tries to reach a database that does not answer."""
+
+SWEEP_S = 60.0
+"""Between two looks for tasks that no node can take."""
+
+Class = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+"""What nodes have in common that can do the same tasks."""
+
+
+class Dispatcher:
+    """The tasks of one book on one cluster.
+
+    Args:
+        told: is told of each task that was handed out or has ended, in words.
+    """
+
+    def __init__(
+        self,
+        book: Book,
+        store: str,
+        cluster: Cluster,
+        settings: FarmSettings,
+        told: Callable[[str], None] = lambda words: None,
+    ) -> None:
+        self._book, self._store = book, store
+        self._cluster, self._settings = cluster, settings
+        self._told = told
+        self._under_way: dict[Any, tuple[Class, Lease]] = {}
+        self._swept = 0.0
+
+    def run(self, stop: threading.Event, *, until_empty: bool = False) -> None:
+        """Hand tasks out until `stop`, or until nothing is left that the nodes can do now.
+
+        Raises:
+            FarmError: the cluster does not answer.
+        """
+        while not stop.is_set():
+            try:
+                handed_out = self.step()
+            except BookError as error:
+                self._told(f"the book's database does not answer: {error}")
+                stop.wait(AWAY_S)
+                continue
+            if until_empty and not handed_out and not self._under_way:
+                return
+            if not self._under_way:
+                stop.wait(self._settings.poll_s)
+
+    def step(self) -> int:
+        """Hand out what free nodes can take, then wait a little for something to end; returns how
+        many tasks were handed out.
+
+        Raises:
+            BookError: the database does not answer.
+            FarmError: the cluster does not answer.
+        """
+        nodes = self._cluster.nodes()
+        handed_out = self._hand_out(nodes)
+        if nodes and time.monotonic() - self._swept > SWEEP_S:
+            self._sweep(nodes)
+        if self._under_way:
+            handles = list(self._under_way)
+            for handle, words in self._cluster.finished(handles, self._settings.poll_s):
+                _, lease = self._under_way.pop(handle)
+                self._told(f"{lease.task.id} {words}")
+        return handed_out
+
+    def _hand_out(self, nodes: list[Node]) -> int:
+        """Lease for every node that has nothing to do. Nodes that can do the same are one class:
+        which of them it will be is the cluster's to say."""
+        there = Counter(map(_class_of, nodes))
+        busy = Counter(one for one, _ in self._under_way.values())
+        abilities = {_class_of(node): node.abilities for node in nodes}
+        count = 0
+        for one, many in there.items():
+            for _ in range(many - busy[one]):
+                lease = self._book.queue.lease(_name(one), abilities[one], self._settings.lease_s)
+                if lease is None:
+                    break
+                self._submit(one, lease)
+                count += 1
+        return count
+
+    def _submit(self, one: Class, lease: Lease) -> None:
+        task = lease.task
+        handle = self._cluster.submit(
+            selector(task.kind, task.target, task.hardware_key),
+            task.kind in MEASURING,
+            self._store,
+            packed(lease),
+            as_plain(self._settings),
+        )
+        self._under_way[handle] = one, lease
+        self._told(f"{task.id} {task.kind} {task.target} {task.hardware_key}")
+
+    def _sweep(self, nodes: list[Node]) -> None:
+        self._swept = time.monotonic()
+        lanes = {lane for node in nodes for lane in node.abilities.lanes}
+        for task in self._book.queue.give_up(lanes, self._settings.orphan_s):
+            self._told(f"{task} given up: no node of its class")
+
+
+def _class_of(node: Node) -> Class:
+    able = node.abilities
+    return tuple(sorted(able.kinds)), tuple(sorted(able.hardware.items()))
+
+
+def _name(one: Class) -> str:
+    """What the queue calls whoever leases for a class."""
+    return "cluster " + " ".join(key for _, key in one[1])

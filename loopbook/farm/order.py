@@ -1,0 +1,182 @@
+"""The search for a nest that a stranger has asked for: what goes into the jail, what is done there,
+and what comes back.
+
+Into the jail goes the nest, the sizes it was asked for with, and recipes to begin with; back come
+recipes and times. What is written into the book is made of these alone: the nest is the one that
+was asked for, the machine is the one that the worker knows.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from loopbook.errors import InputError, LoopbookError
+from loopbook.recipes._data import Count, Counts, Data, Name, Text
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.record import Measurement, Provenance, Record
+from loopbook.recipes.tasks import Document
+from loopbook.sdfg.arguments import size_names
+from loopbook.sdfg.program import prepare_nests
+from loopbook.sdfg.untrusted import admit
+from loopbook.targets import TARGETS
+from loopbook.toolchain import jail
+from loopbook.toolchain.sandbox import run_limited
+from loopbook.tuner.reconfirmation import MOST, sizes_for
+from loopbook.tuner.search import versions
+from loopbook.tuner.seed import Job
+from loopbook.tuner.seed import sizes_for as presets_for
+from loopbook.tuner.settings import Settings
+from loopbook.tuner.task import SdfgTask
+from loopbook.tuner.tune import tune
+
+READ_S = 60.0
+
+NO_MORE_THAN = 16
+"""Recipes that a search may come back with."""
+
+MOST_ANSWER = 4 << 20
+"""Bytes of what comes back."""
+
+
+@dataclass(frozen=True)
+class Order(Data):
+    """A search to do in a jail.
+
+    Attributes:
+        document: the nest as SDFG JSON text.
+        fingerprint: of the nest.
+        sizes: that it was asked for with, the latest first; some of its sizes may be missing.
+        hardware: profile of the machine, as JSON.
+        starts: recipes to try first, as text.
+    """
+
+    what = "an order to search"
+
+    document: Document
+    fingerprint: Name
+    target: Name
+    sizes: Annotated[list[Counts], msgspec.Meta(max_length=8)]
+    hardware: dict[str, Any]
+    starts: Annotated[list[Text], msgspec.Meta(max_length=64)]
+    trials: Count
+    seed: Count
+
+
+@dataclass(frozen=True)
+class Found(Data):
+    """A recipe that a search has found, with its times.
+
+    Attributes:
+        recipe: as text; empty where docc's own schedule is best.
+        measurements: one for each size, as JSON.
+        trials: candidates that were measured.
+    """
+
+    what = "what a search has found"
+
+    recipe: Text
+    measurements: Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1, max_length=64)]
+    trials: Count
+
+
+def records_of(order: Order, hardware: HardwareProfile, seconds: float) -> list[Record]:
+    """Search in a jail, and make records of what comes back.
+
+    Raises:
+        JailError: this machine has no jails.
+        LoopbookError: the nest can't be read, compiled or run, or the search takes too long.
+    """
+    limits = jail.Limits(seconds=seconds, answer=MOST_ANSWER)
+    job = f"{__name__}:{jailed.__name__}"
+    told = jail.call(job, order.to_json(), limits=limits, what="the search")
+    if not isinstance(told, list) or not 0 < len(told) <= NO_MORE_THAN:
+        raise InputError("the jail sent something that is no list of recipes")
+    return [_record(order, hardware, Found.from_json(one)) for one in told]
+
+
+def _record(order: Order, hardware: HardwareProfile, found: Found) -> Record:
+    name = f"asked-{order.fingerprint[:12]}"
+    return Record(
+        fingerprint=order.fingerprint,
+        nest=f"{name}:0",
+        nest_json=order.document,
+        target=order.target,
+        hardware=hardware,
+        recipe=Recipe.parse(found.recipe),
+        measurements=tuple(map(Measurement.from_json, found.measurements)),
+        provenance=Provenance(
+            kernel=name,
+            source="queue",
+            date=_today(),
+            seed=order.seed,
+            trials=found.trials,
+            **versions(),
+        ),
+    )
+
+
+def _today() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+# In the jail
+
+
+def jailed(given: Any) -> list[Any]:
+    """`search` as a job of `loopbook.toolchain.jail`."""
+    return [one.to_json() for one in search(Order.from_json(given))]
+
+
+def search(order: Order) -> list[Found]:
+    """The recipes worth a record, for the nest with made-up data. To be called in a jail.
+
+    Raises:
+        LoopbookError: the nest can't be read, compiled or run.
+    """
+    if order.target not in TARGETS:
+        raise InputError(f"there is no target {order.target}")
+    text = admit(order.document).text
+    sizes = run_limited(_sizes, order, text, seconds=READ_S, what="reading the nest")
+    task = SdfgTask("nest", text, sizes[0])
+    hardware = HardwareProfile.from_json(order.hardware)
+    settings = Settings(target=order.target, trials=order.trials, seed=order.seed, refine=0)
+    preset, confirm = presets_for(Job(task, order.target))
+    starts = [Recipe.parse(one) for one in order.starts]
+    with tempfile.TemporaryDirectory() as folder:
+        tuned = tune(
+            task,
+            preset,
+            hardware,
+            Settings(**{**vars(settings), "confirm": confirm}),
+            log=Path(folder) / "trials.jsonl",
+            starts=lambda nest: starts,
+        )
+    own = [one for one in tuned.records if one.fingerprint == order.fingerprint]
+    if not own:
+        raise LoopbookError("the search has come to nothing")
+    return [
+        Found(one.recipe.text(), [m.to_json() for m in one.measurements], len(tuned.trials))
+        for one in own[:NO_MORE_THAN]
+    ]
+
+
+def _sizes(order: Order, text: str) -> list[dict[str, int]]:
+    """All the sizes that the nest needs, for each that it was asked for with."""
+    _, nests = prepare_nests(text)
+    if [nest.fingerprint for nest in nests] != [order.fingerprint]:
+        raise InputError("the nest is another one than was asked for")
+    names = size_names(text)
+    usual = sizes_for(nests[0], names, {})
+    asked: Sequence[Mapping[str, int]] = order.sizes or [{}]
+    return [
+        {name: min(max(one.get(name, usual[name]), 2), MOST) for name in names} for one in asked
+    ]

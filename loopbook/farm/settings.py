@@ -1,0 +1,27 @@
+"""How a farm works, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FarmSettings:
+    """How tasks are done.
+
+    Attributes:
+        trials: candidates to measure for each nest.
+        seed: of the searches.
+        search_s: what a search may take, jail and all; one that takes longer is given up.
+        lease_s: how long a worker that has fallen silent keeps its task. While it lives, it extends
+            its lease three times as often.
+        poll_s: between two looks at a queue that had nothing to do.
+        orphan_s: how long a task waits that no machine of the farm can take before it is given up.
+    """
+
+    trials: int = 24
+    seed: int = 0
+    search_s: float = 900.0
+    lease_s: float = 60.0
+    poll_s: float = 0.5
+    orphan_s: float = 7 * 86400.0

@@ -1,0 +1,184 @@
+"""One machine that works off a queue: real searches in real jails, and what goes wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from client_kit import product, product_permuted, record, stencil
+from farm_kit import to_embed, to_tune
+from wait_kit import wait_until
+
+from loopbook.embed.inference import Encoder
+from loopbook.farm.alone import work
+from loopbook.farm.carry import Carrier
+from loopbook.farm.machine import Machine
+from loopbook.farm.settings import FarmSettings
+from loopbook.recipes.book import Book
+from loopbook.recipes.tasks import DEAD, DONE, LEASED, STATES, TUNE, WAITING, Ask, Wanted
+
+QUICK = FarmSettings(trials=2, lease_s=60.0, poll_s=0.05)
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    here = Machine.here()
+    assert here.jail, here.why_not
+    return here
+
+
+@pytest.fixture
+def store(tmp_path) -> str:
+    return str(tmp_path / "book.db")
+
+
+def ask_for(store: str, *asks: Ask) -> None:
+    with Book.open(store) as book:
+        book.queue.ask_all(asks)
+
+
+def tasks_of(store: str):
+    with Book.open(store, readonly=True) as book:
+        return book.queue.all(STATES)[0]
+
+
+@pytest.mark.long
+def test_what_was_asked_for_is_tuned_and_found(store, machine):
+    wanted = to_tune(product, machine)
+    ask_for(store, wanted)
+    told = []
+    assert work(store, machine, QUICK, until_empty=True, told=lambda *one: told.append(one)) == 1
+    assert [ending.state for _, ending in told] == [DONE]
+    (task,) = tasks_of(store)
+    with Book.open(store, readonly=True) as book:
+        found = book.exact(wanted.fingerprint, "sequential")
+        assert sorted(one.id for one in found) == sorted(task.records)
+        assert found
+        for one in found:
+            assert one.hardware == machine.profiles["sequential"]
+            assert one.nest_json == wanted.wanted.document
+            assert one.measurements[0].runs > 0
+        encoder = Encoder.load()
+        assert book.embedding(wanted.fingerprint, encoder.version) is not None
+        assert book.nearest(encoder.encode(_nest(wanted)), 1)[0].distance == pytest.approx(0)
+
+
+def _nest(ask: Ask):
+    from loopbook.farm.carry import read
+
+    return read(ask.wanted.document)
+
+
+@pytest.mark.parametrize("document", ["{}", "[1, 2", '{"nest": 1}', "\\" * 50])
+def test_what_is_no_nest_goes_to_the_dead_letter(store, machine, document):
+    key = machine.profiles["sequential"].key
+    ask_for(store, Ask(TUNE, "ab" * 16, "sequential", key, "", 1, Wanted(document)))
+    work(store, machine, QUICK, until_empty=True)
+    (task,) = tasks_of(store)
+    assert task.state == DEAD
+    assert task.error
+    assert "\n" not in task.error
+
+
+def test_another_nest_than_was_asked_for_is_not_tuned(store, machine):
+    wanted = dataclasses.replace(to_tune(product, machine), fingerprint="ab" * 16)
+    ask_for(store, wanted)
+    work(store, machine, QUICK, until_empty=True)
+    (task,) = tasks_of(store)
+    assert (task.state, task.records) == (DEAD, [])
+    assert "another" in task.error
+
+
+def test_a_search_that_takes_too_long_waits_for_another_try(store, machine):
+    ask_for(store, to_tune(product, machine))
+    work(store, machine, dataclasses.replace(QUICK, search_s=0.3), until_empty=True)
+    (task,) = tasks_of(store)
+    assert (task.state, task.attempts) == (WAITING, 1)
+    assert "did not end within" in task.error
+
+
+def test_without_a_jail_nothing_of_a_stranger_is_run(store, machine):
+    open_one = dataclasses.replace(machine, jail=False, why_not="there is none")
+    encoder = Encoder.load()
+    known = record(stencil, "")
+    with Book.open(store) as book:
+        book.add(known)
+    ask_for(store, to_tune(product, machine), to_embed(known.fingerprint, encoder.version))
+    assert work(store, open_one, QUICK, until_empty=True) == 1
+    assert sorted(task.state for task in tasks_of(store)) == [DONE, WAITING]
+    with Book.open(store, readonly=True) as book:
+        assert book.embedding(known.fingerprint, encoder.version) is not None
+
+
+def test_vectors_of_an_encoder_that_is_not_here_cannot_be_made(store, machine):
+    ask_for(store, to_embed("ab" * 16, "another"))
+    work(store, machine, QUICK, until_empty=True)
+    (task,) = tasks_of(store)
+    assert task.state == DEAD
+
+
+@pytest.mark.long
+def test_what_comes_after_the_lease_was_lost_changes_nothing(store, machine):
+    ask_for(store, to_tune(product, machine))
+    with Carrier(store, machine, QUICK) as carrier:
+        queue = carrier.book.queue
+        lease = queue.lease("first", machine.abilities, 60.0)
+        assert lease is not None
+        queue.drop(lease.task.id)
+        ending = carrier.carry_out(lease)
+        assert not ending.changed
+        assert carrier.book.count() == 0
+
+
+@pytest.mark.long
+def test_a_worker_that_is_killed_loses_its_task_to_the_next(store, machine):
+    ask_for(store, to_tune(product_permuted, machine))
+    command = [sys.executable, "-m", "loopbook", "farm", "start", "--store", store]
+    command += ["--trials", "2", "--lease-time", "2"]
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        assert wait_until(lambda: [one for one in tasks_of(store) if one.state == LEASED])
+        os.killpg(first.pid, signal.SIGKILL)
+    finally:
+        first.kill()
+        first.wait()
+    stop = threading.Event()
+    second = threading.Thread(target=work, args=(store, machine, QUICK), kwargs={"stop": stop})
+    second.start()
+    assert wait_until(lambda: tasks_of(store)[0].state == DONE)
+    stop.set()
+    second.join()
+    (task,) = tasks_of(store)
+    assert task.attempts == 2
+    with Book.open(store, readonly=True) as book:
+        assert sorted(one.id for one in book.records()) == sorted(task.records)
+
+
+def test_a_book_that_cannot_be_written_is_said_at_once(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "loopbook", "farm", "start", "--store", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_nothing_runs_here_that_could_be_stopped(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    from loopbook.farm.running import noted, stop_here
+
+    assert stop_here() == 0
+    stale = Path(tmp_path) / "loopbook" / "farms" / "999999999"
+    with noted():
+        pass
+    stale.write_text("1")
+    assert stop_here() == 0
+    assert not stale.exists()

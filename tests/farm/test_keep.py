@@ -1,0 +1,56 @@
+"""Processes that are kept alive."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+from wait_kit import wait_until
+
+from loopbook.farm import keep as keeping
+from loopbook.farm.keep import Part, keep
+
+
+def sleeper() -> subprocess.Popen[bytes]:
+    child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'])"
+    return subprocess.Popen(
+        [sys.executable, "-c", child], stdin=subprocess.PIPE, start_new_session=True
+    )
+
+
+def group_of(pid: int) -> list[int]:
+    """Its processes, without those that have ended and that nobody has asked about yet."""
+    command = ["pgrep", "--runstates", "D,R,S", "-g", str(pid)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return [int(one) for one in found.stdout.split()]
+
+
+def test_what_dies_is_started_again_and_what_follows_it_too(monkeypatch):
+    monkeypatch.setattr(keeping, "FIRST_PAUSE_S", 0.01)
+    leader, follower = Part("leader", sleeper, leads=True), Part("follower", sleeper)
+    leader.pause = follower.pause = 0.01
+    stop, said = threading.Event(), []
+    thread = threading.Thread(target=keep, args=([leader, follower], stop, said.append))
+    thread.start()
+    try:
+        assert wait_until(lambda: leader.alive and follower.alive)
+        assert leader.process is not None
+        assert follower.process is not None
+        first, second = leader.process.pid, follower.process.pid
+        os.kill(second, signal.SIGKILL)
+        assert wait_until(lambda: follower.alive and follower.process.pid != second)
+        assert leader.process.pid == first
+        second = follower.process.pid
+        os.kill(first, signal.SIGKILL)
+        assert wait_until(lambda: leader.alive and leader.process.pid != first)
+        assert wait_until(lambda: follower.alive and follower.process.pid != second)
+        assert wait_until(lambda: not group_of(first))
+        last = [leader.process.pid, follower.process.pid]
+    finally:
+        stop.set()
+        thread.join()
+    assert wait_until(lambda: not any(map(group_of, last)))
+    assert len(said) == 2

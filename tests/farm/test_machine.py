@@ -1,0 +1,50 @@
+"""What a machine can take, told to the queue and to a cluster in the same words."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopbook.farm.machine import MEASURING, PREFIX, Machine, abilities_of, selector
+from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.tasks import REEMBED, TUNE
+from loopbook.targets import TARGETS
+
+VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+"""Of a label, as Kubernetes has it, which Ray follows."""
+
+
+@given(st.text(max_size=200), st.integers(1, 512), st.booleans())
+def test_labels_are_labels_and_tell_what_can_be_leased(cpu, threads, jail):
+    profiles = {
+        name: HardwareProfile(
+            cpu.replace("\0", "").encode("ascii", "ignore").decode(),
+            "avx2",
+            256,
+            4,
+            threads if target.parallel else 1,
+        )
+        for name, target in TARGETS.items()
+    }
+    machine = Machine("here", profiles, jail)
+    assert all(VALUE.fullmatch(value) for value in machine.labels.values())
+    told = abilities_of(machine.labels)
+    assert told is not None
+    assert sorted(told.lanes) == sorted(machine.abilities.lanes)
+    assert jail == (TUNE in told.kinds)
+    for target, profile in profiles.items():
+        wanted = selector(TUNE, target, profile.key)
+        fits = all(machine.labels.get(name) == value for name, value in wanted.items())
+        assert fits == jail
+
+
+def test_a_node_of_somebody_else_is_none_of_ours():
+    assert abilities_of({}) is None
+    assert abilities_of({"ray.io/node-id": "1", f"{PREFIX}isa": "avx2"}) is None
+
+
+def test_vectors_are_made_anywhere():
+    assert selector(REEMBED, "", "") == {}
+    assert REEMBED not in MEASURING
