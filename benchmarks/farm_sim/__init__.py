@@ -1,0 +1,1 @@
+"""A simulation of the whole learning loop: asks, misses, tasks, nodes, records, what they load."""
