@@ -56,7 +56,7 @@ class EventFarm:
             sorted((self._random.random(one.workers) * told.leasing.poll_s).tolist())
             for one in told.classes
         ]
-        self._there = [float(one.workers) for one in told.classes]
+        self._workers = sum(one.workers for one in told.classes)
         self._idle_s = 0.0
         self._idle_since = 0.0
         self._now = 0.0
@@ -78,6 +78,8 @@ class EventFarm:
                 self._ask(upcoming, horizon)
                 upcoming = next(stream, None)
                 continue
+            if upcoming is None and not self.queue.open and not any(self._noted):
+                break  # what is left is that dead workers come back
             when, _, act, arguments = heapq.heappop(self._events)
             if when > limit_s:
                 break
@@ -152,8 +154,8 @@ class EventFarm:
             self.queue.extend(task, task.lease, late - self._now, self._now)
         if death < service:
             self.result.lost += 1
-            self._there[machine] -= 1
-            self._at(begun + worked + one.repair_s, self._repaired, machine)
+            self.result.away_s += one.repair_s
+            self._at(begun + worked + one.repair_s, self._lease, machine)
             return
         self._at(begun + service, self._end, task, task.lease, machine)
 
@@ -174,10 +176,6 @@ class EventFarm:
             if self.queue.finish(task, lease, self._now):
                 self.result.ended = self._now + took / 1e3
         self._at(self._now + took / 1e3, self._lease, machine)
-
-    def _repaired(self, machine: int) -> None:
-        self._there[machine] += 1
-        self._lease(machine)
 
     def _watch_due(self) -> None:
         """See to it that somebody looks when the next lease or pause has ended."""
@@ -204,7 +202,7 @@ class EventFarm:
     def _pass_to(self, when: float) -> None:
         passed = when - self._now
         self._idle_s += passed * sum(map(len, self._idle))
-        self.result.offered_s += passed * sum(self._there)
+        self.result.offered_s += passed * self._workers
         self._now = when
 
     def _uniform(self) -> float:

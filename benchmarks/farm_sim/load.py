@@ -88,7 +88,7 @@ def load_of(told: Measured, result: Result, *, rows: int = MOST_TASKS, shards: i
     workers = sum(one.workers for one in told.classes)
     put_s = _between(servers.put_ms, records) / 1e3
     use = {
-        "workers": result.busy_s / result.offered_s if result.offered_s else 0.0,
+        "workers": result.utilisation,
         "database processors": processors / database.cores / shards,
         "database lock": alone / shards,
         "database connections": (workers + servers.count) / database.connections,

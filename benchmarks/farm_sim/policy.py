@@ -35,7 +35,7 @@ class SimTask:
 
 
 class SimQueue:
-    """Tasks, merged by key, of several lanes.
+    """Tasks, merged by key, of several lanes; `open` are neither done nor dead.
 
     Args:
         most: tasks that there may be, those that ended included.
@@ -44,6 +44,7 @@ class SimQueue:
     def __init__(self, most: int = MOST_TASKS) -> None:
         self.tasks: dict[Hashable, SimTask] = {}
         self.rows = 0
+        self.open = 0
         self.refused: set[Hashable] = set()
         self._most = most
         self._lanes: dict[str, list[tuple[float, int, SimTask]]] = {}
@@ -62,6 +63,7 @@ class SimQueue:
             self.refused.add(key)
             return False
         self.rows += 1
+        self.open += 1
         demand = added(None, count, cost_s, now)
         self.tasks[key] = task = SimTask(key, lane, cost_s, demand, now, lane=lane, changed=now)
         self._rank(task)
@@ -94,6 +96,7 @@ class SimQueue:
         if not self._holds(task, lease):
             return False
         task.state, task.due, task.changed = DONE, None, now
+        self.open -= 1
         return True
 
     def fail(self, task: SimTask, lease: int, now: float, *, for_good: bool = False) -> bool:
@@ -103,6 +106,7 @@ class SimQueue:
         task.changed = now
         if for_good or task.attempts >= MOST_ATTEMPTS:
             task.state, task.due = DEAD, None
+            self.open -= 1
         else:
             task.state = WAITING
             self._set_due(task, now + FIRST_PAUSE_S * 4 ** (task.attempts - 1))
@@ -132,6 +136,7 @@ class SimQueue:
                 task.state, task.changed = WAITING, now
                 if task.attempts >= MOST_ATTEMPTS:
                     task.state, task.lane = DEAD, None
+                    self.open -= 1
             self._rank(task)
 
     def _holds(self, task: SimTask, lease: int) -> bool:

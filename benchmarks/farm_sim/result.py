@@ -20,7 +20,7 @@ class Result:
         without_room: programs that were asked for and got no task, since the queue was full.
         lost: leases whose worker died.
         transactions: by kind; see `benchmarks.farm_sim.measured.OPERATIONS`.
-        busy_s, offered_s: seconds that workers worked on tasks, and that they were there.
+        busy_s, away_s, offered_s: seconds that workers worked, that they were dead, and all.
         shares: of the asks: tuned (exactly, for this class), ported, missed.
         late_shares: the same over the last tenth of the horizon.
         waits: from a task's first ask until a server has its record; infinite where it has none.
@@ -38,6 +38,7 @@ class Result:
     lost: float = 0.0
     transactions: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     busy_s: float = 0.0
+    away_s: float = 0.0
     offered_s: float = 0.0
     shares: dict[str, float] = field(default_factory=dict)
     late_shares: dict[str, float] = field(default_factory=dict)
@@ -47,6 +48,11 @@ class Result:
     @property
     def makespan_s(self) -> float:
         return max(self.ended - self.begun, 0.0)
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the time that workers were at work or dead."""
+        return (self.busy_s + self.away_s) / self.offered_s if self.offered_s else 0.0
 
     @property
     def span_s(self) -> float:
@@ -73,7 +79,7 @@ class Result:
         }
         for name in ("created", "done", "dead", "open", "without_room", "lost"):
             found[name] = getattr(self, name)
-        found["utilisation"] = self.busy_s / self.offered_s if self.offered_s else 0.0
+        found["utilisation"] = self.utilisation
         found["transactions"] = dict(self.transactions)
         return found | {"shares": self.shares, "late_shares": self.late_shares}
 

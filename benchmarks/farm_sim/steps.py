@@ -64,7 +64,7 @@ def simulate(
         result.created += float(one.weight[asked].sum())
         result.offered_s += one.machine.workers * result.horizon_s
     result.open = result.created - result.done - result.dead
-    idle = max(result.offered_s - result.busy_s, 0.0)
+    idle = result.offered_s * max(1 - result.utilisation, 0.0)
     result.transactions["poll"] += round(idle / told.leasing.poll_s)
     looks = result.horizon_s / told.servers.refresh_s * told.servers.count
     result.transactions["stamp"] += round(looks)
@@ -160,6 +160,7 @@ class ClassSteps:
             self.demand[again] = np.logaddexp2(self.demand[again], more)
         if not self.free or self.free[0][0] >= end:
             return
+        self._merge_idle(now)
         # A gain that nobody knows is the same for all, so demand alone is the order.
         if len(waiting) > _SOME:
             parts = np.argpartition(-self.demand[waiting], _SOME)
@@ -198,6 +199,7 @@ class ClassSteps:
         self._count(result, "extend", weight * (worked // leasing.extend_s))
         if death < service:
             result.lost += weight
+            result.away_s += weight * one.repair_s
             last = ended - worked % leasing.extend_s
             self._then(particle, last + leasing.lease_s, "wait", step)
         elif chance < one.failure:
@@ -216,6 +218,14 @@ class ClassSteps:
                 self.visible[particle] = seen
             self._then(particle, seen, "visible", step)
 
+    def _merge_idle(self, now: float) -> None:
+        """Make those that have been idle for a while one entry: one of them all polls next."""
+        idle = 0.0
+        while self.free and self.free[0][0] <= now - self.told.leasing.poll_s:
+            idle += heapq.heappop(self.free)[1]
+        if idle:
+            heapq.heappush(self.free, (now - self.told.leasing.poll_s, idle))
+
     def _taken(self, wanted: float, since: float) -> tuple[float, float]:
         """Take so many of the workers that are free first: when they begin, on the average, and
         how many they are."""
@@ -225,7 +235,7 @@ class ClassSteps:
             part = min(amount, wanted - slots)
             if amount - part > 1e-9:
                 heapq.heappush(self.free, (freed, amount - part))
-            idle = freed + poll < since  # then one of those that are polls next
+            idle = freed + poll <= since  # then one of those that are polls next
             begun = since + poll / (amount + 1) if idle else max(freed, since)
             slots += part
             sum_s += part * begun

