@@ -17,7 +17,7 @@ All figures come from a file (`benchmarks/farm_sim/measured.py` says what is in 
 `benchmarks/results/farm-measured.json`). `compare` takes one of a real run, with its asks as
 ``trace`` and what came of them as ``observed``, and prints both; it fails if one is over 20 % off.
 
-Up to a million asks there is an event for each thing that happens (``--exact`` forces that); above,
+Up to 200,000 asks there is an event for each thing that happens (``--exact`` forces that); above,
 there are steps of time and samples of programs (`benchmarks/farm_sim/steps.py`).
 """
 
@@ -48,7 +48,7 @@ from loopbook.errors import InputError, LoopbookError  # noqa: E402
 from loopbook.recipes.queue import MOST_TASKS  # noqa: E402
 
 DEFAULT = ROOT / "benchmarks" / "results" / "farm-measured.json"
-EXACT_UP_TO = 1_000_000
+EXACT_UP_TO = 200_000
 """Asks that have events of their own."""
 
 WITHIN = 0.2
@@ -104,7 +104,7 @@ def one_of(told: Measured, seed: int, exact: bool) -> dict[str, Any]:
 
     result = again(told, MOST_TASKS)
     load = load_of(told, result)
-    better = helped(told, MOST_TASKS, again)
+    better = helped(told, result, MOST_TASKS, again)
     return report.row(told, result, load, better)
 
 

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from benchmarks.farm_sim.arrivals import zipf_sum
-from benchmarks.farm_sim.measured import Measured
+from benchmarks.farm_sim.measured import Measured, Servers
 from benchmarks.farm_sim.result import Result
 from loopbook.recipes.queue import MOST_TASKS
 
@@ -143,7 +143,9 @@ class Helped:
     result: Result
 
 
-def helped(told: Measured, rows: int, simulate: Callable[[Measured, int], Result]) -> Helped:
+def helped(
+    told: Measured, result: Result, rows: int, simulate: Callable[[Measured, int], Result]
+) -> Helped:
     """What it takes that nothing but the workers is overloaded.
 
     * Idle workers ask so seldom that it takes a tenth of one database's processors at most.
@@ -155,28 +157,24 @@ def helped(told: Measured, rows: int, simulate: Callable[[Measured, int], Result
     * Servers are as many as look-ups and memory need.
 
     Args:
+        result: of the farm as it is.
         rows: that one queue may hold.
         simulate: the farm, with so many rows.
     """
     workers = sum(one.workers for one in told.classes)
     poll_ms = told.database.operations["poll"].cpu_ms
     poll_s = max(told.leasing.poll_s, workers * poll_ms / 1e3 / (0.1 * told.database.cores))
-    leasing = msgspec.structs.replace(told.leasing, poll_s=poll_s)
-    told = msgspec.structs.replace(told, leasing=leasing)
-    result = simulate(told, 10**12)
-    shards, servers = 1, told.servers
-    for _ in range(3):  # more servers write misses down more often
-        load = load_of(told, result, rows=rows, shards=1)
-        need = ("database processors", "database lock", "queue rows")
-        shards = max(1, *(math.ceil(load.use[name] / LIMITS[name]) for name in need))
-        index = servers.record_bytes * load.records + servers.base_bytes
-        groups = math.ceil(index / servers.memory_bytes)  # each serves some of the shards
-        enough = math.ceil(load.use["look-ups"] / BUSY * servers.count)
-        servers = msgspec.structs.replace(servers, count=max(enough, groups, servers.count))
-        if servers.count == told.servers.count:
-            break
-        told = msgspec.structs.replace(told, servers=servers)
+    before = load_of(told, result, rows=rows)
+    servers = _enough(told, before)
+    if result.without_room or poll_s != told.leasing.poll_s or servers != told.servers:
+        leasing = msgspec.structs.replace(told.leasing, poll_s=poll_s)
+        told = msgspec.structs.replace(told, leasing=leasing, servers=servers)
         result = simulate(told, 10**12)
+    load = load_of(told, result, rows=rows)
+    servers = _enough(told, load)  # there are more records now
+    told = msgspec.structs.replace(told, servers=servers)
+    need = ("database processors", "database lock", "queue rows")
+    shards = max(1, *(math.ceil(load.use[name] / LIMITS[name]) for name in need))
     load = load_of(told, result, rows=rows * shards, shards=shards)
     reads = result.transactions["stamp"] / result.span_s
     busy = reads * told.database.operations["stamp"].cpu_ms / 1e3 / told.database.cores
@@ -195,6 +193,23 @@ def helped(told: Measured, rows: int, simulate: Callable[[Measured, int], Result
     price = load.price + (replicas + builders) * told.database.price
     load = replace(load, use=use, price=price)
     return Helped(shards, replicas, servers.count, poll_s, snapshot_s, load, result)
+
+
+def _enough(told: Measured, load: Load) -> Servers:
+    """As many servers as look-ups and memory need. The more there are, the fewer answers each
+    remembers."""
+    servers = told.servers
+    groups = math.ceil(load.use["server memory"])  # each has some of the shards
+    count = max(groups, servers.count)
+    while True:
+        servers = msgspec.structs.replace(servers, count=count)
+        own = msgspec.structs.replace(told, servers=servers)
+        lookup_ms, _ = lookup(own, load.records / (told.demand.days * 86400))
+        busy_s = told.demand.asks_per_day / 86400 * lookup_ms / 1e3
+        enough = math.ceil(busy_s / BUSY / servers.cores)
+        if enough <= count:
+            return servers
+        count = enough
 
 
 def _between(points: Mapping[str, float], where: float) -> float:

@@ -25,11 +25,7 @@ OUTCOMES = ("makespan_s", "tasks_per_hour", "wait_median_s", "wait_p95_s", "tran
 record."""
 
 
-class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pass
-
-
-class MachineClass(_Struct):
+class MachineClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Machines of one class of hardware.
 
     Attributes:
@@ -76,7 +72,7 @@ class MachineClass(_Struct):
         return self.mtbf_s / (self.mtbf_s + self.repair_s) if self.mtbf_s else 1.0
 
 
-class Operation(_Struct):
+class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an operation of the database takes.
 
     Attributes:
@@ -90,14 +86,14 @@ class Operation(_Struct):
     alone: bool = False
 
 
-class Database(_Struct):
+class Database(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     operations: dict[str, Operation]
     cores: int = 8
     connections: int = 100
     price: float = 0.0
 
 
-class Servers(_Struct):
+class Servers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Those that answer look-ups.
 
     Attributes:
@@ -128,7 +124,7 @@ class Servers(_Struct):
     price: float = 0.0
 
 
-class Leasing(_Struct):
+class Leasing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How workers use the queue: how long a lease is, how often one is extended, and how often a
     worker without a task asks for one."""
 
@@ -137,7 +133,7 @@ class Leasing(_Struct):
     poll_s: float = 5.0
 
 
-class Demand(_Struct):
+class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked for where there is no trace.
 
     Attributes:
@@ -166,7 +162,7 @@ class Demand(_Struct):
         return 1.0 if self.tune_near else 1.0 - self.near
 
 
-class Measured(_Struct):
+class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything.
 
     Attributes:

@@ -37,8 +37,8 @@ def simulate(
     told: Measured,
     seed: int = 0,
     *,
-    particles: int = 20_000,
-    steps: int = 2000,
+    particles: int = 10_000,
+    steps: int = 1000,
     most_tasks: int = MOST_TASKS,
 ) -> Result:
     """Over the days of `told.demand`; what waits then stays open.
