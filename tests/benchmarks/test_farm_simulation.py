@@ -119,18 +119,18 @@ def test_every_task_ends_once_and_a_seed_says_all():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "demand", "times", "within"),
+    ("nodes", "demand", "times", "within", "seeds"),
     [
-        (10, Demand(3000, 1.0, 5000.0, cost_s=1e-3, cost_spread=1.5), 1.0, 0.04),
-        (100, Demand(20_000, 0.9, 50_000.0, near=0.3), 1.0, 0.04),
-        (20, Demand(100_000, 1.1, 60_000.0, cost_s=1e-3, cost_spread=1.5), 8.0, 0.07),
+        (10, Demand(3000, 1.0, 5000.0, cost_s=1e-3, cost_spread=1.5), 1.0, 0.04, 10),
+        (100, Demand(20_000, 0.9, 50_000.0, near=0.3), 1.0, 0.04, 2),
+        (20, Demand(100_000, 1.1, 60_000.0, cost_s=1e-3, cost_spread=1.5), 8.0, 0.07, 2),
     ],
     ids=["small", "large", "overloaded"],
 )
-def test_steps_find_what_events_find(nodes, demand, times, within):
+def test_steps_find_what_events_find(nodes, demand, times, within, seeds):
     told = farm(nodes, demand, service_s={q: times * s for q, s in SERVICE.items()})
-    runs = [EventFarm(told, seed).run(asks(told, seed), DAY) for seed in range(2)]
-    ours = [steps.simulate(told, seed) for seed in range(2)]
+    runs = [EventFarm(told, seed).run(asks(told, seed), DAY) for seed in range(seeds)]
+    ours = [steps.simulate(told, seed) for seed in range(seeds)]
 
     def mean(results, of):
         return float(np.mean([of(one) for one in results]))
