@@ -6,7 +6,7 @@ by an interpreter and compared with what the program did before; some of it comp
     python benchmarks/legality.py --show PROGRAM:NUMBER [--seed 0]
 
 COUNT programs (`benchmarks.legality_programs`), from number FIRST; of each, SEQUENCES random
-sequences of steps that `Workbench` allows (`benchmarks.legality_steps`). `benchmarks.interpreter`
+sequences of steps that `Workbench` allows (`benchmarks.legality_steps`). `loopbook.interpreter`
 runs the program at several sizes, before and after, and the arrays must be the same. Sequences that
 make the same program are one run.
 
@@ -46,13 +46,12 @@ from benchmarks import (  # noqa: E402
     legality_table,
     lines,
 )
-from benchmarks.interpreter import Interpreted  # noqa: E402
-from benchmarks.interpreter_runtime import NotInterpretedError  # noqa: E402
 from benchmarks.legality_steps import Drawer, Sequenced  # noqa: E402
 from benchmarks.legality_subject import SIZES, Subject, arguments, fault, kinds, subject  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from loopbook import dependence  # noqa: E402
 from loopbook.errors import LoopbookError  # noqa: E402
+from loopbook.interpreter import Interpreted, NotInterpretedError  # noqa: E402
 from loopbook.toolchain.sandbox import run_limited  # noqa: E402
 
 Result = dict[str, Any]

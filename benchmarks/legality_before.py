@@ -6,7 +6,7 @@
 COUNT programs (`benchmarks.legality_programs`), and those that the starter book has recipes for.
 Each is prepared by today's code. The older code in CHECKOUT (`benchmarks.legality_before_old`)
 draws WALKS random walks of its steps on it, tries the recipes of the starter book, and says what it
-allows. Today's code is asked the same sequences, and `benchmarks.interpreter` whether what the old
+allows. Today's code is asked the same sequences, and `loopbook.interpreter` whether what the old
 code made of the program is right.
 
 FOLDER gets ``verdicts.jsonl``, a line for each program, and ``table.md``. With --again, nothing is
@@ -35,12 +35,12 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from benchmarks import legality_before_table, legality_programs, lines  # noqa: E402
-from benchmarks.interpreter_runtime import NotInterpretedError  # noqa: E402
 from benchmarks.legality import SEED  # noqa: E402
 from benchmarks.legality_subject import Subject, fault, subject  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from loopbook import dependence  # noqa: E402
 from loopbook.errors import IllegalStepError, LoopbookError  # noqa: E402
+from loopbook.interpreter import NotInterpretedError  # noqa: E402
 from loopbook.program.load import load_json  # noqa: E402
 from loopbook.program.read import read  # noqa: E402
 from loopbook.recipes.store import Store  # noqa: E402

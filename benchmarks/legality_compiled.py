@@ -1,5 +1,5 @@
 """Sequences of steps compiled and run: whether docc, clang and threads make of them what
-`benchmarks.interpreter` says.
+`loopbook.interpreter` says.
 
 Recipes of one program become one library, compiled by one call of the compiler, each C++ once; with
 threads where a step asks for some. It runs on the program's own data and on the same values in

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from docc import sdfg as docc
 
-from benchmarks.interpreter_runtime import NotInterpretedError
 from benchmarks.legality_steps import kind_of
 from loopbook.errors import IllegalStepError
+from loopbook.interpreter import NotInterpretedError
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.tree import Program

@@ -6,24 +6,18 @@ from __future__ import annotations
 import inspect
 import json
 import random
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from benchmarks.interpreter import Interpreted
-from benchmarks.interpreter_runtime import MODULUS, ROUNDED, FaultError, NotInterpretedError
+from loopbook.interpreter import MODULUS, ROUNDED, FaultError, Interpreted, NotInterpretedError
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.tree import Program
 from loopbook.sdfg import frontend, program
 from loopbook.workloads.workload import Workload
-
-RUN_SECONDS = 5
-"""Processor time that the interpreter may take over one run."""
 
 SIZES = ((9, 7, 8, 6), (5, 3, 4, 7), (2, 6, 3, 5))
 """Values that sizes get, one set after the other."""
@@ -87,8 +81,7 @@ def prepared(kernel: Callable[..., Any], cases: Sequence[Sequence[Any]], text: s
         symbols = frontend.size_symbols(kernel, arguments)
         memory = _memory(found.tree, names, arguments, symbols)
         try:
-            with _Limited():
-                found.cases.append((memory, reference(memory)))
+            found.cases.append((memory, reference(memory)))
         except FaultError as fault:
             raise NotInterpretedError(f"the program itself: {fault}") from None
     return found
@@ -138,21 +131,6 @@ def _real(rng: random.Random, dtype: np.dtype[Any]) -> int:
     return value * ROUNDED % MODULUS if dtype == np.float32 else value
 
 
-class _Limited:
-    """Raises `NotInterpretedError` inside after `RUN_SECONDS`."""
-
-    def __enter__(self) -> None:
-        def late(number: int, frame: FrameType | None) -> None:
-            raise NotInterpretedError("it takes too long")
-
-        self._before = signal.signal(signal.SIGPROF, late)
-        signal.setitimer(signal.ITIMER_PROF, RUN_SECONDS)
-
-    def __exit__(self, *rest: object) -> None:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, self._before)
-
-
 def fault(subject: Subject, tree: Program, seed: int) -> str:
     """What is wrong with a program that was transformed; empty if nothing.
 
@@ -169,8 +147,7 @@ def fault(subject: Subject, tree: Program, seed: int) -> str:
 def _fault(subject: Subject, ready: Interpreted) -> str:
     for memory, expected in subject.cases:
         try:
-            with _Limited():
-                found = ready(memory)
+            found = ready(memory)
         except FaultError as error:
             return str(error)
         for name, right in expected.items():

@@ -153,3 +153,48 @@ def type_of(name: str, declared: Mapping[str, Type]) -> Type:
     if name.startswith(_NULLS):
         return Pointer()
     raise SdfgError(f"the SDFG uses {name!r} but does not declare it")
+
+
+BYTES = {
+    **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "bool": 1,
+    "half": 2,
+    "float": 4,
+    "double": 8,
+}
+"""Of the numbers of each type."""
+
+
+def factors(kind: Type) -> list[int] | None:
+    """By how many elements each index of an array or pointer steps; None if that cannot be told.
+
+    Raises:
+        SdfgError: an array's size is no constant.
+    """
+    if isinstance(kind, Pointer):
+        if kind.to is None or isinstance(kind.to, Scalar):
+            return [1]
+        return _inner(kind.to)
+    return [1] if isinstance(kind, Scalar) else _inner(kind)
+
+
+def _inner(kind: Type | None) -> list[int] | None:
+    if isinstance(kind, Scalar):
+        return []
+    if not isinstance(kind, Array):
+        return None
+    inner = _inner(kind.of)
+    return None if inner is None else [count(kind.of), *inner]
+
+
+def count(kind: Type) -> int:
+    """Elements of an array of constant size; 1 for what is none.
+
+    Raises:
+        SdfgError: its size is no constant.
+    """
+    if not isinstance(kind, Array):
+        return 1
+    if not kind.count.text.isdecimal():
+        raise SdfgError(f"an array has {kind.count.text[:60]} elements: that is no constant")
+    return int(kind.count.text) * count(kind.of)

@@ -5,11 +5,10 @@ import pytest
 from sdfg_kit import steps
 
 from benchmarks import legality_compiled, legality_programs
-from benchmarks.interpreter import Interpreted
-from benchmarks.interpreter_runtime import MODULUS, ROUNDED, FaultError
 from benchmarks.legality import checked, compiled
 from benchmarks.legality_subject import SIZES, arguments, fault, prepared, subject
 from loopbook.errors import IllegalStepError
+from loopbook.interpreter import MODULUS, ROUNDED, FaultError, Interpreted
 from loopbook.steps.workbench import Workbench
 
 

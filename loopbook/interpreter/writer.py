@@ -1,27 +1,27 @@
-"""Runs program trees without a compiler: to see within milliseconds whether a transformed program
-still computes what it did.
+"""Program trees as Python functions: within milliseconds they say what a compiled program should.
 
-A tree becomes a Python function. Floating-point numbers are integers modulo a product of two
-primes, so sums and products in another order are exactly equal, and an order that is wrong shows
-whatever the data are. Rounding to single precision loses one of the primes, so it shows where a
-number of double precision goes through a place of single precision. Functions of mathematics, and
-what makes integers of real numbers, are arbitrary ones of their arguments.
+What floating-point numbers are is an arithmetic's matter (`loopbook.interpreter.arithmetic`).
 
-What clang or threads could do otherwise than a serial run is made to happen: iterations of maps run
-in shuffled order, those of threads each on the memory as it was before the loop, with nothing in
-the scalars and local arrays that they write. Arrays are followed by a zone that nobody may touch.
-With scalars that nobody has set nothing can be computed; of local arrays' elements, nothing right.
+What clang or threads could do otherwise than a serial run can be made to happen: iterations of maps
+run in shuffled order, those of threads each on the memory as it was before the loop, with nothing
+in the scalars and local arrays that they write. An access outside of an array is a fault. With
+scalars that nobody has set nothing can be computed; of local arrays' elements, nothing right.
 """
 
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from benchmarks.interpreter_numbers import computed, constant, named, number, spelt, stored
-from benchmarks.interpreter_runtime import RUNTIME, Buffers, FaultError, NotInterpretedError
+from loopbook.errors import SdfgError
+from loopbook.interpreter.arithmetic import Arithmetic
+from loopbook.interpreter.faults import FaultError, NotInterpretedError
+from loopbook.interpreter.modular import Modular
+from loopbook.interpreter.runtime import RUNTIME, Buffers
+from loopbook.interpreter.spelling import named, number, spelt
 from loopbook.program import walk
 from loopbook.program.accesses import written
 from loopbook.program.dataflow import (
@@ -47,11 +47,16 @@ from loopbook.program.tree import (
     Sequence,
     While,
 )
-from loopbook.program.types import Array, Pointer, Scalar, Type
-from loopbook.steps.editor import BYTES
+from loopbook.program.types import BYTES, Array, Pointer, Scalar, Tensor, Type, count, factors
 
 Memory = Mapping[str, Any]
 """Arguments by name: lists of numbers, and integers."""
+
+BUDGET = 5_000_000
+"""Operations that a run may take, unless somebody says otherwise: some seconds."""
+
+MOST_ELEMENTS = 50_000_000
+"""Of local arrays, and of the memory that threads copy."""
 
 _SIZES = ("m", "n", "k", "lda", "ldb", "ldc", "trans_a", "trans_b")
 """What a call of `gemm` says of its matrices."""
@@ -63,66 +68,93 @@ class Interpreted:
     Args:
         shuffled: seed for the order in which maps run; None: as they are written, threads one
             after the other.
+        arithmetic: what floating-point numbers are; exact ones if nothing is said.
 
     Raises:
         NotInterpretedError: it cannot.
     """
 
-    def __init__(self, program: Program, shuffled: int | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        shuffled: int | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
         self._program = program
         self._seed = shuffled
-        writer = _Writer(program, shuffled is not None)
-        self.source = "\n".join(writer.function())
+        self._arithmetic = arithmetic or Modular()
+        writer = _Writer(program, shuffled is not None, self._arithmetic)
+        try:
+            self.source = "\n".join(writer.function())
+        except SdfgError as error:
+            raise NotInterpretedError(str(error)) from None
 
     @cached_property
     def _run(self) -> Callable[..., None]:
-        space: dict[str, Any] = {**RUNTIME}
+        space: dict[str, Any] = {**RUNTIME, **self._arithmetic.runtime}
         try:
             exec(compile(self.source, f"<{self._program.name}>", "exec"), space)
         except (SyntaxError, RecursionError, MemoryError) as error:
             raise NotInterpretedError(f"Python: {error}") from None
         return space["run"]
 
-    def __call__(self, memory: Memory) -> dict[str, list[Any]]:
+    def __call__(self, memory: Memory, budget: int = BUDGET) -> dict[str, list[Any]]:
         """What is in the arrays that were handed in after a run.
+
+        Args:
+            budget: operations that it may take.
 
         Raises:
             NotInterpretedError: it is too large a program for Python.
+            TooLongError: it takes more than its budget.
             FaultError: it does what no program may do, such as reading what nobody has set.
         """
-        buffers = Buffers(random.Random(self._seed))
+        buffers = Buffers(random.Random(self._seed), MOST_ELEMENTS)
         given = {
             name: (buffers.made(value), 0) if isinstance(value, list) else value
             for name, value in memory.items()
         }
         arguments = [given[name] for name in self._program.arguments]
         try:
-            self._run(buffers, *arguments)
-        except (TypeError, IndexError, ZeroDivisionError, UnboundLocalError) as error:
-            raise FaultError(f"{type(error).__name__}: {error}") from None
-        for buffer in buffers.all:
-            buffer.check()
-        return {n: value[0].elements for n, value in given.items() if isinstance(value, tuple)}
+            self._run(buffers, budget, *arguments)
+        except _FAULTS as error:
+            raise FaultError(_SAID.get(type(error), f"{type(error).__name__}: {error}")) from None
+        return {n: value[0] for n, value in given.items() if isinstance(value, tuple)}
+
+
+_SAID: Mapping[type[Exception], str] = {
+    IndexError: "something outside of an array is read or written",
+    ZeroDivisionError: "something is divided by zero",
+    UnboundLocalError: "something that nobody has set is read",
+    TypeError: "something that nobody has set is computed with",
+    ValueError: "a function of mathematics has no value",
+    OverflowError: "a number is too large",
+    struct.error: "a number is too large",
+}
+"""What Python's errors mean in an interpreted program."""
+
+_FAULTS = tuple(_SAID)
 
 
 class _Writer:
     """Writes the Python function of a program."""
 
-    def __init__(self, program: Program, shuffled: bool) -> None:
+    def __init__(self, program: Program, shuffled: bool, arithmetic: Arithmetic) -> None:
         self._program = program
         self._shuffled = shuffled
+        self._arithmetic = arithmetic
         self._types = program.containers
         self._number = 0
         self._updates: list[str] = []  # of the loops around that Python does not count itself
 
     def function(self) -> Iterator[str]:
         """Its lines."""
-        yield f"def run(_m, {', '.join(map(named, self._program.arguments))}):"
+        yield f"def run(_m, _b, {', '.join(map(named, self._program.arguments))}):"
         for name, kind in self._types.items():
             if name in self._program.arguments:
                 continue
             if isinstance(kind, Array):
-                yield f" {named(name)} = _m.empty({_count(kind)})"
+                yield f" {named(name)} = _m.empty({count(kind)})"
             elif isinstance(kind, Pointer) and kind.storage.size is not None:
                 size = number(kind.storage.size)
                 yield f" {named(name)} = _m.empty({size} // {self._bytes(name)})"
@@ -141,13 +173,14 @@ class _Writer:
         return 1
 
     def _sequence(self, sequence: Sequence, depth: int) -> Iterator[str]:
-        empty = True
+        yield f"{' ' * depth}pass"
         for child in sequence.children:
-            for line in self._node(child, depth):
-                empty = False
-                yield line
-        if empty:
-            yield f"{' ' * depth}pass"
+            yield from self._node(child, depth)
+
+    def _round(self, body: Sequence, depth: int) -> Iterator[str]:
+        """What a loop does each time: what that costs comes off the budget first."""
+        yield f"{' ' * depth}_b -= {1 + _cost(body)}; _b < 0 and _late()"
+        yield from self._sequence(body, depth)
 
     def _node(self, node: Node, depth: int) -> Iterator[str]:
         pad = " " * depth
@@ -159,7 +192,7 @@ class _Writer:
             case While():
                 yield f"{pad}while True:"
                 self._updates.append("")
-                yield from self._sequence(node.body, depth + 1)
+                yield from self._round(node.body, depth + 1)
                 self._updates.pop()
             case Branch():
                 word = "if"
@@ -169,7 +202,7 @@ class _Writer:
                     word = "elif"
             case Assignments():
                 for one in node.assignments:
-                    yield f"{pad}{named(one.symbol)} = int({number(one.expression)})"
+                    yield f"{pad}{named(one.symbol)} = _wrapped(int({number(one.expression)}))"
             case Jump(kind="break"):
                 yield f"{pad}break"
             case Jump(kind="continue"):
@@ -193,7 +226,7 @@ class _Writer:
             yield f"{pad}{begin}"
             yield f"{pad}while {condition}:"
             self._updates.append(f"{update}; ")
-            yield from self._sequence(loop.body, depth + 1)
+            yield from self._round(loop.body, depth + 1)
             self._updates.pop()
             yield f"{pad} {update}"
             return
@@ -201,18 +234,18 @@ class _Writer:
         values = f"_v{self._number}"
         yield f"{pad}{values} = []; {begin}"
         yield f"{pad}while {condition}:"
-        yield f"{pad} {values}.append({variable}); {update}"
+        yield f"{pad} _b -= 1; _b < 0 and _late(); {values}.append({variable}); {update}"
         if not threads:
             yield f"{pad}for {variable} in _m.shuffled({values}):"
             self._updates.append("")
-            yield from self._sequence(loop.body, depth + 1)
+            yield from self._round(loop.body, depth + 1)
             self._updates.pop()
             return
         clear = "; ".join(self._cleared(loop)) or "pass"
         yield f"{pad}for {variable} in _m.threads({values}):"
         yield f"{pad} {clear}"
         self._updates.append("")
-        yield from self._sequence(loop.body, depth + 1)
+        yield from self._round(loop.body, depth + 1)
         self._updates.pop()
         yield f"{pad}{clear}"
         yield f"{pad}{variable} = None"
@@ -229,7 +262,7 @@ class _Writer:
             if isinstance(kind, Scalar):
                 yield f"{named(name)} = None"
             elif isinstance(kind, Array):
-                yield f"{named(name)} = _m.empty({_count(kind)})"
+                yield f"{named(name)} = _m.empty({count(kind)})"
 
     # -- dataflow -------------------------------------------------------------------------------
 
@@ -243,7 +276,7 @@ class _Writer:
         if isinstance(block, LibraryCall) and not all(
             isinstance(node, MathsCall) for node in block.operations()
         ):
-            yield self._call(block)
+            yield from self._call(block)
             return
         for place in _ordered(block):
             node = block.nodes[place]
@@ -261,25 +294,23 @@ class _Writer:
             memlet = inputs[name]
             source = block.nodes[memlet.source]
             if isinstance(source, Constant):
-                values.append(constant(source))
+                values.append(self._arithmetic.constant(source))
                 types.append(source.type.element)
             elif isinstance(source, AccessNode):
                 values.append(self._element(source.container, memlet))
                 types.append(self._dtype(source.container, memlet))
             else:
                 raise NotInterpretedError("an operation feeds another one")
-        value = computed(node, values)
+        value = self._arithmetic.computed(node, values)
         for memlet in block.outputs[place]:
             target = block.nodes[memlet.target]
             if not isinstance(target, AccessNode):
                 raise NotInterpretedError("an operation feeds another one")
             own = self._dtype(target.container, memlet)
-            yield f"_x = {stored(node, value, types, own)}"
-            if isinstance(node, Tasklet) and node.code == "assign" and "[" in value:
-                yield "if _x is _OUTSIDE: raise _Fault('something outside of an array is read')"
-            yield f"{self._element(target.container, memlet)} = _x"
+            made = self._arithmetic.stored(node, value, types, own)
+            yield f"{self._element(target.container, memlet)} = {made}"
 
-    def _call(self, block: LibraryCall) -> str:
+    def _call(self, block: LibraryCall) -> Iterator[str]:
         """A product of matrices."""
         if block.call.code != "GEMM":
             raise NotInterpretedError(f"a call of {block.call.code}")
@@ -287,7 +318,7 @@ class _Writer:
         for memlet in block.memlets:
             end = block.nodes[memlet.source]
             if isinstance(end, Constant):
-                given[memlet.target_connector] = constant(end)
+                given[memlet.target_connector] = self._arithmetic.constant(end)
             elif isinstance(end, AccessNode):
                 given[memlet.target_connector] = named(end.container)
         words = {n: spelt(str(v)) for n, v in block.call.fields.value.items() if n in _SIZES}
@@ -298,7 +329,8 @@ class _Writer:
         result = f"({given['__C']}, {words['ldc']})"
         factors = f"{given['__alpha']}, {given['__beta']}"
         sizes = ", ".join(words[name] for name in "mnk")
-        return f"_gemm(({sizes}), {matrices}, {result}, {factors})"
+        yield f"_b -= {' * '.join(f'({words[name]})' for name in 'mnk')}; _b < 0 and _late()"
+        yield f"_gemm(({sizes}), {matrices}, {result}, {factors})"
 
     def _dtype(self, container: str, memlet: Memlet) -> str:
         kind = self._types.get(container)
@@ -310,23 +342,35 @@ class _Writer:
         kind = self._types.get(container)
         if isinstance(kind, Scalar):
             return named(container)
-        return f"{named(container)}[0][{self._place(container, memlet)}]"
+        place = self._place(container, memlet)
+        return f"{named(container)}[0][_k if (_k := {place}) >= 0 else _OUTSIDE]"
 
     def _place(self, container: str, memlet: Memlet) -> str:
         kind: Type | None = self._types.get(container)
         if not isinstance(kind, Pointer | Array):
             raise NotInterpretedError(f"{container} is neither number nor array")
         where: Type = memlet.type if isinstance(kind, Pointer) else kind
-        factors = _factors(where)
-        if len(factors) != len(memlet.subset):
+        if isinstance(where, Tensor):
+            return self._in_grid(container, where, memlet)
+        steps = factors(where)
+        if steps is None or len(steps) != len(memlet.subset):
             raise NotInterpretedError(f"an element of {container} has another number of indices")
         terms = [
             f"({number(index)})*{factor}" if factor != 1 else f"({number(index)})"
-            for index, factor in zip(memlet.subset, factors, strict=True)
+            for index, factor in zip(memlet.subset, steps, strict=True)
         ]
         return " + ".join(
             [*terms, f"{named(container)}[1]"] if isinstance(kind, Pointer) else terms
         )
+
+    def _in_grid(self, container: str, grid: Tensor, memlet: Memlet) -> str:
+        if len(grid.strides) != len(memlet.subset):
+            raise NotInterpretedError(f"an element of {container} has another number of indices")
+        terms = [
+            f"({number(index)})*({number(stride)})"
+            for index, stride in zip(memlet.subset, grid.strides, strict=True)
+        ]
+        return " + ".join([f"({number(grid.offset)})", *terms, f"{named(container)}[1]"])
 
     def _reference(self, block: Block) -> Iterator[str]:
         for memlet in block.memlets:
@@ -371,27 +415,11 @@ def _initial(kind: Type) -> str:
     return kind.initializer if kind.initializer.isdigit() else "None"
 
 
-def _factors(kind: Type) -> list[int]:
-    """What each index is multiplied by."""
-    if isinstance(kind, Pointer):
-        return [1, *_factors(kind.to)[1:]] if isinstance(kind.to, Scalar) else _deep(kind.to)
-    if isinstance(kind, Array):
-        return _deep(kind)
-    if isinstance(kind, Scalar):
-        return [1]
-    raise NotInterpretedError(f"an array is a {type(kind).__name__}")
-
-
-def _deep(kind: Type | None) -> list[int]:
-    if isinstance(kind, Scalar):
-        return []
-    if isinstance(kind, Array):
-        inner = _deep(kind.of)
-        return [_count(kind.of) if isinstance(kind.of, Array) else 1, *inner]
-    raise NotInterpretedError("an array of arrays")
-
-
-def _count(kind: Type) -> int:
-    if isinstance(kind, Array):
-        return int(kind.count.text) * _count(kind.of)
-    return 1
+def _cost(node: Node) -> int:
+    """Operations that are done once where a node is: those in loops are counted there."""
+    match node:
+        case Block():
+            return sum(1 for _ in node.operations())
+        case Loop() | While():
+            return 1
+    return sum(map(_cost, walk.children(node)))  # pyright: ignore[reportArgumentType]

@@ -1,32 +1,24 @@
-"""How `benchmarks.interpreter` writes what programs compute with numbers: expressions, constants,
-operations, and what a place of some type makes of what is stored there."""
+"""How expressions and operations with whole numbers are written in Python."""
 
 from __future__ import annotations
 
 import ast
 
-from benchmarks.interpreter_runtime import MODULUS, ROUNDED, NotInterpretedError, real
+from loopbook.interpreter.faults import NotInterpretedError
 from loopbook.program import expr
-from loopbook.program.dataflow import Constant, MathsCall, Operation, Tasklet
+from loopbook.program.dataflow import Operation, Tasklet
 from loopbook.program.expr import Expr
 
-_REAL = ("float", "double", "half", "bfloat")
+REAL = ("float", "double", "half", "bfloat")
 
-_SINGLE = ("float", "half", "bfloat")
+SINGLE = ("float", "half", "bfloat")
 """Types that numbers are rounded to."""
 
-_BITS = {"int8": 8, "int16": 16, "int32": 32}
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 _UNSIGNED = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 
-_ARITHMETIC = {
-    "fp_add": "({0} + {1}) % P",
-    "fp_sub": "({0} - {1}) % P",
-    "fp_mul": "({0} * {1}) % P",
-    "fp_neg": "(-({0})) % P",
-    "fp_fma": "({0} * {1} + {2}) % P",
-    "fp_div": "_divided({0}, {1})",
-    "fp_rem": "_any(3, {0}, {1})",
+_WHOLE = {
     "int_add": "{0} + {1}",
     "int_sub": "{0} - {1}",
     "int_mul": "_wrapped({0} * {1})",
@@ -37,8 +29,8 @@ _ARITHMETIC = {
     "int_and": "{0} & {1}",
     "int_or": "{0} | {1}",
     "int_xor": "{0} ^ {1}",
-    "int_shl": "_wrapped({0} << {1})",
-    "int_ashr": "{0} >> {1}",
+    "int_shl": "_shift({0}, {1})",
+    "int_ashr": "_shift({0}, -{1})",
     "int_smin": "min({0}, {1})",
     "int_smax": "max({0}, {1})",
     "int_umin": "min({0}, {1})",
@@ -49,10 +41,8 @@ _ARITHMETIC = {
 
 _SIGNS = {"eq": "==", "ne": "!=", "ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 
-_EXACT = ("assign", "fp_add", "fp_sub", "fp_mul", "fp_neg", "fp_fma")
-"""What makes rounded numbers of rounded ones."""
-
-_EXTREMES = ("fmax", "fmin", "max", "min")
+_WITHIN = ("int_s", "int_u", "int_e", "int_n", "fp_")
+"""What operations are called whose results need no fitting: quotients, extremes, comparisons."""
 
 
 def named(name: str) -> str:
@@ -61,61 +51,38 @@ def named(name: str) -> str:
 
 
 def is_real(dtype: str) -> bool:
-    return dtype in _REAL
+    return dtype in REAL
 
 
-def constant(number: Constant) -> str:
-    """A constant of a block."""
-    text = number.text.rstrip("fFlLuU") if "inf" not in number.text.lower() else number.text
-    if not is_real(number.type.element):
-        return {"true": "1", "false": "0"}.get(number.text, f"({text})")
-    value = real(text)
-    exact = number.type.element not in _SINGLE or "inf" in value
-    return value if exact else str(int(value) * ROUNDED % MODULUS)
+def whole(text: str) -> str:
+    """A constant of a block that is a whole number or a truth."""
+    return {"true": "1", "false": "0"}.get(text, f"({text.rstrip('fFlLuU')})")
 
 
-def computed(node: Operation, values: list[str]) -> str:
-    """What an operation makes of values."""
-    if isinstance(node, MathsCall):
-        if node.function in _EXTREMES:
-            return f"_{node.function[-3:]}({', '.join(values)})"
-        return f"_any({sum(node.function.encode())}, {', '.join(values)})"
+def operation(node: Operation, values: list[str]) -> str:
+    """What a tasklet makes of whole numbers, or says of numbers that it compares.
+
+    Raises:
+        NotInterpretedError: it is something else.
+    """
     if not isinstance(node, Tasklet):
         raise NotInterpretedError(node.op)
-    if node.code in _ARITHMETIC:
-        written = _ARITHMETIC[node.code].replace("P", str(MODULUS))
-        return written.format(*(f"({v})" for v in values))
+    if node.code in _WHOLE:
+        return _WHOLE[node.code].format(*(f"({v})" for v in values))
     sign = _SIGNS.get(node.code[-2:])
     if sign is None:
         raise NotInterpretedError(node.code)
     return f"int(({values[0]}) {sign} ({values[1]}))"
 
 
-def stored(node: Operation, value: str, types: list[str], target: str) -> str:
-    """What a place of the type `target` holds when what an operation makes is stored there.
-
-    Args:
-        types: of what the operation is done to.
-    """
-    code = node.code if isinstance(node, Tasklet) else ""
-    from_real = bool(types) and is_real(types[0])
-    if is_real(target):
-        if isinstance(node, Tasklet) and not code.startswith("fp_") and not from_real:
-            value = f"({value}) % {MODULUS}"
-        if target not in _SINGLE:
-            return value
-        extreme = isinstance(node, MathsCall) and node.function in _EXTREMES
-        if (code in _EXACT or extreme) and all(one in _SINGLE for one in types):
-            return value
-        return f"({value}) * {ROUNDED} % {MODULUS}"
+def kept(code: str, value: str, own: str, target: str) -> str:
+    """What a place for whole numbers of type `target` holds of one of type `own`."""
     if code != "assign":
-        plain = code.startswith(("int_s", "int_u", "int_e", "int_n", "fp_")) and code != "int_sub"
-        return value if plain or not code else _fitted(value, target)
+        plain = not code or (code.startswith(_WITHIN) and code not in ("int_sub", "int_shl"))
+        return value if plain else _fitted(value, target)
     if target == "bool":
         return f"int(({value}) != 0)"
-    if from_real:
-        return f"_truncated({value})"
-    return value if types[0] == target else _fitted(value, target)
+    return value if own == target else _fitted(value, target)
 
 
 def _fitted(value: str, target: str) -> str:
