@@ -8,17 +8,17 @@ from which the sizes to measure at follow. What it says is read, built and run i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from loopbook.errors import IllegalStepError, InputError, JailError, LoopbookError
-from loopbook.program.nest import Nest
 from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Measurement, Record
 from loopbook.sdfg.arguments import size_names
 from loopbook.sdfg.build import transform
+from loopbook.sdfg.made_up import MadeUp
 from loopbook.sdfg.program import prepare_nests
 from loopbook.sdfg.untrusted import admit
 from loopbook.toolchain import jail
@@ -26,20 +26,13 @@ from loopbook.toolchain.sandbox import run_limited
 from loopbook.tuner.confirmation import confirm
 from loopbook.tuner.records import spread
 from loopbook.tuner.session import FAILURES, Session
+from loopbook.tuner.sizes import MOST, sizes_for
 from loopbook.tuner.task import SdfgTask
 
 LONGEST_S = 1.0
 """Sizes at which the nest is said to take longer are not measured at, if there are others."""
 
-USUAL = 300
-"""What sizes are where the record does not tell how often its loops run."""
-
-MOST = 2000
-"""No size is larger."""
-
 READ_SECONDS = 60.0
-
-ROUNDS = 4
 
 UNMEASURED = "unmeasured"
 
@@ -137,7 +130,8 @@ def reconfirm(record: Record, here: HardwareProfile) -> Verdict:
     time it in turn with docc's own compile. To be called in a jail (see `jailed`).
 
     Raises:
-        LoopbookError: the nest itself cannot be read, compiled or run on this machine.
+        LoopbookError: the nest itself cannot be read, compiled or run on this machine, is not
+            defined on any data that can be made for it, or is miscompiled without a recipe.
     """
     if not record.recipe.steps:
         raise InputError("there is no recipe to measure")
@@ -146,6 +140,7 @@ def reconfirm(record: Record, here: HardwareProfile) -> Verdict:
     if misfit := _misfit(record, text):
         return Verdict("illegal", sizes=sizes, message=misfit)
     task = SdfgTask("nest", text, sizes)
+    task.check()
     candidate = {0: record.recipe.steps}
     with Session(task, task.PRESET, record.target, threads=here.threads) as session:
         outcome = session.measure(candidate, lenient=False)
@@ -175,7 +170,8 @@ def _sizes(record: Record, text: str) -> tuple[dict[str, int], dict[str, int]]:
     _, nests = prepare_nests(text)
     if [nest.fingerprint for nest in nests] != [record.fingerprint]:
         raise InputError("the record's fingerprint is not that of its nest")
-    sizes = sizes_for(nests[0], size_names(text), _wanted(record))
+    found = sizes_for(nests[0], size_names(text), _wanted(record))
+    sizes = MadeUp(text, found).fitted(found, most=MOST)
     return sizes, {name: count for name, count in trip_counts(nests[0], sizes).items() if count}
 
 
@@ -202,27 +198,6 @@ def _wanted(record: Record) -> Mapping[str, int]:
     if short:
         return max(short, key=lambda one: one.baseline_s).trips
     return min(told, key=lambda one: one.baseline_s).trips if told else {}
-
-
-def sizes_for(nest: Nest, names: Sequence[str], trips: Mapping[str, int]) -> dict[str, int]:
-    """Values of size symbols at which a nest's loops run as often as wanted, as nearly as may be.
-
-    Args:
-        names: of the symbols. One that no loop's trips follow, a stride, say, gets the most trips
-            of any loop.
-        trips: loop name to how often it shall run; without any, all sizes are `USUAL`.
-    """
-    most = min(max(trips.values(), default=USUAL), MOST)
-    sizes = dict.fromkeys(names, max(most, 2))
-    for _ in range(ROUNDS if trips else 0):
-        for name in names:
-            now = trip_counts(nest, sizes)
-            more = trip_counts(nest, {**sizes, name: sizes[name] + 1})
-            follow = [one for one in trips if one in now and more.get(one) == now[one] + 1]
-            if follow:
-                size = sizes[name] + trips[follow[0]] - now[follow[0]]
-                sizes[name] = min(max(size, 2), MOST)
-    return sizes
 
 
 def jailed(given: Any) -> Any:

@@ -25,7 +25,8 @@ from loopbook.sdfg.arguments import size_names
 from loopbook.server.quarantine import Quarantine
 from loopbook.server.tables import open_tables
 from loopbook.toolchain import jail
-from loopbook.tuner.reconfirmation import STATUSES, Verdict, reconfirm, sizes_for, verdict_of
+from loopbook.tuner.reconfirmation import STATUSES, Verdict, reconfirm, verdict_of
+from loopbook.tuner.sizes import sizes_for
 
 HERE = HardwareProfile(isa="avx2", vector_bits=256)
 ELSEWHERE = HardwareProfile(isa="sse2", vector_bits=128)
