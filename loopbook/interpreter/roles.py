@@ -42,6 +42,7 @@ class Roles:
         shifts: numbers are shifted by them.
         narrow: a function of mathematics is called with them that has no value for all numbers.
         compared: they are compared with something.
+        tested: they are in the condition of a branch.
         origins: each container to those whose elements it may hold, itself among them.
     """
 
@@ -51,6 +52,7 @@ class Roles:
     shifts: frozenset[str]
     narrow: frozenset[str]
     compared: frozenset[str]
+    tested: frozenset[str]
     origins: dict[str, frozenset[str]]
 
 
@@ -82,11 +84,13 @@ def roles(program: Program) -> Roles:
             case Branch():
                 for case in node.cases:
                     used["compared"] |= case.condition.symbols
+                    used["tested"] |= case.condition.symbols
             case Block():
                 for kind, name in _uses(node):
                     used[kind].add(name)
                 for memlet in node.memlets:
-                    for index in memlet.subset:
+                    steps = getattr(memlet.type, "strides", ())
+                    for index in (*memlet.subset, *steps):
                         used["indices"] |= index.symbols
     found = {kind: traced(names) for kind, names in used.items()}
     nothing: frozenset[str] = frozenset()
@@ -97,6 +101,7 @@ def roles(program: Program) -> Roles:
         shifts=found.get("shifts", nothing),
         narrow=found.get("narrow", nothing),
         compared=found.get("compared", nothing),
+        tested=found.get("tested", nothing),
         origins=origins,
     )
 

@@ -11,14 +11,14 @@ scalars that nobody has set nothing can be computed; of local arrays' elements, 
 from __future__ import annotations
 
 import random
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 from loopbook.errors import SdfgError
 from loopbook.interpreter.arithmetic import Arithmetic
-from loopbook.interpreter.faults import FaultError, NotInterpretedError
+from loopbook.interpreter.blocks import cost, ordered
+from loopbook.interpreter.faults import SAID, FaultError, NotInterpretedError
 from loopbook.interpreter.modular import Modular
 from loopbook.interpreter.runtime import RUNTIME, Buffers
 from loopbook.interpreter.spelling import named, number, spelt
@@ -117,23 +117,9 @@ class Interpreted:
         arguments = [given[name] for name in self._program.arguments]
         try:
             self._run(buffers, budget, *arguments)
-        except _FAULTS as error:
-            raise FaultError(_SAID.get(type(error), f"{type(error).__name__}: {error}")) from None
+        except tuple(SAID) as error:
+            raise FaultError(SAID.get(type(error), f"{type(error).__name__}: {error}")) from None
         return {n: value[0] for n, value in given.items() if isinstance(value, tuple)}
-
-
-_SAID: Mapping[type[Exception], str] = {
-    IndexError: "something outside of an array is read or written",
-    ZeroDivisionError: "something is divided by zero",
-    UnboundLocalError: "something that nobody has set is read",
-    TypeError: "something that nobody has set is computed with",
-    ValueError: "a function of mathematics has no value",
-    OverflowError: "a number is too large",
-    struct.error: "a number is too large",
-}
-"""What Python's errors mean in an interpreted program."""
-
-_FAULTS = tuple(_SAID)
 
 
 class _Writer:
@@ -179,7 +165,7 @@ class _Writer:
 
     def _round(self, body: Sequence, depth: int) -> Iterator[str]:
         """What a loop does each time: what that costs comes off the budget first."""
-        yield f"{' ' * depth}_b -= {1 + _cost(body)}; _b < 0 and _late()"
+        yield f"{' ' * depth}_b -= {1 + cost(body)}; _b < 0 and _late()"
         yield from self._sequence(body, depth)
 
     def _node(self, node: Node, depth: int) -> Iterator[str]:
@@ -278,7 +264,7 @@ class _Writer:
         ):
             yield from self._call(block)
             return
-        for place in _ordered(block):
+        for place in ordered(block):
             node = block.nodes[place]
             if isinstance(node, Operation):
                 yield from self._operation(block, place, node)
@@ -396,30 +382,5 @@ class _Writer:
                 yield f"{named(target.container)} = _m.empty(({size}) // {each})"
 
 
-def _ordered(block: Block) -> list[int]:
-    """The places of the nodes, each after what flows into it."""
-    waiting = {place: len(block.inputs[place]) for place in range(len(block.nodes))}
-    found: list[int] = []
-    while waiting:
-        place = next((p for p, count in waiting.items() if count == 0), None)
-        if place is None:
-            raise NotInterpretedError("a block goes in a circle")
-        del waiting[place]
-        found.append(place)
-        for memlet in block.outputs[place]:
-            waiting[memlet.target] -= 1
-    return found
-
-
 def _initial(kind: Type) -> str:
     return kind.initializer if kind.initializer.isdigit() else "None"
-
-
-def _cost(node: Node) -> int:
-    """Operations that are done once where a node is: those in loops are counted there."""
-    match node:
-        case Block():
-            return sum(1 for _ in node.operations())
-        case Loop() | While():
-            return 1
-    return sum(map(_cost, walk.children(node)))  # pyright: ignore[reportArgumentType]

@@ -10,8 +10,12 @@ from docc.compiler.compiled_sdfg import CompiledSDFG
 from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import SdfgError
+from loopbook.interpreter.roles import roles
+from loopbook.interpreter.spelling import is_real
 from loopbook.program.load import load_json
+from loopbook.program.read import read
 from loopbook.program.tree import Program
+from loopbook.program.types import Scalar
 from loopbook.sdfg import program
 
 NUMPY_TYPES = {
@@ -33,10 +37,22 @@ MAX_BYTES = 4 << 30
 
 
 def size_names(text: str) -> list[str]:
-    """The integer arguments of an SDFG that its loops and indices depend on, sorted."""
-    document = load_json(text)
-    found = {symbol for nest in program.nests(program.prepare(text)) for symbol in nest.symbols}
-    return sorted(found.intersection(document["arguments"]))
+    """The integer arguments of an SDFG that its loops, indices and branches depend on, sorted.
+
+    Raises:
+        SdfgError: it cannot be read.
+    """
+    return sizes_of(read(load_json(text)))
+
+
+def sizes_of(tree: Program) -> list[str]:
+    """See `size_names`."""
+    used = roles(tree)
+    return sorted(
+        name
+        for name in (used.indices | used.tested).intersection(tree.arguments)
+        if isinstance(tree.containers[name], Scalar) and not is_real(tree.containers[name].element)
+    )
 
 
 class PlainCall:

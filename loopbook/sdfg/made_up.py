@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -31,10 +31,11 @@ from loopbook.program.load import load_json
 from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program
 from loopbook.program.types import Scalar
-from loopbook.sdfg.arguments import MAX_BYTES, dtype_of, size_names
+from loopbook.sdfg.arguments import MAX_BYTES, dtype_of, sizes_of
 from loopbook.sdfg.layout import Layout, layout
 from loopbook.sdfg.made_values import Indices, Kind, Reals, values
 from loopbook.sdfg.program import prepare_document
+from loopbook.sdfg.trial import Trial, tried
 
 TINY = ((5, 7, 9, 11, 13, 15, 17, 19), (3, 5, 7, 9, 11, 13, 15, 17), (2, 3, 4, 5, 6, 7, 8, 9))
 """Sizes that the interpreter can do, one set after the other if it takes too long; of each as many
@@ -46,9 +47,6 @@ SMALL = (37, 41, 43, 47, 53, 59, 61, 67)
 ITERATIONS = 20_000_000
 """Of the deepest loops at `SMALL` sizes, at most; sizes of deeper programs are smaller."""
 
-BUDGET = 3_000_000
-"""Operations of one run of the interpreter."""
-
 TRIES = 16
 """Runs of the interpreter for one SDFG, at most."""
 
@@ -57,31 +55,8 @@ FITTINGS = 6
 
 MOST_FITTED = 4000
 
-CALM = 1e6
-"""Results at small sizes that are larger than this may grow beyond all numbers at larger ones."""
-
 OTHER_SCALAR = 3
 """Whole numbers that are no sizes."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """Data that the interpreter has found the program to be defined on.
-
-    Attributes:
-        sizes: at which it was tried.
-        kind, seed: of the data.
-        arguments: the data.
-        results: what the arrays among them hold afterwards.
-        rank: the less, the better: something leaves its row, numbers get large.
-    """
-
-    sizes: Mapping[str, int]
-    kind: Kind
-    seed: int
-    arguments: list[Any]
-    results: list[np.ndarray]
-    rank: tuple[bool, bool]
 
 
 class MadeUp:
@@ -129,7 +104,7 @@ class MadeUp:
     @cached_property
     def names(self) -> list[str]:
         """Of its sizes."""
-        return size_names(self._text)
+        return sizes_of(self._tree)
 
     # -- data -----------------------------------------------------------------------------------
 
@@ -230,7 +205,10 @@ class MadeUp:
         seed = self._seed if seed is None else seed
         found: list[Trial] = []
         fault: Exception | None = None
-        for wanted in self._small_sizes():
+        late = -1
+        for level, wanted in self._small_sizes():
+            if level == late:
+                continue
             try:
                 sizes = self.fitted(wanted)
                 plan = layout(self._tree, self._roles, self._scalars(sizes))
@@ -243,33 +221,24 @@ class MadeUp:
                     except FaultError as error:
                         fault = error
                     else:
-                        if found[-1].rank == (False, False):
+                        if not any(found[-1].rank):
                             return found[-1]
             except TooLongError as error:
-                fault = error
+                fault, late = error, level
             except (SdfgError, NotInterpretedError) as error:
                 fault = error
                 break
         if found:
-            return min(found, key=lambda trial: trial.rank)
+            best = min(found, key=lambda trial: trial.rank)
+            if best.rank[0]:
+                raise InputError("rounding decides what the SDFG computes on all data tried")
+            return best
         raise InputError(f"no data were found that the SDFG is defined on: {fault}")
 
     def _tried(self, plan: Layout, sizes: Mapping[str, int], kind: Kind, seed: int) -> Trial:
         scalars = self._scalars(sizes)
         arguments = self._made(plan, scalars, kind, seed)
-        memory = {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in zip(self._tree.arguments, arguments, strict=True)
-        }
-        after = self._interpreted(memory, BUDGET)
-        results = [
-            _array(name, after[name], value.dtype)
-            for name, value in zip(self._tree.arguments, arguments, strict=True)
-            if isinstance(value, np.ndarray)
-        ]
-        reals = [one for one in results if one.dtype.kind == "f" and one.size]
-        wild = any(float(np.abs(one).max()) > CALM for one in reals)
-        return Trial(sizes, kind, seed, arguments, results, (not plan.tidy, wild))
+        return tried(self._interpreted, self._tree, sizes, kind, seed, arguments, plan.tidy)
 
     def _kinds(self) -> list[Kind]:
         """Kinds of data, in the order in which they are worth a try."""
@@ -284,15 +253,15 @@ class MadeUp:
             orders = orders[:1]
         return [Kind(reals, order) for order in orders for reals in calm]
 
-    def _small_sizes(self) -> Iterator[dict[str, int]]:
-        """Sizes to try: in the order of those that are asked for, first all distinct, then equal
-        where those are, then all equal."""
+    def _small_sizes(self) -> Iterator[tuple[int, dict[str, int]]]:
+        """Sizes to try, with the place of their numbers in `TINY`: in the order of those that are
+        asked for, first all distinct, then equal where those are, then all equal."""
         most = max(self._like.values(), default=0)
         like = {name: self._like.get(name, most) for name in self.names}
         ordered = sorted(like, key=lambda name: (like[name], name))
         distinct = sorted(set(like.values()))
         seen: list[dict[str, int]] = []
-        for numbers in TINY:
+        for level, numbers in enumerate(TINY):
             for ranks in (
                 {name: place for place, name in enumerate(ordered)},
                 {name: distinct.index(like[name]) for name in ordered},
@@ -301,7 +270,7 @@ class MadeUp:
                 sizes = {name: _nth(numbers, rank) for name, rank in ranks.items()}
                 if sizes not in seen:
                     seen.append(sizes)
-                    yield sizes
+                    yield level, sizes
 
     def _scalars(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """All whole scalar arguments."""
@@ -343,20 +312,3 @@ def _depths(program: Program) -> Iterator[int]:
     for path, node in walk.places(program):
         if isinstance(node, Loop):
             yield 1 + sum(isinstance(one, Loop) for one in walk.way(program, path[:-1]))
-
-
-def _array(name: str, elements: list[Any], dtype: np.dtype[Any]) -> np.ndarray:
-    """What an array holds after a run.
-
-    Raises:
-        FaultError: something in it is no number.
-    """
-    if any(not isinstance(one, int | float) for one in elements):
-        raise FaultError(f"array {name} holds what nobody has set")
-    try:
-        found = np.array(elements, dtype)
-    except OverflowError:
-        raise FaultError(f"array {name} holds a number that is too large") from None
-    if dtype.kind == "f" and not np.isfinite(found).all():
-        raise FaultError(f"array {name} holds what is no finite number")
-    return found
