@@ -51,11 +51,16 @@ def times(a: Interval, b: Interval) -> Interval:
 
 
 def divided(a: Interval, b: Interval) -> Interval:
-    """The whole quotient; anything where the divisor may be zero."""
+    """The whole quotient, whether it is rounded down or towards zero; anything where the divisor
+    may be zero."""
     if b.low <= 0 <= b.high:
         return ANYTHING
     ends = [_quotient(x, y) for x in a for y in b]
-    return Interval(min(ends), max(ends))
+    low, high = min(ends), max(ends)
+    return Interval(
+        math.floor(low) if math.isfinite(low) else low,
+        (math.floor(high) if high >= 0 else math.ceil(high)) if math.isfinite(high) else high,
+    )
 
 
 def rest(a: Interval, b: Interval) -> Interval:
@@ -86,7 +91,7 @@ def _product(x: float, y: float) -> float:
 def _quotient(x: float, y: float) -> float:
     if math.isinf(x):
         return x if y > 0 else -x
-    return 0 if math.isinf(y) else math.floor(x / y)
+    return 0 if math.isinf(y) else x / y
 
 
 def value(text: str, known: Mapping[str, Interval]) -> Interval:

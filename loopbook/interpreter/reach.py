@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from loopbook.errors import SdfgError
 from loopbook.interpreter import intervals
+from loopbook.interpreter.blocks import ordered
 from loopbook.interpreter.ends import Ends, ends_of, extremes
 from loopbook.interpreter.flow import made
 from loopbook.interpreter.intervals import ANYTHING, Interval, exactly, plus, times
@@ -166,10 +167,10 @@ class _Walker:
             self._known = {**begin, **first}
             body()
             second = self._grown({**begin, **first}, self._ended())
-            count = trips if isinstance(trips, float) else trips()
+            count = (trips if isinstance(trips, float) else trips()) - 1
             self._known = {
                 name: _grown_on(own, first.get(name, own), second.get(name), count)
-                for name, own in {**begin, **second}.items()
+                for name, own in begin.items()
             }
             start = dict(self._known)
             body()
@@ -241,8 +242,8 @@ class _Walker:
                     self._touch(end.container, memlet)
         if isinstance(block, LibraryCall) and block.call.code == "GEMM":
             self._product(block)
-        for place, node in enumerate(block.nodes):
-            if not isinstance(node, Operation):
+        for place in ordered(block):
+            if not isinstance(block.nodes[place], Operation):
                 continue
             for memlet in block.outputs[place]:
                 target = block.nodes[memlet.target]
@@ -288,7 +289,11 @@ class _Walker:
         if isinstance(where, Tensor):
             steps = [self._value(one) for one in where.strides]
             total = self._value(where.offset)
-            sizes = [self._value(one).high for one in where.shape]
+            counted = frozenset[str]().union(*(one.symbols for one in where.strides))
+            sizes = [
+                self._value(one).high if one.symbols and one.symbols <= counted else math.inf
+                for one in where.shape
+            ]
         else:
             numbers = factors(where) or []
             steps = [exactly(one) for one in numbers]
@@ -347,8 +352,8 @@ def _joined(a: Known, b: Known) -> Known:
 
 
 def _grown_on(begin: Interval, first: Interval, second: Interval | None, trips: float) -> Interval:
-    """What a number may be that has grown in one iteration and, maybe, in the next: as often as a
-    loop runs, if it grows evenly."""
+    """What a number may be that has grown in one iteration and, maybe, in the next: so often if it
+    grows evenly."""
     if second is None:
         return first
 
