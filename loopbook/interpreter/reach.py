@@ -115,7 +115,7 @@ class _Walker:
             case Loop():
                 self._loop(node)
             case While():
-                self._repeated(lambda: self.sequence(node.body), math.inf)
+                self._repeated(lambda: self.sequence(node.body), lambda: math.inf)
             case Branch():
                 self._branch(node)
             case Assignments():
@@ -157,7 +157,7 @@ class _Walker:
         after = plus(last, exactly(step)) if step else ANYTHING
         self._known[loop.variable] = after.joined(first)
 
-    def _repeated(self, body: Callable[[], None], trips: float | Callable[[], float]) -> None:
+    def _repeated(self, body: Callable[[], None], trips: Callable[[], float]) -> None:
         """A loop's body, until nothing that it begins with gets larger."""
         self._jumped.append([])
         begin = dict(self._known)
@@ -167,7 +167,7 @@ class _Walker:
             self._known = {**begin, **first}
             body()
             second = self._grown({**begin, **first}, self._ended())
-            count = (trips if isinstance(trips, float) else trips()) - 1
+            count = trips() - 1
             self._known = {
                 name: _grown_on(own, first.get(name, own), second.get(name), count)
                 for name, own in begin.items()

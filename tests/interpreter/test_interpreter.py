@@ -18,7 +18,11 @@ from loopbook.interpreter import (
 from loopbook.program.read import read
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
+from loopbook.sdfg.made_up import MadeUp
+from loopbook.sdfg.program import prepare_document
 from loopbook.toolchain import scratch
+from loopbook.workloads import synthetic
+from loopbook.workloads.call import Call
 
 
 def shifted(a, b, s):
@@ -76,7 +80,7 @@ def run(kernel, *arguments, budget=10_000):
     return {name: np.array(value) for name, value in after.items()}
 
 
-def ones(count, dtype=float):
+def ones(count, dtype: type = float):
     return np.ones(count, dtype)
 
 
@@ -154,3 +158,23 @@ def test_what_is_not_interpreted_says_so():
     text = frontend.trace(rooted, (ones(3), ones(3))).replace('"sqrt"', '"frexp"')
     with pytest.raises(NotInterpretedError):
         Interpreted(read(json.loads(text)), None, Floating())
+
+
+def test_statements_of_a_block_run_from_the_oldest_on_however_it_is_written():
+    """Nodes are written by addresses in docc's memory; what one statement reads, a later one may
+    change."""
+    workload = synthetic.load("filter.many.i.pole.2.back.none.pixel.open.apart.swapped.f4.apart")
+    arguments = workload.arguments(next(iter(workload.parameters)))
+    document = prepare_document(Call.of(workload, arguments).text)[0]
+    made = MadeUp(json.dumps(document), {})
+
+    def turned(part):
+        if isinstance(part, dict):
+            return {key: turned(own)[:: -1 if key == "nodes" else 1] if isinstance(own, list)
+                    else turned(own) for key, own in part.items()}  # fmt: skip
+        return [turned(own) for own in part] if isinstance(part, list) else part
+
+    other = MadeUp(json.dumps(turned(document)), {})
+    assert turned(document) != document
+    for one, again in zip(made.first.results, other.first.results, strict=True):
+        assert np.array_equal(one, again)

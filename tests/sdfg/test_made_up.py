@@ -111,7 +111,7 @@ def ints(*shape):
     return np.ones(shape, np.int64)
 
 
-def reals(*shape, dtype=float):
+def reals(*shape, dtype: type = float):
     return np.ones(shape, dtype)
 
 
