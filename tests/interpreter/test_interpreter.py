@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from loopbook.client.places import starter_path
 from loopbook.interpreter import (
     FaultError,
     Floating,
@@ -16,13 +17,14 @@ from loopbook.interpreter import (
     TooLongError,
 )
 from loopbook.program.read import read
+from loopbook.recipes import Book
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.made_up import MadeUp
-from loopbook.sdfg.program import prepare_document
 from loopbook.toolchain import scratch
-from loopbook.workloads import synthetic
-from loopbook.workloads.call import Call
+
+FILTER = "filter.many.i.pole.2.back.none.pixel.open.apart.swapped.f4.apart"
+"""A nest with a block in which a scalar is read and, later, changed."""
 
 
 def shifted(a, b, s):
@@ -163,9 +165,9 @@ def test_what_is_not_interpreted_says_so():
 def test_statements_of_a_block_run_from_the_oldest_on_however_it_is_written():
     """Nodes are written by addresses in docc's memory; what one statement reads, a later one may
     change."""
-    workload = synthetic.load("filter.many.i.pole.2.back.none.pixel.open.apart.swapped.f4.apart")
-    arguments = workload.arguments(next(iter(workload.parameters)))
-    document = prepare_document(Call.of(workload, arguments).text)[0]
+    with Book.open(starter_path(), readonly=True) as book:
+        nests = (one.nest_json for one in book.records() if one.kernel == FILTER)
+        document = json.loads(next(nests))
     made = MadeUp(json.dumps(document), {})
 
     def turned(part):
