@@ -9,14 +9,15 @@ was asked for, the machine is the one that the worker knows.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
 from loopbook.errors import InputError, LoopbookError
+from loopbook.program.trips import iterations, trip_counts
 from loopbook.recipes._data import Count, Counts, Data, Name, Text
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
@@ -28,11 +29,11 @@ from loopbook.sdfg.untrusted import admit
 from loopbook.targets import TARGETS
 from loopbook.toolchain import jail
 from loopbook.toolchain.sandbox import run_limited
-from loopbook.tuner.reconfirmation import MOST, sizes_for
 from loopbook.tuner.search import versions
 from loopbook.tuner.seed import Job
 from loopbook.tuner.seed import sizes_for as presets_for
 from loopbook.tuner.settings import Settings
+from loopbook.tuner.sizes import MOST, USUAL
 from loopbook.tuner.task import SdfgTask
 from loopbook.tuner.tune import tune
 
@@ -40,6 +41,10 @@ READ_S = 60.0
 
 NO_MORE_THAN = 16
 """Recipes that a search may come back with."""
+
+OFTEN = (2_000_000, 20_000_000)
+"""Iterations of innermost loops, from one to some hundred milliseconds. Where a nest has more at
+all sizes that were asked for, it is searched at smaller ones, and what is found is confirmed."""
 
 MOST_ANSWER = 4 << 20
 """Bytes of what comes back."""
@@ -123,8 +128,6 @@ def _record(order: Order, hardware: HardwareProfile, found: Found) -> Record:
 
 
 def _today() -> str:
-    from datetime import UTC, datetime
-
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -146,7 +149,7 @@ def search(order: Order) -> list[Found]:
         raise InputError(f"there is no target {order.target}")
     text = admit(order.document).text
     sizes = run_limited(_sizes, order, text, seconds=READ_S, what="reading the nest")
-    task = SdfgTask("nest", text, sizes[0])
+    task = SdfgTask("nest", text, sizes, most=MOST, seed=order.seed)
     hardware = HardwareProfile.from_json(order.hardware)
     settings = Settings(target=order.target, trials=order.trials, seed=order.seed, refine=0)
     preset, confirm = presets_for(Job(task, order.target))
@@ -156,7 +159,7 @@ def search(order: Order) -> list[Found]:
             task,
             preset,
             hardware,
-            Settings(**{**vars(settings), "confirm": confirm}),
+            replace(settings, confirm=confirm),
             log=Path(folder) / "trials.jsonl",
             starts=lambda nest: starts,
         )
@@ -170,13 +173,17 @@ def search(order: Order) -> list[Found]:
 
 
 def _sizes(order: Order, text: str) -> list[dict[str, int]]:
-    """All the sizes that the nest needs, for each that it was asked for with."""
+    """The sizes to measure at: those that were asked for, and where a run takes long at all of
+    these, smaller ones to search at."""
     _, nests = prepare_nests(text)
     if [nest.fingerprint for nest in nests] != [order.fingerprint]:
         raise InputError("the nest is another one than was asked for")
-    names = size_names(text)
-    usual = sizes_for(nests[0], names, {})
-    asked: Sequence[Mapping[str, int]] = order.sizes or [{}]
-    return [
-        {name: min(max(one.get(name, usual[name]), 2), MOST) for name in names} for one in asked
-    ]
+    nest = nests[0]
+    names = [name for name in size_names(text) if name in nest.symbols]
+    asked = [{n: one[n] for n in names if n in one} for one in order.sizes] or [{}]
+    whole = [{name: min(one.get(name, USUAL), MOST) for name in names} for one in asked]
+    least = min(whole, key=lambda one: iterations(nest, trip_counts(nest, one)) or 0)
+    often = iterations(nest, trip_counts(nest, least)) or 0
+    scales = [(few / often) ** (1 / max(1, len(names))) for few in OFTEN if few < often]
+    smaller = [{name: max(4, round(size * one)) for name, size in least.items()} for one in scales]
+    return smaller + whole
