@@ -170,8 +170,8 @@ class SdfgTask:
             return {self.PRESET: found[0]}
         return {f"{self.PRESET}-{place}": sizes for place, sizes in enumerate(found, 1)}
 
-    @cached_property
-    def parameters(self) -> dict[str, dict[str, int]]:
+    @property
+    def parameters(self) -> Mapping[str, Mapping[str, int]]:
         """Presets: name to sizes.
 
         Raises:

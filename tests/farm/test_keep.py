@@ -21,6 +21,10 @@ def sleeper() -> subprocess.Popen[bytes]:
     )
 
 
+def pid_of(part: Part) -> int:
+    return 0 if part.process is None else part.process.pid
+
+
 def group_of(pid: int) -> list[int]:
     """Its processes, without those that have ended and that nobody has asked about yet."""
     command = ["pgrep", "--runstates", "D,R,S", "-g", str(pid)]
@@ -37,18 +41,16 @@ def test_what_dies_is_started_again_and_what_follows_it_too(monkeypatch):
     thread.start()
     try:
         assert wait_until(lambda: leader.alive and follower.alive)
-        assert leader.process is not None
-        assert follower.process is not None
-        first, second = leader.process.pid, follower.process.pid
+        first, second = pid_of(leader), pid_of(follower)
         os.kill(second, signal.SIGKILL)
-        assert wait_until(lambda: follower.alive and follower.process.pid != second)
-        assert leader.process.pid == first
-        second = follower.process.pid
+        assert wait_until(lambda: follower.alive and pid_of(follower) != second)
+        assert pid_of(leader) == first
+        second = pid_of(follower)
         os.kill(first, signal.SIGKILL)
-        assert wait_until(lambda: leader.alive and leader.process.pid != first)
-        assert wait_until(lambda: follower.alive and follower.process.pid != second)
+        assert wait_until(lambda: leader.alive and pid_of(leader) != first)
+        assert wait_until(lambda: follower.alive and pid_of(follower) != second)
         assert wait_until(lambda: not group_of(first))
-        last = [leader.process.pid, follower.process.pid]
+        last = [pid_of(leader), pid_of(follower)]
     finally:
         stop.set()
         thread.join()

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from loopbook.client.places import starter_path
+from loopbook.client.places import STARTER
 from loopbook.interpreter import (
     FaultError,
     Floating,
@@ -165,7 +165,7 @@ def test_what_is_not_interpreted_says_so():
 def test_statements_of_a_block_run_from_the_oldest_on_however_it_is_written():
     """Nodes are written by addresses in docc's memory; what one statement reads, a later one may
     change."""
-    with Book.open(starter_path(), readonly=True) as book:
+    with Book.open(STARTER, readonly=True) as book:
         nests = (one.nest_json for one in book.records() if one.kernel == FILTER)
         document = json.loads(next(nests))
     made = MadeUp(json.dumps(document), {})
