@@ -1,5 +1,6 @@
 # make setup   everything that is needed, installed where it is missing
 # make demo    the main job on kernels that the book has never met
+# make farm-demo   what nobody knew is learnt: server, PostgreSQL, a cluster, docc's own client
 # make test    lint and all tests (make lint and make pytest, side by side)
 # make lock    renews requirements.lock, from which setup installs
 # VENV=path and PYTHON=python choose the virtual environment and what it is made with.
@@ -12,13 +13,16 @@ BIN = $(VENV)/bin
 # Tests start hundreds of Python processes, which are not to compile the package again each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test pytest lint format lock clean
+.PHONY: setup demo farm-demo test pytest lint format lock clean
 
 setup:
 	@tools/setup.sh
 
 demo: setup
 	@$(BIN)/python examples/demo.py
+
+farm-demo: setup
+	@$(BIN)/python examples/farm_demo.py
 
 # Types are checked beside the tests: that takes a minute, and one process only.
 test:
