@@ -15,11 +15,13 @@ change. An index that is not known may be any. What is too large a question is a
     subscripts  flattened arrays taken apart          apart      a statement's independent parts
     linear      forms from expressions, and back      missed     dependences that docc overlooks
     engine      isl itself: a context a thread, limits
+    last        which writes are the last ones?
 """
 
 from loopbook.dependence.distances import Distances, Meeting
 from loopbook.dependence.elements import covered
 from loopbook.dependence.engine import load
+from loopbook.dependence.last import written_first
 from loopbook.dependence.model import Linear, Tile, domain
 from loopbook.dependence.order import Moved, check_order
 from loopbook.dependence.places import (
@@ -49,4 +51,5 @@ __all__ = [
     "read_before_written",
     "same_points",
     "suspects",
+    "written_first",
 ]

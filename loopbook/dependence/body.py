@@ -55,6 +55,11 @@ class Touch:
         """The subset as polynomials, None for what is not known."""
         return (None,) * len(self.subset) if self.hidden else _indices(self.subset)
 
+    @property
+    def certain(self) -> bool:
+        """Whether no branch and no index that is not known may leave it out."""
+        return not self.conditions and not self.hidden
+
 
 @lru_cache(maxsize=16384)
 def _place(subset: Subset) -> tuple[str, ...]:

@@ -32,13 +32,26 @@ from loopbook.dependence.model import (
     shifted,
     statements,
 )
-from loopbook.dependence.pieces import FIRST, SECOND, Piece, Place, Use, marked, shapes
+from loopbook.dependence.pieces import (
+    FIRST,
+    SECOND,
+    Piece,
+    Place,
+    Use,
+    marked,
+    says_all,
+    shapes,
+)
 
 if TYPE_CHECKING:
     import islpy
 
 Way = tuple[list[Linear], list[Linear]]
 """Equations and inequalities of one of the ways in which an instance comes before another one."""
+
+Conflict = tuple[frozenset[str], bool]
+"""The containers that two instances touch, and whether updates by the same operator are all that
+touches them."""
 
 Key = frozenset[frozenset[tuple[str, int]]]
 """Equations, as what dictionaries can have for keys."""
@@ -53,6 +66,8 @@ class Instances:
         changing: what is written besides what the statements write.
         roughly: whether to look neither at the loops' bounds nor at indices in which two accesses
             differ. All indices are taken to stay in their rows then.
+        anew: containers of which reads do not count, since what they read has been written by who
+            reads; what updates them is a write like any other then.
     """
 
     def __init__(
@@ -62,8 +77,10 @@ class Instances:
         changing: Collection[str] = (),
         *,
         roughly: bool = False,
+        anew: Collection[str] = (),
     ) -> None:
         self._roughly = roughly
+        self.anew = frozenset(anew)
         found = [entry for tree in trees for entry in statements(tree)]
         written = {t.container for statement, _ in found for t in statement.touches if t.write}
         written.update(changing)
@@ -78,11 +95,14 @@ class Instances:
             free = tuple(dict.fromkeys(s for a in accesses for s in _symbols(a) if s in foreign))
             for counted, rows, values in shapes(path, foreign, roughly=roughly):
                 place: Place = [replaced(form, values) for form in places[statement]]
-                piece = Piece(number, counted, free, outer, rows, values, place)
+                exact = not (roughly or free) and says_all(path, foreign, values)
+                piece = Piece(number, counted, free, outer, rows, values, place, exact)
                 for access in accesses:
+                    if access.container in self.anew and not access.write:
+                        continue
                     piece.uses.setdefault(access.container, []).append(Use(piece, access))
                 self.pieces.append(piece)
-        self._conflicts: dict[tuple[Piece, Piece], dict[Key, tuple[str, bool]]] = {}
+        self._conflicts: dict[tuple[Piece, Piece], dict[Key, Conflict]] = {}
         self._along: dict[tuple[str, int, int], frozenset[Monomial] | None] = {}
         self._sides: dict[tuple[Piece, str, int], islpy.BasicSet] = {}
         self._bases: dict[tuple[Piece, Piece, int], tuple[islpy.BasicMap, dict[str, Column]]] = {}
@@ -91,12 +111,11 @@ class Instances:
 
     # -- where ----------------------------------------------------------------------------------
 
-    def conflicts(self, one: Piece, two: Piece) -> dict[Key, tuple[str, bool]]:
+    def conflicts(self, one: Piece, two: Piece) -> dict[Key, Conflict]:
         """Where two instances touch the same element, one of them writing.
 
         Returns:
-            Equations in terms of the marked instances, each with the container and whether updates
-            by the same operator are all that touches it.
+            Equations in terms of the marked instances.
         """
         if (one, two) in self._conflicts:
             return self._conflicts[one, two]
@@ -105,7 +124,9 @@ class Instances:
             for x, y in product(one.uses[container], two.uses[container]):
                 if (x.access.write or y.access.write) and (key := self.meeting(x, y)) is not None:
                     update = bool(x.access.update) and x.access.update == y.access.update
-                    found[key] = container, update and found.get(key, ("", True))[1]
+                    others, updates = found.get(key, (frozenset[str](), True))
+                    update = update and updates and container not in self.anew
+                    found[key] = others | {container}, update
         return found
 
     def meeting(self, x: Use, y: Use) -> Key | None:
@@ -131,6 +152,19 @@ class Instances:
                             return None
                         equations.add(frozenset(form.items()))
         return frozenset(equations)
+
+    def surely_meet(self, x: Use, y: Use) -> bool:
+        """Whether two accesses touch the same element of an array where `meeting` says so."""
+        left, right = x.access.indices, y.access.indices
+        return (
+            not self._roughly
+            and 0 < len(left) == len(right)
+            and all(
+                self._apart(use, dimension, self._strides(x, y, dimension), FIRST) is not None
+                for use in (x, y)
+                for dimension in range(len(left))
+            )
+        )
 
     def _strides(self, x: Use, y: Use, dimension: int) -> frozenset[Monomial]:
         """The strides of all accesses to an array, if all can be taken apart along them; otherwise
@@ -204,6 +238,10 @@ class Instances:
         self.name(equations)
         base, columns = self._base(engine, one, two)
         return narrowed(engine, base, columns, equations, ())
+
+    def points(self, engine: Engine, piece: Piece) -> islpy.BasicSet:
+        """All instances of a piece."""
+        return self._side(engine, piece, FIRST)
 
     def _base(
         self, engine: Engine, one: Piece, two: Piece

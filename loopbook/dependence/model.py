@@ -47,6 +47,11 @@ class Access(Protocol):
         """The operator if this is part of an update whose order does not matter, or nothing."""
         ...
 
+    @property
+    def certain(self) -> bool:
+        """Whether it happens, where it is said to, whenever its statement runs."""
+        ...
+
 
 class Statement(Protocol):
     """What runs as one; told apart by identity."""

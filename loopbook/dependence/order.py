@@ -8,12 +8,13 @@ each new order is then one question about them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loopbook.dependence.engine import Column, Engine, question
 from loopbook.dependence.instances import Instances, Key, Way, earlier, narrowed, pairs, placed
+from loopbook.dependence.last import LastWrites
 from loopbook.dependence.model import (
     Linear,
     Loop,
@@ -45,6 +46,7 @@ def check_order(
     after: Sequence[Tree],
     moved: Moved,
     around: Sequence[Loop],
+    anew: Collection[str] | None = None,
 ) -> None:
     """Refuse unless running `after` in place of `before` keeps every dependence.
 
@@ -55,21 +57,30 @@ def check_order(
         before, after: siblings in the order in which they run.
         moved: what new variables stand for; those not named stand for themselves.
         around: the loops around, outermost first.
+        anew: containers of which nothing is read but what stays together with who has written it
+            (see `written_first`). If they are given, all that the loops' bounds say counts, and of
+            what is written and not read only the last values have to stay.
 
     Raises:
         DependenceError: some dependence may be turned round, or the question is too large.
     """
     with question() as engine:
-        found = dependences(engine, before, around)
+        found = dependences(engine, before, around, anew)
         container = found.turned(before, after, moved, atomic=True)
     if container:
         raise DependenceError(f"{container} carries a dependence against it")
 
 
-def dependences(engine: Engine, trees: Sequence[Tree], around: Sequence[Loop]) -> Dependences:
+def dependences(
+    engine: Engine,
+    trees: Sequence[Tree],
+    around: Sequence[Loop],
+    anew: Collection[str] | None = None,
+) -> Dependences:
     """The dependences of some siblings, which are remembered."""
-    key = "dependences", tuple(map(_key, trees)), tuple(map(_header, around))
-    return engine.remember(key, lambda: Dependences(engine, trees, around))
+    which = None if anew is None else frozenset(anew)
+    key = "dependences", tuple(map(_key, trees)), tuple(map(_header, around)), which
+    return engine.remember(key, lambda: Dependences(engine, trees, around, which))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +88,12 @@ class Dependence:
     """Instances of which the second ones need the first ones to have run.
 
     Attributes:
+        containers: what both touch.
         update: whether both are updates of an element by the same operator, in any order.
         relation: from the first ones to the second ones.
     """
 
-    container: str
+    containers: frozenset[str]
     update: bool
     relation: islpy.BasicMap
     columns: Mapping[str, Column]
@@ -90,9 +102,16 @@ class Dependence:
 class Dependences:
     """The dependences between the instances of some siblings, worked out when they are wanted."""
 
-    def __init__(self, engine: Engine, trees: Sequence[Tree], around: Sequence[Loop]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        trees: Sequence[Tree],
+        around: Sequence[Loop],
+        anew: Collection[str] | None = None,
+    ) -> None:
         self._engine = engine
-        self._instances = Instances(trees, around)
+        self._instances = Instances(trees, around, anew=anew or ())
+        self._last = None if anew is None else LastWrites(engine, self._instances)
         self._instances.name(form for piece in self._instances.pieces for form in piece.place)
         self._found: dict[tuple[Piece, Piece], list[Dependence]] = {}
 
@@ -105,8 +124,8 @@ class Dependences:
                 self._instances.name(dict(row) for row in key)
             self._found[one, two] = [
                 found
-                for key, (container, update) in conflicts.items()
-                for found in self._related(one, two, key, ways, container, update)
+                for key, (containers, update) in conflicts.items()
+                for found in self._related(one, two, key, ways, containers, update)
             ]
         return self._found[one, two]
 
@@ -116,7 +135,7 @@ class Dependences:
         two: Piece,
         key: Key,
         ways: Sequence[Way],
-        container: str,
+        containers: frozenset[str],
         update: bool,
     ) -> Iterator[Dependence]:
         met = self._instances.relation(self._engine, one, two, [dict(row) for row in key])
@@ -126,7 +145,7 @@ class Dependences:
         for equal, less in ways:
             relation = narrowed(self._engine, met, columns, equal, less)
             if not relation.is_empty():
-                yield Dependence(container, update, relation, columns)
+                yield Dependence(containers, update, relation, columns)
 
     def turned(
         self, before: Sequence[Tree], after: Sequence[Tree], moved: Moved, *, atomic: bool
@@ -153,16 +172,34 @@ class Dependences:
                     raise DependenceError(f"it is not known what {loop.variable} stands for")
             moves[piece] = _Move.of(piece, places[statement], values)
         for one, two in pairs(self._instances):
-            ways = earlier(moves[two].at(SECOND), moves[one].at(FIRST))
+            first, second = moves[one], moves[two]
+            ways = earlier(second.at(SECOND), first.at(FIRST))
             for dependence in self.between(one, two) if ways else ():
                 if not (dependence.update and atomic) and any(
-                    self._comes(dependence, moves[one], moves[two], way) for way in ways
+                    self._matters(dependence, two, self._coming(dependence, first, second, way))
+                    for way in ways
                 ):
-                    return dependence.container
+                    return min(dependence.containers)
         return ""
 
-    def _comes(self, dependence: Dependence, first: _Move, second: _Move, way: Way) -> bool:
-        """Whether some pair of a dependence comes in a way."""
+    def _matters(self, dependence: Dependence, two: Piece, pairs: islpy.BasicMap) -> bool:
+        """Whether there are such pairs of a dependence, and what the second ones write stays."""
+        if self._last is None or pairs.is_empty():
+            return not pairs.is_empty()
+        kinds, known = self._engine, dependence.relation.dim(self._engine.parameter)
+        points = pairs.range()
+        points = points.project_out(
+            kinds.sink, len(two.dims), points.dim(kinds.sink) - len(two.dims)
+        )
+        points = points.project_out(kinds.parameter, known, points.dim(kinds.parameter) - known)
+        return not all(
+            self._last.overwritten(two, container, points) for container in dependence.containers
+        )
+
+    def _coming(
+        self, dependence: Dependence, first: _Move, second: _Move, way: Way
+    ) -> islpy.BasicMap:
+        """The pairs of a dependence that come in a way."""
         engine, relation, columns = self._engine, dependence.relation, dependence.columns
         equal, less = way
         for move, mark, kind in ((first, FIRST, engine.source), (second, SECOND, engine.sink)):
@@ -180,7 +217,7 @@ class Dependences:
                 **columns,
                 **{s: (engine.parameter, start + n) for n, s in enumerate(sorted(unknown))},
             }
-        return not narrowed(engine, relation, columns, equal, less).is_empty()
+        return narrowed(engine, relation, columns, equal, less)
 
 
 @dataclass(frozen=True)
@@ -228,7 +265,7 @@ def _key(tree: Tree) -> Hashable:
     """What two trees share that have the same dependences."""
     if is_loop(tree):
         return (*_header(tree), tuple(map(_key, tree.children)))
-    return tuple(tree.touches) if is_statement(tree) else ()
+    return tuple((t, t.certain) for t in tree.touches) if is_statement(tree) else ()
 
 
 def _header(loop: Loop) -> tuple[Hashable, ...]:

@@ -57,6 +57,7 @@ class Piece:
         rows: what holds for the loops inside.
         values: of variables that are no dimension themselves.
         place: in time.
+        exact: whether it runs for all of the values that the rows allow, and for no others.
         uses: of memory, by container.
     """
 
@@ -67,6 +68,7 @@ class Piece:
     rows: Sequence[Linear]
     values: Mapping[str, Linear]
     place: Place
+    exact: bool = False
     uses: dict[str, list[Use]] = field(default_factory=dict)
     _marked: dict[str, Place] = field(default_factory=dict)
 
@@ -104,6 +106,21 @@ def marked(form: Linear, dims: Collection[str], mark: str) -> dict[str, int]:
 
 
 Shape = tuple[tuple[str, ...], list[Linear], dict[str, Linear]]
+
+
+def says_all(path: Sequence[Loop], changing: Collection[str], values: Mapping[str, Linear]) -> bool:
+    """Whether rows that `shapes` makes for some loops leave nothing out of what these say.
+
+    Args:
+        values: of a shape.
+    """
+    return all(
+        loop.lows
+        and loop.highs
+        and (loop.step == 1 or loop.variable in values)
+        and not any(mentions(bound, changing) for bound in (*loop.lows, *loop.highs))
+        for loop in path
+    )
 
 
 def shapes(path: Sequence[Loop], changing: set[str], *, roughly: bool) -> list[Shape]:

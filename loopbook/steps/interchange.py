@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from loopbook.dependence import carries_nothing, check_order
-from loopbook.dependence.body import LoopNode
+from loopbook.dependence import carries_nothing, check_order, written_first
+from loopbook.dependence.body import LoopNode, statements
 from loopbook.dependence.model import Linear, minus, plus, shifted
-from loopbook.errors import IllegalStepError
+from loopbook.errors import DependenceError, IllegalStepError
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import only_child, read_in_place, serialise
+from loopbook.steps.region import Region, only_child, read_in_place, serialise
 
 
 class Interchange(Step):
@@ -44,7 +44,7 @@ class Interchange(Step):
         inner = only_child(outer, editor.id_of(self.inner_loop))
         lifted, sunk = turned(outer, inner)
         if outer.loop.kind != "map":  # whose iterations need nothing of one another
-            check_order([outer], [lifted], {}, region.around)
+            _check(region, outer, inner, lifted)
         region.tighten(lifted)
         if outer.loop.kind == "for":
             serialise(sunk)
@@ -53,6 +53,25 @@ class Interchange(Step):
         ):
             serialise(lifted)
         region.put(outer, lifted)
+
+
+def _check(region: Region, outer: LoopNode, inner: LoopNode, lifted: LoopNode) -> None:
+    """Refuse an order that turns dependences round, but for those of arrays of which each iteration
+    uses only what it has written itself.
+
+    Raises:
+        DependenceError: it does.
+    """
+    try:
+        check_order([outer], [lifted], {}, region.around)
+    except DependenceError:
+        touches = [touch for statement, _ in statements(inner) for touch in statement.touches]
+        stored = {touch.container for touch in touches if touch.write and touch.subset}
+        around = [*region.around, outer, inner]
+        anew = {name for name in stored if written_first(inner.children, around, name)}
+        if not anew:
+            raise
+        check_order([outer], [lifted], {}, region.around, anew)
 
 
 def _stays_parallel(outer: LoopNode, inner: LoopNode) -> bool:

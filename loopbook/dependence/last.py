@@ -1,0 +1,129 @@
+"""Which writes are the last ones, and what has been written before it is read.
+
+Of an element that nothing reads, only the last write has to stay the last one: Feautrier's dataflow
+analysis ("Dataflow analysis of array and scalar references", IJPP 20(1), 1991) for the case that is
+asked for here. What is taken to have been written must surely have been: only writes that are
+certain count, of statements that run just for the points that the loops' bounds say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from loopbook.dependence.engine import Engine, question
+from loopbook.dependence.instances import Instances, earlier, narrowed
+from loopbook.dependence.model import Loop, Tree
+from loopbook.dependence.pieces import FIRST, SECOND, Piece, Use
+from loopbook.errors import DependenceError
+
+if TYPE_CHECKING:
+    import islpy
+
+
+class LastWrites:
+    """Whether what instances write is written once more afterwards."""
+
+    def __init__(self, engine: Engine, instances: Instances) -> None:
+        self._engine = engine
+        self._instances = instances
+        uses = [use for piece in instances.pieces for own in piece.uses.values() for use in own]
+        self._needed = {
+            use.access.container
+            for use in uses
+            if not use.access.write
+            or not use.access.indices
+            or (use.access.update and use.access.container not in instances.anew)
+        }
+        self._again: dict[tuple[Piece, str], islpy.Set] = {}
+
+    def overwritten(self, piece: Piece, container: str, points: islpy.BasicSet) -> bool:
+        """Whether nothing reads a container, and others write after each of some instances what
+        these write of it.
+
+        Args:
+            points: the instances of `piece`, with the instances' parameters or the first of them.
+        """
+        uses = piece.uses.get(container, ())
+        if container in self._needed or len(uses) != 1:
+            return False
+        if (piece, container) not in self._again:
+            self._again[piece, container] = self._overwritten(uses[0], points)
+        return _subset(self._engine, points, self._again[piece, container])
+
+    def _overwritten(self, use: Use, points: islpy.BasicSet) -> islpy.Set:
+        """The instances behind which others write the same element."""
+        found = points.to_set().subtract(points.to_set())
+        for later in self._instances.pieces:
+            for other in later.uses.get(use.access.container, ()):
+                for met in _followed(self._engine, self._instances, use, other, certain=other):
+                    found = _union(self._engine, found, met.domain())
+        return found
+
+
+def written_first(trees: Sequence[Tree], around: Sequence[Loop], container: str) -> bool:
+    """Whether all that some siblings read of an array they have surely written before.
+
+    Args:
+        around: the loops around, outermost first: each of their iterations writes anew.
+    """
+    instances = Instances(trees, around)
+    instances.name(form for piece in instances.pieces for form in piece.place)
+    try:
+        with question() as engine:
+            return all(
+                _is_written(engine, instances, use)
+                for piece in instances.pieces
+                for use in piece.uses.get(container, ())
+                if not use.access.write
+            )
+    except DependenceError:
+        return False
+
+
+def _is_written(engine: Engine, instances: Instances, read: Use) -> bool:
+    """Whether each instance of a read comes after a write of what it reads."""
+    points = instances.points(engine, read.piece)
+    found = points.to_set().subtract(points.to_set())
+    for piece in instances.pieces:
+        for write in piece.uses.get(read.access.container, ()):
+            for met in _followed(engine, instances, write, read, certain=write):
+                found = _union(engine, found, met.range())
+    return _subset(engine, points, found)
+
+
+def _followed(
+    engine: Engine, instances: Instances, one: Use, two: Use, *, certain: Use
+) -> Iterator[islpy.BasicMap]:
+    """The instances of one access that instances of another one follow, on the same element.
+
+    Args:
+        certain: which of them has to be a write that surely happens; if not, there are none.
+    """
+    surely = certain.access.write and certain.access.certain and certain.piece.exact
+    ways = earlier(one.piece.at(FIRST), two.piece.at(SECOND))
+    key = instances.meeting(one, two) if surely and ways else None
+    if key is None or not instances.surely_meet(one, two):
+        return
+    met = instances.relation(engine, one.piece, two.piece, [dict(row) for row in key])
+    columns = instances.columns(engine, one.piece, two.piece)
+    for equal, less in ways:
+        yield narrowed(engine, met, columns, equal, less)
+
+
+def _union(engine: Engine, one: islpy.Set, two: islpy.BasicSet) -> islpy.Set:
+    first, second = _aligned(engine, one, two.to_set())
+    return first.union(second)
+
+
+def _subset(engine: Engine, one: islpy.BasicSet, two: islpy.Set) -> bool:
+    first, second = _aligned(engine, one.to_set(), two)
+    return first.is_subset(second)
+
+
+def _aligned(engine: Engine, one: islpy.Set, two: islpy.Set) -> tuple[islpy.Set, islpy.Set]:
+    """Both with as many parameters: the sets know the first ones of the same list."""
+    more = two.dim(engine.parameter) - one.dim(engine.parameter)
+    if more > 0:
+        return one.add_dims(engine.parameter, more), two
+    return one, two.add_dims(engine.parameter, -more)
