@@ -15,7 +15,7 @@ from loopbook.dependence import linear
 from loopbook.dependence.model import Linear, minus
 from loopbook.dependence.updates import updates
 from loopbook.errors import IllegalStepError, SdfgError
-from loopbook.program import expr, tree
+from loopbook.program import expr, tree, walk
 from loopbook.program.accesses import own_accesses, own_symbols, written
 from loopbook.program.bounds import Bounds
 from loopbook.program.dataflow import Block, LibraryNode, Memlet, Reference
@@ -92,6 +92,19 @@ class Statement:
 
 
 @dataclass(eq=False)
+class Guard(Statement):
+    """A branch with loops in it. For the order of what is in it, its cases follow each other.
+
+    Attributes:
+        nodes: the branch, which stays as it is.
+        touches: all that is read and written in it.
+        children: what its cases hold.
+    """
+
+    children: list[LoopNode | Statement] = field(default_factory=list)
+
+
+@dataclass(eq=False)
 class LoopNode:
     """A counted loop ``for (v = max(lows); v < each of highs; v += step)``.
 
@@ -145,7 +158,8 @@ def read_loop(
     containers: Mapping[str, Type],
     ignored: frozenset[str] = frozenset(),
     needed: frozenset[str] = frozenset(),
-    changing: frozenset[str] | None = None,
+    *,
+    guards: bool = False,
 ) -> LoopNode:
     """A loop with what is in it. Its statements read what its bounds name, too.
 
@@ -154,34 +168,97 @@ def read_loop(
         private: scalars that no statement takes from another one (`private_scalars`).
         containers: the types of all containers.
         ignored: containers whose accesses do not count.
-        needed: what the bounds of the loops around name.
-        changing: what may have another value each time; default: what the loop writes.
+        guards: whether there may be branches with loops in them.
 
     Raises:
         IllegalStepError: something is not affine, jumps, or is not understood.
     """
-    node = read_header(loop, variables)
-    known = frozenset((*variables, node.variable))
-    needed = (needed | own_symbols(loop)) & containers.keys() - known
-    changing = private | written(loop) if changing is None else changing
-    for statement in _runs(loop.body.children):
-        if isinstance(statement, Statement):
-            operators = updates(statement.nodes, containers)
-            statement.touches = [
-                _seen(touch, changing)
-                for touch in (
-                    *(touch for leaf in statement.nodes for touch in touches(leaf, operators)),
-                    *(Touch(name, (), False) for name in sorted(needed)),
-                )
-                if (touch.subset or touch.container not in private)
-                and touch.container not in known | ignored
-            ]
-            node.children.append(statement)
-        else:
-            node.children.append(
-                read_loop(statement, known, private, containers, ignored, needed, changing)
-            )
-    return node
+    reader = _Reader(private, containers, ignored, private | written(loop), guards)
+    return reader.loop(loop, frozenset(variables), frozenset(), ())
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads loops, as `read_loop` says.
+
+    Attributes:
+        changing: what may have another value each time.
+    """
+
+    private: frozenset[str]
+    containers: Mapping[str, Type]
+    ignored: frozenset[str]
+    changing: frozenset[str]
+    guards: bool
+
+    def loop(
+        self,
+        loop: tree.Loop | tree.While,
+        variables: frozenset[str],
+        needed: frozenset[str],
+        conditions: tuple[Expr, ...],
+    ) -> LoopNode:
+        """A loop with what is in it.
+
+        Args:
+            variables: of the loops around it.
+            needed: what bounds and conditions around it name.
+            conditions: of the branches around it.
+        """
+        node = read_header(loop, variables)
+        known = variables | {node.variable}
+        needed = (needed | own_symbols(loop)) & self.containers.keys() - known
+        node.children = self._children(loop.body, known, needed, conditions)
+        return node
+
+    def _children(
+        self,
+        sequence: tree.Sequence,
+        known: frozenset[str],
+        needed: frozenset[str],
+        conditions: tuple[Expr, ...],
+    ) -> list[LoopNode | Statement]:
+        found: list[LoopNode | Statement] = []
+        for node in _runs(sequence.children, self.guards):
+            if isinstance(node, tree.Branch):
+                found.append(self._guard(node, known, needed, conditions))
+            elif isinstance(node, Statement):
+                operators = updates(node.nodes, self.containers)
+                node.touches = [
+                    replace(seen, conditions=(*conditions, *seen.conditions))
+                    if conditions
+                    else seen
+                    for touch in (
+                        *(touch for leaf in node.nodes for touch in touches(leaf, operators)),
+                        *(Touch(name, (), False) for name in sorted(needed)),
+                    )
+                    if (touch.subset or touch.container not in self.private)
+                    and touch.container not in known | self.ignored
+                    for seen in [_seen(touch, self.changing)]
+                ]
+                found.append(node)
+            else:
+                found.append(self.loop(node, known, needed, conditions))
+        return found
+
+    def _guard(
+        self,
+        branch: tree.Branch,
+        known: frozenset[str],
+        needed: frozenset[str],
+        conditions: tuple[Expr, ...],
+    ) -> Guard:
+        tests = [case.condition for case in branch.cases]
+        named = frozenset[str]().union(*(test.symbols for test in tests))
+        needed = needed | (named & self.containers.keys() - known)
+        guard = Guard([branch])
+        for case in branch.cases:
+            inside = (case.condition, *conditions)
+            guard.children += self._children(case.body, known, needed, inside)
+        guard.touches = [
+            t for child in guard.children for s, _ in statements(child) for t in s.touches
+        ]
+        return guard
 
 
 def tiles(loop: LoopNode) -> Iterator[tuple[Linear, Linear, int]]:
@@ -193,11 +270,19 @@ def tiles(loop: LoopNode) -> Iterator[tuple[Linear, Linear, int]]:
                 yield low, high, size[""]
 
 
-def _runs(nodes: Iterable[tree.Node]) -> Iterator[Statement | tree.Loop | tree.While]:
-    """Loops, and statements for what stands between them."""
+def _runs(
+    nodes: Iterable[tree.Node], guards: bool
+) -> Iterator[Statement | tree.Branch | tree.Loop | tree.While]:
+    """Loops, and statements for what stands between them.
+
+    Args:
+        guards: whether branches with loops in them stand for themselves, too.
+    """
     run: list[tree.Node] = []
     for node in nodes:
-        if isinstance(node, tree.Loop | tree.While):
+        if isinstance(node, tree.Loop | tree.While) or (
+            guards and isinstance(node, tree.Branch) and _holds_loops(node)
+        ):
             if run:
                 yield Statement(run)
                 run = []
@@ -206,6 +291,10 @@ def _runs(nodes: Iterable[tree.Node]) -> Iterator[Statement | tree.Loop | tree.W
             run.append(node)
     if run:
         yield Statement(run)
+
+
+def _holds_loops(branch: tree.Branch) -> bool:
+    return any(isinstance(node, tree.Loop | tree.While) for node in walk.preorder(branch))
 
 
 def _seen(touch: Touch, changing: frozenset[str]) -> Touch:

@@ -24,6 +24,7 @@ from loopbook.dependence.model import (
     Statement,
     Tree,
     domain,
+    is_guard,
     is_loop,
     is_statement,
     mentions,
@@ -294,6 +295,8 @@ def placed(trees: Sequence[Tree]) -> Iterator[tuple[Statement, Place]]:
             here: Place = [*sofar, {"": number} if number else {}]
             if is_loop(tree):
                 yield from visit(tree.children, [*here, {tree.variable: 1}])
+            elif is_guard(tree):
+                yield from visit(tree.children, here)
             elif is_statement(tree):
                 yield tree, here
 

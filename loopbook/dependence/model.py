@@ -76,10 +76,17 @@ class Loop(Protocol):
     def step(self) -> int: ...
 
     @property
-    def children(self) -> Sequence[Loop | Statement]: ...
+    def children(self) -> Sequence[Tree]: ...
 
 
-Tree: TypeAlias = "Loop | Statement"
+class Guard(Protocol):
+    """Some of whose children may be left out, all else being as if they stood in its place."""
+
+    @property
+    def children(self) -> Sequence[Tree]: ...
+
+
+Tree: TypeAlias = "Loop | Statement | Guard"
 
 
 @dataclass(frozen=True)
@@ -110,12 +117,19 @@ def statements(
     if is_loop(tree):
         for child in tree.children:
             yield from statements(child, (*path, tree))
+    elif is_guard(tree):
+        for child in tree.children:
+            yield from statements(child, path)
     elif is_statement(tree):
         yield tree, path
 
 
 def is_loop(tree: Tree) -> TypeGuard[Loop]:
-    return hasattr(tree, "children")
+    return hasattr(tree, "variable")
+
+
+def is_guard(tree: Tree) -> TypeGuard[Guard]:
+    return hasattr(tree, "children") and not hasattr(tree, "variable")
 
 
 def is_statement(tree: Tree) -> TypeGuard[Statement]:

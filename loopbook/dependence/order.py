@@ -20,6 +20,7 @@ from loopbook.dependence.model import (
     Loop,
     Tile,
     Tree,
+    is_guard,
     is_loop,
     is_statement,
     minus,
@@ -265,6 +266,8 @@ def _key(tree: Tree) -> Hashable:
     """What two trees share that have the same dependences."""
     if is_loop(tree):
         return (*_header(tree), tuple(map(_key, tree.children)))
+    if is_guard(tree):
+        return "guard", tuple(map(_key, tree.children))
     return tuple((t, t.certain) for t in tree.touches) if is_statement(tree) else ()
 
 

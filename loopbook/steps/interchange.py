@@ -40,7 +40,7 @@ class Interchange(Step):
         """Legal if the inner loop is all that the outer one holds, its bounds can be turned round,
         and dependences allow the order. The inner loop may hold anything."""
         whole = editor.loop(self.inner_loop)
-        region, outer = read_in_place(editor, self.outer_loop, whole=whole)
+        region, outer = read_in_place(editor, self.outer_loop, whole=whole, guards=True)
         inner = only_child(outer, editor.id_of(self.inner_loop))
         lifted, sunk = turned(outer, inner)
         if outer.loop.kind != "map":  # whose iterations need nothing of one another

@@ -75,12 +75,13 @@ class Region:
                 return place
         raise IllegalStepError("the loops are not neighbours")
 
-    def read(self, number: int, *, whole: Loop | None = None) -> LoopNode:
+    def read(self, number: int, *, whole: Loop | None = None, guards: bool = False) -> LoopNode:
         """One of the siblings, with what is in it.
 
         Args:
             whole: a loop whose body's statements are going to stay together: what is private to its
                 iterations is left out.
+            guards: whether there may be branches with loops in them (`Guard`).
 
         Raises:
             IllegalStepError: something is not affine, jumps, or is not understood.
@@ -90,11 +91,11 @@ class Region:
         program = self.editor.program
         variables = [outer.variable for outer in self.around]
         private = private_scalars(program)
-        if whole is None:
-            return read_loop(loop, variables, private, program.containers)
-        private |= private_to_iterations(program, whole)
-        buffers = self.editor.buffers_within(whole)
-        return read_loop(loop, variables, private, program.containers, buffers)
+        buffers: frozenset[str] = frozenset()
+        if whole is not None:
+            private |= private_to_iterations(program, whole)
+            buffers = self.editor.buffers_within(whole)
+        return read_loop(loop, variables, private, program.containers, buffers, guards=guards)
 
     def tighten(self, loop: LoopNode) -> None:
         """Drop bounds of a loop, and of those inside of it, that others make needless."""
@@ -114,12 +115,12 @@ class Region:
 
 
 def read_in_place(
-    editor: Editor, name: str, *, whole: Loop | None = None
+    editor: Editor, name: str, *, whole: Loop | None = None, guards: bool = False
 ) -> tuple[Region, LoopNode]:
     """A loop with what is in it, and where it stands; see `Region.of` and `Region.read`."""
     number = editor.id_of(name)
     region = Region.of(editor, number)
-    return region, region.read(number, whole=whole)
+    return region, region.read(number, whole=whole, guards=guards)
 
 
 def neighbours(editor: Editor, first: str, second: str) -> tuple[Region, LoopNode, LoopNode]:
