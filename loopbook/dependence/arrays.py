@@ -37,6 +37,7 @@ class ArrayLoop:
     highs: list[Linear] = field(default_factory=list)
     step: int = 1
     children: list[ArrayLoop | Statement] = field(default_factory=list)
+    rooms: tuple[Linear, ...] = ()
 
 
 def read_arrays(

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 
 from loopbook.dependence import linear
-from loopbook.dependence.model import Linear, minus
+from loopbook.dependence.model import Linear, minus, plus, shifted
 from loopbook.dependence.updates import updates
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree, walk
@@ -110,6 +110,7 @@ class LoopNode:
 
     Attributes:
         loop: that it was read from, or is made after.
+        rooms: what is 0 or more, too, as long as it runs, and falls with its variable.
     """
 
     loop: tree.Loop
@@ -118,6 +119,7 @@ class LoopNode:
     highs: list[Linear]
     step: int
     children: list[LoopNode | Statement]
+    rooms: list[Linear] = field(default_factory=list)
 
     @property
     def id(self) -> int | None:
@@ -128,11 +130,14 @@ class LoopNode:
 Body = LoopNode | Statement
 
 
-def read_header(loop: tree.Loop | tree.While, variables: Iterable[str]) -> LoopNode:
+def read_header(
+    loop: tree.Loop | tree.While, variables: Iterable[str], *, rooms: bool = False
+) -> LoopNode:
     """A loop without what is in it.
 
     Args:
         variables: the variables of the loops around it.
+        rooms: whether it may have some.
 
     Raises:
         IllegalStepError: it does not count up, or its bounds are not affine.
@@ -144,11 +149,21 @@ def read_header(loop: tree.Loop | tree.While, variables: Iterable[str]) -> LoopN
         known = frozenset(variables)
         lows: list[Linear] = [linear.from_polynomial(low, known) for low in found.lows]
         highs: list[Linear] = [linear.from_polynomial(high, known) for high in found.highs]
+        ends = [
+            linear.from_polynomial(room, known | {loop.variable})
+            for room in (found.room if rooms and found.ends and not highs else ())
+        ]
     except SdfgError as error:
         raise IllegalStepError(str(error)) from None
-    if found.step is None or found.step < 1 or not highs:
+    if found.step is None or found.step < 1 or not (highs or ends):
         raise IllegalStepError(f"the loop over {loop.variable} does not count up to a bound")
-    return LoopNode(loop, loop.variable, lows, highs, found.step, [])
+    node = LoopNode(loop, loop.variable, lows, highs, found.step, [])
+    for end in ends:
+        if end[loop.variable] == -1:
+            node.highs.append(shifted(plus(end, {loop.variable: 1}), 1))
+        else:
+            node.rooms.append(end)
+    return node
 
 
 def read_loop(
@@ -160,6 +175,7 @@ def read_loop(
     needed: frozenset[str] = frozenset(),
     *,
     guards: bool = False,
+    rooms: bool = False,
 ) -> LoopNode:
     """A loop with what is in it. Its statements read what its bounds name, too.
 
@@ -169,11 +185,12 @@ def read_loop(
         containers: the types of all containers.
         ignored: containers whose accesses do not count.
         guards: whether there may be branches with loops in them.
+        rooms: whether loops may have some.
 
     Raises:
         IllegalStepError: something is not affine, jumps, or is not understood.
     """
-    reader = _Reader(private, containers, ignored, private | written(loop), guards)
+    reader = _Reader(private, containers, ignored, private | written(loop), guards, rooms)
     return reader.loop(loop, frozenset(variables), frozenset(), ())
 
 
@@ -190,6 +207,7 @@ class _Reader:
     ignored: frozenset[str]
     changing: frozenset[str]
     guards: bool
+    rooms: bool
 
     def loop(
         self,
@@ -205,7 +223,7 @@ class _Reader:
             needed: what bounds and conditions around it name.
             conditions: of the branches around it.
         """
-        node = read_header(loop, variables)
+        node = read_header(loop, variables, rooms=self.rooms)
         known = variables | {node.variable}
         needed = (needed | own_symbols(loop)) & self.containers.keys() - known
         node.children = self._children(loop.body, known, needed, conditions)
@@ -306,6 +324,7 @@ def _seen(touch: Touch, changing: frozenset[str]) -> Touch:
 def write_loop(node: LoopNode) -> tree.Loop:
     """The tree's loop for one whose bounds, variable or children are others now."""
     tests = [f"({node.variable} < {linear.text(high)})" for high in node.highs]
+    tests += [f"(0 <= {linear.text(room)})" for room in node.rooms]
     children: list[tree.Node] = []
     for child in node.children:
         children += [write_loop(child)] if isinstance(child, LoopNode) else child.nodes

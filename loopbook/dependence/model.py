@@ -61,7 +61,8 @@ class Statement(Protocol):
 
 
 class Loop(Protocol):
-    """A counted loop ``for (v = max(lows); v < each of highs; v += step)``."""
+    """A counted loop ``for (v = max(lows); v < each of highs; v += step)``, that ends, too, where
+    one of the `rooms`, which fall with its variable, is less than 0: as ``n - 1 - 2*v`` is."""
 
     @property
     def variable(self) -> str: ...
@@ -71,6 +72,9 @@ class Loop(Protocol):
 
     @property
     def highs(self) -> Sequence[Linear]: ...
+
+    @property
+    def rooms(self) -> Sequence[Linear]: ...
 
     @property
     def step(self) -> int: ...
@@ -143,6 +147,7 @@ def domain(loops: Iterable[Loop]) -> list[Linear]:
         value = {loop.variable: 1}
         rows += [minus(value, low) for low in loop.lows]
         rows += [shifted(minus(high, value), -1) for high in loop.highs]
+        rows += loop.rooms
     return rows
 
 

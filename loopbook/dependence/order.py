@@ -272,7 +272,7 @@ def _key(tree: Tree) -> Hashable:
 
 
 def _header(loop: Loop) -> tuple[Hashable, ...]:
-    return loop.variable, _rows(loop.lows), _rows(loop.highs), loop.step
+    return loop.variable, _rows(loop.lows), _rows(loop.highs), _rows(loop.rooms), loop.step
 
 
 def _rows(forms: Sequence[Linear]) -> Hashable:

@@ -116,9 +116,9 @@ def says_all(path: Sequence[Loop], changing: Collection[str], values: Mapping[st
     """
     return all(
         loop.lows
-        and loop.highs
+        and (loop.highs or loop.rooms)
         and (loop.step == 1 or loop.variable in values)
-        and not any(mentions(bound, changing) for bound in (*loop.lows, *loop.highs))
+        and not any(mentions(b, changing) for b in (*loop.lows, *loop.highs, *loop.rooms))
         for loop in path
     )
 
@@ -131,6 +131,7 @@ def shapes(path: Sequence[Loop], changing: set[str], *, roughly: bool) -> list[S
     for loop in path:
         lows = [low for low in loop.lows if not mentions(low, changing)]
         highs = [high for high in loop.highs if not mentions(high, changing)]
+        rooms = [room for room in loop.rooms if not mentions(room, changing)]
         strided = loop.step > 1 and 0 < len(lows) == len(loop.lows)
         if len(pieces) * len(lows) > MAX_PIECES:
             strided = False
@@ -138,24 +139,35 @@ def shapes(path: Sequence[Loop], changing: set[str], *, roughly: bool) -> list[S
             inside
             for piece in pieces
             for inside in (
-                _counted(piece, loop, lows, highs) if strided else _whole(piece, loop, lows, highs)
+                _counted(piece, loop, lows, highs, rooms)
+                if strided
+                else _whole(piece, loop, lows, highs, rooms)
             )
         ]
     return pieces
 
 
 def _whole(
-    piece: Shape, loop: Loop, lows: Sequence[Linear], highs: Sequence[Linear]
+    piece: Shape,
+    loop: Loop,
+    lows: Sequence[Linear],
+    highs: Sequence[Linear],
+    rooms: Sequence[Linear],
 ) -> Iterator[Shape]:
     dims, rows, values = piece
     value = {loop.variable: 1}
     here = [minus(value, replaced(low, values)) for low in lows]
     here += [shifted(minus(replaced(high, values), value), -1) for high in highs]
+    here += [replaced(room, values) for room in rooms]
     yield (*dims, loop.variable), [*rows, *here], values
 
 
 def _counted(
-    piece: Shape, loop: Loop, lows: Sequence[Linear], highs: Sequence[Linear]
+    piece: Shape,
+    loop: Loop,
+    lows: Sequence[Linear],
+    highs: Sequence[Linear],
+    rooms: Sequence[Linear],
 ) -> Iterator[Shape]:
     """A piece for each bound that the loop may begin at."""
     dims, rows, values = piece
@@ -166,4 +178,6 @@ def _counted(
         here: list[Linear] = [{count: 1}]
         here += [gap for other in starts if (gap := minus(start, other))]
         here += [shifted(minus(replaced(high, values), value), -1) for high in highs]
-        yield (*dims, count), [*rows, *here], values | {loop.variable: value}
+        known = values | {loop.variable: value}
+        here += [replaced(room, known) for room in rooms]
+        yield (*dims, count), [*rows, *here], known

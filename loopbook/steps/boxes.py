@@ -209,7 +209,12 @@ def _greatest(form: Linear, loop: LoopNode) -> list[Linear]:
     if not factor:
         return [form]
     ends = [shifted(high, -1) for high in loop.highs] if factor > 0 else loop.lows
-    return [replaced(form, {loop.variable: end}) for end in ends]
+    found: list[Linear] = [replaced(form, {loop.variable: end}) for end in ends]
+    for room in loop.rooms if factor > 0 else ():
+        if factor % room[loop.variable]:
+            raise IllegalStepError(f"{loop.variable} has a factor in a bound")
+        found.append(plus(form, room, -(factor // room[loop.variable])))
+    return found
 
 
 def _joined(sides: Sequence[Side]) -> Side:
@@ -238,6 +243,8 @@ def _is_exact(parts: Mapping[Monomial, Linear], path: Path) -> bool:
         if len(names) > 1 or any(form[name] != 1 or name in moving for name in names):
             return False
         moving += names
+    if any(loop.rooms for loop in path):
+        return False
     ends = [end for loop in path if loop.variable in moving for end in (*loop.lows, *loop.highs)]
     return all(inside.isdisjoint(end) for end in ends)
 

@@ -40,7 +40,7 @@ class Interchange(Step):
         """Legal if the inner loop is all that the outer one holds, its bounds can be turned round,
         and dependences allow the order. The inner loop may hold anything."""
         whole = editor.loop(self.inner_loop)
-        region, outer = read_in_place(editor, self.outer_loop, whole=whole, guards=True)
+        region, outer = read_in_place(editor, self.outer_loop, whole=whole, guards=True, rooms=True)
         inner = only_child(outer, editor.id_of(self.inner_loop))
         lifted, sunk = turned(outer, inner)
         if outer.loop.kind != "map":  # whose iterations need nothing of one another
@@ -89,7 +89,11 @@ def turned(outer: LoopNode, inner: LoopNode) -> tuple[LoopNode, LoopNode]:
     Raises:
         IllegalStepError: a bound has the outer variable with a factor, or steps are in the way.
     """
+    if any(outer.variable in room for room in inner.rooms):
+        raise IllegalStepError("a bound has a variable with a factor")
     depending = any(outer.variable in bound for bound in (*inner.lows, *inner.highs))
+    if depending and outer.rooms:
+        raise IllegalStepError("a bound has a variable with a factor")
     if depending and (outer.step != 1 or inner.step != 1):
         raise IllegalStepError("bounds that depend on a loop with a step cannot be turned round")
     lows: list[Linear] = []

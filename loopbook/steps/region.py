@@ -44,8 +44,11 @@ class Region:
     around: Sequence[LoopNode]
 
     @classmethod
-    def of(cls, editor: Editor, number: int) -> Region:
+    def of(cls, editor: Editor, number: int, *, rooms: bool = False) -> Region:
         """The region of the loop with docc's number.
+
+        Args:
+            rooms: whether loops around it may have some.
 
         Raises:
             IllegalStepError: it is inside of a loop that is not affine.
@@ -54,7 +57,8 @@ class Region:
         around: list[LoopNode] = []
         for node in walk.way(editor.program, path[:-1]):
             if isinstance(node, Loop | While):
-                around.append(read_header(node, [outer.variable for outer in around]))
+                variables = [outer.variable for outer in around]
+                around.append(read_header(node, variables, rooms=rooms))
             elif isinstance(node, Case):
                 _narrow(around, node.condition)
         return cls(editor, path[:-1], around)
@@ -75,13 +79,21 @@ class Region:
                 return place
         raise IllegalStepError("the loops are not neighbours")
 
-    def read(self, number: int, *, whole: Loop | None = None, guards: bool = False) -> LoopNode:
+    def read(
+        self,
+        number: int,
+        *,
+        whole: Loop | None = None,
+        guards: bool = False,
+        rooms: bool = False,
+    ) -> LoopNode:
         """One of the siblings, with what is in it.
 
         Args:
             whole: a loop whose body's statements are going to stay together: what is private to its
                 iterations is left out.
             guards: whether there may be branches with loops in them (`Guard`).
+            rooms: whether loops may have some.
 
         Raises:
             IllegalStepError: something is not affine, jumps, or is not understood.
@@ -95,7 +107,9 @@ class Region:
         if whole is not None:
             private |= private_to_iterations(program, whole)
             buffers = self.editor.buffers_within(whole)
-        return read_loop(loop, variables, private, program.containers, buffers, guards=guards)
+        return read_loop(
+            loop, variables, private, program.containers, buffers, guards=guards, rooms=rooms
+        )
 
     def tighten(self, loop: LoopNode) -> None:
         """Drop bounds of a loop, and of those inside of it, that others make needless."""
@@ -115,12 +129,17 @@ class Region:
 
 
 def read_in_place(
-    editor: Editor, name: str, *, whole: Loop | None = None, guards: bool = False
+    editor: Editor,
+    name: str,
+    *,
+    whole: Loop | None = None,
+    guards: bool = False,
+    rooms: bool = False,
 ) -> tuple[Region, LoopNode]:
     """A loop with what is in it, and where it stands; see `Region.of` and `Region.read`."""
     number = editor.id_of(name)
-    region = Region.of(editor, number)
-    return region, region.read(number, whole=whole, guards=guards)
+    region = Region.of(editor, number, rooms=rooms)
+    return region, region.read(number, whole=whole, guards=guards, rooms=rooms)
 
 
 def neighbours(editor: Editor, first: str, second: str) -> tuple[Region, LoopNode, LoopNode]:

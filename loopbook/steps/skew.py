@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from loopbook.dependence.body import Statement, read_header
-from loopbook.dependence.model import plus
+from loopbook.dependence.linear import text
+from loopbook.dependence.model import minus, plus, replaced
 from loopbook.errors import IllegalStepError
 from loopbook.steps.arguments import MAX_SKEW, Integer, Loop
 from loopbook.steps.base import Step
@@ -36,20 +37,24 @@ class Skew(Step):
     factor = Integer(-MAX_SKEW, MAX_SKEW, default=1)
 
     def apply(self, editor: Editor) -> None:
-        """Always legal: the order stays what it was."""
-        if self.factor != 1:
-            raise IllegalStepError("only the factor 1 is known to be right")
+        """Always legal: the order stays what it was. By more than one, bounds would have factors,
+        which no other step could read."""
+        if abs(self.factor) != 1:
+            raise IllegalStepError("only the factors 1 and -1 leave bounds without factors")
         number = editor.id_of(self.inner_loop)
-        region = Region.of(editor, number)
+        region = Region.of(editor, number, rooms=True)
         around = editor.id_of(self.outer_loop)
         outer = next((o for o in region.around if o.id == around), None)
         if outer is None:
             raise IllegalStepError("the first loop is not around the second one")
-        inner = read_header(editor.loop(self.inner_loop), [o.variable for o in region.around])
-        by = {outer.variable: 1}
+        variables = [loop.variable for loop in region.around]
+        inner = read_header(editor.loop(self.inner_loop), variables, rooms=True)
+        by = {outer.variable: self.factor}
         inner.lows = [plus(low, by) for low in inner.lows]
         inner.highs = [plus(high, by) for high in inner.highs]
-        counted = {inner.variable: f"({inner.variable} - {outer.variable})"}
+        value = minus({inner.variable: 1}, by)
+        inner.rooms = [replaced(room, {inner.variable: value}) for room in inner.rooms]
+        counted = {inner.variable: f"({text(value)})"}
         nodes = [put_for(node, counted) for node in inner.loop.body.children]
         inner.children = [Statement(nodes)]
         region.put(inner, inner)

@@ -68,7 +68,7 @@ class Stage(Step):
         the loop may write then, and loops around are parallel only if that is still so.
         """
         container = editor.container(self.container)
-        region, scope = read_in_place(editor, self.loop)
+        region, scope = read_in_place(editor, self.loop, rooms=True)
         held = list(uses(scope, container))
         groups = _groups(held)
         _check_apart(region, scope, groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
@@ -20,6 +20,7 @@ class Access:
     terms: tuple[tuple[tuple[str, ...], int], ...]
     write: bool
     update: str = ""
+    certain: bool = True
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -50,6 +51,7 @@ class Loop:
     highs: list[Linear]
     step: int
     children: list[Loop | Statement]
+    rooms: list[Linear] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
