@@ -37,12 +37,28 @@ class Parallel(Step):
         memory.
 
         Every variable that the loop writes is private to its threads, local buffers included; what
-        it was given before the loop is not handed over, and nothing is after it.
+        it was given before the loop is not handed over, and nothing is after it. There are no
+        threads within threads: those of a loop around have all cores already, and those of loops
+        inside make way.
         """
         loop = editor.loop(self.loop)
         if loop.kind != "map" or loop.schedule != SEQUENTIAL:
             raise IllegalStepError(f"{self.loop} is no parallel loop")
-        nested = (*editor.around(self.loop), *walk.preorder(loop))
-        if any(isinstance(node, tree.Loop) and node.schedule.is_shared for node in nested):
-            raise IllegalStepError(f"{self.loop} has threads around it or inside")
-        editor.put(self.loop, replace(loop, schedule=THREADS))
+        if any(_is_shared(node) for node in editor.around(self.loop)):
+            return
+        editor.put(self.loop, replace(_without_threads(loop), schedule=THREADS))
+
+
+def _is_shared(node: object) -> bool:
+    return isinstance(node, tree.Loop) and node.schedule.is_shared
+
+
+def _without_threads(loop: tree.Loop) -> tree.Loop:
+    """A loop of whose iterations each is one thread's."""
+
+    def alone(node: walk.Inner) -> walk.Inner:
+        if isinstance(node, tree.Loop) and node.schedule.is_shared:
+            return replace(node, schedule=SEQUENTIAL)
+        return node
+
+    return walk.rebuilt(loop, alone) if any(map(_is_shared, walk.preorder(loop))) else loop

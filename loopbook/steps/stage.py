@@ -41,7 +41,9 @@ class Stage(Step):
         for k: c += A[i, k] * B[k, j]
         C[i, j] = c
 
-    ``in`` copies before the loop, ``out`` also back after it, ``auto`` as the loop needs it.
+    It copies before the loop, and what the loop writes also back after it. Of an array that the
+    loop both reads and writes, in different places, ``in`` takes what is only read and ``out`` what
+    is written.
     """
 
     name = "stage"
@@ -111,15 +113,17 @@ class Stage(Step):
             IllegalStepError: there are none.
         """
         refusal = IllegalStepError(f"nothing of {self.container} is used in this way")
-        for members in groups.values():
-            written = any(use.touch.write for use in members)
-            if self.direction not in ("auto", "out" if written else "in"):
-                continue
+        for members in sorted(groups.values(), key=self._is_other):  # which keeps their order
             try:
                 return members, boxes.around(members)
             except IllegalStepError as error:
                 refusal = error
         raise refusal
+
+    def _is_other(self, members: Sequence[Use]) -> bool:
+        """Whether the direction speaks of other accesses than these."""
+        written = any(use.touch.write for use in members)
+        return self.direction not in ("auto", "out" if written else "in")
 
 
 def _groups(held: Sequence[Use]) -> dict[Group, list[Use]]:

@@ -155,7 +155,6 @@ def test_loops_are_named_as_documented(kernel, args, text: str, names: str):
         ("peel L0", 0, "runs through no tile"),
         ("tile L0 0", 0, "size of 2 or more"),
         ("interchange L0* L1*", 0, "only one name"),
-        ("stage L2 A0 out", 0, "nothing of A0 is used in this way"),
     ],
 )
 def test_illegal_steps_say_which_and_why(text: str, position: int, message: str):
