@@ -164,9 +164,9 @@ def _check_parallel(editor: Editor, numbers: Sequence[int | None]) -> None:
     for number in numbers:
         if number is None or (loop := editor.at(number)).kind == "for":
             continue
-        region = Region.of(editor, number)
+        region = Region.of(editor, number, rooms=True)
         try:
-            body = region.read(number, whole=loop)
+            body = region.read(number, whole=loop, rooms=True)
             independent = carries_nothing(body, region.around)
         except IllegalStepError:
             independent = False

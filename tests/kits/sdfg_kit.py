@@ -158,7 +158,7 @@ def steps(text: str) -> list[StepPair]:
     pairs: list[StepPair] = []
     for line in text.strip().splitlines():
         op, *args = line.split()
-        pairs.append((op, tuple(int(a) if a.isdigit() else a for a in args)))
+        pairs.append((op, tuple(int(a) if a.lstrip("-").isdigit() else a for a in args)))
     return pairs
 
 

@@ -4,6 +4,7 @@ private, what is written back."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -180,3 +181,33 @@ def test_tiles_are_run_as_the_loop_was_to_be_and_what_is_in_them_in_order(step):
     tiles, inside = (loops[bench.names[name]].schedule for name in ("L0.tile", "L0"))
     assert tiles.name in ("VECTORIZE", "CPU_PARALLEL")
     assert inside == SEQUENTIAL
+
+
+def shared(bench: Workbench) -> set[str]:
+    loops = {n.id for n in preorder(bench.program) if isinstance(n, Loop) and n.schedule.is_shared}
+    return {name for name, number in bench.names.items() if number in loops}
+
+
+def test_there_are_no_threads_within_threads(tmp_path):
+    outwards = after(matmul, matmul_args(), "parallel L0")
+    outer = write(outwards.program)
+    outwards.apply("parallel", ("L1",))
+    assert write(outwards.program) == outer
+    inwards = after(matmul, matmul_args(), "parallel L1")
+    assert shared(inwards) == {"L1"}
+    inwards.apply("parallel", ("L0",))
+    assert shared(inwards) == {"L0"}
+    recipe = steps("parallel L1\nparallel L0")
+    check_recipe(matmul, [matmul_args(), matmul_args(3, 2, 5)], recipe, tmp_path, "openmp")
+
+
+@pytest.mark.parametrize(("array", "other"), [("A", "out"), ("C", "in")])
+def test_stage_copies_back_just_what_is_written(array: str, other: str):
+    name = {c.data: c.name for c in nests_of(matmul, matmul_args())[0].containers}[array]
+    tiled = "tile L0 4\ntile L1 4\ntile L2 4\ninterchange L0 L1.tile\ninterchange L1 L2.tile\n"
+    one = after(matmul, matmul_args(), tiled + "interchange L0 L2.tile")
+    two = copy(one)
+    one.apply("stage", ("L0", name, other))
+    two.apply("stage", ("L0", name, "auto"))
+    assert write(one.program) == write(two.program)
+    assert ("L0.store" in one.names) == (array == "C")
