@@ -50,12 +50,12 @@ if TYPE_CHECKING:
 Way = tuple[list[Linear], list[Linear]]
 """Equations and inequalities of one of the ways in which an instance comes before another one."""
 
-Conflict = tuple[frozenset[str], bool]
-"""The containers that two instances touch, and whether updates by the same operator are all that
-touches them."""
-
 Key = frozenset[frozenset[tuple[str, int]]]
 """Equations, as what dictionaries can have for keys."""
+
+Conflicts = dict[tuple[Key, bool], frozenset[str]]
+"""Where two instances touch the same element, and whether updates by the same operator are all that
+touches it, to the containers."""
 
 
 class Instances:
@@ -103,7 +103,7 @@ class Instances:
                         continue
                     piece.uses.setdefault(access.container, []).append(Use(piece, access))
                 self.pieces.append(piece)
-        self._conflicts: dict[tuple[Piece, Piece], dict[Key, Conflict]] = {}
+        self._conflicts: dict[tuple[Piece, Piece], Conflicts] = {}
         self._along: dict[tuple[str, int, int], frozenset[Monomial] | None] = {}
         self._sides: dict[tuple[Piece, str, int], islpy.BasicSet] = {}
         self._bases: dict[tuple[Piece, Piece, int], tuple[islpy.BasicMap, dict[str, Column]]] = {}
@@ -112,7 +112,7 @@ class Instances:
 
     # -- where ----------------------------------------------------------------------------------
 
-    def conflicts(self, one: Piece, two: Piece) -> dict[Key, Conflict]:
+    def conflicts(self, one: Piece, two: Piece) -> Conflicts:
         """Where two instances touch the same element, one of them writing.
 
         Returns:
@@ -125,9 +125,8 @@ class Instances:
             for x, y in product(one.uses[container], two.uses[container]):
                 if (x.access.write or y.access.write) and (key := self.meeting(x, y)) is not None:
                     update = bool(x.access.update) and x.access.update == y.access.update
-                    others, updates = found.get(key, (frozenset[str](), True))
-                    update = update and updates and container not in self.anew
-                    found[key] = others | {container}, update
+                    where = key, update and container not in self.anew
+                    found[where] = found.get(where, frozenset[str]()) | {container}
         return found
 
     def meeting(self, x: Use, y: Use) -> Key | None:
@@ -140,17 +139,10 @@ class Instances:
         left, right = x.access.indices, y.access.indices
         if len(left) == len(right):
             for dimension in range(len(left)):
-                along = self._strides(x, y, dimension)
-                first = self._apart(x, dimension, along, FIRST)
-                second = self._apart(y, dimension, along, SECOND)
-                if first is None or second is None:
-                    continue
-                for stride in along:
-                    if self._roughly and not self._alike(x, y, dimension, along, stride):
-                        continue
-                    if form := minus(first[stride], second[stride]):
-                        if form.keys() == {""}:
-                            return None
+                for form in self._gaps(x, y, dimension) or ():
+                    if form.keys() == {""}:
+                        return None
+                    if form:
                         equations.add(frozenset(form.items()))
         return frozenset(equations)
 
@@ -160,12 +152,44 @@ class Instances:
         return (
             not self._roughly
             and 0 < len(left) == len(right)
-            and all(
-                self._apart(use, dimension, self._strides(x, y, dimension), FIRST) is not None
-                for use in (x, y)
-                for dimension in range(len(left))
-            )
+            and all(self._gaps(x, y, dimension) is not None for dimension in range(len(left)))
         )
+
+    def _gaps(self, x: Use, y: Use, dimension: int) -> list[Linear] | None:
+        """What is 0 just where two marked instances have the same index in a dimension; nothing if
+        that is not known."""
+        along = self._strides(x, y, dimension)
+        first = self._apart(x, dimension, along, FIRST)
+        second = self._apart(y, dimension, along, SECOND)
+        if first is None or second is None:
+            return None if self._roughly else self._gap(x, y, dimension)
+        return [
+            minus(first[stride], second[stride])
+            for stride in along
+            if not self._roughly or self._alike(x, y, dimension, along, stride)
+        ]
+
+    def _gap(self, x: Use, y: Use, dimension: int) -> list[Linear] | None:
+        """`_gaps` of indices that may leave their rows, and differ along one stride only."""
+        left, right = x.access.indices[dimension], y.access.indices[dimension]
+        if left is None or right is None:
+            return None
+        along = subscripts.strides((left, right), self._variables)
+        first = subscripts.apart(left, along, self._variables, None, x.piece.values)
+        second = subscripts.apart(right, along, self._variables, None, y.piece.values)
+        if first is None or second is None:
+            return None
+        found: list[Linear] = []
+        for stride in along:
+            form = minus(
+                marked(first[stride], x.piece.dims, FIRST),
+                marked(second[stride], y.piece.dims, SECOND),
+            )
+            if form and not all(map(subscripts.EXTENT.fullmatch, stride)):
+                return None
+            if form:
+                found.append(form)
+        return found if len(found) < 2 else None
 
     def _strides(self, x: Use, y: Use, dimension: int) -> frozenset[Monomial]:
         """The strides of all accesses to an array, if all can be taken apart along them; otherwise

@@ -121,11 +121,11 @@ class Dependences:
         if (one, two) not in self._found:
             ways = earlier(one.at(FIRST), two.at(SECOND))
             conflicts = self._instances.conflicts(one, two) if ways else {}
-            for key in conflicts:
+            for key, _ in conflicts:
                 self._instances.name(dict(row) for row in key)
             self._found[one, two] = [
                 found
-                for key, (containers, update) in conflicts.items()
+                for (key, update), containers in conflicts.items()
                 for found in self._related(one, two, key, ways, containers, update)
             ]
         return self._found[one, two]

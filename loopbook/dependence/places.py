@@ -154,7 +154,7 @@ def _carried(
     for one, two in product(pieces, pieces):
         gap = _gap(one, two, variable)
         same = frozenset(gap.items()), frozenset(minus({}, gap).items())
-        for key in instances.conflicts(one, two):
+        for key in dict.fromkeys(key for key, _ in instances.conflicts(one, two)):
             if key.isdisjoint(same):
                 rows: list[Linear] = [dict(row) for row in key]
                 rows += [_gap(one, two, name) for name in outer]

@@ -56,6 +56,66 @@ def test_an_order_that_is_allowed_keeps_all_dependences(data):
         assert all(really_kept(nest, moved, size) for size in SIZES)
 
 
+def left(instances) -> dict[tuple[str, int], int]:
+    """What is in memory after instances that write something that follows from what they read."""
+    memory: dict[tuple[str, int], int] = {}
+    for instance in instances:
+        uses = [
+            ((access.container, access.address(instance.values)), access.write)
+            for access in instance.statement.touches
+        ]
+        read = tuple(memory.get(place, 0) for place, write in uses if not write)
+        made = hash((id(instance.statement), tuple(instance.values.items()), read))
+        memory |= {place: made for place, write in uses if write}
+    return memory
+
+
+def without_updates(nest: Loop) -> Loop:
+    for statement, _ in statements(nest):
+        statement.touches = [replace(access, update="") for access in statement.touches]
+    return nest
+
+
+def same_values(nest: Loop, moved, size: int) -> bool:
+    instances = run([nest], {"N": size})
+
+    def place(instance):
+        values = moved[instance.statement]
+        return *(value(values[new], instance.values) for new in "tu"), instance.time
+
+    return left(instances) == left(sorted(instances, key=place))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_an_order_that_keeps_the_last_writes_leaves_the_same_values(data):
+    nest = without_updates(data.draw(nests()))
+    moved = data.draw(orders(nest))
+    try:
+        dependence.check_order([nest], new_order(nest), moved, [], anew=())
+    except DependenceError:
+        return
+    assert all(same_values(nest, moved, size) for size in SIZES)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_iterations_that_write_first_what_they_read_may_change_places(data):
+    nest = without_updates(data.draw(nests()))
+    inner = nest.children[0]
+    if len(nest.children) > 1 or not isinstance(inner, Loop):
+        return
+    anew = {
+        name for name in "ABCs" if dependence.written_first(inner.children, [nest, inner], name)
+    }
+    moved = {statement: {"t": {"j": 1}, "u": {"i": 1}} for statement, _ in statements(nest)}
+    try:
+        dependence.check_order([nest], new_order(nest), moved, [], anew)
+    except DependenceError:
+        return
+    assert all(same_values(nest, moved, size) for size in SIZES)
+
+
 @settings(max_examples=30)
 @given(nests())
 def test_a_loop_that_carries_nothing_has_independent_iterations(nest):
