@@ -30,6 +30,7 @@ from loopbook.program.tree import Program
 from loopbook.program.write import write, write_node
 from loopbook.sdfg import marks, passes
 from loopbook.sdfg.document import without_positions, words
+from loopbook.sdfg.from_zero import counted_from_zero
 from loopbook.sdfg.lost import loses, without_loss
 from loopbook.sdfg.pieces import LARGE, Cut, pairs
 from loopbook.sdfg.rollback import RolledBack, rolled_back
@@ -320,11 +321,12 @@ def baseline(text: str, target: str) -> StructuredSDFG:
 def scheduled(sdfg: StructuredSDFG, target: str) -> tuple[StructuredSDFG, Program]:
     """The SDFG with docc's own schedule for every loop that no recipe has scheduled, and its tree.
     Of loops whose iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are
-    others; loads come before the stores that they must not see (see
+    others; of those that it would begin at 0 (see `loopbook.sdfg.from_zero`), the starts; loads
+    come before the stores that they must not see (see
     `loopbook.program.memory_order`)."""
     if targets.named(target).parallel:
         tree = read(json.loads(sdfg.to_json()))
-        whole = with_whole_trips(tree)
+        whole = counted_from_zero(with_whole_trips(tree))
         if whole is not tree:
             sdfg = parse(json.dumps(write(whole)))
     return _loads_first(passes.finish(sdfg, target))

@@ -65,13 +65,21 @@ def _check(region: Region, outer: LoopNode, inner: LoopNode, lifted: LoopNode) -
     try:
         check_order([outer], [lifted], {}, region.around)
     except DependenceError:
-        touches = [touch for statement, _ in statements(inner) for touch in statement.touches]
-        stored = {touch.container for touch in touches if touch.write and touch.subset}
         around = [*region.around, outer, inner]
-        anew = {name for name in stored if written_first(inner.children, around, name)}
+        anew = {name for name in _stored(inner) if written_first(inner.children, around, name)}
         if not anew:
             raise
         check_order([outer], [lifted], {}, region.around, anew)
+
+
+def _stored(loop: LoopNode) -> set[str]:
+    """The arrays with which each iteration of a loop begins by writing to them."""
+    first: dict[str, bool] = {}
+    for statement, _ in statements(loop):
+        for touch in statement.touches:
+            if touch.subset:
+                first.setdefault(touch.container, touch.write)
+    return {container for container, write in first.items() if write}
 
 
 def _stays_parallel(outer: LoopNode, inner: LoopNode) -> bool:
