@@ -113,7 +113,7 @@ def judged(name: str, text: str, answers: Sequence[Result]) -> list[Result]:
         key = _key(nest, steps)
         if key not in benches:
             benches[key] = (
-                _longer(bench(nest, steps[:-1]), steps, loops[key])
+                _longer(bench(nest, steps[:-1]), steps, loops.get(key, ()))
                 if steps
                 else Workbench(own.tree, own.nests[nest])
             )
