@@ -329,3 +329,15 @@ def test_scalars_that_each_iteration_sets_say_nothing_of_where_others_are():
     both = replace(first, children=[*first.children, *second.children])
     with pytest.raises(DependenceError, match=r"^A carries"):
         dependence.check_order([first, second], [both], {}, [])
+
+
+@pytest.mark.parametrize(
+    ("stride", "other", "independent"), [("_s1", 3, True), ("M", 3, False), ("_s1", 0, False)]
+)
+def test_one_column_of_rows_is_met_once_a_row(stride: str, other: int, independent: bool):
+    """Unless the stride, which is no extent of an array, may be 0, or there are two columns."""
+    places = [(((stride, "i"), 1), ((), column)) for column in (3, other) if column]
+    places += [] if other else [(((stride, "i"), 1),)]
+    touches = [Access("C", tuple(place), True) for place in places]
+    loop = Loop("i", [{}], [{"N": 1}], 1, [Statement(touches)])
+    assert dependence.carries_nothing(loop, []) == independent
