@@ -121,10 +121,10 @@ def dispatch(
     from loopbook.farm.settings import FarmSettings
     from loopbook.recipes.book import Book
 
-    over = _on_signals()
     told = msgspec.json.decode(settings, type=FarmSettings)
     location = _location(store)
     with RayCluster(_checked(address)) as cluster, Book.open(location) as book:
+        over = _on_signals()  # Ray has handlers of its own, which it sets when it begins
         Dispatcher(book, location, cluster, told, _say).run(over)
 
 

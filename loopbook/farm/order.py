@@ -9,6 +9,7 @@ was asked for, the machine is the one that the worker knows.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Annotated, Any
 import msgspec
 
 from loopbook.errors import InputError, LoopbookError
+from loopbook.program.nest import Nest
 from loopbook.program.trips import iterations, trip_counts
 from loopbook.recipes._data import Count, Counts, Data, Name, Text
 from loopbook.recipes.hardware import HardwareProfile
@@ -45,6 +47,9 @@ NO_MORE_THAN = 16
 OFTEN = (2_000_000, 20_000_000)
 """Iterations of innermost loops, from one to some hundred milliseconds. Where a nest has more at
 all sizes that were asked for, it is searched at smaller ones, and what is found is confirmed."""
+
+LEAST = 4
+"""No size is smaller."""
 
 MOST_ANSWER = 4 << 20
 """Bytes of what comes back."""
@@ -182,8 +187,24 @@ def _sizes(order: Order, text: str) -> list[dict[str, int]]:
     names = [name for name in size_names(text) if name in nest.symbols]
     asked = [{n: one[n] for n in names if n in one} for one in order.sizes] or [{}]
     whole = [{name: min(one.get(name, USUAL), MOST) for name in names} for one in asked]
-    least = min(whole, key=lambda one: iterations(nest, trip_counts(nest, one)) or 0)
-    often = iterations(nest, trip_counts(nest, least)) or 0
-    scales = [(few / often) ** (1 / max(1, len(names))) for few in OFTEN if few < often]
-    smaller = [{name: max(4, round(size * one)) for name, size in least.items()} for one in scales]
+    least = min(whole, key=lambda one: _often(nest, one))
+    smaller = [_scaled(nest, least, few) for few in OFTEN if few < _often(nest, least)]
     return smaller + whole
+
+
+def _often(nest: Nest, sizes: Mapping[str, int]) -> int:
+    return iterations(nest, trip_counts(nest, sizes)) or 0
+
+
+def _scaled(nest: Nest, sizes: Mapping[str, int], most: int) -> dict[str, int]:
+    """The sizes, made smaller by one factor, so that the nest has about so many iterations."""
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        fits = _often(nest, _times(sizes, middle)) <= most
+        low, high = (middle, high) if fits else (low, middle)
+    return _times(sizes, low)
+
+
+def _times(sizes: Mapping[str, int], factor: float) -> dict[str, int]:
+    return {name: max(LEAST, round(size * factor)) for name, size in sizes.items()}

@@ -153,7 +153,9 @@ def agrees(text, made):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "arguments"), [(one, rest) for one, *rest in PROGRAMS], ids=lambda one: str(one)[:30]
+    ("kernel", "arguments"),
+    [(one, rest) for one, *rest in PROGRAMS],
+    ids=[one.__name__ for one, *_ in PROGRAMS],
 )
 def test_programs_are_defined_on_made_up_data_and_docc_agrees(kernel, arguments):
     text = text_of(kernel, *arguments)

@@ -1,0 +1,123 @@
+"""A real Ray cluster of one node on this machine, with everything that `loopbook farm` starts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from client_kit import product, record, stencil
+from farm_kit import to_embed, to_tune
+from wait_kit import wait_until
+
+from loopbook.cli.app import run
+from loopbook.embed.inference import Encoder
+from loopbook.errors import FarmError
+from loopbook.farm.cluster import RayCluster
+from loopbook.farm.machine import Machine
+from loopbook.farm.status import status_of
+from loopbook.recipes.book import Book
+from loopbook.recipes.tasks import DEAD, DONE, STATES, TUNE, Ask, Wanted
+
+
+class Head:
+    """`loopbook farm start --head` in a process, over a book."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = str(folder / "book.db")
+        Book.open(self.store).close()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{probe.getsockname()[1]}"
+        words = [sys.executable, "-m", "loopbook", "farm", "start", "--store", self.store]
+        words += ["--head", self.address, "--trials", "1", "--lease-time", "4", "--orphans", "0"]
+        self.env = {**os.environ, "XDG_CACHE_HOME": str(folder), "OMP_NUM_THREADS": "1"}
+        self.log = folder / "head.log"
+        with self.log.open("wb") as file:
+            self.process = subprocess.Popen(words, env=self.env, stdout=file, stderr=file)
+
+    def ask(self, *asks: Ask) -> None:
+        with Book.open(self.store) as book:
+            book.queue.ask_all(asks)
+
+    def states(self) -> list[str]:
+        with Book.open(self.store, readonly=True) as book:
+            return [task.state for task in book.queue.all(STATES)[0]]
+
+    def children(self, words: str) -> list[int]:
+        """Processes below this head whose command line holds these words."""
+        told = subprocess.run(
+            ["ps", "-eo", "pid,args", "-ww"], capture_output=True, text=True, check=True
+        ).stdout
+        found = [line.split(None, 1) for line in told.splitlines()[1:] if words in line]
+        port = self.address.rpartition(":")[2]
+        return [int(pid) for pid, args in found if self.address in args or port in args]
+
+
+@pytest.fixture(scope="module")
+def head(tmp_path_factory) -> Iterator[Head]:
+    running = Head(tmp_path_factory.mktemp("farm"))
+    try:
+        yield running
+    finally:
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(120) == 0
+
+
+@pytest.mark.long
+def test_tasks_go_to_nodes_and_end_in_the_book(head, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    machine = Machine.here()
+    encoder = Encoder.load()
+    known = record(stencil, "")
+    with Book.open(head.store) as book:
+        book.add(known)
+    foreign = Ask(TUNE, "cd" * 16, "sequential", "neon-1t-00000000", "", 1, Wanted("{}"))
+    head.ask(to_tune(product, machine), to_embed(known.fingerprint, encoder.version), foreign)
+    # What no node can take is given up; this farm waits no day for one.
+    assert wait_until(lambda: sorted(head.states()) == [DEAD, DONE, DONE])
+    told = status_of(head.store, head.address)
+    (node,) = told["nodes"]
+    assert node["hardware"]["sequential"] == machine.profiles["sequential"].key
+    assert told["done_last_hour"] == 2
+
+    # The dispatcher, then Ray itself is killed: both come back, and work goes on.
+    for words in ("farm dispatch", "gcs_server"):
+        before = head.children(words)
+        assert before, head.log.read_text()
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        assert wait_until(lambda old=before, w=words: set(head.children(w)) - set(old))
+        head.ask(to_embed(known.fingerprint + words[:1], encoder.version))
+        assert wait_until(lambda: set(head.states()) == {DEAD, DONE})
+
+
+def test_where_there_is_no_cluster_one_line_says_so(tmp_path, capsys):
+    store = str(tmp_path / "book.db")
+    Book.open(store).close()
+    with pytest.raises(FarmError, match="there is no Ray cluster"):
+        RayCluster("127.0.0.1:1")
+    assert run(["farm", "status", "--store", store, "--address", "127.0.0.1:1"]) == 2
+    said = capsys.readouterr().err
+    assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--head", "nowhere"],
+        ["--join", "host:port"],
+        ["--head", "a:1", "--join", "a:1"],
+        ["--join", "a:1", "--store", "x.db"],
+        ["--trials", "0"],
+    ],
+)
+def test_a_wrong_command_line_is_one_line(words: list[Any], capsys):
+    assert run(["farm", "start", *words]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
