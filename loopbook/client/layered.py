@@ -17,6 +17,7 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Kernels, Layer, Neighbour, excludes
 from loopbook.recipes.record import Record
+from loopbook.recipes.reports import LOST
 from loopbook.sdfg.untrusted import admit
 
 if TYPE_CHECKING:
@@ -140,6 +141,15 @@ class LayeredBook:
 
         return local_profile(targets.named(target).threads, measured=False)
 
+    def shifts(self, target: str) -> dict[str, float]:
+        """What reports have changed, on machines like the one that recipes are for; see
+        `loopbook.recipes.book.Book.shifts`. Only books that can be written to have any."""
+        found: dict[str, float] = {}
+        for book in self.books:
+            if not book.readonly:
+                found |= asked(book, book.shifts, self.hardware(target).key) or {}
+        return found
+
     def forget(self) -> None:
         """Drop what has been found out about nests that were looked up."""
         self.fits.clear()
@@ -237,10 +247,12 @@ class LayeredBook:
         """All records of a nest for a target, the fastest first."""
         if fingerprint in self.without:
             return []
+        shifts = self.shifts(target)
         found = {
             record.id: record
             for layer in self.layers
             for record in asked(layer, layer.exact, fingerprint, target, hardware_key) or ()
+            if shifts.get(record.id) != LOST
         }
         return sorted(found.values(), key=lambda record: -record.speedup)
 
@@ -260,14 +272,14 @@ class LayeredBook:
 
         if nest.fingerprint in self.without:
             return []
-        left_out = excludes(exclude)
+        left_out, shifts = excludes(exclude), self.shifts(target)
         found = [
             (place, record)
             for place, layer in enumerate(self.layers)
             for record in asked(layer, layer.exact, nest.fingerprint, target) or ()
-            if not left_out(record.kernel)
+            if not left_out(record.kernel) and shifts.get(record.id) != LOST
         ]
-        return ranked(found, self.hardware(target), trips)
+        return ranked(found, self.hardware(target), trips, shifts)
 
     def _merged(
         self, embedding: Embedding, fingerprint: str, k: int, wanted: _Wanted
@@ -278,9 +290,13 @@ class LayeredBook:
             fingerprint: of the nest that is asked about; empty where that is not known.
         """
         found: dict[str, Neighbour] = {}
+        shifts = self.shifts(wanted.target)
+        lost = sum(shift == LOST for shift in shifts.values())
         for layer in self.layers:
-            near = asked(layer, self._near, layer, embedding, k, wanted)
+            near = asked(layer, self._near, layer, embedding, k + lost, wanted)
             for record, vectors in near or ():
+                if shifts.get(record.id) == LOST:
+                    continue
                 same = record.fingerprint == fingerprint
                 apart = float(np.linalg.norm(vectors.nest - embedding.nest))
                 away = wanted.hardware.distance(record.hardware)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from loopbook.client.sizes import Trips, exact_speedup
 from loopbook.recipes.hardware import HardwareProfile
@@ -21,7 +22,10 @@ jacobi-2d 2.0, syrk and syr2k 1.5, gemver 1.13 times as fast (products not witho
 
 
 def ranked(
-    records: Iterable[tuple[int, Record]], here: HardwareProfile, trips: Trips
+    records: Iterable[tuple[int, Record]],
+    here: HardwareProfile,
+    trips: Trips,
+    shifts: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Record]:
     """Of one machine: those of the first layers, then the fastest at the size at hand. The machine
     whose first record promises most for this one comes first.
@@ -29,10 +33,12 @@ def ranked(
     Args:
         records: with the places of their layers.
         trips: of the nest at that size, as far as they are known.
+        shifts: what to add to log speedups, by record, where reports say so.
     """
     machines: dict[float, list[tuple[int, float, Record]]] = {}
     for place, record in records:
-        row = (place, -exact_speedup(record, trips), record)
+        speedup = exact_speedup(record, trips) * math.exp(shifts.get(record.id, 0.0))
+        row = (place, -speedup, record)
         machines.setdefault(here.distance(record.hardware), []).append(row)
     for rows in machines.values():
         rows.sort(key=lambda row: row[:2])

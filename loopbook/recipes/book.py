@@ -24,6 +24,7 @@ from loopbook.recipes.layer import Kernels, Neighbour
 from loopbook.recipes.queue import Queue
 from loopbook.recipes.ranking import Filters, Ranked, rank, rank_among
 from loopbook.recipes.record import Record
+from loopbook.recipes.reports import Reports, shifts_at
 from loopbook.recipes.store import Store
 from loopbook.recipes.tasks import Ending, Lease, Wanted
 
@@ -46,6 +47,7 @@ class Book:
         self._indexes = Indexes(store)
         self._records: OrderedDict[str, Record] = OrderedDict()
         self._embeddings: dict[tuple[str, str], Embedding] = {}
+        self._shifts: tuple[str, dict[tuple[str, str], float]] = ("", {})
 
     @classmethod
     def open(cls, location: str | Path, *, readonly: bool = False, busy_s: float = 10.0) -> Book:
@@ -144,6 +146,21 @@ class Book:
     def queue(self) -> Queue:
         """The queue of work to do on the book."""
         return self._store.queue
+
+    @property
+    def reports(self) -> Reports:
+        """What was reported of how its recipes did where they ran."""
+        return self._store.reports
+
+    def shifts(self, hardware_key: str) -> dict[str, float]:
+        """Record id to what to add to its log speedup on such machines, as reports have it, and
+        `loopbook.recipes.reports.LOST` where it is not to be served there; most have none. The book
+        may know more records than it holds: those of other books that are served with it."""
+        with self._lock:
+            stamp = self._store.stamp()
+            if self._shifts[0] != stamp:
+                self._shifts = stamp, self._store.reports.shifts()
+            return shifts_at(self._shifts[1], hardware_key)
 
     def import_(self, path: str | Path, check: Check | None = None) -> int:
         """Add what :meth:`export` wrote, all or on any error none; returns how many are new.

@@ -149,6 +149,34 @@ worker has to be able to do, NULL while the task can't be leased. ``due``: when 
 itself: the end of a lease or of a pause; else NULL. Times are seconds since 1970. Like `CHANGES`
 not part of the layout's version."""
 
+REPORTS = sa.Table(
+    "reports",
+    TABLES,
+    sa.Column("record", sa.String(32), primary_key=True),
+    sa.Column("hardware_key", sa.String(64), primary_key=True),
+    sa.Column("voice", sa.String(64), primary_key=True, index=True),
+    sa.Column("trusted", sa.Integer, nullable=False),
+    sa.Column("total", sa.BigInteger, nullable=False),
+    sa.Column("count", sa.Integer, nullable=False),
+    sa.Column("changed", sa.Float(53), nullable=False),
+)
+"""What one voice reports of one record on one class of hardware; see
+:mod:`loopbook.recipes.reports`. ``total``: of the log speedups, in millionths, as whole numbers,
+whose sum is the same in any order. ``changed``: seconds since 1970. Like `CHANGES` not part of the
+layout's version."""
+
+STANDINGS = sa.Table(
+    "standings",
+    TABLES,
+    sa.Column("record", sa.String(32), primary_key=True),
+    sa.Column("hardware_key", sa.String(64), primary_key=True),
+    sa.Column("shift", sa.Float(53), nullable=False),
+    sa.Column("lost", sa.Integer, nullable=False),
+    sa.Column("changed", sa.Float(53), nullable=False),
+)
+"""What follows from reports: ``shift`` to add to a record's log speedup on such hardware, and
+whether it is ``lost`` there, and not served. Like `CHANGES` not part of the layout's version."""
+
 
 def _add_speedup_and_misses(connection: sa.Connection) -> None:
     """Version 1 kept the speedup only inside the measurements, and no misses."""
@@ -210,6 +238,8 @@ def upgrade(connection: sa.Connection) -> None:
     CHANGES.create(connection, checkfirst=True)
     NOTES.create(connection, checkfirst=True)
     TASKS.create(connection, checkfirst=True)
+    REPORTS.create(connection, checkfirst=True)
+    STANDINGS.create(connection, checkfirst=True)
     write_meta(connection, "schema", str(VERSION))
     write_meta(connection, "stamp", new_stamp())
 

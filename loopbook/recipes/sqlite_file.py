@@ -141,7 +141,7 @@ def check_header(path: Path) -> None:
 def pack(engine: sa.Engine, target: Path) -> None:
     """Write the book as one compact file that is read without side files.
 
-    The file at ``target`` is replaced in one go. Misses and tasks are left out.
+    The file at ``target`` is replaced in one go. Misses, tasks and reports are left out.
 
     Raises:
         BookError: the target can't be written.
@@ -160,8 +160,8 @@ def pack(engine: sa.Engine, target: Path) -> None:
             try:
                 copy.execute("PRAGMA journal_mode=DELETE")
                 copy.execute("DELETE FROM misses")
-                copy.execute("DROP TABLE IF EXISTS changes")
-                copy.execute("DROP TABLE IF EXISTS tasks")
+                for table in ("changes", "tasks", "reports", "standings"):
+                    copy.execute(f"DROP TABLE IF EXISTS {table}")
                 copy.execute("VACUUM")
             finally:
                 copy.close()

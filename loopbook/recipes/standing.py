@@ -21,9 +21,10 @@ from typing import NamedTuple
 
 from loopbook.recipes.record import LOSES
 
-MOST_LOG = math.log(4.0)
-"""A report, or a record's own measurement, of more counts as this: beyond it a recipe wins, or
-loses, all the same, and what is larger shall not take longer to be put right."""
+LEAST_LOG, MOST_LOG = math.log(0.5), math.log(4.0)
+"""A report, or a record's own measurement, beyond these counts as the nearer one: there a recipe
+loses, or wins, all the same, and what exaggerates shall neither carry more weight nor make the
+others' opinions look farther apart than they are."""
 
 VOICES = 3
 """So many voices have to speak before anything follows: the least of which a median is moved by no
@@ -43,8 +44,13 @@ of programs that are timed in turn are within 5 %, the sizes that people run the
 MEDIAN_LOSS = math.pi / 2
 """The variance of a median over that of a mean."""
 
-MAD_TO_SD = 1.4826
-"""Of normal figures: the standard deviation over the median distance from the median."""
+ODD = 0.2
+"""The share of the opinions, at least one, that may be odd, or lies, without that the rest is taken
+to be less sure. Where more are far apart, a recipe may gain for some and lose for others."""
+
+TRIMMED_TO_SD = 1.51
+"""Of normal figures: the standard deviation over that of those nearest to the middle, a fifth left
+out."""
 
 SURE = 0.95
 """A recipe is withdrawn if it loses with more than this probability."""
@@ -107,7 +113,7 @@ class Arm(NamedTuple):
 
 def clipped(log_speedup: float) -> float:
     """What a log speedup counts as."""
-    return max(-MOST_LOG, min(log_speedup, MOST_LOG))
+    return max(LEAST_LOG, min(log_speedup, MOST_LOG))
 
 
 def standing(
@@ -141,7 +147,9 @@ def _posterior(prior: Posterior, values: Sequence[float]) -> Posterior:
     if not values:
         return prior
     middle = median(values)
-    spread = MAD_TO_SD * median(abs(one - middle) for one in values)
+    apart = sorted(abs(one - middle) for one in values)
+    apart = apart[: len(apart) - max(1, math.ceil(ODD * len(apart)))]
+    spread = TRIMMED_TO_SD * math.sqrt(math.fsum(one**2 for one in apart) / max(len(apart), 1))
     known = len(values) - 1
     variance = VOICE_SD_WEIGHT * VOICE_SD**2 + known * spread**2
     variance *= MEDIAN_LOSS / (VOICE_SD_WEIGHT + known)
@@ -154,8 +162,8 @@ def _posterior(prior: Posterior, values: Sequence[float]) -> Posterior:
 def choose(arms: Sequence[Arm], seed: str, exploring: float = EXPLORING) -> str:
     """Which recipe to serve; the same for the same arms and seed, whatever their order.
 
-    Mostly the one with the best posterior mean. A share of the choices is Thompson's: one drawn with
-    the probability that it is the best, of those that may well be.
+    Mostly the one with the best posterior mean. A share of the choices is Thompson's: one drawn
+    with the probability that it is the best, of those that may well be.
 
     Args:
         seed: of the choice, such as a digest of the question and the book's stamp.

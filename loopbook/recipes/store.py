@@ -41,6 +41,7 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.queue import Queue
 from loopbook.recipes.record import Record
+from loopbook.recipes.reports import Reports
 from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, MISSES, NESTS, RECORDS
 from loopbook.recipes.sqlite_file import pack
 from loopbook.recipes.tasks import TUNE, Ask, Ending, Lease, Wanted
@@ -59,6 +60,7 @@ class Store:
         damage: what was left out so far.
         notes: what others have worked out from the records.
         queue: of work to do on the book.
+        reports: of how its recipes did where they ran.
     """
 
     def __init__(self, database: Database) -> None:
@@ -66,6 +68,7 @@ class Store:
         self.damage = Damage(database.name)
         self.notes = Notes(database)
         self.queue = Queue(database)
+        self.reports = Reports(database)
 
     @classmethod
     def open(cls, location: str | Path, *, readonly: bool = False, busy_s: float = 10.0) -> Store:

@@ -49,6 +49,10 @@ class Metrics:
             registry=own,
         )
 
+        self.reported = Counter(
+            "loopbook_reported", "Reports of how recipes did, by outcome", ["outcome"], registry=own
+        )
+
     def count_replaced(self, replaced: Mapping[str, int]) -> None:
         """Tell of workers replaced, as the pool counts them by cause."""
         self.registry.register(_Replaced(replaced))

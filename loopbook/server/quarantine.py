@@ -3,7 +3,8 @@
 A record gets out by an administrator's word, or because a machine that the server's owner trusts
 has measured that it gains; then what is served is that measurement, not what was claimed. That
 others contribute the same recipe for the same nest only has it measured sooner. A served record
-that such a machine sees lose comes back here.
+that such a machine sees lose comes back here, and so does one that loses where it runs, as enough
+callers report (`loopbook.server.field`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.record import MAX_NEST, Record
 from loopbook.recipes.schema import MISSES
 from loopbook.server.tables import JUDGEMENTS, QUARANTINE
-from loopbook.server.trust import GAINS, KEEP, OWNER, PROMOTE, REJECT, RETURN, Judgement
+from loopbook.server.trust import FIELD, GAINS, KEEP, OWNER, PROMOTE, REJECT, RETURN, Judgement
 from loopbook.steps import respelled
 
 KNOWN, WAITING, PROMOTED = "known", "quarantine", "promoted"
@@ -200,16 +201,50 @@ class Quarantine:
         decision = judgement.decision(record, served=True)
         self._note(record.id, decision, judgement)
         if decision == RETURN:
-            encoders = self._book.encoders()
-            found = (self._book.embedding(record.fingerprint, one) for one in encoders)
-            embedding = next((one for one in found if one is not None), None)
-            with self._database.writing() as connection:
-                row = _row(record, embedding, "")
-                gone = sa.delete(QUARANTINE).where(QUARANTINE.c.id == record.id)
-                connection.execute(gone)
-                connection.execute(sa.insert(QUARANTINE).values(row))
-            self._book.delete(record.id)
+            self._take_back(record)
         return Judged(record.id, decision)
+
+    def withdraw(self, record: Record, why: str) -> bool:
+        """Take a served record back because of what callers report; False if it is not in the book.
+
+        Args:
+            why: in a line.
+        """
+        if self._book.record(record.id) is None:
+            return False
+        self._take_back(record)
+        with self._database.writing() as connection:
+            row = _judged(record.id, RETURN, None, FIELD, "") | {"message": why}
+            connection.execute(sa.insert(JUDGEMENTS).values(row))
+        return True
+
+    def withdrawn_before(self, record_id: str) -> int:
+        """How often a record, or one whose measurement it replaces, was withdrawn because of what
+        callers reported, and served again since."""
+        count, seen = 0, set()
+        j = JUDGEMENTS.c
+        with self._database.reading() as connection:
+            while record_id and record_id not in seen:
+                seen.add(record_id)
+                own = (j.record == record_id) & (j.decision == RETURN) & (j.by == FIELD)
+                query = sa.select(sa.func.count()).select_from(JUDGEMENTS).where(own)
+                count += connection.execute(query).scalar() or 0
+                before = sa.select(j.record).where(
+                    (j.became == record_id) & (j.record != record_id) & (j.decision == PROMOTE)
+                )
+                record_id = connection.execute(before.limit(1)).scalar() or ""
+        return count
+
+    def _take_back(self, record: Record) -> None:
+        """A record moves from the book into quarantine."""
+        encoders = self._book.encoders()
+        found = (self._book.embedding(record.fingerprint, one) for one in encoders)
+        embedding = next((one for one in found if one is not None), None)
+        with self._database.writing() as connection:
+            row = _row(record, embedding, "")
+            connection.execute(sa.delete(QUARANTINE).where(QUARANTINE.c.id == record.id))
+            connection.execute(sa.insert(QUARANTINE).values(row))
+        self._book.delete(record.id)
 
     def _note(self, record_id: str, decision: str, judgement: Judgement) -> None:
         with self._database.writing() as connection:

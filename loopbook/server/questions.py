@@ -15,7 +15,11 @@ from pydantic import (
 )
 
 from loopbook.errors import InputError
+from loopbook.recipes.reports import LONGEST_S, SHORTEST_S
 from loopbook.targets import DEFAULT, TARGETS, choice
+
+MOST_REPORTS = 32
+"""Reports in one request."""
 
 
 def _known(target: str) -> str:
@@ -75,6 +79,29 @@ class Measured(BaseModel):
         if (self.status == "ok") != (self.measurement is not None):
             raise ValueError("a measurement goes with the status ok")
         return self
+
+
+class Reported(BaseModel):
+    """How a recipe did where it ran."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    record: str = Field(pattern="^[0-9a-f]{32}$", description="id of the record")
+    hardware_key: str = Field(
+        min_length=1, max_length=64, description="class of the machine, as /v1/hardware has it"
+    )
+    reference_s: float = Field(
+        ge=SHORTEST_S, le=LONGEST_S, description="seconds with docc's own schedule"
+    )
+    time_s: float = Field(ge=SHORTEST_S, le=LONGEST_S, description="seconds with the recipe")
+
+
+class FieldReports(BaseModel):
+    """Reports, each of a run of its own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reports: list[Reported] = Field(min_length=1, max_length=MOST_REPORTS)
 
 
 Model = TypeVar("Model", bound=BaseModel)

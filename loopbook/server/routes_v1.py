@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -16,11 +17,21 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import HEADER, line
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Measurement, Record
+from loopbook.recipes.reports import Report, Voice
 from loopbook.server.access import Caller, caller, service_of
 from loopbook.server.document import read_json
 from loopbook.server.failures import headers_of
+from loopbook.server.field import ANONYMOUS
 from loopbook.server.quarantine import KNOWN
-from loopbook.server.questions import Contribution, Measured, Nearest, Target, described, read
+from loopbook.server.questions import (
+    Contribution,
+    FieldReports,
+    Measured,
+    Nearest,
+    Target,
+    described,
+    read,
+)
 from loopbook.server.service import until
 from loopbook.server.trust import KEEP, PROMOTE, REJECT, RETURN, Judgement
 from loopbook.targets import DEFAULT
@@ -49,7 +60,7 @@ Fingerprint = Annotated[str, Query(min_length=1, max_length=128, pattern=r"^[!-~
 PAGE = 100
 
 MOST_JUDGED = 64 << 10
-"""Bytes of a judgement."""
+"""Bytes of a judgement, or of reports."""
 
 STATUS_OF = {PROMOTE: "promoted", REJECT: "rejected", RETURN: "quarantine", KEEP: "kept"}
 
@@ -144,10 +155,7 @@ async def judge(request: Request, caller: MayMeasure, record_id: Id) -> Received
     and gains is promoted with that measurement; one that is broken, or gains nothing on the kind of
     machine that it is about, is rejected, or taken out of the book into quarantine again."""
     service = service_of(request)
-    body = await request.body()
-    if len(body) > MOST_JUDGED:
-        raise HTTPException(413, f"the body has more than {MOST_JUDGED} bytes")
-    told = read(Measured, read_json(body, service.settings.limits))
+    told = read(Measured, await _small(request))
     judgement = Judgement(
         told.status,
         HardwareProfile.from_json(told.hardware),
@@ -159,6 +167,26 @@ async def judge(request: Request, caller: MayMeasure, record_id: Id) -> Received
     if judged is None:
         raise HTTPException(404, "there is no such record")
     return Received(id=judged.id, status=STATUS_OF[judged.decision])
+
+
+@router.post("/reports", openapi_extra=described(FieldReports))
+async def report(request: Request, caller: MayLookUp) -> dict[str, Any]:
+    """Say how recipes did where they ran: seconds of docc's own schedule, and of the program with
+    the recipe, for the very nest that the record is about. What became of each: "counted"; "full",
+    if the caller has said enough about that record; "unknown", if it is not served (any more)."""
+    service = service_of(request)
+    asked = read(FieldReports, await _small(request))
+    reports = [Report(**one.model_dump()) for one in asked.reports]
+    voice = Voice(caller.id or ANONYMOUS, caller.trusted)
+    begun = time.monotonic()
+    try:
+        found = await service.ask(service.field.take_all, reports, voice)
+    finally:  # the database writes for one at a time: that counts as a worker's time does
+        service.effort.spend(caller.name, time.monotonic() - begun)
+    for status in found:
+        service.metrics.reported.labels(status).inc()
+    told = zip(reports, found, strict=True)
+    return {"reports": [{"record": one.record, "status": status} for one, status in told]}
 
 
 @router.get("/quarantine")
@@ -228,6 +256,14 @@ async def hardware(request: Request, _: MayLookUp) -> dict[str, Any]:
         return [{"key": key} | profile.to_json() for key, profile in sorted(found.items())]
 
     return {"hardware": await service.ask(find)}
+
+
+async def _small(request: Request) -> dict[str, Any]:
+    """A body that is read here."""
+    body = await request.body()
+    if len(body) > MOST_JUDGED:
+        raise HTTPException(413, f"the body has more than {MOST_JUDGED} bytes")
+    return read_json(body, service_of(request).settings.limits)
 
 
 def _there(found: Record | None) -> Record:

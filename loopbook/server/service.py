@@ -17,6 +17,7 @@ from loopbook.errors import DeadlineError, InputError, LoopbookError
 from loopbook.recipes.book import Book
 from loopbook.server.answers import Answers, Kept, Question, question
 from loopbook.server.failures import DOCC
+from loopbook.server.field import FieldReports
 from loopbook.server.latest import digest
 from loopbook.server.metrics import Metrics
 from loopbook.server.pool import Pool, Reply
@@ -60,6 +61,7 @@ class Service:
             self._layers.append(Book.open(shipped, readonly=True))
         self.tokens = Tokens(self._database, fresh_s=settings.refresh_s)
         self.quarantine = Quarantine(self._database, self.book)
+        self.field = FieldReports(self._layers, self.quarantine)
         self.answers = Answers(settings.answers_bytes)
         self.metrics = Metrics()
         self.rates = Rates(settings.limits.rate, settings.limits.burst)

@@ -25,6 +25,9 @@ all stays as it is."""
 OWNER = "owner"
 """Who has judged where no token was needed."""
 
+FIELD = "field"
+"""Who has judged where it was those who use a recipe."""
+
 
 @dataclass(frozen=True)
 class Judgement:

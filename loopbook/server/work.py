@@ -26,6 +26,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
+from loopbook.recipes.reports import LOST
 from loopbook.sdfg import build, program
 from loopbook.sdfg.known_wrong import shown
 from loopbook.sdfg.untrusted import Admitted, Names
@@ -257,6 +258,8 @@ class Work:
                 exclude=set(asked.exclude),
                 encoder=encoder,
             )
+        shifts = self._layered.shifts(asked.target)
+        found = [one for one in found if shifts.get(one.record.id) != LOST]
         found.sort(key=lambda one: (one.rank, -one.speedup))
         near = [_told(one, asked.whole) for one in found[: asked.k]]
         return {"encoder": encoder, "neighbours": near}
@@ -264,8 +267,8 @@ class Work:
     def _exact(self, request: dict[str, Any]) -> Answer:
         """The records of one very nest."""
         fingerprint, target = str(request["fingerprint"]), str(request["target"])
-        found = {r.id: r for book in self._layered.books for r in book.exact(fingerprint, target)}
-        told = [record.to_json() for record in list(found.values())[:MAX_EXACT]]
+        found = self._layered.exact(fingerprint, target)
+        told = [record.to_json() for record in found[:MAX_EXACT]]
         return Answer(json.dumps({"records": told}).encode())
 
     def _check(self, request: dict[str, Any]) -> Answer:

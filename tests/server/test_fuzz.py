@@ -24,6 +24,8 @@ MUTATED = 80
 """The issue's 2,000 are `benchmarks/hostile.py`'s; these many fit into the test run."""
 
 
+DOCC = ("/docc/transfertune_sdfg", "/docc/transfertune")
+
 pytest_plugins = ["server_fixtures"]
 
 
@@ -105,7 +107,7 @@ def test_mutated_programs_are_answered_or_refused(ruler):
     ],
 )
 def test_bodies_that_are_no_request_are_refused(ruler, body):
-    for path in ("/docc/transfertune_sdfg", "/docc/transfertune", "/v1/nearest", "/v1/records"):
+    for path in (*DOCC, "/v1/nearest", "/v1/records", "/v1/reports"):
         answer = ruler.post(path, content=body, headers={"Content-Type": "application/json"})
         assert answer.status_code in (400, 422), path
         assert set(answer.json()) == {"error"}
