@@ -13,6 +13,7 @@ from loopbook.cli import (
     books,
     corpus,
     farm,
+    field,
     learning,
     linting,
     lookups,
@@ -58,6 +59,7 @@ app.add_typer(corpus.app, name="corpus")
 app.add_typer(transfers.app, name="transfers")
 app.add_typer(queue.app, name="queue")
 app.add_typer(farm.app, name="farm")
+app.add_typer(field.app, name="field")
 app.add_typer(service.token_app, name="token")
 app.add_typer(service.quarantine_app, name="quarantine")
 

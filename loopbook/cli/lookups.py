@@ -246,6 +246,10 @@ def bench(
     ] = True,
     seconds: Annotated[float, typer.Option(help="time for measuring each kernel", min=0.01)] = 4.0,
     timeout: Annotated[float, typer.Option(help="limit for all runs of a kernel, seconds")] = 900.0,
+    report: Annotated[
+        bool | None,
+        typer.Option("--report", help="tell the book and the server how the recipe did"),
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """Time docc's own compile, Python and ours, in turn, and check the numbers.
@@ -276,6 +280,7 @@ def bench(
                     seconds=seconds,
                     sizes=sizes or None,
                     timeout=timeout,
+                    report=report,
                 )
             except LoopbookError as error:
                 if len(workloads) == 1:

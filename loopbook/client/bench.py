@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from loopbook.client import field
 from loopbook.client.baseline import Baseline, as_written
 from loopbook.client.bench_python import bench_python
 from loopbook.client.bench_times import PYTHON_SECONDS, Times, given
@@ -42,6 +43,7 @@ def bench(
     seconds: float = SECONDS,
     sizes: Mapping[str, int] | None = None,
     timeout: float = RUN_SECONDS,
+    report: bool | None = None,
 ) -> dict[str, Any]:
     """Compile a workload as docc does and as the book says, check the numbers, and time both, and
     the Python function itself.
@@ -57,6 +59,8 @@ def bench(
         seconds: for the timing; two rounds are run in any case, three where runs are long.
         sizes: replaces some of the preset's.
         timeout: limit for all runs of one comparison together, seconds.
+        report: tell the book, and the server that was asked, how the recipe did (see
+            `loopbook.client.field`); default what ``LOOPBOOK_REPORT`` says, else nothing is told.
 
     Returns:
         What ``loopbook bench --json`` prints; seconds are those of the fastest runs.
@@ -96,6 +100,8 @@ def bench(
             expressions=call.lowered is not None,
         )
         layered.note_misses(plan.missed, target)
+        if field.wanted(report):
+            field.tell_of_bench(verifier, plan, layered)
         if measure:
             verdict = verifier.choose(plan)
             plan, built = verdict.plan, verdict.built

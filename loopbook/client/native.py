@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from loopbook import targets
+from loopbook.client import field
 from loopbook.client.decision import Plan
 from loopbook.client.plan import build_plan
 from loopbook.client.served import Book, served
@@ -35,6 +36,7 @@ class NativeProgram(Dispatcher):
         *,
         strict: bool = False,
         check: bool = False,
+        report: bool | None = None,
     ) -> None:
         written_out = functools.partial(self._place, expressions=True)
         super().__init__(func, self._place, written_out, strict=strict, check=check)
@@ -43,6 +45,7 @@ class NativeProgram(Dispatcher):
         self._target = target
         self._book = book
         self._exclude = tuple(exclude)
+        self._report = report
 
     @property
     def last_sdfg(self) -> Any:
@@ -75,6 +78,8 @@ class NativeProgram(Dispatcher):
             traced.symbols(args),
             expressions,
         )
+        if field.wanted(self._report):
+            field.tell_of_call(traced, args, self.plan, library, self._target, self._book)
         return library
 
 
@@ -86,6 +91,7 @@ def native(
     exclude: Collection[str] = (),
     strict: bool = False,
     check: bool = False,
+    report: bool | None = None,
 ) -> Any:
     """Compile a Python function when it is called, with the best recipes that the book knows.
 
@@ -117,16 +123,25 @@ def native(
         check: compare the first call of everything that is compiled with Python, on copies of its
             arguments. Where the numbers differ, Python's are given, with a warning, and such calls
             run as Python from then on.
+        report: tell the user's book and the server that was asked how the recipe did: whatever is
+            compiled is compared with docc's own compile, on copies of its arguments. Default what
+            ``LOOPBOOK_REPORT`` says, else nothing is told.
 
     Raises:
         InputError: if nothing can be compiled for such a target here.
     """
     if func is None:
         return functools.partial(
-            native, target=target, book=book, exclude=exclude, strict=strict, check=check
+            native,
+            target=target,
+            book=book,
+            exclude=exclude,
+            strict=strict,
+            check=check,
+            report=report,
         )
     targets.runnable(target)
-    return NativeProgram(func, target, book, exclude, strict=strict, check=check)
+    return NativeProgram(func, target, book, exclude, strict=strict, check=check, report=report)
 
 
 def compile_text(

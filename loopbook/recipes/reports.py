@@ -205,16 +205,16 @@ class Reports:
                     found.setdefault(row.hardware_key, []).append(one)
         return found
 
-    def forget(self, record: Record) -> int:
+    def forget(self, record_id: str) -> int:
         """Drop all that was said of a record; returns of how many voices."""
         if not self._there_are():
             return 0
         with self._database.writing() as connection:
-            own = sa.delete(REPORTS).where(REPORTS.c.record == record.id)
+            own = sa.delete(REPORTS).where(REPORTS.c.record == record_id)
             count = connection.execute(own).rowcount
-            stood = sa.delete(STANDINGS).where(STANDINGS.c.record == record.id)
+            stood = sa.delete(STANDINGS).where(STANDINGS.c.record == record_id)
             if connection.execute(stood).rowcount:
-                _log.note(connection, (), [record.fingerprint])
+                _log.note(connection, (), ())
         return count
 
     def _count(
@@ -292,7 +292,7 @@ class Reports:
             connection.execute(sa.insert(STANDINGS).values(values))
         else:
             connection.execute(sa.update(STANDINGS).where(own).values(values))
-        _log.note(connection, (), [record.fingerprint])
+        _log.note(connection, (), ())  # no record has changed
 
     def _prepare(self) -> None:
         """Make the tables, where the book comes from a loopbook that had none."""

@@ -83,4 +83,4 @@ class FieldReports:
 
     def _return(self, record: Record, hardware_key: str, why: str) -> None:
         if record.hardware.key == hardware_key and self._quarantine.withdraw(record, why):
-            self._own.reports.forget(record)
+            self._own.reports.forget(record.id)

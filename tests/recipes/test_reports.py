@@ -59,7 +59,7 @@ def test_what_enough_voices_see_lose_is_lost_there_and_only_there(book):
     assert book.shifts(AVX512.key) == {}
     take(book, "d", 3.0)
     assert book.shifts(AVX2.key) == {ONE.id: LOST}  # until somebody measures it
-    assert book.reports.forget(ONE) == 4
+    assert book.reports.forget(ONE.id) == 4
     assert book.shifts(AVX2.key) == {}
 
 
@@ -100,7 +100,7 @@ speakers = st.lists(
 def test_the_order_of_reports_does_not_matter(book, said, numbers):
     found = []
     for _ in range(2):
-        book.reports.forget(ONE)
+        book.reports.forget(ONE.id)
         for voice, speedup in said:
             take(book, voice, speedup)
         opinions = book.reports.opinions(ONE.id)[AVX2.key]
@@ -161,7 +161,7 @@ def test_a_book_of_before_gets_the_tables_when_it_is_written_to(book):
         assert reader.shifts(AVX2.key) == {}
         assert reader.reports.opinions(ONE.id) == {}
     with Book.open(path) as older:
-        assert older.reports.forget(ONE) == 0
+        assert older.reports.forget(ONE.id) == 0
         assert take(older, "a", 1.0).status == COUNTED
 
 

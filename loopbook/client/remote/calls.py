@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
+from loopbook.recipes.reports import Report
 
 TOKENS = (("LOOPBOOK_TOKEN", SERVER_VARIABLE), ("DOCC_ACCESS_TOKEN", "RPC_SERVER"))
 """Variables that hold a token, and those that name the server that it is for."""
@@ -202,6 +203,31 @@ def records_of(told: dict[str, Any], fingerprint: str, target: str, url: str) ->
         for one in records:
             check_record(one)
     return records
+
+
+MOST_REPORTS = 32
+"""In one request, as servers take them."""
+
+
+def report_call(reports: Sequence[Report]) -> Call:
+    """How recipes did where they ran."""
+    return Call("POST", "/v1/reports", {"reports": [one.to_json() for one in reports]})
+
+
+def parts(reports: Sequence[Report]) -> Iterator[Sequence[Report]]:
+    """So many as go into a request."""
+    for first in range(0, len(reports), MOST_REPORTS):
+        yield reports[first : first + MOST_REPORTS]
+
+
+def statuses_of(told: dict[str, Any], reports: Sequence[Report], url: str) -> list[str]:
+    """What became of each report."""
+    with reading(url):
+        rows = _fields.items(told, "reports", "an answer", limit=MOST_REPORTS)
+        if len(rows) != len(reports):
+            raise InputError("it answers other reports than were sent")
+        given = (_fields.mapping(one, "an answer") for one in rows)
+        return [one_line(_fields.text(one, "status", "an answer", limit=64)) for one in given]
 
 
 def status_of(told: dict[str, Any], url: str) -> str:

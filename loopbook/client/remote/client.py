@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import aclosing, closing
 from typing import Any
 
@@ -20,6 +20,7 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
+from loopbook.recipes.reports import Report
 
 
 class Client:
@@ -108,6 +109,15 @@ class Client:
         """Give a record: "quarantine", "promoted", or "known" if the server has it already."""
         told = self.ask(Call("POST", "/v1/records", {"record": record.to_json()}))
         return calls.status_of(told, self.url)
+
+    def report(self, reports: Sequence[Report]) -> list[str]:
+        """Say how recipes did where they ran: for each "counted", "full" if it was said often
+        enough, "withdrawn" if the server serves it no more from now on, or "unknown" if it does not
+        serve it."""
+        found: list[str] = []
+        for part in calls.parts(reports):
+            found += calls.statuses_of(self.ask(calls.report_call(part)), part, self.url)
+        return found
 
     def export(self, after: str = "", target: str | None = None) -> Iterator[Item]:
         """The server's records with their embeddings, in order of id; taken up again behind the
@@ -240,6 +250,13 @@ class AsyncClient:
         """See `Client.contribute`."""
         told = await self.ask(Call("POST", "/v1/records", {"record": record.to_json()}))
         return calls.status_of(told, self.url)
+
+    async def report(self, reports: Sequence[Report]) -> list[str]:
+        """See `Client.report`."""
+        found: list[str] = []
+        for part in calls.parts(reports):
+            found += calls.statuses_of(await self.ask(calls.report_call(part)), part, self.url)
+        return found
 
     async def export(self, after: str = "", target: str | None = None) -> AsyncIterator[Item]:
         """See `Client.export`."""
