@@ -8,10 +8,10 @@
 numbers of voices and kinds of noise; then what one liar with 10,000 reports does to a good recipe;
 then several liars among honest voices, to see where it breaks.
 
-``real`` starts a server with a book in which some nests have a planted recipe that strides, and one
-a good one. Clients with tokens of their own compile the programs with ``loopbook.native(report=True)``
-by the server's book and run them; what they tell is what they measure. Before that, one token
-reports 1,000 times that the good recipe loses.
+``real`` starts a server with a book in which two nests have a planted recipe that strides, and one
+a good one. Clients with tokens of their own compile the programs with
+``loopbook.native(report=True)`` by the server's book and run them; what they tell is what they
+measure. Before that, one token reports 1,024 times that the good recipe loses.
 
 ``choices`` plays the bandit's choice rule against recipes whose speedups are not what was measured.
 """
@@ -30,10 +30,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "kits")]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "kits"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from loopbook.recipes.standing import Arm, Opinion, Standing, choose, clipped, standing
+
+ROOT = Path(__file__).resolve().parent.parent
 
 MOST = 400
 """Reports after which a simulation gives up."""
