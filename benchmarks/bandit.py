@@ -8,9 +8,9 @@
 numbers of voices and kinds of noise; then what one liar with 10,000 reports does to a good recipe;
 then several liars among honest voices, to see where it breaks.
 
-``real`` starts a server with a book in which two nests have a planted recipe that strides, and one
-a good one. Clients with tokens of their own compile the programs with
-``loopbook.native(report=True)`` by the server's book and run them; what they tell is what they
+``real`` starts a server with a book in which two nests have a planted recipe that strides, one has
+needless tiles of 2, and one a good recipe. Clients with tokens of their own compile the programs
+with ``loopbook.native(report=True)`` by the server's book and run them; what they tell is what they
 measure. Before that, one token reports 1,024 times that the good recipe loses.
 
 ``choices`` plays the bandit's choice rule against recipes whose speedups are not what was measured.
@@ -213,6 +213,13 @@ def product(A, B, C):
                 C[i, j] += A[i, k] * B[k, j]
 
 
+def dots(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(B.shape[1]):
+                C[i, j] += A[i, k] * B[j, k]
+
+
 def wide(n=1500):
     return np.full((n, n), 0.5), np.full((n, n), 0.25)
 
@@ -221,7 +228,7 @@ def matrices(n=200):
     return np.full((n, n), 0.5), np.full((n, n), 0.25), np.zeros((n, n))
 
 
-ARGUMENTS = {"doubled": wide, "mixed": wide, "product": matrices}
+ARGUMENTS = {"doubled": wide, "mixed": wide, "dots": matrices, "product": matrices}
 """
 
 CLIENT = """
@@ -237,6 +244,7 @@ print(nest.record if nest.recipe else "-")
 """
 
 STRIDES = "interchange L0 L1\n"
+TILES = "tile L0 2\ntile L1 2\ntile L2 2\n"
 GOOD = "interchange L1 L2\nvectorize L1\n"
 
 
@@ -254,7 +262,8 @@ def real(clients: int) -> int:
         import programs  # type: ignore[import-not-found]
 
         planted = {}
-        for kernel, recipe in (("doubled", STRIDES), ("mixed", STRIDES), ("product", GOOD)):
+        recipes = {"doubled": STRIDES, "mixed": STRIDES, "dots": TILES, "product": GOOD}
+        for kernel, recipe in recipes.items():
             function: Callable = getattr(programs, kernel)
             client_kit.ARGUMENTS[function] = programs.ARGUMENTS[kernel]
             planted[kernel] = client_kit.record(function, recipe, 1.5)

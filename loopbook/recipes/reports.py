@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -167,11 +167,7 @@ class Reports:
             status = self._count(connection, of_record, report, voice, now)
             rows = connection.execute(sa.select(REPORTS).where(of_record)).all()
             with readable(self._database.name):
-                opinions = [
-                    Opinion(int(row.total) / _MILLIONTH / row.count, row.count, bool(row.trusted))
-                    for row in rows
-                    if isinstance(row.count, int) and row.count > 0
-                ]
+                opinions = [_opinion(row) for row in rows]
             elsewhere = record.hardware.key != report.hardware_key
             log_speedup = math.log(record.speedup)
             found = standing(log_speedup, opinions, elsewhere=elsewhere)
@@ -200,9 +196,7 @@ class Reports:
             query = sa.select(REPORTS).where(REPORTS.c.record == record_id)
             with self._database.reading() as connection, readable(self._database.name):
                 for row in connection.execute(query):
-                    mean = int(row.total) / _MILLIONTH / max(int(row.count), 1)
-                    one = Opinion(mean, int(row.count), bool(row.trusted))
-                    found.setdefault(row.hardware_key, []).append(one)
+                    found.setdefault(row.hardware_key, []).append(_opinion(row))
         return found
 
     def forget(self, record_id: str) -> int:
@@ -230,11 +224,11 @@ class Reports:
         told = round(clipped(report.log_speedup) * _MILLIONTH)
         row = connection.execute(sa.select(REPORTS).where(own)).first()
         if row is not None:
-            if row.count >= MOST_COUNT:
+            if row.times >= MOST_COUNT:
                 return FULL
             changes = {
                 "total": REPORTS.c.total + told,
-                "count": REPORTS.c.count + 1,
+                "times": REPORTS.c.times + 1,
                 "trusted": int(voice.trusted),
                 "changed": now,
             }
@@ -247,7 +241,7 @@ class Reports:
             "voice": voice.name,
             "trusted": int(voice.trusted),
             "total": told,
-            "count": 1,
+            "times": 1,
             "changed": now,
         }
         connection.execute(sa.insert(REPORTS).values(new))
@@ -256,15 +250,18 @@ class Reports:
     def _make_room(
         self, connection: sa.Connection, of_record: sa.ColumnElement[bool], voice: Voice
     ) -> None:
-        count = sa.select(sa.func.count()).select_from(REPORTS)
-        if connection.scalar(count.where(REPORTS.c.voice == voice.name)) >= MOST_OF_ONE:
+        def count(*which: sa.ColumnElement[bool]) -> int:
+            query = sa.select(sa.func.count()).select_from(REPORTS).where(*which)
+            return connection.execute(query).scalar_one()
+
+        if count(REPORTS.c.voice == voice.name) >= MOST_OF_ONE:
             raise OverloadError("you have reported about too many records")
-        if connection.scalar(count.where(of_record)) >= MOST_VOICES:
+        if count(of_record) >= MOST_VOICES:
             silent = sa.select(REPORTS.c.voice).where(of_record)
             silent = silent.order_by(REPORTS.c.changed, REPORTS.c.voice).limit(1)
             gone = of_record & (REPORTS.c.voice == connection.scalar(silent))
             connection.execute(sa.delete(REPORTS).where(gone))
-        elif connection.scalar(count) >= MOST:
+        elif count() >= MOST:
             raise OverloadError("there are too many reports already")
 
     def _keep(
@@ -314,6 +311,14 @@ class Reports:
         if self._database.path is not None:
             return time.time()
         return float(connection.execute(sa.select(CLOCK)).scalar_one())
+
+
+def _opinion(row: sa.Row[Any]) -> Opinion:
+    """SQLite keeps whatever it was given, damage included: what makes no sense raises."""
+    times = int(row.times)
+    if not 0 < times <= MOST_COUNT:
+        raise InputError("a voice has reported so often as none can")
+    return Opinion(int(row.total) / _MILLIONTH / times, times, bool(row.trusted))
 
 
 def shifts_at(shifts: Mapping[tuple[str, str], float], hardware_key: str) -> dict[str, float]:

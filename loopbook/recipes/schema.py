@@ -157,13 +157,13 @@ REPORTS = sa.Table(
     sa.Column("voice", sa.String(64), primary_key=True, index=True),
     sa.Column("trusted", sa.Integer, nullable=False),
     sa.Column("total", sa.BigInteger, nullable=False),
-    sa.Column("count", sa.Integer, nullable=False),
+    sa.Column("times", sa.Integer, nullable=False),
     sa.Column("changed", sa.Float(53), nullable=False),
 )
 """What one voice reports of one record on one class of hardware; see
-:mod:`loopbook.recipes.reports`. ``total``: of the log speedups, in millionths, as whole numbers,
-whose sum is the same in any order. ``changed``: seconds since 1970. Like `CHANGES` not part of the
-layout's version."""
+:mod:`loopbook.recipes.reports`. ``times``: how often it reported. ``total``: of the log speedups,
+in millionths, as whole numbers, whose sum is the same in any order. ``changed``: seconds since
+1970. Like `CHANGES` not part of the layout's version."""
 
 STANDINGS = sa.Table(
     "standings",

@@ -383,11 +383,11 @@ def test_a_full_disk(tmp_path):
     path = kit.fill(tmp_path / "own.db", records)
     many = kit.fill(
         tmp_path / "many.db",
-        [kit.record(kit.chain, kit.SIMPLE, float(n), name=f"k{n}") for n in range(2, 140)],
+        [kit.record(kit.chain, kit.SIMPLE, float(n), name=f"k{n}") for n in range(2, 240)],
     )
     export = tmp_path / "out.jsonl"
     with Book.open(many) as book:
-        assert book.export(export) == 138
+        assert book.export(export) == 238
     full = FULL.format(path.stat().st_size + 20_000)
     before = path.read_bytes()
     words = ["book", "import", export], ["book", "merge", many]

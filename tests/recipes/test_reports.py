@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,6 +23,14 @@ ONE = record(0, measurements=faster(1.5))
 @pytest.fixture
 def book(tmp_path) -> Iterator[Book]:
     with Book.open(tmp_path / "book.db") as one:
+        one.add(ONE)
+        yield one
+
+
+@pytest.fixture
+def any_book(location) -> Iterator[Book]:
+    """In a file, and on a server."""
+    with Book.open(location) as one:
         one.add(ONE)
         yield one
 
@@ -51,7 +60,8 @@ def test_a_flood_is_one_row_and_one_voice(book):
     assert said == (pytest.approx(math.log(0.5)), 50, False)
 
 
-def test_what_enough_voices_see_lose_is_lost_there_and_only_there(book):
+def test_what_enough_voices_see_lose_is_lost_there_and_only_there(any_book):
+    book = any_book
     stamp = book.stamp
     assert [take(book, voice, 0.6).lost for voice in "abc"] == [False, False, True]
     assert book.stamp != stamp
@@ -172,3 +182,16 @@ def test_packing_leaves_reports_out(book, tmp_path):
     with Book.open(tmp_path / "packed.book", readonly=True) as packed:
         assert packed.shifts(AVX2.key) == {}
         assert packed.count() == 1
+
+
+def test_many_report_at_once_and_all_of_it_counts(location):
+    with Book.open(location) as one, Book.open(location) as other:
+        one.add(ONE)
+
+        def report(number: int) -> None:
+            take((one, other)[number % 2], f"voice {number % 5}", 1.5)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(report, range(60)))
+        ((*said,),) = one.reports.opinions(ONE.id).values()
+        assert [opinion.count for opinion in said] == [12] * 5
