@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -141,13 +142,14 @@ class LayeredBook:
 
         return local_profile(targets.named(target).threads, measured=False)
 
-    def shifts(self, target: str) -> dict[str, float]:
+    def shifts(self, target: str, *, fresh: bool = True) -> dict[str, float]:
         """What reports have changed, on machines like the one that recipes are for; see
         `loopbook.recipes.book.Book.shifts`. Only books that can be written to have any."""
         found: dict[str, float] = {}
         for book in self.books:
             if not book.readonly:
-                found |= asked(book, book.shifts, self.hardware(target).key) or {}
+                told = partial(book.shifts, self.hardware(target).key, fresh=fresh)
+                found |= asked(book, told) or {}
         return found
 
     def forget(self) -> None:
@@ -247,14 +249,14 @@ class LayeredBook:
         """All records of a nest for a target, the fastest first."""
         if fingerprint in self.without:
             return []
-        shifts = self.shifts(target)
         found = {
             record.id: record
             for layer in self.layers
             for record in asked(layer, layer.exact, fingerprint, target, hardware_key) or ()
-            if shifts.get(record.id) != LOST
         }
-        return sorted(found.values(), key=lambda record: -record.speedup)
+        shifts = self.shifts(target, fresh=False)
+        served = (record for record in found.values() if shifts.get(record.id) != LOST)
+        return sorted(served, key=lambda record: -record.speedup)
 
     def records_of(
         self,
@@ -272,14 +274,18 @@ class LayeredBook:
 
         if nest.fingerprint in self.without:
             return []
-        left_out, shifts = excludes(exclude), self.shifts(target)
+        left_out = excludes(exclude)
         found = [
             (place, record)
             for place, layer in enumerate(self.layers)
             for record in asked(layer, layer.exact, nest.fingerprint, target) or ()
-            if not left_out(record.kernel) and shifts.get(record.id) != LOST
+            if not left_out(record.kernel)
         ]
-        return ranked(found, self.hardware(target), trips, shifts)
+        if not found:
+            return []
+        shifts = self.shifts(target, fresh=False)
+        served = [one for one in found if shifts.get(one[1].id) != LOST]
+        return ranked(served, self.hardware(target), trips, shifts)
 
     def _merged(
         self, embedding: Embedding, fingerprint: str, k: int, wanted: _Wanted

@@ -152,12 +152,17 @@ class Book:
         """What was reported of how its recipes did where they ran."""
         return self._store.reports
 
-    def shifts(self, hardware_key: str) -> dict[str, float]:
+    def shifts(self, hardware_key: str, *, fresh: bool = True) -> dict[str, float]:
         """Record id to what to add to its log speedup on such machines, as reports have it, and
         `loopbook.recipes.reports.LOST` where it is not to be served there; most have none. The book
-        may know more records than it holds: those of other books that are served with it."""
+        may know more records than it holds: those of other books that are served with it.
+
+        Args:
+            fresh: False takes the book as it was at the last look-up, which costs less.
+        """
         with self._lock:
-            stamp = self._store.stamp()
+            seen = None if fresh or self._snapshot is None else self._snapshot.stamp
+            stamp = self._store.stamp() if seen is None else seen
             if self._shifts[0] != stamp:
                 self._shifts = stamp, self._store.reports.shifts()
             return shifts_at(self._shifts[1], hardware_key)

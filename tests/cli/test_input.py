@@ -411,7 +411,7 @@ def test_a_disk_that_fills_up_while_tuning(tmp_path):
     """The log of trials cannot be written: one line, and the book is well."""
     mounted = tmp_path / "small"
     mounted.mkdir()
-    # An empty book takes 104 KiB, and what its readers share 32.
+    # An empty book takes 132 KiB, and what its readers share 32.
     command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(mounted)]
     if subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("mounting a small disk takes root")

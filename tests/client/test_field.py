@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_kit import PRODUCT, make_shell
-from client_kit import ARGUMENTS, blocked, fill, matrices, product, record
+from client_kit import ARGUMENTS, blocked, fill, layered, matrices, nests_of, product, record
 from docc.benchmarks.rtl import validate
 from server_kit import Served, token
 
@@ -21,7 +21,7 @@ from loopbook.client.field import sole_record, tell
 from loopbook.client.hardware import local_profile
 from loopbook.errors import InputError
 from loopbook.recipes import Book, Recipe
-from loopbook.recipes.reports import LOST, Report
+from loopbook.recipes.reports import LOST, Report, Voice
 from loopbook.recipes.standing import VOICES
 from loopbook.toolchain.trace_file import Region, read
 
@@ -154,6 +154,31 @@ def test_bench_tells_of_what_it_does_not_keep(tmp_path, monkeypatch, capfd):
     with Book.open(path, readonly=True) as book:
         ((said,),) = book.reports.opinions(bad.id).values()
     assert said.mean < 0.0
+
+
+def test_reports_change_the_order_of_recipes_and_what_is_found(tmp_path):
+    first, second = record(product, blocked(), 3.0), record(product, "vectorize L1\n", 2.0)
+    (nest,) = nests_of(product)
+    with layered(tmp_path, first, second) as books:
+        own = books.books[0]
+
+        def order() -> list[str]:
+            return [one.id for one in books.records_of(nest, "sequential")]
+
+        def found() -> set[str]:
+            near = {one.record.id for one in books.nearest(nest, 5)}
+            assert near == {one.id for one in books.exact(nest.fingerprint, "sequential")}
+            return near
+
+        assert order() == [first.id, second.id]
+        for voice in "abc":
+            own.reports.take(Report(first.id, KEY, 1.3, 1.0), first, Voice(voice))
+        assert order() == [second.id, first.id]
+        assert found() == {first.id, second.id}
+        for voice in "abc":
+            own.reports.take(Report(second.id, KEY, 0.5, 1.0), second, Voice(voice))
+        assert order() == [first.id]
+        assert found() == {first.id}
 
 
 def choice(one, tier: str = "exact", dropped: int = 0) -> Choice:
