@@ -86,7 +86,7 @@ def tell_of_call(
     record = sole_record(plan)
     if record is None:
         return
-    with suppress(LoopbookError), scratch.folder() as folder:
+    with suppress(LoopbookError, OSError), scratch.folder() as folder:
         own = build_baseline(traced.text, target, folder).library
         arrays = [isinstance(value, np.ndarray) for value in args]
         given = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -19,7 +20,8 @@ from loopbook.client import field
 from loopbook.client.decision import Choice, Plan
 from loopbook.client.field import sole_record, tell
 from loopbook.client.hardware import local_profile
-from loopbook.errors import InputError
+from loopbook.client.remote import calls
+from loopbook.errors import InputError, RemoteError
 from loopbook.recipes import Book, Recipe
 from loopbook.recipes.reports import LOST, Report, Voice
 from loopbook.recipes.standing import VOICES
@@ -28,7 +30,7 @@ from loopbook.toolchain.trace_file import Region, read
 pytest_plugins = ["server_fixtures"]
 
 KEY = local_profile(1, measured=False).key
-NOWHERE = "http://127.0.0.1:9"
+NOWHERE = "http://127.0.0.1:19"
 
 
 def doubled(A, B):
@@ -206,6 +208,23 @@ def test_no_book_is_made_to_tell_it(tmp_path):
     one = record(product, blocked())
     tell(Report(one.id, KEY, 1.0, 1.0), one, None)
     assert not (tmp_path / "none.db").exists()
+
+
+def test_clients_tell_many_at_once_and_what_became_of_each(server, store):
+    many = [Report(f"{number:032x}", KEY, 1.0, 1.0) for number in range(40)]
+    secret = token(store)
+    with loopbook.Client(server.url, secret) as client:
+        assert client.report(many) == ["unknown"] * 40
+        assert client.report([]) == []
+
+    async def ask() -> list[str]:
+        async with loopbook.AsyncClient(server.url, secret) as client:
+            return await client.report(many[:3])
+
+    assert asyncio.run(ask()) == ["unknown"] * 3
+    answers = {"reports": [{"record": many[0].record, "status": "counted"}]}
+    with pytest.raises(RemoteError):
+        calls.statuses_of(answers, many, server.url)
 
 
 def test_a_program_that_ends_at_once_has_told(asked, tmp_path):
