@@ -11,10 +11,9 @@ a file one transaction writes at a time. The clock is the database's.
 from __future__ import annotations
 
 import json
-import time
 import uuid
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +22,8 @@ import sqlalchemy as sa
 from loopbook.errors import BookError, InputError, OverloadError
 from loopbook.printable import one_line
 from loopbook.recipes import _fields
-from loopbook.recipes._rows import readable
+from loopbook.recipes._queue_reading import SPARSE, Reading, there
 from loopbook.recipes._task_rows import (
-    CLOCK,
     MOST_ATTEMPTS,
     SILENT,
     attempts_of,
@@ -38,12 +36,10 @@ from loopbook.recipes._task_rows import (
 )
 from loopbook.recipes.schema import TASKS
 from loopbook.recipes.tasks import (
-    COLUMNS,
     DEAD,
     DONE,
     LEASED,
     MOST_RECORDS,
-    STATES,
     TUNE,
     WAITING,
     Abilities,
@@ -57,7 +53,7 @@ from loopbook.recipes.tasks import (
 )
 
 if TYPE_CHECKING:
-    from loopbook.recipes.connect import Database
+    pass
 
 FIRST_PAUSE_S = 30.0
 """After a failure; four times as long after each further one."""
@@ -73,10 +69,8 @@ MOST_LEASE_S = 86400.0
 
 _COUNT_EVERY = 1000
 
-_SPARSE = [TASKS.c[name] for name in COLUMNS]
 
-
-class Queue:
+class Queue(Reading):
     """The tasks of one book. Safe to share between threads and with other processes.
 
     Errors of the database are `BookError`; the methods name only what comes on top.
@@ -84,12 +78,6 @@ class Queue:
     Args:
         clock: seconds since 1970; default the database's own.
     """
-
-    def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
-        self._database = database
-        self._clock = clock
-        self._present = False
-        self._room = 0
 
     # Asking
 
@@ -127,7 +115,7 @@ class Queue:
                 return Asked(task.id, task.state, False)
         if ask.kind == TUNE and not ask.wanted.document:
             return None
-        self._make_room(connection)
+        self._make_room(connection, now)
         if row is not None:  # it stays what it was: the new one is another
             change(connection, row.id, key=row.id)
         new = new_row(ask, now)
@@ -228,7 +216,7 @@ class Queue:
         self.prepare()
         top = sa.select(sa.func.max(TASKS.c.priority)).where(TASKS.c.lane.is_not(None))
         with self._database.writing() as connection:
-            task = self._task(_there(connection, task_id, lock=True))
+            task = self._task(there(connection, task_id, lock=True))
             if task.state == DONE:
                 raise InputError(f"task {task_id} is done")
             highest = connection.execute(top).scalar()
@@ -242,7 +230,7 @@ class Queue:
                 raised |= {"state": WAITING, "lane": lane, "due": None}
                 raised |= {"changed": changed, "attempts": attempts}
             change(connection, task.id, **raised)
-            return self._task(_there(connection, task_id))
+            return self._task(there(connection, task_id))
 
     def give_up(self, lanes: Collection[str], seconds: float) -> list[str]:
         """End tasks that have waited for so long, and that nobody can take who can do `lanes`
@@ -267,111 +255,30 @@ class Queue:
             gone = sa.delete(TASKS).where(TASKS.c.id == task_id)
             return connection.execute(gone).rowcount == 1
 
-    def all(
-        self,
-        states: Collection[str] = STATES,
-        kinds: Collection[str] | None = None,
-        limit: int = 100,
-    ) -> tuple[list[Task], int]:
-        """Tasks, the most wanted first, and how many of them can't be read."""
-        if not self._there_are():
-            return [], 0
-        query = sa.select(*_SPARSE).where(TASKS.c.state.in_(states))
-        if kinds is not None:
-            query = query.where(TASKS.c.kind.in_(kinds))
-        query = query.order_by(TASKS.c.priority.desc(), TASKS.c.id).limit(limit)
-        found, damaged = [], 0
-        with self._database.reading() as connection:
-            for row in connection.execute(query):
-                try:
-                    found.append(self._task(row))
-                except BookError:
-                    damaged += 1
-        return found, damaged
-
-    def counts(self) -> dict[str, int]:
-        """How many tasks there are in each state."""
-        found: dict[str, int] = dict.fromkeys(STATES, 0)
-        if self._there_are():
-            query = sa.select(TASKS.c.state, sa.func.count()).group_by(TASKS.c.state)
-            with self._database.reading() as connection:
-                found |= {s: n for s, n in connection.execute(query) if s in found}
-        return found
-
-    def find(self, key: str) -> Task | None:
-        """The task of a key (`Ask.key`), if there is one."""
-        if not self._there_are():
-            return None
-        with self._database.reading() as connection:
-            row = connection.execute(sa.select(*_SPARSE).where(TASKS.c.key == key)).first()
-        return None if row is None else self._task(row)
-
-    def changed_since(self, state: str, moment: float) -> int:
-        """How many tasks got a state since then (seconds since 1970 on the queue's clock)."""
-        if not self._there_are():
-            return 0
-        got = (TASKS.c.state == state) & (TASKS.c.changed >= moment)
-        with self._database.reading() as connection:
-            return int(connection.execute(sa.select(sa.func.count()).where(got)).scalar_one())
-
-    def show(self, task_id: str) -> tuple[Task, str]:
-        """A task, and its nest's document as far as that is kept.
-
-        Raises:
-            InputError: there is none of that id.
-        """
-        if not self._there_are():
-            raise _none(task_id)
-        with self._database.reading() as connection:
-            row = _there(connection, task_id)
-            with readable(self._database.name):
-                return self._task(row), unpacked(row.nest)
-
-    def now(self) -> float:
-        """The time on the queue's clock: seconds since 1970."""
-        with self._database.reading() as connection:
-            return self.time(connection)
-
     @contextmanager
     def _changing(self) -> Iterator[tuple[sa.Connection, float]]:
         self.prepare()
         with self._database.writing(alone=False) as connection:
             yield connection, self.time(connection)
 
-    def time(self, connection: sa.Connection) -> float:
-        """`now` in a transaction."""
-        now = self._own_clock()
-        return float(connection.execute(sa.select(CLOCK)).scalar_one()) if now is None else now
-
-    def _own_clock(self) -> float | None:
-        """The time, unless a server has to say."""
-        if self._clock is not None:
-            return self._clock()
-        return None if self._database.path is None else time.time()
-
-    def _there_are(self) -> bool:
-        """Whether the book has the table: one that was never written to since there is one may lack
-        it."""
-        if not self._present:
-            with self._database.reading() as connection:
-                self._present = sa.inspect(connection).has_table(TASKS.name)
-        return self._present
-
-    def _make_room(self, connection: sa.Connection) -> None:
-        """Refuse more tasks, or nests, than may be; they are counted now and then only."""
+    def _make_room(self, connection: sa.Connection, now: float) -> None:
+        """Forget tasks that were done long ago, and refuse more tasks, or nests, than may be; they
+        are counted now and then only."""
         if self._room <= 0:
-            size = sa.func.coalesce(sa.func.sum(TASKS.c.nest_bytes), 0)
-            there, held = connection.execute(sa.select(sa.func.count(), size)).one()
+            over = (TASKS.c.state == DONE) & (TASKS.c.changed < now - QUIET_S)
+            connection.execute(sa.delete(TASKS).where(over))
+            there, held = _held(connection)
+            if there >= MOST_TASKS:  # ended ones make room, the oldest first
+                ended = sa.select(TASKS.c.id).where(TASKS.c.state.in_((DONE, DEAD)))
+                oldest = ended.order_by(TASKS.c.changed).limit(there - MOST_TASKS + _COUNT_EVERY)
+                connection.execute(sa.delete(TASKS).where(TASKS.c.id.in_(oldest)))
+                there, held = _held(connection)
             self._room = min(MOST_TASKS - there, _COUNT_EVERY) if held < MOST_BYTES else 0
             if self._room <= 0:
                 raise OverloadError(
                     f"the queue of work has {there} tasks with {held} bytes of nests: drop some"
                 )
         self._room -= 1
-
-    def _task(self, row: sa.Row[Any]) -> Task:
-        with readable(self._database.name):
-            return Task.of(dict(row._mapping))
 
     def _leased(
         self, connection: sa.Connection, row: sa.Row[Any], worker: str, now: float, seconds: float
@@ -402,7 +309,7 @@ class Queue:
 
     def _why_not(self, connection: sa.Connection, lease: Lease) -> Ending:
         """What to tell somebody whose report does not count."""
-        query = sa.select(*_SPARSE).where(TASKS.c.id == lease.task.id)
+        query = sa.select(*SPARSE).where(TASKS.c.id == lease.task.id)
         row = connection.execute(query).first()
         if row is None:
             return Ending(False, "", "the task was dropped")
@@ -414,21 +321,16 @@ class Queue:
         return Ending(False, task.state, "the lease has ended already")
 
 
+def _held(connection: sa.Connection) -> tuple[int, int]:
+    """How many tasks there are, and bytes of their nests."""
+    size = sa.func.coalesce(sa.func.sum(TASKS.c.nest_bytes), 0)
+    there, held = connection.execute(sa.select(sa.func.count(), size)).one()
+    return int(there), int(held)
+
+
 def _holds(lease: Lease) -> sa.ColumnElement[bool]:
     t = TASKS.c
     return (t.id == lease.task.id) & (t.lease == lease.id) & (t.state == LEASED)
-
-
-def _there(connection: sa.Connection, task_id: str, *, lock: bool = False) -> sa.Row[Any]:
-    query = sa.select(TASKS).where(TASKS.c.id == task_id)
-    row = connection.execute(query.with_for_update() if lock else query).first()
-    if row is None:
-        raise _none(task_id)
-    return row
-
-
-def _none(task_id: str) -> InputError:
-    return InputError(f"there is no task {one_line(task_id, 40)}")
 
 
 def _check_seconds(value: float) -> None:
