@@ -24,16 +24,17 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "kits"), str(ROOT / "examples")]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "kits"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import farm_programs  # noqa: E402
-from postgres_kit import Server  # noqa: E402
+import farm_programs
+from postgres_kit import Server
 
-from benchmarks.serving import serve  # noqa: E402
-from loopbook.recipes.book import Book  # noqa: E402
-from loopbook.recipes.hardware import ISAS  # noqa: E402
-from loopbook.recipes.tasks import DONE, LEASED, STATES, WAITING  # noqa: E402
+from benchmarks.serving import serve
+from loopbook.recipes.book import Book
+from loopbook.recipes.hardware import ISAS
+from loopbook.recipes.tasks import DONE, LEASED, STATES, WAITING
 
 TRIALS = 16
 PATIENCE_S = 480.0
@@ -45,7 +46,7 @@ TARGET = "sequential"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--client", help=argparse.SUPPRESS)
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--out", type=Path, help="JSON of all that was seen")
@@ -71,8 +72,9 @@ def loop(stack: ExitStack, options: argparse.Namespace) -> int:
     before = {one.__name__: ask(one.__name__, asking) for one in farm_programs.PROGRAMS}
     for name, row in before.items():
         say(begun, f"{name:<18} {row['seconds'] * 1e3:9.1f} ms  {right(row)}")
-    for log in cluster(stack, store, folder, options.trials):
-        say(begun, log)
+    kinds, _ = cluster(stack, store, folder, options.trials)
+    for kind in kinds:
+        say(begun, f"node {kind}")
     history = wait(store, begun)
     after = {one.__name__: ask(one.__name__, asking) for one in farm_programs.PROGRAMS}
     gains = []
@@ -129,8 +131,9 @@ def client(name: str) -> dict[str, Any]:
     return {"right": good, "seconds": min(times)}
 
 
-def cluster(stack: ExitStack, store: str, folder: Path, trials: int) -> list[str]:
-    """A head and two nodes, by what this machine can do; what each is, in words."""
+def cluster(stack: ExitStack, store: str, folder: Path, trials: int) -> tuple[list[str], str]:
+    """A head and two nodes, by what this machine can do; what each is, in words, and the head's
+    address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -144,7 +147,7 @@ def cluster(stack: ExitStack, store: str, folder: Path, trials: int) -> list[str
         own = {**os.environ, "XDG_CACHE_HOME": str(folder / f"node{number}"), **env}
         process = subprocess.Popen(command, stdout=log, stderr=log, env=own)
         stack.callback(end, process)
-    return [f"node {kind}" for kind in kinds]
+    return list(kinds), address
 
 
 def nodes() -> dict[str, dict[str, str]]:

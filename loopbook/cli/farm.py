@@ -51,6 +51,9 @@ def start(
     ] = False,
     trials: Trials = 24,
     seed: Annotated[int, typer.Option(help="of all random choices")] = 0,
+    builders: Annotated[
+        int, typer.Option(help="processes that compile; default one a core", min=0, max=256)
+    ] = 0,
     search_time: SearchTime = 900.0,
     lease_time: LeaseTime = 60.0,
     orphans: Orphans = 7.0,
@@ -62,6 +65,7 @@ def start(
     settings = FarmSettings(
         trials=trials,
         seed=seed,
+        builders=builders,
         search_s=search_time,
         lease_s=lease_time,
         orphan_s=orphans * 86400,

@@ -106,6 +106,7 @@ class Carrier:
             starts=starts,
             trials=self._settings.trials,
             seed=self._settings.seed,
+            builders=self._settings.builders,
         )
         records = records_of(order, profile, self._settings.search_s)
         nest = run_limited(read, lease.document, seconds=READ_S, what="reading the nest")

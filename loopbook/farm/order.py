@@ -77,6 +77,7 @@ class Order(Data):
     starts: Annotated[list[Text], msgspec.Meta(max_length=64)]
     trials: Count
     seed: Count
+    builders: Count = 0
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,13 @@ def search(order: Order) -> list[Found]:
     sizes = run_limited(_sizes, order, text, seconds=READ_S, what="reading the nest")
     task = SdfgTask("nest", text, sizes, most=MOST, seed=order.seed)
     hardware = HardwareProfile.from_json(order.hardware)
-    settings = Settings(target=order.target, trials=order.trials, seed=order.seed, refine=0)
+    settings = Settings(
+        target=order.target,
+        trials=order.trials,
+        seed=order.seed,
+        refine=0,
+        builders=order.builders,
+    )
     preset, confirm = presets_for(Job(task, order.target))
     starts = [Recipe.parse(one) for one in order.starts]
     with tempfile.TemporaryDirectory() as folder:

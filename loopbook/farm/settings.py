@@ -12,6 +12,7 @@ class FarmSettings:
     Attributes:
         trials: candidates to measure for each nest.
         seed: of the searches.
+        builders: processes that compile while one takes times; 0 is one a core.
         search_s: what a search may take, jail and all; one that takes longer is given up.
         lease_s: how long a worker that has fallen silent keeps its task. While it lives, it extends
             its lease three times as often.
@@ -21,6 +22,7 @@ class FarmSettings:
 
     trials: int = 24
     seed: int = 0
+    builders: int = 0
     search_s: float = 900.0
     lease_s: float = 60.0
     poll_s: float = 0.5

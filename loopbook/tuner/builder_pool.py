@@ -18,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ class BuilderPool:
         schedule: how to measure.
         seconds: limit for measuring one candidate.
         cores: what may be used; default all that this process may run on.
+        builders: how many; default one a core.
         threads: that a run uses: the runner gets so many cores, the last ones.
     """
 
@@ -114,6 +116,7 @@ class BuilderPool:
         schedule: Schedule,
         seconds: float,
         cores: Collection[int] = (),
+        builders: int = 0,
         threads: int = 1,
     ) -> None:
         self._text, self._target = text, target
@@ -127,7 +130,7 @@ class BuilderPool:
         )
         self._builders = [
             _Builder(Worker(build_once, cores=[core], memory=BUILD_BYTES, what="the compile"))
-            for core in chosen
+            for core in islice(cycle(chosen), builders or len(chosen))
         ]
         self._count = 0
         self._todo: deque[Ticket] = deque()

@@ -106,9 +106,11 @@ class Session:
         trusted: bool = False,
         timeout: float = RUN_SECONDS,
         threads: int = 1,
+        builders: int = 0,
     ) -> None:
         """
         Args:
+            builders: processes that compile; default one a core.
             threads: that a run uses; the runner has so many cores for itself.
             timeout: limit for the run that gives the right numbers, seconds; candidates are limited
                 by what docc's own compile takes.
@@ -121,6 +123,7 @@ class Session:
         self.shares: dict[int, float] = {}
         self._plain_nests: dict[int, float] = {}
         self._threads = threads
+        self._builders = builders
         self._trusted = trusted
         self._kept = 0
         self._pool: BuilderPool | None = None
@@ -236,6 +239,7 @@ class Session:
                 self.folder,
                 schedule=SEARCH,
                 seconds=self._seconds_limit,
+                builders=self._builders,
                 threads=self._threads,
             )
         return self._pool

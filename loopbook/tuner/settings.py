@@ -23,6 +23,7 @@ class Settings:
         confirm: presets at which the best recipes are compared with docc's own compile as well,
             smallest first.
         timeout: limit for a run of the unoptimised program, seconds.
+        builders: processes that compile candidates; 0 is one a core.
         libraries: nests may become calls of BLAS. What is found then is worth what the BLAS of the
             machine is worth that runs it, and has as many threads as that likes to have.
     """
@@ -34,4 +35,5 @@ class Settings:
     refine: int = 40
     confirm: Sequence[str] = ()
     timeout: float = RUN_SECONDS
+    builders: int = 0
     libraries: bool = False

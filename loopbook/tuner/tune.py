@@ -81,7 +81,12 @@ def tune(
         progress(done, settings.trials + settings.refine, line)
 
     with Session(
-        task, preset, settings.target, timeout=settings.timeout, threads=hardware.threads
+        task,
+        preset,
+        settings.target,
+        timeout=settings.timeout,
+        threads=hardware.threads,
+        builders=settings.builders,
     ) as session:
         search(session, hardware, settings, trials, starts=starts, progress=told)
         best = best_recipes(session, trials, task)
