@@ -46,7 +46,8 @@ class Estimator:
 
         Args:
             dropped: how many of each one's steps are left out.
-            after: the nest as the ports leave it; None where they have not been tried.
+            after: the nest as the ports leave it; None where they have not been tried. What they
+                reach for sure is not asked then, and 0.
 
         Raises:
             BookError: if the nest of a port's record cannot be read.
@@ -55,7 +56,7 @@ class Estimator:
             told = [math.exp(one.expected) for one in ports]
             return [Prediction(speedup, lower=speedup) for speedup in told]
         rows = [self._rows(one.recipe.steps, after, self._donor(one), dropped) for one in ports]
-        told = self._cost_model.predict(rows)
+        told = self._cost_model.predict(rows, sure=after is not None)
         if after is None:
             told = [Prediction(HOPE * one.speedup, one.lower) for one in told]
         return [_sober(*pair) for pair in zip(told, ports, strict=True)]

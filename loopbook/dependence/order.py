@@ -114,21 +114,25 @@ class Dependences:
         self._instances = Instances(trees, around, anew=anew or ())
         self._last = None if anew is None else LastWrites(engine, self._instances)
         self._instances.name(form for piece in self._instances.pieces for form in piece.place)
-        self._found: dict[tuple[Piece, Piece], list[Dependence]] = {}
+        self._found: dict[tuple[Piece, Piece, Key, bool], list[Dependence]] = {}
 
-    def between(self, one: Piece, two: Piece) -> list[Dependence]:
-        """The dependences of one piece's instances on another one's that ran before."""
-        if (one, two) not in self._found:
-            ways = earlier(one.at(FIRST), two.at(SECOND))
-            conflicts = self._instances.conflicts(one, two) if ways else {}
-            for key, _ in conflicts:
+    def between(self, one: Piece, two: Piece, *, updates: bool = True) -> Iterator[Dependence]:
+        """The dependences of one piece's instances on another one's that ran before.
+
+        Args:
+            updates: those between updates of an element by the same operator, too.
+        """
+        ways = earlier(one.at(FIRST), two.at(SECOND))
+        conflicts = self._instances.conflicts(one, two) if ways else {}
+        wanted = {key: held for key, held in conflicts.items() if updates or not key[1]}
+        if any((one, two, *key) not in self._found for key in wanted):
+            for key, _ in wanted:
                 self._instances.name(dict(row) for row in key)
-            self._found[one, two] = [
-                found
-                for (key, update), containers in conflicts.items()
-                for found in self._related(one, two, key, ways, containers, update)
-            ]
-        return self._found[one, two]
+        for (key, update), containers in wanted.items():
+            known = one, two, key, update
+            if known not in self._found:
+                self._found[known] = list(self._related(one, two, key, ways, containers, update))
+            yield from self._found[known]
 
     def _related(
         self,
@@ -175,8 +179,8 @@ class Dependences:
         for one, two in pairs(self._instances):
             first, second = moves[one], moves[two]
             ways = earlier(second.at(SECOND), first.at(FIRST))
-            for dependence in self.between(one, two) if ways else ():
-                if not (dependence.update and atomic) and any(
+            for dependence in self.between(one, two, updates=not atomic) if ways else ():
+                if any(
                     self._matters(dependence, two, self._coming(dependence, first, second, way))
                     for way in ways
                 ):

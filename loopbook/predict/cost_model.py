@@ -86,25 +86,35 @@ class CostModel:
         self.version = version
         self.columns = tuple(columns)
 
-    def predict(self, rows: Sequence[np.ndarray]) -> list[Prediction]:
+    def predict(self, rows: Sequence[np.ndarray], *, sure: bool = True) -> list[Prediction]:
         """One prediction for each row (see `loopbook.predict.rows.Rows`), for targets that it was
-        trained for (see `forests`)."""
+        trained for (see `forests`).
+
+        Args:
+            sure: whether what is reached for sure is wanted, too; else it is 0.
+        """
         if not rows:
             return []
         table = np.stack(rows)
-        mean, low = np.empty(len(rows)), np.empty(len(rows))
+        mean, low = np.empty(len(rows)), np.full(len(rows), -np.inf)
         for target, chosen in by_target(table).items():
             if target in self.forests and chosen.any():
-                mean[chosen], low[chosen] = self._bounds(target, table[chosen])
+                asked = table[chosen]
+                known = self._known(asked)
+                mean[chosen] = self._mean(target, asked, known)
+                if sure:
+                    low[chosen] = self._low(target, mean[chosen], known)
         return [
             Prediction(*pair) for pair in zip((2**mean).tolist(), (2**low).tolist(), strict=True)
         ]
 
-    def _bounds(self, target: str, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        forests, known = self.forests[target], self._known(table)
-        mean = np.clip(expected(table) + TRUST * forests["mean"](known), -_LARGEST, _LARGEST)
-        low = mean + forests["low"](known) - self.shifts[target]
-        return mean, np.clip(low, -_LARGEST, mean)
+    def _mean(self, target: str, table: np.ndarray, known: np.ndarray) -> np.ndarray:
+        told = expected(table) + TRUST * self.forests[target]["mean"](known)
+        return np.clip(told, -_LARGEST, _LARGEST)
+
+    def _low(self, target: str, mean: np.ndarray, known: np.ndarray) -> np.ndarray:
+        low = mean + self.forests[target]["low"](known) - self.shifts[target]
+        return np.clip(low, -_LARGEST, mean)
 
     def _known(self, table: np.ndarray) -> np.ndarray:
         """The columns of rows that the forests ask about, where they look for them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -39,18 +40,33 @@ class Forest:
         """The predictions for `rows`, ``(r, columns)`` float32: ``(r,)`` float64."""
         if not len(rows):
             return np.zeros(0)
-        unknown = np.isnan(rows)
+        rows = np.ascontiguousarray(rows)
+        cells, unknown = rows.ravel(), np.isnan(rows).ravel()
         some_unknown = bool(unknown.any())
-        lines = np.arange(len(rows))[:, None]
-        place = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
-        while True:
-            goes_left = rows[lines, self.feature[place]] <= self.threshold[place]
+        line = np.repeat(np.arange(len(rows)) * rows.shape[1], len(self.roots))
+        place = np.tile(self.roots, len(rows))
+        for _ in range(self._depth):
+            cell = line + self.feature.take(place)
+            goes_left = cells.take(cell) <= self.threshold.take(place)
             if some_unknown:
-                goes_left |= unknown[lines, self.feature[place]] & self.otherwise[place]
-            below = np.where(goes_left, self.left[place], self.right[place])
-            if np.array_equal(below, place):
-                return self.value[place].sum(axis=1, dtype=np.float64)
-            place = below
+                goes_left |= unknown.take(cell) & self.otherwise.take(place)
+            place = self._below.take(2 * place + goes_left)
+        found = self.value.take(place).reshape(len(rows), -1)
+        return found.sum(axis=1, dtype=np.float64)
+
+    @cached_property
+    def _below(self) -> np.ndarray:
+        """Where rows go on that do not go left at a node, and where those that do."""
+        return np.stack([self.right, self.left], axis=1).ravel()
+
+    @cached_property
+    def _depth(self) -> int:
+        """How many nodes a row passes at most before its leaf."""
+        depth, place = 0, self.roots
+        while len(place := place[self.left[place] != place]):
+            place = np.unique(np.concatenate([self.left[place], self.right[place]]))
+            depth += 1
+        return depth
 
     def fits(self, columns: int) -> bool:
         """Whether every number in it names something: nodes, and columns below `columns`."""

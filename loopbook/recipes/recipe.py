@@ -39,12 +39,14 @@ class Recipe:
     def __post_init__(self) -> None:
         if isinstance(self.steps, str):
             raise RecipeError("a recipe is made of steps: read text with Recipe.parse")
-        done = []
-        for number, (op, args) in enumerate(self.steps, 1):
-            if number > MAX_STEPS:
-                raise RecipeError(f"a recipe has at most {MAX_STEPS} steps")
-            with _located(f"step {number}"):
+        if len(self.steps) > MAX_STEPS:
+            raise RecipeError(f"a recipe has at most {MAX_STEPS} steps")
+        done: list[Step] = []
+        try:
+            for op, args in self.steps:
                 done.append(checked(op, args))
+        except RecipeError as error:
+            raise RecipeError(f"step {len(done) + 1}: {error}") from None
         object.__setattr__(self, "steps", tuple(done))
 
     def __iter__(self) -> Iterator[Step]:

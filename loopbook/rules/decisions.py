@@ -23,10 +23,9 @@ class SampledDecisions(Random):
     """
 
     def __new__(cls, *_: object) -> SampledDecisions:
-        return super().__new__(cls)
+        return super().__new__(cls, 0)  # without a seed it would ask the system for one
 
     def __init__(self, script: Sequence[int] = ()) -> None:
-        super().__init__(0)
         self._script = script
         self.sizes: list[int] = []
 

@@ -77,8 +77,13 @@ class ScheduleRule:
     def like(self, steps: Built, nest: Nest, context: TuningContext) -> Built:
         """The recipe by this rule that is most like `steps`."""
 
+        told: dict[Built, float] = {}
+
         def alike(made: Built) -> float:
-            return similarity(made, steps) - SIZES_MATTER * size_distance(made, steps)
+            if made not in told:  # many decisions come to the same
+                apart = size_distance(made, steps)
+                told[made] = similarity(made, steps) - SIZES_MATTER * apart
+            return told[made]
 
         return best_decisions(lambda decisions: self.build(nest, decisions, context), alike)
 

@@ -10,7 +10,6 @@ of its own in this package. The registry below is filled by these files; there i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -186,4 +185,4 @@ def expanded(steps: Iterable[Step]) -> Iterator[Step]:
 
 def base_name(name: str) -> str:
     """The nest's own loop or container that a name goes back to: ``L0`` for ``L0.tile*``."""
-    return re.split(r"[.*]", name, maxsplit=1)[0]
+    return name.partition(".")[0].partition("*")[0]
