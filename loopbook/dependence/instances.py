@@ -29,6 +29,7 @@ from loopbook.dependence.model import (
     is_statement,
     mentions,
     minus,
+    plus,
     replaced,
     shifted,
     statements,
@@ -86,7 +87,7 @@ class Instances:
         written = {t.container for statement, _ in found for t in statement.touches if t.write}
         written.update(changing)
         inner = {loop.variable for _, path in found for loop in path}
-        self._variables = inner | written | {loop.variable for loop in around}
+        self._variables = frozenset(inner | written | {loop.variable for loop in around})
         outer = [row for row in domain(around) if not (roughly or mentions(row, written))]
         places = dict(placed(trees))
         self.pieces: list[Piece] = []
@@ -309,6 +310,22 @@ def narrowed(
     for form in inequalities:
         relation = relation.add_constraint(engine.constraint(local, columns, form))
     return relation
+
+
+def excluded(
+    equations: Sequence[Linear], equal: Iterable[Linear], inequalities: Iterable[Linear]
+) -> bool:
+    """Whether one of some equations shows by itself that nothing satisfies some more: most ways in
+    which two instances of one element might come need no isl."""
+    asked = [*((form, False) for form in inequalities), *((form, True) for form in equal)]
+    for known in equations:
+        for form, equation in asked:
+            if form.keys() ^ known.keys() <= {""}:
+                for sign in (1, -1):
+                    rest = plus(form, known, sign)
+                    if rest.keys() <= {""} and (rest if equation else rest.get("", 0) < 0):
+                        return True
+    return False
 
 
 def placed(trees: Sequence[Tree]) -> Iterator[tuple[Statement, Place]]:

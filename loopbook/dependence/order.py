@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loopbook.dependence.engine import Column, Engine, question
-from loopbook.dependence.instances import Instances, Key, Way, earlier, narrowed, pairs, placed
+from loopbook.dependence.instances import (
+    Instances,
+    Key,
+    Way,
+    earlier,
+    excluded,
+    narrowed,
+    pairs,
+    placed,
+)
 from loopbook.dependence.last import LastWrites
 from loopbook.dependence.model import (
     Linear,
@@ -92,12 +101,14 @@ class Dependence:
         containers: what both touch.
         update: whether both are updates of an element by the same operator, in any order.
         relation: from the first ones to the second ones.
+        equations: that hold in it.
     """
 
     containers: frozenset[str]
     update: bool
     relation: islpy.BasicMap
     columns: Mapping[str, Column]
+    equations: Sequence[Linear]
 
 
 class Dependences:
@@ -143,14 +154,18 @@ class Dependences:
         containers: frozenset[str],
         update: bool,
     ) -> Iterator[Dependence]:
-        met = self._instances.relation(self._engine, one, two, [dict(row) for row in key])
+        equations = [dict(row) for row in key]
+        ways = [way for way in ways if not excluded(equations, *way)]
+        if not ways:
+            return
+        met = self._instances.relation(self._engine, one, two, equations)
         if len(ways) > 1 and met.is_empty():
             return
         columns = self._instances.columns(self._engine, one, two)
         for equal, less in ways:
             relation = narrowed(self._engine, met, columns, equal, less)
             if not relation.is_empty():
-                yield Dependence(containers, update, relation, columns)
+                yield Dependence(containers, update, relation, columns, [*equations, *equal])
 
     def turned(
         self, before: Sequence[Tree], after: Sequence[Tree], moved: Moved, *, atomic: bool
@@ -183,6 +198,7 @@ class Dependences:
                 if any(
                     self._matters(dependence, two, self._coming(dependence, first, second, way))
                     for way in ways
+                    if not excluded(dependence.equations, *way)
                 ):
                     return min(dependence.containers)
         return ""

@@ -32,10 +32,10 @@ def holds(known: Collection[Linear], form: Linear) -> bool:
     Most questions need no isl: a form that some known ones add up to holds, and one that has no
     bound in some direction does not.
     """
+    if not _is_bounded(known, form):  # what adds up to it bounds it
+        return False
     if _adds_up(known, form, DEEP):
         return True
-    if not _is_bounded(known, form):
-        return False
     below = shifted({symbol: -factor for symbol, factor in form.items()}, -1)
     return empty([], [*known, below])
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 from loopbook.dependence.model import Linear, Monomial, Polynomial, minus, plus, shifted, words
 from loopbook.dependence.sets import holds
@@ -51,6 +52,46 @@ def apart(
             one that stays in its row.
         values: of variables in terms of which the rows are not.
     """
+    if rows is None or len(along) == 1:
+        return _apart(index, along, variables, rows, values)
+    found = _proved(
+        _key(index),
+        along,
+        frozenset(variables),
+        frozenset(map(_key, rows)),
+        frozenset((name, _key(value)) for name, value in values.items()),
+    )
+    return found and dict(found)
+
+
+Items: TypeAlias = frozenset[tuple[Any, Any]]
+
+
+def _key(items: Mapping[Any, int]) -> Items:
+    return frozenset(items.items())
+
+
+@lru_cache(maxsize=4096)
+def _proved(
+    index: Items,
+    along: frozenset[Monomial],
+    variables: frozenset[str],
+    rows: frozenset[Items],
+    values: Items,
+) -> Parts | None:
+    """`apart`, remembered: a step changes few of the loops, and other orders of loops have the same
+    rows."""
+    known = {name: dict(value) for name, value in values}
+    return _apart(dict(index), along, variables, list(map(dict, rows)), known)
+
+
+def _apart(
+    index: Polynomial,
+    along: frozenset[Monomial],
+    variables: Collection[str],
+    rows: Sequence[Linear] | None,
+    values: Mapping[str, Linear],
+) -> Parts | None:
     order = sorted(along, key=lambda stride: (len(stride), stride))
     parts: Parts = {stride: {} for stride in order}
     for monomial, factor in index.items():

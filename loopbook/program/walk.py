@@ -24,13 +24,13 @@ Outer = TypeVar("Outer", bound=Program | tree.Node | Case)
 
 def children(node: Program | Inner) -> tuple[Inner, ...]:
     """The nodes directly in a node."""
-    match node:
-        case Program() | Loop() | While() | Case():
-            return node.body.children
-        case tree.Sequence():
-            return node.children
-        case Branch():
-            return node.cases
+    kind = type(node)  # asked so often that a `match` shows
+    if kind is Loop or kind is Case or kind is While or kind is Program:
+        return node.body.children  # type: ignore[union-attr]
+    if kind is tree.Sequence:
+        return node.children  # type: ignore[union-attr]
+    if kind is Branch:
+        return node.cases  # type: ignore[union-attr]
     return ()
 
 
@@ -57,16 +57,21 @@ def with_new(node: Outer, inner: Sequence[Inner]) -> Outer:
 
 def preorder(node: Program | Inner) -> Iterator[Program | Inner]:
     """A node and all below it, each before what is in it."""
-    yield node
-    for child in children(node):
-        yield from preorder(child)
+    waiting: list[Program | Inner] = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += children(node)[::-1]
 
 
 def places(node: Program | Inner, at: Path = ()) -> Iterator[tuple[Path, Program | Inner]]:
     """`preorder` with the path of each node."""
-    yield at, node
-    for number, child in enumerate(children(node)):
-        yield from places(child, (*at, number))
+    waiting: list[tuple[Path, Program | Inner]] = [(at, node)]
+    while waiting:
+        path, node = waiting.pop()
+        yield path, node
+        if inner := children(node):
+            waiting += [((*path, number), inner[number]) for number in range(len(inner))][::-1]
 
 
 def with_loops(

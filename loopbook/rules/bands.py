@@ -35,7 +35,14 @@ class Band:
 
     def innermost_cost(self, loop: Loop) -> float:
         """How badly the band's accesses would walk memory with `loop` innermost."""
-        return sum(MISS_COST[stride] for stride, _ in self._strides(loop))
+        return self._costs[loop.index]
+
+    @cached_property
+    def _costs(self) -> dict[int, float]:
+        return {
+            loop.index: sum(MISS_COST[stride] for stride, _ in self._strides(loop))
+            for loop in self.nest.loops
+        }
 
     def by_locality(self) -> list[str]:
         """The loops' names, the one that suits the innermost place best last."""
@@ -48,7 +55,14 @@ class Band:
 
     def moves_output(self, loop: Loop) -> bool:
         """Whether some array that is written moves with `loop`: it is no pure reduction loop."""
-        return any(write and stride != Stride.ZERO for stride, write in self._strides(loop))
+        return self._moving[loop.index]
+
+    @cached_property
+    def _moving(self) -> dict[int, bool]:
+        return {
+            loop.index: any(w and stride != Stride.ZERO for stride, w in self._strides(loop))
+            for loop in self.nest.loops
+        }
 
     def staged_outputs(self, reduction: str) -> list[str]:
         """Arrays that are read and written inside the band and do not move with `reduction`."""

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import gc
 
+YOUNG = 20_000
+"""Objects made, and not gone by themselves, before any are searched for cycles: by default that is
+done every 700, hundreds of times for each program planned, of which hardly any objects stay. It
+costs some megabytes until cycles are found."""
+
 
 def spare_pauses() -> None:
     """Call it when all is loaded: what is there then is never searched for cycles again.
@@ -13,3 +18,4 @@ def spare_pauses() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(YOUNG, 20, 20)

@@ -171,7 +171,7 @@ class Editor:
         """
         local = {n for n, kind in self.program.containers.items() if isinstance(kind, Array)}
         local.difference_update(self.program.arguments)
-        for path, node in walk.places(self.program):
+        for path, node in walk.places(self.program) if local else ():
             if not (isinstance(node, Loop) and node.schedule.is_shared):
                 continue
             if own := local & written(node):
