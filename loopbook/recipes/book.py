@@ -384,26 +384,33 @@ class Book:
         self, vector: np.ndarray, nests: Collection[str], encoder: str
     ) -> dict[str, float]:
         """How far each of these nests is; those without an embedding are left out."""
-        embeddings = self._store.embeddings(sorted(nests), encoder, strict=False)
+        with self._lock:
+            embeddings = self._embedded(nests, encoder)
         return {
             nest: float(np.linalg.norm(embedding.nest - vector))
             for nest, embedding in embeddings.items()
         }
 
+    def _embedded(self, nests: Collection[str], encoder: str) -> dict[str, Embedding]:
+        """Embeddings by nest, of those that have one; they are kept until the book changes. The
+        caller holds the lock."""
+        missing = sorted(nest for nest in nests if (nest, encoder) not in self._embeddings)
+        if missing:
+            fresh = self._store.embeddings(missing, encoder, strict=False)
+            for nest, embedding in fresh.items():
+                self._embeddings[nest, encoder] = embedding
+        known = ((nest, self._embeddings.get((nest, encoder))) for nest in nests)
+        return {nest: embedding for nest, embedding in known if embedding is not None}
+
     def _neighbours(self, ranked: list[Ranked], encoder: str) -> list[Neighbour]:
         nests = {one.entry.fingerprint for one in ranked}
         with self._lock:
             records = {record.id: record for record in self._load([one.id for one in ranked])}
-            missing = [nest for nest in nests if (nest, encoder) not in self._embeddings]
-            if missing:
-                fresh = self._store.embeddings(missing, encoder, strict=False)
-                self._note_gone({f"vector of {one}": one for one in missing if one not in fresh})
-                for nest, embedding in fresh.items():
-                    self._embeddings[nest, encoder] = embedding
-            embeddings = {nest: self._embeddings.get((nest, encoder)) for nest in nests}
+            embeddings = self._embedded(nests, encoder)
+            self._note_gone({f"vector of {one}": one for one in nests if one not in embeddings})
         neighbours = []
         for one in ranked:
-            record, embedding = records.get(one.id), embeddings[one.entry.fingerprint]
+            record, embedding = records.get(one.id), embeddings.get(one.entry.fingerprint)
             # Another process may have deleted it a moment ago.
             if record is not None and embedding is not None:
                 neighbours.append(Neighbour(record, embedding, one.distance, one.hardware_distance))
