@@ -304,7 +304,8 @@ class LayeredBook:
                 if shifts.get(record.id) == LOST:
                     continue
                 same = record.fingerprint == fingerprint
-                apart = float(np.linalg.norm(vectors.nest - embedding.nest))
+                gap = vectors.nest - embedding.nest
+                apart = float(np.sqrt(gap.dot(gap)))
                 away = wanted.hardware.distance(record.hardware)
                 found[record.id] = Neighbour(record, vectors, 0.0 if same else apart, away)
         return sorted(found.values(), key=lambda near: (near.rank, -near.speedup))[:k]

@@ -89,6 +89,12 @@ def match_containers(
 
 def band(nest: Nest) -> list[Loop]:
     """The perfectly nested loops from the outermost inwards: those that can change places."""
+    if "band" not in nest.notes:
+        nest.notes["band"] = tuple(_band(nest))
+    return list(nest.notes["band"])
+
+
+def _band(nest: Nest) -> list[Loop]:
     occupied = {block.parent for block in nest.blocks} | {b.parent for b in nest.branches}
     loops = [nest.loops[0]]
     while loops[-1].index not in occupied:
@@ -176,6 +182,12 @@ def _nesting(source: Shape, nest: Nest) -> Fits:
 
 def _insides(nest: Shape) -> list[list[int]]:
     """For each loop a and loop b 1 if b is a or inside of it, -1 if a is inside of b, else 0."""
+    if "insides" not in nest.notes:
+        nest.notes["insides"] = _all_insides(nest)
+    return nest.notes["insides"]
+
+
+def _all_insides(nest: Shape) -> list[list[int]]:
     around = [{loop.index for loop in nest.ancestry(loop.index)} for loop in nest.loops]
     numbers = range(len(around))
     return [

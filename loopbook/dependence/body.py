@@ -13,7 +13,7 @@ from itertools import product
 
 from loopbook.dependence import linear
 from loopbook.dependence.model import Linear, minus, plus, shifted
-from loopbook.dependence.updates import updates
+from loopbook.dependence.updates import named, updates
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree, walk
 from loopbook.program.accesses import own_accesses, own_symbols, written
@@ -120,6 +120,7 @@ class LoopNode:
     step: int
     children: list[LoopNode | Statement]
     rooms: list[Linear] = field(default_factory=list)
+    _read: tuple[list[Linear], list[Linear], list[Linear]] | None = field(default=None, init=False)
 
     @property
     def id(self) -> int | None:
@@ -163,6 +164,7 @@ def read_header(
             node.highs.append(shifted(plus(end, {loop.variable: 1}), 1))
         else:
             node.rooms.append(end)
+    node._read = list(node.lows), list(node.highs), list(node.rooms)
     return node
 
 
@@ -241,18 +243,19 @@ class _Reader:
             if isinstance(node, tree.Branch):
                 found.append(self._guard(node, known, needed, conditions))
             elif isinstance(node, Statement):
-                operators = updates(node.nodes, self.containers)
+                own = named(tuple(node.nodes)) | needed
                 node.touches = [
                     replace(seen, conditions=(*conditions, *seen.conditions))
                     if conditions
                     else seen
-                    for touch in (
-                        *(touch for leaf in node.nodes for touch in touches(leaf, operators)),
-                        *(Touch(name, (), False) for name in sorted(needed)),
+                    for seen in _seen_touches(
+                        tuple(node.nodes),
+                        _Operators(updates(node.nodes, self.containers)),
+                        self.changing & own,
+                        self.private & own,
+                        (known | self.ignored) & own,
+                        needed,
                     )
-                    if (touch.subset or touch.container not in self.private)
-                    and touch.container not in known | self.ignored
-                    for seen in [_seen(touch, self.changing)]
                 ]
                 found.append(node)
             else:
@@ -277,6 +280,39 @@ class _Reader:
             t for child in guard.children for s, _ in statements(child) for t in s.touches
         ]
         return guard
+
+
+class _Operators:
+    """Of updates, by memlet; the same only as the very same mapping."""
+
+    def __init__(self, of: Mapping[Memlet, str]) -> None:
+        self.of = of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Operators) and self.of is other.of
+
+
+@lru_cache(maxsize=1024)
+def _seen_touches(
+    nodes: tuple[tree.Node, ...],
+    operators: _Operators,
+    changing: frozenset[str],
+    private: frozenset[str],
+    ignored: frozenset[str],
+    needed: frozenset[str],
+) -> tuple[Touch, ...]:
+    """The touches of a statement, remembered: steps leave most statements as they are."""
+    return tuple(
+        _seen(touch, changing)
+        for touch in (
+            *(touch for leaf in nodes for touch in touches(leaf, operators.of)),
+            *(Touch(name, (), False) for name in sorted(needed)),
+        )
+        if (touch.subset or touch.container not in private) and touch.container not in ignored
+    )
 
 
 def tiles(loop: LoopNode) -> Iterator[tuple[Linear, Linear, int]]:
@@ -322,12 +358,18 @@ def _seen(touch: Touch, changing: frozenset[str]) -> Touch:
 
 
 def write_loop(node: LoopNode) -> tree.Loop:
-    """The tree's loop for one whose bounds, variable or children are others now."""
-    tests = [f"({node.variable} < {linear.text(high)})" for high in node.highs]
-    tests += [f"(0 <= {linear.text(room)})" for room in node.rooms]
+    """The tree's loop for one whose bounds, variable or children may be others now. What is as it
+    was read stays the same object, of which much is known."""
+    header = node.variable, node._read, node.step
+    bounds = node.lows, node.highs, node.rooms
+    same = header == (node.loop.variable, bounds, node.loop.step)
     children: list[tree.Node] = []
     for child in node.children:
         children += [write_loop(child)] if isinstance(child, LoopNode) else child.nodes
+    if same:
+        return walk.with_new(node.loop, children)
+    tests = [f"({node.variable} < {linear.text(high)})" for high in node.highs]
+    tests += [f"(0 <= {linear.text(room)})" for room in node.rooms]
     return replace(
         node.loop,
         variable=node.variable,

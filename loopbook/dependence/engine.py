@@ -46,6 +46,7 @@ class Engine:
         kinds = islpy.dim_type
         self.parameter, self.source, self.sink = kinds.param, kinds.in_, kinds.out
         self._values: dict[int, islpy.Val] = {}
+        self.sides: dict[Hashable, islpy.BasicSet] = {}
         self._remembered: OrderedDict[Hashable, Any] = OrderedDict()
 
     def value(self, number: int) -> islpy.Val:

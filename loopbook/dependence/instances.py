@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 Way = tuple[list[Linear], list[Linear]]
 """Equations and inequalities of one of the ways in which an instance comes before another one."""
 
+SIDES = 1024
+"""Pieces of which a thread keeps the instances: a step leaves most as they are."""
+
 Key = frozenset[frozenset[tuple[str, int]]]
 """Equations, as what dictionaries can have for keys."""
 
@@ -289,11 +292,20 @@ class Instances:
             )
             rows = [*piece.outer, *piece.rows] if mark == FIRST else piece.rows
             columns = self._shared(engine) | piece.columns("", engine.sink)
-            self._sides[key] = engine.points(space, columns, rows)
+            asked = tuple(self._parameters), piece.dims, frozenset(map(_frozen, rows))
+            if (known := engine.sides.get(asked)) is None:
+                if len(engine.sides) >= SIDES:
+                    engine.sides.clear()
+                known = engine.sides[asked] = engine.points(space, columns, rows)
+            self._sides[key] = known
         return self._sides[key]
 
     def _shared(self, engine: Engine) -> dict[str, Column]:
         return {name: (engine.parameter, place) for name, place in self._parameters.items()}
+
+
+def _frozen(form: Linear) -> frozenset[tuple[str, int]]:
+    return frozenset(form.items())
 
 
 def narrowed(

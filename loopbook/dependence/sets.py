@@ -34,6 +34,17 @@ def holds(known: Collection[Linear], form: Linear) -> bool:
     """
     if not _is_bounded(known, form):  # what adds up to it bounds it
         return False
+    return _holds(
+        frozenset(frozenset(row.items()) for row in known),
+        frozenset(form.items()),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _holds(rows: frozenset[_Row], row: _Row) -> bool:
+    """`holds`, remembered: recipes ask of the same loops in other orders."""
+    known: list[Linear] = list(map(dict, rows))
+    form = dict(row)
     if _adds_up(known, form, DEEP):
         return True
     below = shifted({symbol: -factor for symbol, factor in form.items()}, -1)

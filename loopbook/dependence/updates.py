@@ -13,6 +13,7 @@ that one is stored. Here the scalars are followed, through the blocks of one run
 from __future__ import annotations
 
 import ast
+import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from loopbook.program import expr
+from loopbook.program.accesses import names
 from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Operation, Tasklet
 from loopbook.program.tree import Assignments, Branch, Node
 from loopbook.program.types import Type, type_of
@@ -76,17 +78,18 @@ class _Found:
 Operators: TypeAlias = Mapping[Memlet, str]
 
 
-@dataclass(frozen=True, eq=False)
 class _Types:
-    """The types of all containers; the same only as the very same mapping."""
+    """The types of the containers that some nodes name; the same only as the very same objects."""
 
-    of: Mapping[str, Type]
+    def __init__(self, of: Mapping[str, Type], named: Iterable[str]) -> None:
+        self.of = of
+        self._own = tuple(of.get(name) for name in named)
 
     def __hash__(self) -> int:
-        return id(self.of)
+        return hash(tuple(map(id, self._own)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Types) and self.of is other.of
+        return isinstance(other, _Types) and all(map(operator.is_, self._own, other._own))
 
 
 def updates(nodes: Sequence[Node], containers: Mapping[str, Type]) -> Operators:
@@ -98,7 +101,14 @@ def updates(nodes: Sequence[Node], containers: Mapping[str, Type]) -> Operators:
     Returns:
         For the memlets that load and store what is updated: "add", "mul", "min" or "max".
     """
-    return _updates(tuple(nodes), _Types(containers))
+    given = tuple(nodes)
+    return _updates(given, _Types(containers, named(given)))
+
+
+@lru_cache(maxsize=512)
+def named(nodes: tuple[Node, ...]) -> frozenset[str]:
+    """Everything that is named in a run of nodes."""
+    return frozenset().union(*map(names, nodes))
 
 
 @lru_cache(maxsize=512)

@@ -63,6 +63,7 @@ class Filters:
         Args:
             distance: from the query to the nest.
         """
+        target, without, left_out = self.target, self.without, self._excludes
         fitting = [
             Ranked(
                 distance + HARDWARE_WEIGHT * apart[entry.hardware_id],
@@ -73,10 +74,12 @@ class Filters:
                 entry,
             )
             for entry in entries
-            if self.target in (None, entry.target)
-            and entry.fingerprint not in self.without
-            and not self._excludes(entry.kernel)
+            if target in (None, entry.target)
+            and entry.fingerprint not in without
+            and not left_out(entry.kernel)
         ]
+        if len(fitting) < 2:
+            return fitting[: self.per_nest]
         return _distinct(sorted(fitting), self.per_nest)
 
 

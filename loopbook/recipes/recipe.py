@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from loopbook.errors import RecipeError
@@ -48,6 +49,17 @@ class Recipe:
         except RecipeError as error:
             raise RecipeError(f"step {len(done) + 1}: {error}") from None
         object.__setattr__(self, "steps", tuple(done))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Recipes are looked up again and again."""
+        return hash(self.steps)
+
+    def __reduce__(self) -> tuple[type[Recipe], tuple[tuple[Step, ...]]]:
+        return Recipe, (self.steps,)  # another process hashes otherwise
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
@@ -126,10 +138,18 @@ class Recipe:
 
     def base_loops(self) -> tuple[str, ...]:
         """The nest's own loops that the recipe speaks of, in order of first mention."""
+        return self._base_loops
+
+    @cached_property
+    def _base_loops(self) -> tuple[str, ...]:
         return _bases(name for step in self.steps for name in step.loops)
 
     def containers(self) -> tuple[str, ...]:
         """The nest's containers that the recipe speaks of, in order of first mention."""
+        return self._own_containers
+
+    @cached_property
+    def _own_containers(self) -> tuple[str, ...]:
         return _bases(name for step in self.steps for name in step.containers)
 
     def rename(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from loopbook.recipes.hardware import ISAS, HardwareProfile
@@ -32,6 +33,7 @@ CACHED = 16
 """Tiles of fewer iterations are not for caches."""
 
 
+@lru_cache(maxsize=4096)
 def rescaled(recipe: Recipe, there: HardwareProfile, here: HardwareProfile) -> Recipe:
     """`recipe`, found on the machine `there`, for the machine `here`.
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from loopbook.recipes.recipe import Recipe
 from loopbook.steps import Step
 
 Traits = Mapping[str, float]
@@ -27,12 +28,17 @@ def similarity(one: Iterable[Step], other: Iterable[Step]) -> float:
     The weighted Jaccard index of the two recipes' traits; a trait that a recipe has n times counts
     as the square root of n. Two recipes without steps are alike.
     """
-    return _similarity(tuple(one), tuple(other))
+    return _similarity(_findable(one), _findable(other))
+
+
+def _findable(steps: Iterable[Step]) -> Recipe | tuple[Step, ...]:
+    """What can be looked up by; a recipe knows its hash."""
+    return steps if isinstance(steps, Recipe) else tuple(steps)
 
 
 @lru_cache(maxsize=65536)
-def _similarity(one: tuple[Step, ...], other: tuple[Step, ...]) -> float:
-    return _overlap(traits(one), traits(other))
+def _similarity(one: Recipe | tuple[Step, ...], other: Recipe | tuple[Step, ...]) -> float:
+    return _overlap(traits(tuple(one)), traits(tuple(other)))
 
 
 @lru_cache(maxsize=4096)

@@ -257,9 +257,10 @@ def duplicate(editor: Editor, loop: Loop) -> Loop:
 
 
 def _tighten(loop: LoopNode, around: Sequence[LoopNode]) -> None:
-    known = domain(around)
-    loop.lows = _decisive(loop.lows, known, 1)
-    loop.highs = _decisive(loop.highs, known, -1)
+    if len(loop.lows) > 1 or len(loop.highs) > 1:
+        known = domain(around)
+        loop.lows = _decisive(loop.lows, known, 1)
+        loop.highs = _decisive(loop.highs, known, -1)
     for child in loop.children:
         if isinstance(child, LoopNode):
             _tighten(child, [*around, loop])
