@@ -89,10 +89,14 @@ class Trials:
 
     Recipes that are tried on one nest after the other often begin alike: what they share is done
     once, which costs nothing to keep since programs share what they have in common.
+
+    Args:
+        prepared: the SDFG's text.
+        tree: what it says, where it has been read.
     """
 
-    def __init__(self, prepared: str) -> None:
-        self._text = prepared
+    def __init__(self, prepared: str, tree: Program | None = None) -> None:
+        self._text, self._tree = prepared, tree
         self._nest: Nest | None = None
         self._reached: dict[tuple[Step, ...], _Reached] = {}
 
@@ -123,7 +127,7 @@ class Trials:
 
     @cached_property
     def _program(self) -> Program:
-        return read(load_json(self._text))
+        return self._tree or read(load_json(self._text))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from loopbook.client.planner import Planner
 from loopbook.client.sizes import Trips
 from loopbook.client.thresholds import TRYING_SECONDS
 from loopbook.program.nest import Nest
+from loopbook.program.tree import Program
 from loopbook.program.trips import iterations, trip_counts
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
@@ -86,8 +87,13 @@ def plan_nests(
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
     expressions: bool = False,
+    tree: Program | None = None,
 ) -> Plan:
-    """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text."""
+    """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text.
+
+    Args:
+        tree: what the text says, where it has been read.
+    """
     different = {nest.fingerprint: nest for nest in nests}
 
     @cache
@@ -103,8 +109,9 @@ def plan_nests(
     hottest = _hottest(nests, counted)
     frames = marks.frames(normalised)
     patience = math.inf if frames is None or choices > 1 else TRYING_SECONDS
+    trials = Trials(normalised, tree)
     planner = Planner(
-        layered, target, exclude, max_distance, choices, Trials(normalised), expressions, patience
+        layered, target, exclude, max_distance, choices, trials, expressions, patience
     )
     for nest, trips in zip(nests, counted, strict=True):
         if frames and nest.loops[0].element_id in frames:

@@ -49,20 +49,16 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
         SdfgError: if all stores into an array, or a variable, are lost in any case, or some moved,
             or as `simplify`.
     """
-    text = _fit_to_be_fused(text)
+    text, program = _fit_to_be_fused(text)
     try:
         sdfg = simplify(text)
-    except SdfgError as error:  # of some readings at several places, say
-        try:
-            program = read(json.loads(text))
-        except SdfgError:
-            raise error from None
-        if (apart := separated(program)) is None:
+    except SdfgError:  # of some readings at several places, say
+        if program is None or (apart := separated(program)) is None:
             raise
         given = stores(program, running=True)
         sdfg, simple, array = _apart(apart, simplify, promote)
     else:
-        program = read(json.loads(text))
+        program = read(json.loads(text)) if program is None else program
         given = stores(program, running=True)
         simple = _tree(sdfg)
         array = _moved(program, text, simple, promote)
@@ -84,14 +80,18 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
     return sdfg, simple
 
 
-def _fit_to_be_fused(text: str) -> str:
-    """An SDFG's text with those loops kept apart that docc crashes on."""
+def _fit_to_be_fused(text: str) -> tuple[str, Program | None]:
+    """An SDFG's text with those loops kept apart that docc crashes on, and its tree; None if it
+    cannot be read."""
     try:
         program = read(json.loads(text))
     except SdfgError:  # `simplify` says so
-        return text
+        return text, None
     apart = kept_apart(program)
-    return text if apart is program else json.dumps(write(apart))
+    if apart is program:
+        return text, program
+    text = json.dumps(write(apart))
+    return text, read(json.loads(text))
 
 
 def _tree(sdfg: StructuredSDFG) -> Program:

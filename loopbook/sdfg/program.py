@@ -93,18 +93,24 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
     Raises:
         SdfgError: if the text is no SDFG that docc can handle.
     """
+    document, _, found = prepare_tree(text)
+    return document, found
+
+
+def prepare_tree(text: str) -> tuple[Json, Program, list[Nest]]:
+    """`prepare_document` with the tree that the nests are in."""
     document = load_json(text)
     metadata = document.get("metadata")
     if isinstance(metadata, dict) and metadata.get(marks.PREPARED) == marks.PREPARED_VERSION:
         document, tree = _signed(document)
-        return document, nests_of(tree)
+        return document, tree, nests_of(tree)
     with _read_as_it_came():
         given = read(document)
         apart = with_own_variables(given)
         renamed = text if apart is given else json.dumps(write(apart))
         large = pairs(apart) >= LARGE
-    document, undone = _in_pieces(renamed) if large else _normalised(renamed)
-    document, tree = _signed(document)
+    document, tree, undone = _in_pieces(renamed) if large else _normalised(renamed)
+    document, tree = _signed(document, tree)
     found = nests_of(tree)
     suspects = [(nest, missed(nest)) for nest in found]
     doubtful = _ids(suspects)
@@ -113,11 +119,12 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
         document = _read_again(write(serialised(tree, doubtful)))
         if wrong:
             marks.note(document, marks.ORDERED, wrong)
-        found = nests_of(read(document))
+        tree = read(document)
+        found = nests_of(tree)
     if undone and (large or not _keeps_order(text)):
         marks.note(document, marks.MISORDERED, undone)
     document["metadata"][marks.PREPARED] = marks.PREPARED_VERSION
-    return document, found
+    return document, tree, found
 
 
 @contextlib.contextmanager
@@ -149,9 +156,13 @@ def _prepared(text: str) -> tuple[str, list[Nest]]:
     return json.dumps(document, separators=(",", ":")), found
 
 
-def _signed(document: Json) -> tuple[Json, Program]:
-    """The SDFG with loops that count in signed numbers, and its tree; itself if they do."""
-    given = read(document)
+def _signed(document: Json, tree: Program | None = None) -> tuple[Json, Program]:
+    """The SDFG with loops that count in signed numbers, and its tree; itself if they do.
+
+    Args:
+        tree: the document's, where it has been read.
+    """
+    given = read(document) if tree is None else tree
     signed = sign_counters(given)
     if signed is given:
         return document, given
@@ -168,19 +179,20 @@ def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
     return {nest.loops[index].element_id for nest, indices in loops for index in indices}
 
 
-def _normalised(text: str) -> tuple[Json, frozenset[int]]:
+def _normalised(text: str) -> tuple[Json, Program | None, frozenset[int]]:
     """The SDFG normalised without fusion, but for the parts that this gets wrong.
 
     Returns:
-        The SDFG, and element ids of the outermost loops that are not normalised.
+        The SDFG, its tree if it has been read, and element ids of the outermost loops that are not
+        normalised.
     """
-    document, result = _reordered(text, fuse=False)
+    document, tree, result = _reordered(text, fuse=False)
     if result is None:
-        return document, frozenset()
-    return _read_again(write(result.program)), result.undone
+        return document, tree, frozenset()
+    return _read_again(write(result.program)), None, result.undone
 
 
-def _in_pieces(text: str) -> tuple[Json, frozenset[int]]:
+def _in_pieces(text: str) -> tuple[Json, Program | None, frozenset[int]]:
     """`_normalised` for a large program, piece by piece (see `loopbook.sdfg.pieces`)."""
     undone: set[int] = set()
     begun, end = time.monotonic(), time.process_time() + PIECES_SECONDS
@@ -190,18 +202,18 @@ def _in_pieces(text: str) -> tuple[Json, frozenset[int]]:
         if late or time.process_time() > end:
             return None
         try:
-            document, result = _reordered(json.dumps(write(piece)), fuse=False)
+            _, tree, result = _reordered(json.dumps(write(piece)), fuse=False)
         except SdfgError:
             return None
         if result is None:
-            return read(document)
+            return tree
         undone.update(result.undone)
         return result.program
 
     cut = Cut(_promoted(text, targets.DEFAULT), work)
     document = _read_again(write(cut.program))
     marks.note(document, marks.FRAMES, cut.frames)
-    return document, frozenset(undone)
+    return document, None, frozenset(undone)
 
 
 def _promoted(text: str, target: str) -> Program:
@@ -240,15 +252,16 @@ def _keeps_order(text: str) -> bool:
 
 
 def _keeps(text: str) -> bool:
-    return _reordered(text, fuse=True)[1] is None
+    return _reordered(text, fuse=True)[2] is None
 
 
-def _reordered(text: str, *, fuse: bool) -> tuple[Json, RolledBack | None]:
-    """The document of the SDFG normalised, and what has to be taken back of that."""
+def _reordered(text: str, *, fuse: bool) -> tuple[Json, Program, RolledBack | None]:
+    """The document of the SDFG normalised, its tree, and what has to be taken back of that."""
     sdfg, before = _simplified(text, fuse=fuse)
     passes.reorder(sdfg, fuse=fuse)
     after = json.loads(sdfg.to_json())
-    return after, rolled_back(before, read(after))
+    tree = read(after)
+    return after, tree, rolled_back(before, tree)
 
 
 def _simplified(

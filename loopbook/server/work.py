@@ -22,6 +22,7 @@ from loopbook.client.thresholds import WORTH_USING
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
+from loopbook.program.tree import Program
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
@@ -87,6 +88,7 @@ class Prepared(NamedTuple):
 
     key: bytes
     text: str
+    tree: Program
     nests: list[Nest]
 
 
@@ -143,11 +145,13 @@ class Work:
         with given.names.in_errors():
             prepared = self._prepared(given.text)
             nests = prepared.nests
-            plan = self._plan(request, nests, prepared.text, target, given.names)
+            sizes = self._sizes(request, given.names)
+            plan = plan_nests(
+                nests, prepared.text, target, self._layered, sizes=sizes, tree=prepared.tree
+            )
             tiers, missed = _counted(plan)
             wanted = {}
             if self._settings.keep_nests:
-                sizes = self._sizes(request, given.names)
                 wanted = self._wants.of(prepared.text, nests, plan.missed, sizes)
             if not plan.active:
                 return Answer(error_answer(NO_MATCH), tiers, missed, wanted)
@@ -163,8 +167,8 @@ class Work:
         key = digest(text.encode())
         found = self._programs.get(key)
         if found is None:
-            document, nests = program.prepare_document(text)
-            found = Prepared(key, json.dumps(document), nests)
+            document, tree, nests = program.prepare_tree(text)
+            found = Prepared(key, json.dumps(document), tree, nests)
             self._programs.put(key, found, NEST_COST * len(found.text))
         return found
 
@@ -188,17 +192,6 @@ class Work:
         if not isinstance(target, str):
             raise InputError("target is a word")
         return (target if target in targets.here() else None), given
-
-    def _plan(
-        self,
-        request: dict[str, Any],
-        nests: list[Nest],
-        text: str,
-        target: str,
-        names: Names,
-    ) -> Plan:
-        sizes = self._sizes(request, names)
-        return plan_nests(nests, text, target, self._layered, sizes=sizes)
 
     def _sizes(self, request: dict[str, Any], names: Names) -> dict[str, int]:
         return names.fresh(document.sizes_of(request, self._settings.assumed_size))
