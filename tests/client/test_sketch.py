@@ -102,6 +102,14 @@ def test_sketches_that_are_of_no_use_are_made_anew(shipped, statement):
             assert layered.sketches(RECORDS) == made
 
 
+def test_features_of_another_version_are_made_anew_when_a_book_is_packed(shipped, monkeypatch):
+    with Book.open(shipped) as book:
+        assert sketches.sketch_all(book) == 0
+        monkeypatch.setattr(sketches.features, "VERSION", sketches.features.VERSION + 1)
+        assert sketches.sketch_all(book) == len(RECORDS)
+        assert all(one.bodies is not None for one in kept(book, RECORDS).values())
+
+
 def test_a_book_without_notes_serves_as_before(tmp_path):
     path = fill(tmp_path / "book.db", RECORDS)
     with closing(sqlite3.connect(path)) as connection, connection:

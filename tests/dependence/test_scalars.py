@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from loopbook.dependence.body import read_loop, write_loop
 from loopbook.dependence.scalars import check_unused_outside, homes, live_out, upward_exposed
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
@@ -116,3 +117,20 @@ def test_what_is_read_of_what_a_loop_leaves_is_live_out():
     assert found == [expected for _, expected in cases]
     setting = loop("j", copy("A", "u"))  # the program's callers are handed it
     assert live_out(program(setting), setting) == {"u"}
+
+
+def test_loops_that_a_step_leaves_as_they_are_stay_the_same_objects():
+    def counted(variable: str, *children: tree.Node) -> tree.Loop:
+        ends = Expr("0"), Expr(f"({variable} < N)"), Expr(f"1 + {variable}")
+        return tree.Loop(variable, *ends, tree.Sequence(children))
+
+    inner = counted("j", assignments([("s", "j")]))
+    outer = counted("i", inner)
+    containers = {name: Scalar("int64") for name in ("i", "j", "s", "N")}
+    node = read_loop(outer, (), frozenset("s"), containers)
+    assert write_loop(node) is outer
+    node.highs = [*node.highs, {"M": 1}]
+    made = write_loop(node)
+    assert made.body.children == (inner,), "what is known of it is still good"
+    assert made.condition.symbols >= {"i", "N", "M"}
+    assert made.bounds.highs != outer.bounds.highs

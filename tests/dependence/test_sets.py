@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.dependence.instances import excluded
 from loopbook.dependence.model import Linear, shifted
 from loopbook.dependence.sets import empty, holds
 
@@ -24,6 +25,22 @@ def test_what_holds_is_what_isl_finds_without_an_exception(known: list[Linear], 
         assert truly
     elif truly:  # said not to be known, which is allowed where nothing satisfies what is known
         assert empty([], known)
+
+
+FEW = st.lists(FORMS, max_size=3)
+
+
+@given(FEW, FEW, FEW)
+def test_what_an_equation_excludes_isl_finds_empty(known, equal, inequalities):
+    if excluded(known, equal, inequalities):
+        assert empty([*known, *equal], inequalities)
+
+
+def test_an_equation_excludes_what_it_contradicts():
+    same: list[Linear] = [{"i'2": 1, "i'1": -1}]
+    assert excluded(same, [], [{"i'2": 1, "i'1": -1, "": -1}])
+    assert excluded(same, [{"i'1": 1, "i'2": -1, "": 2}], [])
+    assert not excluded(same, [{"i'1": 1, "i'2": -1}], [{"j'2": 1, "j'1": -1, "": -1}])
 
 
 def test_tiles_in_tiles_add_up():

@@ -89,6 +89,8 @@ def test_predictions_are_speedups_with_a_lower_bound():
     first, second = cost_model(low=-0.5, shift=1.0).predict(rows(1.0, 3.0))
     assert (first.speedup, second.speedup) == pytest.approx((2.0, 8.0))
     assert (first.lower, second.lower) == pytest.approx((2**-0.5, 2**1.5))
+    quick = cost_model(low=-0.5, shift=1.0).predict(rows(1.0, 3.0), sure=False)
+    assert [(one.speedup, one.lower) for one in quick] == [(first.speedup, 0), (second.speedup, 0)]
     near = rows(1.0)
     near[0][[COLUMNS.index("donor known"), COLUMNS.index("donor expected")]] = 1.0, 3.0
     (told,) = cost_model().predict(near)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 
 import pytest
@@ -35,6 +36,14 @@ def test_reads_the_matrix_product_as_written():
     assert recipe.steps[5] == Step("stage", ("L2", "A0", "out"))
     assert recipe.base_loops() == ("L0", "L1", "L2")
     assert recipe.containers() == ("A0",)
+
+
+def test_a_recipe_s_hash_stays_in_its_process():
+    recipe = Recipe.parse(MATRIX_PRODUCT)
+    assert hash(recipe) == hash(Recipe(recipe.steps))
+    again = pickle.loads(pickle.dumps(recipe))
+    assert again == recipe
+    assert vars(again).keys() == {"steps"}, "another process hashes words otherwise"
 
 
 def test_comments_blank_lines_and_spaces_do_not_matter():
