@@ -60,7 +60,12 @@ def private_to_iterations(program: Program, loop: Loop) -> frozenset[str]:
 
     As long as the loop's body stays whole, they stand in the way of no order of its iterations.
     """
-    own = written(loop) - upward_exposed(loop.body)
+    types = program.containers
+    own = frozenset(
+        name
+        for name in written(loop) - upward_exposed(loop.body)
+        if name not in types or not types[name].is_array
+    )
     return own - live_out(program, loop) if own else own
 
 
