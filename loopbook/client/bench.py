@@ -99,7 +99,7 @@ def bench(
             sizes=call.symbols,
             expressions=call.lowered is not None,
         )
-        layered.note_misses(plan.missed, target)
+        layered.note_misses(plan.normalised, plan.missed, target, call.symbols)
         if field.wanted(report):
             field.tell_of_bench(verifier, plan, layered)
         if measure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
@@ -13,12 +13,16 @@ import numpy as np
 from loopbook import targets
 from loopbook.client import packaged
 from loopbook.client.damaged import asked
+from loopbook.client.wants import Wants
 from loopbook.errors import BookError, LoopbookError, SdfgError
+from loopbook.program.load import load_json
+from loopbook.program.nests import read_nests
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Kernels, Layer, Neighbour, excludes
 from loopbook.recipes.record import Record
 from loopbook.recipes.reports import LOST
+from loopbook.recipes.tasks import Wanted
 from loopbook.sdfg.untrusted import admit
 
 if TYPE_CHECKING:
@@ -72,6 +76,7 @@ class LayeredBook:
         self.donors: dict[str, Bodies] = {}
         self._nests: dict[str, Nest] = {}
         self._anew: dict[str, dict[str, Embedding]] = {}
+        self._wants = Wants()
         self.fits: dict[tuple[str, str], Any] = {}
         self.candidates: dict[tuple[Any, ...], Any] = {}
         self._sketches: dict[str, Sketch] = {}
@@ -210,7 +215,7 @@ class LayeredBook:
         """
         from loopbook.program.nest import Nest
 
-        wanted = _Wanted(
+        wanted = _Filter(
             target,
             hardware or self.hardware(target),
             exclude,
@@ -242,7 +247,7 @@ class LayeredBook:
     ) -> list[Neighbour]:
         """`nearest` for a nest that is embedded already."""
         hardware = self.hardware(target)
-        wanted = _Wanted(target, hardware, exclude, self.without, steps, PER_NEST)
+        wanted = _Filter(target, hardware, exclude, self.without, steps, PER_NEST)
         return self._merged(embedding, nest.fingerprint, k, wanted)
 
     def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
@@ -288,7 +293,7 @@ class LayeredBook:
         return ranked(served, self.hardware(target), trips, shifts)
 
     def _merged(
-        self, embedding: Embedding, fingerprint: str, k: int, wanted: _Wanted
+        self, embedding: Embedding, fingerprint: str, k: int, wanted: _Filter
     ) -> list[Neighbour]:
         """The nearest of all layers.
 
@@ -311,7 +316,7 @@ class LayeredBook:
         return sorted(found.values(), key=lambda near: (near.rank, -near.speedup))[:k]
 
     def _near(
-        self, layer: Layer, embedding: Embedding, k: int, wanted: _Wanted
+        self, layer: Layer, embedding: Embedding, k: int, wanted: _Filter
     ) -> list[tuple[Record, Embedding]]:
         """The nearest records of one layer, and all those of nests that another encoder
         embedded."""
@@ -389,20 +394,39 @@ class LayeredBook:
             self._sketches[name] = sketch(record, self.source(record))
         return [self._sketches[record.id] for record in records]
 
-    def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
-        """Count in the first layer that a nest was asked for in vain."""
+    def note_miss(
+        self, fingerprint: str, target: str, hardware_key: str, *, wanted: Wanted | None = None
+    ) -> None:
+        """Count in the first layer that a nest was asked for in vain; with what is `wanted` of it,
+        it becomes a task of that book's queue."""
         if not self.readonly:
-            self.layers[0].note_miss(fingerprint, target, hardware_key, nest)
+            self.layers[0].note_miss(fingerprint, target, hardware_key, wanted=wanted)
 
-    def note_misses(self, fingerprints: Iterable[str], target: str) -> None:
-        """Count in the own book that nothing was found for these; no book is made for that, and one
-        that cannot be written is left alone."""
+    def note_misses(
+        self,
+        text: str | None,
+        missed: Collection[str],
+        target: str,
+        sizes: Mapping[str, int] | None = None,
+    ) -> None:
+        """Note in the own book that nothing was found for these nests of a program, to have them
+        tuned; no book is made for that, and one that cannot be written is left alone.
+
+        Args:
+            text: the prepared program; None where there is none to take nests from.
+            missed: fingerprints.
+            sizes: values of the program's size symbols, as far as they are known.
+        """
+        if self.readonly or not missed:
+            return
         with suppress(LoopbookError):
-            for fingerprint in fingerprints:
-                self.note_miss(fingerprint, target, self.hardware(target).key)
+            nests = [] if text is None else read_nests(load_json(text))
+            wanted = {} if text is None else self._wants.of(text, nests, missed, sizes or {})
+            for one in missed:
+                self.note_miss(one, target, self.hardware(target).key, wanted=wanted.get(one))
 
 
-class _Wanted(NamedTuple):
+class _Filter(NamedTuple):
     """Which records may be found; see `LayeredBook.nearest`."""
 
     target: str

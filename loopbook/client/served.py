@@ -57,7 +57,7 @@ def served(
                 sizes=sizes,
                 expressions=expressions,
             )
-            books.note_misses(plan.missed, target)
+            books.note_misses(plan.normalised, plan.missed, target, sizes)
     except (SdfgError, RunError):
         # docc's own compile may work where ours does not, but nobody has looked then at what it
         # moves, or shares out among threads.

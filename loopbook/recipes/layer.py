@@ -9,6 +9,7 @@ from typing import Protocol
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
+from loopbook.recipes.tasks import Wanted
 
 HARDWARE_WEIGHT = 0.1
 """How much a step in hardware space counts against one in program space.
@@ -93,8 +94,10 @@ class Layer(Protocol):
         """Fingerprint and JSON of each nest that an encoder has yet to embed."""
         ...
 
-    def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
-        """Count one more time that a nest was asked for in vain."""
+    def note_miss(
+        self, fingerprint: str, target: str, hardware_key: str, *, wanted: Wanted | None = None
+    ) -> None:
+        """Count one more time that a nest was asked for in vain; see `Book.note_miss`."""
         ...
 
 

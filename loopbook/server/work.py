@@ -19,6 +19,7 @@ from loopbook.client.decision import Plan
 from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
 from loopbook.client.thresholds import WORTH_USING
+from loopbook.client.wants import Wants
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
@@ -37,7 +38,6 @@ from loopbook.server.latest import Latest, digest, packed, unpacked
 from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
 from loopbook.server.questions import Contribution, Nearest, read
 from loopbook.server.settings import Settings
-from loopbook.server.wants import Wants
 from loopbook.steps.workbench import Workbench
 
 MAX_FITS = 4096
@@ -152,7 +152,8 @@ class Work:
             tiers, missed = _counted(plan)
             wanted = {}
             if self._settings.keep_nests:
-                wanted = self._wants.of(prepared.text, nests, plan.missed, sizes)
+                told = self._wants.of(prepared.text, nests, plan.missed, sizes)
+                wanted = {name: one.to_json() for name, one in told.items()}
             if not plan.active:
                 return Answer(error_answer(NO_MATCH), tiers, missed, wanted)
             try:

@@ -7,6 +7,7 @@ from client_kit import blocked, encoder, layered, nests_of, product, record
 from loopbook.client.layered import LayeredBook
 from loopbook.recipes.layer import Kernels, Layer, Neighbour, excludes
 from loopbook.recipes.record import Record
+from loopbook.recipes.tasks import Wanted
 from loopbook.targets import DEFAULT
 
 
@@ -33,7 +34,9 @@ class Single:
     def without_embedding(self, encoder: str) -> tuple[()]:
         return ()
 
-    def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
+    def note_miss(
+        self, fingerprint: str, target: str, hardware_key: str, *, wanted: Wanted | None = None
+    ) -> None:
         self.missed.append(fingerprint)
 
 
@@ -56,6 +59,6 @@ def test_whatever_answers_like_a_book_is_a_layer(tmp_path):
         assert outer.nearest(encoder().encode(nest)) == both.nearest(nest)
         assert [one.kernel for one in both.records_of(nest, DEFAULT)] == ["memory", "file"]
         assert both.books == file.books
-        outer.note_misses(["unknown"], DEFAULT)
+        outer.note_misses(None, ["unknown"], DEFAULT)
         assert single.missed == ["unknown"]
         assert not file.books[0].misses()

@@ -35,6 +35,7 @@ from loopbook.client.plan import build_plan, make_plan
 from loopbook.client.planner import Planner
 from loopbook.embed.weights import Weights
 from loopbook.errors import BookError, KernelError, SdfgError
+from loopbook.program.nests import read_nests
 from loopbook.recipes import HardwareProfile
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import read
@@ -241,12 +242,29 @@ def test_a_book_of_another_encoder_is_embedded_anew(tmp_path):
 def test_misses_are_counted_where_a_book_can_be_written(tmp_path):
     path = fill(tmp_path / "book.db", [record(product, SIMPLE)])
     with Book.open(path) as book:
-        LayeredBook([book]).note_misses(["0" * 32], "sequential")
+        LayeredBook([book]).note_misses(None, ["0" * 32], "sequential")
         assert [miss.fingerprint for miss in book.misses()] == ["0" * 32]
     with Book.open(path, readonly=True) as book:
-        LayeredBook([book]).note_misses(["1" * 32], "sequential")
+        LayeredBook([book]).note_misses(None, ["1" * 32], "sequential")
         assert len(book.misses()) == 1
-    LayeredBook([]).note_misses(["1" * 32], "sequential")
+    LayeredBook([]).note_misses(None, ["1" * 32], "sequential")
+
+
+def test_what_is_missed_becomes_a_task_with_its_nest(tmp_path):
+    path = fill(tmp_path / "book.db", [])
+    with LayeredBook([Book.open(path)]) as books:
+        missed = plan(product, books)
+        (one,) = missed.missed
+        sizes = {name: 50 for nest in nests_of(product) for name in nest.symbols}
+        for _ in range(2):
+            books.note_misses(missed.normalised, missed.missed, "sequential", sizes)
+        own = books.layers[0]
+        assert isinstance(own, Book)
+        ((task,), _) = own.queue.all()
+        assert (task.fingerprint, task.asked, task.sizes) == (one, 2, [sizes])
+        assert task.hardware_key == books.hardware("sequential").key
+        (nest,) = read_nests(json.loads(own.queue.show(task.id)[1]))
+        assert nest.fingerprint == one
 
 
 def test_the_own_book_need_not_exist_but_a_named_one_must(tmp_path, monkeypatch):

@@ -7,12 +7,13 @@ import json
 import pytest
 from client_kit import chain, nests_of, product, stencil, text_of
 
+from loopbook.client import wants
+from loopbook.client.wants import Wants
 from loopbook.program.nests import read_nests
 from loopbook.recipes.book import Book
 from loopbook.sdfg import program
-from loopbook.server import wants
 from loopbook.server.settings import Settings
-from loopbook.server.wants import Told, Wants
+from loopbook.server.wants import Told
 from loopbook.server.work import Work
 
 
@@ -28,9 +29,9 @@ def test_a_nest_is_told_of_once(monkeypatch):
     told = told_of(worker, chain)
     assert set(told) == {nest.fingerprint for nest in nests_of(chain)}
     for fingerprint, one in told.items():
-        (nest,) = read_nests(json.loads(one["document"]))
+        (nest,) = read_nests(json.loads(one.document))
         assert nest.fingerprint == fingerprint
-        assert set(one["sizes"]) <= set(nest.symbols)
+        assert set(one.sizes) <= set(nest.symbols)
     assert told_of(worker, chain) == {}
     assert set(told_of(worker, product)) <= {nest.fingerprint for nest in nests_of(product)}
     assert told_of(Wants(), stencil)
@@ -42,13 +43,13 @@ def test_what_runs_longest_is_told_of_first(monkeypatch):
     monkeypatch.setattr(wants, "MOST_OF_ONE", 1)
     worker = Wants()
     (first,), (second,) = told_of(worker, chain).values(), told_of(worker, chain).values()
-    assert first["cost_s"] > second["cost_s"] > 0
+    assert first.cost_s > second.cost_s > 0
 
 
 def test_a_size_beyond_all_bounds_costs_no_more_than_may_be():
     (told,) = told_of(Wants(), product, 2**62).values()
     held = Told()
-    held.take({"a": told})
+    held.take({"a": told.to_json()})
     assert held.get("a") is not None
 
 

@@ -19,6 +19,7 @@ from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Kernels, Neighbour
 from loopbook.recipes.record import Record
+from loopbook.recipes.tasks import Wanted
 
 FRESH_S = 3600.0
 """Answers younger than this are used without asking again."""
@@ -97,7 +98,9 @@ class RemoteBook:
         """None: the server embeds its nests itself."""
         return iter(())
 
-    def note_miss(self, fingerprint: str, target: str, hardware_key: str, nest: str = "") -> None:
+    def note_miss(
+        self, fingerprint: str, target: str, hardware_key: str, *, wanted: Wanted | None = None
+    ) -> None:
         """Nothing: the server counts itself."""
 
     def _asked(self, call: Call, read: Callable[[dict[str, Any]], list[Any]]) -> list[Any]:
