@@ -109,7 +109,7 @@ class JailError(LoopbookError):
 
 
 class FarmError(LoopbookError):
-    """A farm's cluster cannot be started or reached."""
+    """A farm's cluster cannot be started or reached, or is not what its labels say."""
 
 
 class RunError(LoopbookError):

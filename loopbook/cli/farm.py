@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import os
 import signal
 import sys
@@ -24,11 +23,17 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Tune what the queue of work holds, on this machine or on a cluster.")
 
+DAY_S = 86400.0
+
 Store = Annotated[
     str | None, typer.Option("--store", help="the book: a path or a database URL; default yours")
 ]
 Address = Annotated[str, typer.Option(help="HOST:PORT of the cluster's head", show_default=False)]
 Trials = Annotated[int, typer.Option(help="candidates to measure for each nest", min=1)]
+Builders = Annotated[
+    int, typer.Option(help="processes that compile; default one a core", min=0, max=256)
+]
+Seed = Annotated[int, typer.Option(help="of all random choices")]
 SearchTime = Annotated[float, typer.Option(help="seconds that a search may take", min=1)]
 LeaseTime = Annotated[
     float,
@@ -50,26 +55,15 @@ def start(
         bool, typer.Option("--until-empty", help="end when nothing is left to do")
     ] = False,
     trials: Trials = 24,
-    seed: Annotated[int, typer.Option(help="of all random choices")] = 0,
-    builders: Annotated[
-        int, typer.Option(help="processes that compile; default one a core", min=0, max=256)
-    ] = 0,
+    seed: Seed = 0,
+    builders: Builders = 0,
     search_time: SearchTime = 900.0,
     lease_time: LeaseTime = 60.0,
     orphans: Orphans = 7.0,
 ) -> None:
     """Work in the foreground until Ctrl-C or 'loopbook farm stop'. Without --head or --join this
     machine works alone; strangers' programs run in a jail, and not at all where there is none."""
-    from loopbook.farm.settings import FarmSettings
-
-    settings = FarmSettings(
-        trials=trials,
-        seed=seed,
-        builders=builders,
-        search_s=search_time,
-        lease_s=lease_time,
-        orphan_s=orphans * 86400,
-    )
+    settings = _settings(trials, seed, builders, search_time, lease_time, orphans)
     if head and join:
         raise InputError("a node is the head or joins one: give --head or --join, not both")
     if join and store:
@@ -111,25 +105,72 @@ def stop(json: options.Json = False) -> None:
         show(f"{count} stopped")
 
 
-@app.command(hidden=True)
+@app.command()
+def labels(json: options.Json = False) -> None:
+    """Print what a cluster calls this machine, as 'ray start --labels' wants it. Where something
+    else starts Ray (KubeRay does), the labels have to be given there, and this says which."""
+    from loopbook.farm.cluster import labels_text
+    from loopbook.farm.machine import Machine
+
+    machine = Machine.here()
+    if not machine.jail:
+        show(f"no tasks to tune for this node: {one_line(machine.why_not, 500)}", err=True)
+    if json:
+        options.print_json(dict(sorted(machine.labels.items())))
+    else:
+        show(labels_text(machine))
+
+
+@app.command()
 def dispatch(
     address: Address,
     store: Store = None,
-    settings: Annotated[str, typer.Option(help="JSON")] = "{}",
+    trials: Trials = 24,
+    seed: Seed = 0,
+    builders: Builders = 0,
+    search_time: SearchTime = 900.0,
+    lease_time: LeaseTime = 60.0,
+    orphans: Orphans = 7.0,
 ) -> None:
-    """What the head runs beside Ray: hands tasks to the nodes."""
-    import msgspec
-
+    """Hand tasks to the nodes of a cluster that something else has started. Runs on one of its
+    nodes; 'farm start --head' does this itself."""
     from loopbook.farm.cluster import RayCluster
     from loopbook.farm.dispatch import Dispatcher
-    from loopbook.farm.settings import FarmSettings
     from loopbook.recipes.book import Book
 
-    told = msgspec.json.decode(settings, type=FarmSettings)
+    settings = _settings(trials, seed, builders, search_time, lease_time, orphans)
     location = _location(store)
     with RayCluster(_checked(address)) as cluster, Book.open(location) as book:
         over = _on_signals()  # Ray has handlers of its own, which it sets when it begins
-        Dispatcher(book, location, cluster, told, _say).run(over)
+        Dispatcher(book, location, cluster, settings, _say).run(over)
+
+
+def _settings(
+    trials: int, seed: int, builders: int, search_time: float, lease_time: float, orphans: float
+) -> FarmSettings:
+    from loopbook.farm.settings import FarmSettings
+
+    return FarmSettings(
+        trials=trials,
+        seed=seed,
+        builders=builders,
+        search_s=search_time,
+        lease_s=lease_time,
+        orphan_s=orphans * DAY_S,
+    )
+
+
+def _as_options(settings: FarmSettings) -> list[str]:
+    """The words that `_settings` makes them of."""
+    told = {
+        "trials": settings.trials,
+        "seed": settings.seed,
+        "builders": settings.builders,
+        "search-time": settings.search_s,
+        "lease-time": settings.lease_s,
+        "orphans": settings.orphan_s / DAY_S,
+    }
+    return [f"--{name}={value}" for name, value in told.items()]
 
 
 def _alone(
@@ -184,10 +225,8 @@ def _cluster(
 def _dispatcher(store: str | None, address: str, settings: FarmSettings) -> subprocess.Popen[bytes]:
     import subprocess
 
-    from loopbook.farm.single import as_plain
-
     command = [sys.executable, "-m", "loopbook", "farm", "dispatch", "--address", address]
-    command += ["--store", _location(store), "--settings", json_module.dumps(as_plain(settings))]
+    command += ["--store", _location(store), *_as_options(settings)]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
 
 

@@ -11,12 +11,13 @@ from typing import Self
 from loopbook.client.layered import LayeredBook
 from loopbook.client.opening import open_book
 from loopbook.embed.inference import Encoder
-from loopbook.errors import BookError, InputError, JailError, LoopbookError
+from loopbook.errors import BookError, FarmError, InputError, JailError, LoopbookError
 from loopbook.farm.machine import Machine
 from loopbook.farm.order import Order, records_of
 from loopbook.farm.settings import FarmSettings
 from loopbook.program.nest import Nest
 from loopbook.recipes.book import Book
+from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.queue import Queue
 from loopbook.recipes.record import Record
 from loopbook.recipes.tasks import CONFIRM, REEMBED, REMEASURE, TUNE, Ending, Lease
@@ -92,7 +93,7 @@ class Carrier:
                 return queue.fail(lease, f"{type(error).__name__}: {error}")
 
     def _tune(self, lease: Lease) -> Ending:
-        task, profile = lease.task, self._machine.profiles[lease.task.target]
+        task, profile = lease.task, self._profile(lease.task.target, lease.task.hardware_key)
         if not self._machine.jail:
             raise JailError(self._machine.why_not)
         given = (self._store, lease.document, task.fingerprint, task.target)
@@ -112,6 +113,17 @@ class Carrier:
         nest = run_limited(read, lease.document, seconds=READ_S, what="reading the nest")
         return self._kept(lease, records, nest)
 
+    def _profile(self, target: str, wanted: str) -> HardwareProfile:
+        """This machine as programs for a target use it.
+
+        Raises:
+            FarmError: it is of another class than the one that is wanted: a cluster was told so.
+        """
+        here = self._machine.profiles[target]
+        if here.key != wanted:
+            raise FarmError(f"{self._machine.name} is {here.key} for {target}, not {wanted}")
+        return here
+
     def _kept(self, lease: Lease, records: list[Record], nest: Nest) -> Ending:
         embedding = self._encoder.encode(nest)
         return self.book.conclude(lease, [(record, [embedding]) for record in records])
@@ -122,7 +134,7 @@ class Carrier:
         record = self._quarantine.record(one) or self._quarantine.served_record(one)
         if record is None:
             return self.book.queue.finish(lease)  # somebody has decided about it meanwhile
-        here = self._machine.profiles[record.target]
+        here = self._profile(record.target, lease.task.hardware_key)
         verdict = verdict_of(record, here)
         judgement = Judgement(verdict.status, here, verdict.measurement, verdict.message)
         judged = self._quarantine.judge(one, judgement)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,12 +18,16 @@ from typing import Any, NamedTuple, Protocol
 from loopbook.errors import FarmError
 from loopbook.farm.machine import TIMING, Machine, abilities_of
 from loopbook.recipes.tasks import Abilities
+from loopbook.targets import THREADS_VARIABLE
 
 PORT = 6379
 """Of the head, where nodes join; Ray's own default."""
 
 LOST_S = 15
 """Seconds after which a node that does not reach the head ends, to be started anew."""
+
+REACH_S = 5.0
+"""To wait for the head to answer at all."""
 
 _SURROUNDINGS = {
     "RAY_gcs_rpc_server_reconnect_timeout_s": str(LOST_S),
@@ -75,6 +80,7 @@ class RayCluster:
     def __init__(self, address: str) -> None:
         os.environ.update(_SURROUNDINGS)
         self._ray = ray = _ray()
+        _reach(address)
         try:
             ray.init(
                 address=address,
@@ -144,7 +150,6 @@ def node_command(machine: Machine, address: str, *, head: bool) -> list[str]:
         address: ``host:port`` of the head; of a head, where it listens.
     """
     host, _, port = address.rpartition(":")
-    labels = ",".join(f"{name}={value}" for name, value in sorted(machine.labels.items()))
     # A node in front of its own processes: `python -m ray…` finds those of this environment.
     common = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block"]
     place = (
@@ -152,8 +157,21 @@ def node_command(machine: Machine, address: str, *, head: bool) -> list[str]:
         if head
         else [f"--address={address}"]
     )
-    own = [f"--labels={labels}", f"--resources={json.dumps({TIMING: 1})}"]
+    own = [f"--labels={labels_text(machine)}", f"--resources={json.dumps({TIMING: 1})}"]
     return [*common, *place, *own, "--disable-usage-stats"]
+
+
+def labels_text(machine: Machine) -> str:
+    """A machine's labels, as ``ray start --labels`` wants them."""
+    return ",".join(f"{name}={value}" for name, value in sorted(machine.labels.items()))
+
+
+def surroundings(machine: Machine) -> dict[str, str]:
+    """The environment of a node's processes. The number of threads stands in it: where it does not,
+    Ray gives a task that asks for no cores one thread, and the machine would be another one there
+    than its labels say."""
+    threads = max(profile.threads for profile in machine.profiles.values())
+    return {THREADS_VARIABLE: str(threads), **os.environ, **_SURROUNDINGS}
 
 
 def start_node(machine: Machine, address: str, *, head: bool, log: Path) -> subprocess.Popen[bytes]:
@@ -169,9 +187,22 @@ def start_node(machine: Machine, address: str, *, head: bool, log: Path) -> subp
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,
-            env={**os.environ, **_SURROUNDINGS},
+            env=surroundings(machine),
             start_new_session=True,
         )
+
+
+def _reach(address: str) -> None:
+    """See that something listens there: where nothing does, Ray would end this process.
+
+    Raises:
+        FarmError: nothing does.
+    """
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACH_S).close()
+    except (OSError, ValueError) as error:
+        raise FarmError(f"there is no Ray cluster at {address}: {_first_line(error)}") from None
 
 
 def _ray() -> Any:

@@ -116,6 +116,21 @@ def test_without_a_jail_nothing_of_a_stranger_is_run(store, machine):
         assert book.embedding(known.fingerprint, encoder.version) is not None
 
 
+def test_a_machine_of_another_class_than_its_labels_say_times_nothing(store, machine):
+    profile = machine.profiles["sequential"]
+    other = dataclasses.replace(profile, threads=profile.threads + 1)
+    mislabelled = dataclasses.replace(machine, profiles={**machine.profiles, "sequential": other})
+    ask_for(store, to_tune(product, machine))
+    with Carrier(store, mislabelled, QUICK) as carrier:
+        lease = carrier.book.queue.lease("by its labels", machine.abilities, 60.0)
+        assert lease is not None
+        ending = carrier.carry_out(lease)
+        assert ending.state == WAITING
+        assert carrier.book.count() == 0
+    (task,) = tasks_of(store)
+    assert f"is {other.key} for sequential, not {profile.key}" in task.error
+
+
 def test_vectors_of_an_encoder_that_is_not_here_cannot_be_made(store, machine):
     ask_for(store, to_embed("ab" * 16, "another"))
     work(store, machine, QUICK, until_empty=True)

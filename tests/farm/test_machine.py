@@ -7,10 +7,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.farm.cluster import surroundings
 from loopbook.farm.machine import MEASURING, PREFIX, Machine, abilities_of, selector
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.tasks import REEMBED, TUNE
-from loopbook.targets import TARGETS
+from loopbook.targets import TARGETS, THREADS_VARIABLE
 
 VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 """Of a label, as Kubernetes has it, which Ray follows."""
@@ -48,3 +49,17 @@ def test_a_node_of_somebody_else_is_none_of_ours():
 def test_vectors_are_made_anywhere():
     assert selector(REEMBED, "", "") == {}
     assert REEMBED not in MEASURING
+
+
+def test_a_node_has_as_many_threads_as_its_labels_say(monkeypatch):
+    profiles = {
+        name: HardwareProfile("cpu", "avx2", 256, 4, 3 if target.parallel else 1)
+        for name, target in TARGETS.items()
+    }
+    machine = Machine("here", profiles)
+    monkeypatch.delenv(THREADS_VARIABLE, raising=False)
+    monkeypatch.setenv("OTHER", "stays")
+    told = surroundings(machine)
+    assert (told[THREADS_VARIABLE], told["OTHER"]) == ("3", "stays")
+    monkeypatch.setenv(THREADS_VARIABLE, "3,1")  # one for each depth
+    assert surroundings(machine)[THREADS_VARIABLE] == "3,1"
