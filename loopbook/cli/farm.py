@@ -114,7 +114,7 @@ def labels(json: options.Json = False) -> None:
 
     machine = Machine.here()
     if not machine.jail:
-        show(f"no tasks to tune for this node: {one_line(machine.why_not, 500)}", err=True)
+        show(f"no tasks to tune for this node: {one_line(machine.why_not, 500)}", file=sys.stderr)
     if json:
         options.print_json(dict(sorted(machine.labels.items())))
     else:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 import typer
 from cli_kit import Shell, make_shell
@@ -23,6 +27,15 @@ def test_labels_are_those_that_a_node_of_ours_has(shell):
     assert dict(word.split("=") for word in line.strip().split(",")) == labels
     (told,) = shell("farm", "labels", "--json").good().documents
     assert told == labels
+
+
+def test_a_node_without_a_jail_says_so_and_why(tmp_path):
+    command = [sys.executable, "-m", "loopbook", "farm", "labels"]
+    bare = {**os.environ, "PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=bare, capture_output=True, text=True, check=True)
+    assert "loopbook/jail=no," in done.stdout
+    assert "bubblewrap" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
 
 
 def test_the_dispatcher_is_given_the_settings_of_its_farm():
