@@ -29,6 +29,8 @@ LOST_S = 15
 REACH_S = 5.0
 """To wait for the head to answer at all."""
 
+AUTH_MODE = "RAY_AUTH_MODE"
+
 _SURROUNDINGS = {
     "RAY_gcs_rpc_server_reconnect_timeout_s": str(LOST_S),
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -78,7 +80,7 @@ class RayCluster:
     """
 
     def __init__(self, address: str) -> None:
-        os.environ.update(_SURROUNDINGS)
+        os.environ.update({**_SURROUNDINGS, **_auth()})
         self._ray = ray = _ray()
         _reach(address)
         try:
@@ -171,7 +173,16 @@ def surroundings(machine: Machine) -> dict[str, str]:
     Ray gives a task that asks for no cores one thread, and the machine would be another one there
     than its labels say."""
     threads = max(profile.threads for profile in machine.profiles.values())
-    return {THREADS_VARIABLE: str(threads), **os.environ, **_SURROUNDINGS}
+    return {THREADS_VARIABLE: str(threads), **os.environ, **_SURROUNDINGS, **_auth()}
+
+
+def _auth() -> dict[str, str]:
+    """Whether Ray is to want a token, where nobody has said so: where there is one. Ray's heads
+    decide like that, its programs do not, and would be refused."""
+    if AUTH_MODE in os.environ:
+        return {}
+    told = os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH")
+    return {AUTH_MODE: "token"} if told or (Path.home() / ".ray" / "auth_token").exists() else {}
 
 
 def start_node(machine: Machine, address: str, *, head: bool, log: Path) -> subprocess.Popen[bytes]:

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.farm.cluster import surroundings
+from loopbook.farm.cluster import AUTH_MODE, surroundings
 from loopbook.farm.machine import MEASURING, PREFIX, Machine, abilities_of, selector
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.tasks import REEMBED, TUNE
@@ -49,6 +49,24 @@ def test_a_node_of_somebody_else_is_none_of_ours():
 def test_vectors_are_made_anywhere():
     assert selector(REEMBED, "", "") == {}
     assert REEMBED not in MEASURING
+
+
+def test_where_there_is_a_token_all_of_a_cluster_want_it(monkeypatch, tmp_path):
+    for name in (AUTH_MODE, "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    profile = HardwareProfile("cpu", "avx2", 256, 4, 1)
+    machine = Machine("here", dict.fromkeys(TARGETS, profile))
+    assert AUTH_MODE not in surroundings(machine)
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("0" * 64)
+    assert surroundings(machine)[AUTH_MODE] == "token"
+    monkeypatch.setenv(AUTH_MODE, "disabled")
+    assert surroundings(machine)[AUTH_MODE] == "disabled"
+    monkeypatch.delenv(AUTH_MODE)
+    (tmp_path / ".ray" / "auth_token").unlink()
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
+    assert surroundings(machine)[AUTH_MODE] == "token"
 
 
 def test_a_node_has_as_many_threads_as_its_labels_say(monkeypatch):
