@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -12,17 +13,19 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
+from loopbook.errors import OverloadError
 from loopbook.printable import one_line
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import HEADER, line
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.reports import Report, Voice
+from loopbook.recipes.tasks import CONFIRM, Ask
 from loopbook.server.access import Caller, caller, service_of
 from loopbook.server.document import read_json
 from loopbook.server.failures import headers_of
 from loopbook.server.field import ANONYMOUS
-from loopbook.server.quarantine import KNOWN
+from loopbook.server.quarantine import KNOWN, WAITING
 from loopbook.server.questions import (
     Contribution,
     FieldReports,
@@ -132,7 +135,13 @@ async def contribute(request: Request, response: Response, caller: MayContribute
     def receive() -> tuple[Record, str]:
         told = json.loads(bytes(checked.body))
         one, embedding = Record.from_json(told["record"]), Embedding.from_json(told["embedding"])
-        return one, service.quarantine.receive(one, embedding, caller.id, trusted=caller.trusted)
+        outcome = service.quarantine.receive(one, embedding, caller.id, trusted=caller.trusted)
+        if outcome == WAITING:  # a farm may measure it; 'quarantine measure' does in any case
+            with suppress(OverloadError):
+                service.book.queue.ask(
+                    Ask(CONFIRM, one.fingerprint, one.target, one.hardware.key, one.id)
+                )
+        return one, outcome
 
     one, outcome = await service.ask(receive)
     service.metrics.contributed.labels(outcome).inc()

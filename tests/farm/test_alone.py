@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from client_kit import product, product_permuted, record, stencil
+from client_kit import blocked, product, product_permuted, record, stencil
 from farm_kit import to_embed, to_tune
 from wait_kit import wait_until
 
@@ -21,7 +22,9 @@ from loopbook.farm.carry import Carrier
 from loopbook.farm.machine import Machine
 from loopbook.farm.settings import FarmSettings
 from loopbook.recipes.book import Book
-from loopbook.recipes.tasks import DEAD, DONE, LEASED, STATES, TUNE, WAITING, Ask, Wanted
+from loopbook.recipes.tasks import CONFIRM, DEAD, DONE, LEASED, STATES, TUNE, WAITING, Ask, Wanted
+from loopbook.server.quarantine import Quarantine
+from loopbook.server.tables import open_tables
 
 QUICK = FarmSettings(trials=2, lease_s=60.0, poll_s=0.05)
 
@@ -129,6 +132,24 @@ def test_a_machine_of_another_class_than_its_labels_say_times_nothing(store, mac
         assert carrier.book.count() == 0
     (task,) = tasks_of(store)
     assert f"is {other.key} for sequential, not {profile.key}" in task.error
+
+
+@pytest.mark.long
+def test_what_was_contributed_is_measured_and_served(store, machine):
+    given = dataclasses.replace(record(product, blocked()), hardware=machine.profiles["sequential"])
+    with closing(open_tables(store)) as database, Book.open(store) as book:
+        quarantine = Quarantine(database, book)
+        embedding = Encoder.load().encode(_nest(to_tune(product, machine)))
+        assert quarantine.receive(given, embedding, "someone") == "quarantine"
+        key = given.hardware.key
+        book.queue.ask(Ask(CONFIRM, given.fingerprint, given.target, key, given.id))
+        work(store, machine, QUICK, until_empty=True)
+        (task,) = tasks_of(store)
+        assert (task.state, task.error) == (DONE, "")
+        assert quarantine.all() == []
+        (served,) = book.exact(given.fingerprint, given.target)
+        assert served.recipe == given.recipe
+        assert served.measurements != given.measurements
 
 
 def test_vectors_of_an_encoder_that_is_not_here_cannot_be_made(store, machine):

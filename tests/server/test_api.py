@@ -18,6 +18,7 @@ from wait_kit import wait_until
 from loopbook.program.nests import read_nests
 from loopbook.recipes import Book, Measurement, Recipe
 from loopbook.recipes.exchange import read_lines
+from loopbook.recipes.tasks import CONFIRM
 from loopbook.server.run import _listen
 from loopbook.server.tables import open_tables
 from loopbook.server.tokens import Tokens
@@ -127,6 +128,9 @@ def test_a_contribution_waits_until_it_is_promoted(server, reader, ruler, store)
     assert reader.get(f"/v1/records/{one.id}").status_code == 404
     waiting = ruler.get("/v1/quarantine").json()["records"]
     assert one.id in [each["id"] for each in waiting]
+    with Book.open(store, readonly=True) as book:
+        tasks, _ = book.queue.all(kinds=[CONFIRM])
+    assert (one.id, one.hardware.key) in [(task.subject, task.hardware_key) for task in tasks]
     assert ruler.post(f"/v1/quarantine/{one.id}/promote").json()["status"] == "promoted"
     assert reader.get(f"/v1/records/{one.id}").json() == one.to_json()
     body = sent(product_permuted)
