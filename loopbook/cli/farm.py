@@ -39,6 +39,10 @@ LeaseTime = Annotated[
     float,
     typer.Option(help="seconds after which the task of a dead worker is given to others", min=1),
 ]
+PauseTime = Annotated[
+    float,
+    typer.Option(help="seconds before a failed task is tried again, four times as long each time"),
+]
 Orphans = Annotated[
     float, typer.Option(help="days after which a task is given up that no node can take", min=0)
 ]
@@ -59,11 +63,12 @@ def start(
     builders: Builders = 0,
     search_time: SearchTime = 900.0,
     lease_time: LeaseTime = 60.0,
+    pause_time: PauseTime = 30.0,
     orphans: Orphans = 7.0,
 ) -> None:
     """Work in the foreground until Ctrl-C or 'loopbook farm stop'. Without --head or --join this
     machine works alone; strangers' programs run in a jail, and not at all where there is none."""
-    settings = _settings(trials, seed, builders, search_time, lease_time, orphans)
+    settings = _settings(trials, seed, builders, search_time, lease_time, pause_time, orphans)
     if head and join:
         raise InputError("a node is the head or joins one: give --head or --join, not both")
     if join and store:
@@ -130,6 +135,7 @@ def dispatch(
     builders: Builders = 0,
     search_time: SearchTime = 900.0,
     lease_time: LeaseTime = 60.0,
+    pause_time: PauseTime = 30.0,
     orphans: Orphans = 7.0,
 ) -> None:
     """Hand tasks to the nodes of a cluster that something else has started. Runs on one of its
@@ -138,7 +144,7 @@ def dispatch(
     from loopbook.farm.dispatch import Dispatcher
     from loopbook.recipes.book import Book
 
-    settings = _settings(trials, seed, builders, search_time, lease_time, orphans)
+    settings = _settings(trials, seed, builders, search_time, lease_time, pause_time, orphans)
     location = _location(store)
     with RayCluster(_checked(address)) as cluster, Book.open(location) as book:
         over = _on_signals()  # Ray has handlers of its own, which it sets when it begins
@@ -146,7 +152,13 @@ def dispatch(
 
 
 def _settings(
-    trials: int, seed: int, builders: int, search_time: float, lease_time: float, orphans: float
+    trials: int,
+    seed: int,
+    builders: int,
+    search_time: float,
+    lease_time: float,
+    pause_time: float,
+    orphans: float,
 ) -> FarmSettings:
     from loopbook.farm.settings import FarmSettings
 
@@ -156,6 +168,7 @@ def _settings(
         builders=builders,
         search_s=search_time,
         lease_s=lease_time,
+        pause_s=pause_time,
         orphan_s=orphans * DAY_S,
     )
 
@@ -168,6 +181,7 @@ def _as_options(settings: FarmSettings) -> list[str]:
         "builders": settings.builders,
         "search-time": settings.search_s,
         "lease-time": settings.lease_s,
+        "pause-time": settings.pause_s,
         "orphans": settings.orphan_s / DAY_S,
     }
     return [f"--{name}={value}" for name, value in told.items()]
@@ -225,9 +239,16 @@ def _cluster(
 def _dispatcher(store: str | None, address: str, settings: FarmSettings) -> subprocess.Popen[bytes]:
     import subprocess
 
+    from loopbook.toolchain.sandbox import die_with_parent
+
     command = [sys.executable, "-m", "loopbook", "farm", "dispatch", "--address", address]
     command += ["--store", _location(store), *_as_options(settings)]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=die_with_parent,  # a supervisor that is killed is started again with a new one
+    )
 
 
 def _say(words: str) -> None:

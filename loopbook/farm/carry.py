@@ -88,9 +88,10 @@ class Carrier:
             except InputError as error:  # the same input is no better the next time
                 return queue.fail(lease, str(error), for_good=True)
             except LoopbookError as error:
-                return queue.fail(lease, str(error))
+                return queue.fail(lease, str(error), pause_s=self._settings.pause_s)
             except Exception as error:  # a fault of ours must not keep the others waiting
-                return queue.fail(lease, f"{type(error).__name__}: {error}")
+                told = f"{type(error).__name__}: {error}"
+                return queue.fail(lease, told, pause_s=self._settings.pause_s)
 
     def _tune(self, lease: Lease) -> Ending:
         task, profile = lease.task, self._profile(lease.task.target, lease.task.hardware_key)

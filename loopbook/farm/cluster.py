@@ -19,6 +19,7 @@ from loopbook.errors import FarmError
 from loopbook.farm.machine import TIMING, Machine, abilities_of
 from loopbook.recipes.tasks import Abilities
 from loopbook.targets import THREADS_VARIABLE
+from loopbook.toolchain.sandbox import die_with_parent
 
 PORT = 6379
 """Of the head, where nodes join; Ray's own default."""
@@ -200,6 +201,7 @@ def start_node(machine: Machine, address: str, *, head: bool, log: Path) -> subp
             stderr=file,
             env=surroundings(machine),
             start_new_session=True,
+            preexec_fn=die_with_parent,  # its own processes die with it
         )
 
 

@@ -30,7 +30,8 @@ class Part:
 
     Attributes:
         start: starts it.
-        leads: the others mean nothing without it: they are started anew with it.
+        leads: the others mean nothing without it: where it dies they are killed, and started anew
+            with it.
     """
 
     name: str
@@ -62,7 +63,8 @@ def keep(
                     if part.leads:
                         for other in parts:
                             if other is not part and other.process is not None:
-                                end(other.process)
+                                _end_group(other.process)  # it may wait for the leader for long
+                                other.process.wait()
                                 other.process = None
                     _wait(part, stop)
                 if not stop.is_set():

@@ -16,6 +16,8 @@ class FarmSettings:
         search_s: what a search may take, jail and all; one that takes longer is given up.
         lease_s: how long a worker that has fallen silent keeps its task. While it lives, it extends
             its lease three times as often.
+        pause_s: before a task that has failed is tried again; four times as long after each further
+            failure.
         poll_s: between two looks at a queue that had nothing to do.
         orphan_s: how long a task waits that no machine of the farm can take before it is given up.
     """
@@ -25,5 +27,6 @@ class FarmSettings:
     builders: int = 0
     search_s: float = 900.0
     lease_s: float = 60.0
+    pause_s: float = 30.0
     poll_s: float = 0.5
     orphan_s: float = 7 * 86400.0

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     pass
 
 FIRST_PAUSE_S = 30.0
-"""After a failure; four times as long after each further one."""
+"""After a failure, where nothing else is said."""
 
 QUIET_S = 30 * 86400.0
 """How long a task that is done is not done again, however often it is asked for."""
@@ -185,12 +185,21 @@ class Queue(Reading):
             return Ending(True, DONE)
         return self._why_not(connection, lease)
 
-    def fail(self, lease: Lease, error: str, *, for_good: bool = False) -> Ending:
+    def fail(
+        self,
+        lease: Lease,
+        error: str,
+        *,
+        for_good: bool = False,
+        pause_s: float = FIRST_PAUSE_S,
+    ) -> Ending:
         """The task could not be done: it waits for another attempt, later, or is dead. Counts if
         the lease still holds.
 
         Args:
             for_good: no attempt could succeed.
+            pause_s: before the next attempt, after the first failure; four times as long after each
+                further one.
         """
         held = sa.select(TASKS.c.attempts).where(_holds(lease)).with_for_update()
         with self._changing() as (connection, now):
@@ -199,7 +208,7 @@ class Queue(Reading):
                 return self._why_not(connection, lease)
             last = for_good or attempts_of(attempts) >= MOST_ATTEMPTS
             state = DEAD if last else WAITING
-            pause = FIRST_PAUSE_S * 4 ** (attempts_of(attempts) - 1)
+            pause = pause_s * 4 ** (attempts_of(attempts) - 1)
             due = now + pause if state == WAITING else None
             end = {"state": state, "due": due, "changed": now, "error": one_line(error, 500)}
             change(connection, lease.task.id, **end)

@@ -35,11 +35,14 @@ class Head:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{probe.getsockname()[1]}"
-        words = [sys.executable, "-m", "loopbook", "farm", "start", "--store", self.store]
-        words += ["--head", self.address, "--trials", "1", "--lease-time", "4", "--orphans", "0"]
         self.env = {**os.environ, "XDG_CACHE_HOME": str(folder), "OMP_NUM_THREADS": "1"}
         self.log = folder / "head.log"
-        with self.log.open("wb") as file:
+        self.start()
+
+    def start(self) -> None:
+        words = [sys.executable, "-m", "loopbook", "farm", "start", "--store", self.store]
+        words += ["--head", self.address, "--trials", "1", "--lease-time", "4", "--orphans", "0"]
+        with self.log.open("ab") as file:
             self.process = subprocess.Popen(words, env=self.env, stdout=file, stderr=file)
 
     def ask(self, *asks: Ask) -> None:
@@ -96,6 +99,25 @@ def test_tasks_go_to_nodes_and_end_in_the_book(head, monkeypatch):
         assert wait_until(lambda old=before, w=words: set(head.children(w)) - set(old))
         head.ask(to_embed(known.fingerprint + words[:1], encoder.version))
         assert wait_until(lambda: set(head.states()) == {DEAD, DONE})
+
+
+@pytest.mark.long
+def test_a_supervisor_that_is_killed_leaves_nothing_in_the_way_of_the_next(tmp_path):
+    first = Head(tmp_path)
+    encoder = Encoder.load()
+    try:
+        assert wait_until(lambda: first.children("raylet/raylet") and first.children("dispatch"))
+        left = first.children("")
+        assert len(left) > 2
+        first.process.kill()
+        first.process.wait()
+        assert wait_until(lambda: not first.children(""))
+        first.start()
+        first.ask(to_embed("ab" * 16, encoder.version))
+        assert wait_until(lambda: first.states() == [DONE])
+    finally:
+        first.process.terminate()
+        assert first.process.wait(120) == 0
 
 
 def test_where_there_is_no_cluster_one_line_says_so(tmp_path, capsys):

@@ -21,6 +21,20 @@ def sleeper() -> subprocess.Popen[bytes]:
     )
 
 
+def deaf() -> subprocess.Popen[bytes]:
+    """It does not end when it is asked to, and says when it is so far."""
+    child = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('', flush=True)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{child}; input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    return process
+
+
 def pid_of(part: Part) -> int:
     return 0 if part.process is None else part.process.pid
 
@@ -56,3 +70,22 @@ def test_what_dies_is_started_again_and_what_follows_it_too(monkeypatch):
         thread.join()
     assert wait_until(lambda: not any(map(group_of, last)))
     assert len(said) == 2
+
+
+def test_nobody_waits_for_what_is_nothing_without_its_leader(monkeypatch):
+    monkeypatch.setattr(keeping, "GRACE_S", 10_000.0)
+    leader, follower = Part("leader", sleeper, leads=True), Part("follower", deaf)
+    leader.pause = follower.pause = 0.01
+    stop = threading.Event()
+    thread = threading.Thread(target=keep, args=([leader, follower], stop))
+    thread.start()
+    try:
+        assert wait_until(lambda: leader.alive and follower.alive)
+        second = pid_of(follower)
+        os.kill(pid_of(leader), signal.SIGKILL)
+        assert wait_until(lambda: follower.alive and pid_of(follower) != second)
+        assert not group_of(second)
+    finally:
+        stop.set()
+        monkeypatch.setattr(keeping, "GRACE_S", 0.1)
+        thread.join()

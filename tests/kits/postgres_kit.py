@@ -66,7 +66,16 @@ class Server:
             **self._as,
         )
 
-    def start(self) -> None:
+    @property
+    def pid(self) -> int:
+        """Of its first process; 0 while it does not run."""
+        return 0 if self.ended or self._process is None else self._process.pid
+
+    @property
+    def ended(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
+    def start(self, *, wait: bool = True) -> None:
         """Start it, and wait until it takes connections."""
         options = ["-D", self._data, "-p", self.port, "-k", self._folder, "-h", "127.0.0.1"]
         options += ["-c", "max_connections=60"]
@@ -79,14 +88,15 @@ class Server:
             cwd=self._folder,
             **self._as,
         )
-        until = time.monotonic() + 300
-        while time.monotonic() < until:
+        until = time.monotonic() + (300 if wait else 0)
+        while wait and time.monotonic() < until:
             try:
                 self._run("psql", "-h", "127.0.0.1", "-p", self.port, "-U", USER, "-c", "", FIRST)
                 return
             except subprocess.CalledProcessError:
                 time.sleep(0.1)
-        raise TimeoutError("PostgreSQL does not start")
+        if wait:
+            raise TimeoutError("PostgreSQL does not start")
 
     def stop(self, *, rudely: bool = False) -> None:
         """End it: as an administrator would, or as a power cut would."""

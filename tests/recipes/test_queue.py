@@ -277,6 +277,18 @@ def test_a_failed_task_comes_again_later_and_at_last_is_dead(work, clock):
     assert work.ask(ask(1)) == (asked.task, DEAD, False)
 
 
+def test_a_worker_says_how_long_a_failed_task_waits(work, clock):
+    work.ask(ask(1))
+    for pause in (2.0, 8.0):
+        lease = work.lease("a", ABLE, 60)
+        assert lease is not None
+        work.fail(lease, "no", pause_s=2.0)
+        clock.now += pause - 0.5
+        assert work.lease("a", ABLE, 60) is None
+        clock.now += 0.5
+    assert leased(work) == "nest1"
+
+
 def test_a_failure_may_be_for_good(work):
     work.ask(ask(1))
     lease = work.lease("a", ABLE, 60)
