@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
-from loopbook.client.layered import LayeredBook
-from loopbook.client.opening import open_book
 from loopbook.embed.inference import Encoder
-from loopbook.errors import BookError, FarmError, InputError, JailError, LoopbookError
+from loopbook.errors import (
+    BookError,
+    FarmError,
+    InputError,
+    JailError,
+    LoopbookError,
+    UnavailableError,
+)
 from loopbook.farm.machine import Machine
-from loopbook.farm.order import Order, records_of
 from loopbook.farm.settings import FarmSettings
 from loopbook.program.nest import Nest
 from loopbook.recipes.book import Book
@@ -28,10 +33,11 @@ from loopbook.server.tables import open_tables
 from loopbook.server.trust import Judgement
 from loopbook.targets import TARGETS
 from loopbook.toolchain.sandbox import run_limited
-from loopbook.tuner.neighbours import ported_neighbours
-from loopbook.tuner.reconfirmation import verdict_of
 
 READ_S = 60.0
+
+AGAIN_S = 1.0
+"""Between two tries to report to a database that is away."""
 
 
 class Carrier:
@@ -94,6 +100,8 @@ class Carrier:
                 return queue.fail(lease, told, pause_s=self._settings.pause_s)
 
     def _tune(self, lease: Lease) -> Ending:
+        from loopbook.farm.order import Order, records_of
+
         task, profile = lease.task, self._profile(lease.task.target, lease.task.hardware_key)
         if not self._machine.jail:
             raise JailError(self._machine.why_not)
@@ -127,10 +135,26 @@ class Carrier:
 
     def _kept(self, lease: Lease, records: list[Record], nest: Nest) -> Ending:
         embedding = self._encoder.encode(nest)
-        return self.book.conclude(lease, [(record, [embedding]) for record in records])
+        items = [(record, [embedding]) for record in records]
+        return self._patiently(lambda: self.book.conclude(lease, items))
+
+    def _patiently(self, report: Callable[[], Ending]) -> Ending:
+        """Report, again and again for as long as a lease holds, while the database is away: a long
+        search hangs on it. Of what was written before the connection broke, the next one says that
+        it has ended already."""
+        until = time.monotonic() + self._settings.lease_s
+        while True:
+            try:
+                return report()
+            except UnavailableError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(AGAIN_S)
 
     def _judge(self, lease: Lease) -> Ending:
         """Measure a record that waits in quarantine, or that is served, and do what follows."""
+        from loopbook.tuner.reconfirmation import verdict_of
+
         one = lease.task.subject
         record = self._quarantine.record(one) or self._quarantine.served_record(one)
         if record is None:
@@ -172,10 +196,13 @@ def beginnings(store: str, document: str, fingerprint: str, target: str) -> list
     Raises:
         LoopbookError: the nest can't be read, or is another one.
     """
+    from loopbook.client.opening import open_book
+    from loopbook.tuner.neighbours import ported_neighbours
+
     nest = read(document)
     if nest.fingerprint != fingerprint:
         raise InputError("the nest is another one than was asked for")
-    layered: LayeredBook = open_book(store, encoder=Encoder.load())
+    layered = open_book(store, encoder=Encoder.load())
     return [recipe.text() for recipe in ported_neighbours(layered, nest, target)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import signal
@@ -25,6 +26,7 @@ from loopbook.recipes.book import Book
 from loopbook.recipes.tasks import CONFIRM, DEAD, DONE, LEASED, STATES, TUNE, WAITING, Ask, Wanted
 from loopbook.server.quarantine import Quarantine
 from loopbook.server.tables import open_tables
+from loopbook.toolchain.jail import watch
 
 QUICK = FarmSettings(trials=2, lease_s=60.0, poll_s=0.05)
 
@@ -194,6 +196,39 @@ def test_a_worker_that_is_killed_loses_its_task_to_the_next(store, machine):
     assert task.attempts == 2
     with Book.open(store, readonly=True) as book:
         assert sorted(one.id for one in book.records()) == sorted(task.records)
+
+
+@pytest.mark.long
+def test_a_database_that_is_away_when_a_search_ends_does_not_cost_the_search(postgres, machine):
+    store = postgres.database()
+    ask_for(store, to_tune(product, machine))
+    endings = []
+    with Carrier(store, machine, QUICK) as carrier:
+        lease = carrier.book.queue.lease("first", machine.abilities, 60.0)
+        assert lease is not None
+        thread = threading.Thread(target=lambda: endings.append(carrier.carry_out(lease)))
+        thread.start()
+        assert wait_until(searching)
+        postgres.stop()
+        try:
+            assert wait_until(lambda: not searching())
+            thread.join(3.0)
+        finally:
+            postgres.start()
+        assert not endings
+        thread.join()
+        assert [ending.state for ending in endings] == [DONE]
+        assert carrier.book.count() > 0
+    (task,) = tasks_of(store)
+    assert (task.state, task.attempts) == (DONE, 1)
+
+
+def searching() -> bool:
+    """Whether a process of ours runs a search in a jail."""
+    told = [Path(f"/proc/{pid}/cmdline") for pid in watch.children(os.getpid())]
+    with contextlib.suppress(OSError):  # one has ended
+        return any(b"jail.inmate" in one.read_bytes() for one in told)
+    return True
 
 
 def test_a_book_that_cannot_be_written_is_said_at_once(tmp_path):
