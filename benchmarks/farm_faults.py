@@ -5,7 +5,7 @@
 
 On this machine: PostgreSQL as users have it, two servers that are asked all the time, a head and
 two nodes, of three classes of hardware. Some tasks are nests to tune, in jails; the others are
-vectors to make; six cannot be done and must end in the dead letter. Meanwhile ``SIGKILL`` goes
+vectors to make; five cannot be done and must end in the dead letter. Meanwhile ``SIGKILL`` goes
 to the process that times in a jail (runner), one that compiles there (builder), a task's own
 process (worker), a raylet (node), the cluster's head, the dispatcher (driver), a ``loopbook farm
 start`` (supervisor), a server, and PostgreSQL: each four times or more, in random order, at random

@@ -24,9 +24,6 @@ from loopbook.workloads import synthetic
 from loopbook.workloads.call import Call
 
 SIZE = 24
-SLOW_SIZE = 2000
-"""At which a stencil of so many steps takes longer than a search may."""
-
 FAMILIES = ("contraction", "elementwise", "imperfect", "reduction", "transpose", "matvec")
 """Whose nests are soon prepared and soon compiled."""
 
@@ -120,14 +117,11 @@ class Tasks:
 
     def _doomed(self, key: str) -> list[Ask]:
         _, document, _ = _first(client_kit.text_of(client_kit.product))
-        fingerprint, long, symbols = _first(client_kit.text_of(client_kit.stencil))
-        slow = Wanted(long, dict.fromkeys(symbols, SLOW_SIZE))
         asks = [
             Ask(TUNE, f"{number:032x}", "sequential", key, "", 1, Wanted(text))
             for number, text in enumerate(NO_NESTS)
         ]
         asks.append(Ask(TUNE, "ab" * 16, "sequential", key, "", 1, Wanted(document)))
-        asks.append(Ask(TUNE, fingerprint, "sequential", key, "", 1, slow))
         return asks
 
     def ask(self, book: Book) -> int:
