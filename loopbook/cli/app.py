@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from loopbook.cli import (
+    adopt,
     books,
     corpus,
     farm,
@@ -42,6 +43,7 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("bench", lookups.bench),
     ("lint", linting.lint),
     ("tune", search.tune),
+    ("adopt", adopt.adopt),
     ("train", learning.train),
     ("evaluate", learning.evaluate),
     ("serve", service.serve),

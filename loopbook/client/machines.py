@@ -49,4 +49,9 @@ def ranked(
 def _promise(speedup: float, away: float) -> float:
     """The gain to expect, in logarithms, where a machine so far away gained so much."""
     gain = math.log(max(speedup, 1.0))
-    return gain - away * max(FADING * gain, DOUBT)
+    return gain - doubt(gain, away)
+
+
+def doubt(gain: float, away: float) -> float:
+    """What is taken off a gain, in logarithms, that was measured on a machine so far away."""
+    return away * max(FADING * gain, DOUBT)

@@ -101,15 +101,32 @@ def records_of(order: Order, hardware: HardwareProfile, seconds: float) -> list[
     """Search in a jail, and make records of what comes back.
 
     Raises:
+        LoopbookError: see `search_in_jail`.
+    """
+    return [_record(order, hardware, found) for found in search_in_jail(order, seconds)]
+
+
+def search_in_jail(order: Order, seconds: float) -> list[Found]:
+    """What a search in a jail finds.
+
+    Raises:
         JailError: this machine has no jails.
         LoopbookError: the nest can't be read, compiled or run, or the search takes too long.
     """
     limits = jail.Limits(seconds=seconds, answer=MOST_ANSWER)
     job = f"{__name__}:{jailed.__name__}"
-    told = jail.call(job, order.to_json(), limits=limits, what="the search")
+    return found_in(jail.call(job, order.to_json(), limits=limits, what="the search"))
+
+
+def found_in(told: Any) -> list[Found]:
+    """What a jail sent back.
+
+    Raises:
+        InputError: it is no list of what was found.
+    """
     if not isinstance(told, list) or not 0 < len(told) <= NO_MORE_THAN:
         raise InputError("the jail sent something that is no list of recipes")
-    return [_record(order, hardware, Found.from_json(one)) for one in told]
+    return [Found.from_json(one) for one in told]
 
 
 def _record(order: Order, hardware: HardwareProfile, found: Found) -> Record:
@@ -122,19 +139,16 @@ def _record(order: Order, hardware: HardwareProfile, found: Found) -> Record:
         hardware=hardware,
         recipe=Recipe.parse(found.recipe),
         measurements=tuple(map(Measurement.from_json, found.measurements)),
-        provenance=Provenance(
-            kernel=name,
-            source="queue",
-            date=_today(),
-            seed=order.seed,
-            trials=found.trials,
-            **versions(),
-        ),
+        provenance=provenance(name, "queue", order.seed, found.trials),
     )
 
 
-def _today() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def provenance(kernel: str, source: str, seed: int, trials: int) -> Provenance:
+    """Of what was measured just now; see `loopbook.recipes.record.Provenance`."""
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    return Provenance(
+        kernel=kernel, source=source, date=date, seed=seed, trials=trials, **versions()
+    )
 
 
 # In the jail
