@@ -31,7 +31,7 @@ from loopbook.toolchain.sandbox import run_limited
 COMPARING_S, SEARCHING_S = 4.0, 30.0
 """What a comparison and a search take, to begin with; what they took is learnt from."""
 
-RUNS = 60.0
+RUNS = 40.0
 """Runs of docc's own compile that a comparison takes as long as."""
 
 JAIL_S = 5.0

@@ -19,7 +19,7 @@ from loopbook.tuner.transfers.donors import family_of
 COMPARING, SEARCHING = "adopted", "adopted, searched"
 """Sources of the records that came of adopting, as their provenance tells."""
 
-SHORT_S = 0.1
+SHORT_S = 0.2
 """Recipes are compared at the largest size that was measured at which a run of docc's own compile
 takes no longer than this; where there is none, at the smallest."""
 
