@@ -2,10 +2,11 @@
 after `loopbook adopt` was started?
 
     python benchmarks/adopt.py --folder DIR [--minutes 20] [--at 0 2 5 10 20] [--preset MEDIUM]
-                               [--target sequential] [--only KERNEL…] [--json FILE]
+                               [--target sequential] [--only KERNEL…] [--isa] [--json FILE]
 
 From a copy of the starter book, all records of this machine's class of hardware (the same key, for
-any target) are left out; an own book adopts on top of it, for so many minutes. Then, for every
+any target) are left out, with ``--isa`` all of its instruction set; an own book adopts on top of
+it, for so many minutes. Then, for every
 kernel of PolyBench, what the whole starter book serves and what was served after so many minutes
 (the records that were in the own book by then, by their dates) are timed in turn with docc's own
 compile, in one run. Shares are of logarithms of speedups.
@@ -60,15 +61,18 @@ class Row:
     speedups: Mapping[str, float]
 
 
-def unknown_machine(folder: Path) -> Path:
-    """A copy of the starter book without this machine's records."""
+def unknown_machine(folder: Path, isa: bool) -> Path:
+    """A copy of the starter book without this machine's records, or those of all like it."""
     path = folder / "without.book"
     if not path.exists():
-        keys = {local_profile(TARGETS[name].threads).key for name in here()}
+        profiles = [local_profile(TARGETS[name].threads) for name in here()]
+        keys = {one.key for one in profiles}
         partial = folder / "partial.book"
         partial.unlink(missing_ok=True)
         with Book.open(STARTER, readonly=True) as starter:
             whole = len(starter)
+            if isa:
+                keys |= {one.key for one in starter.hardware() if one.isa == profiles[0].isa}
             with filtered([starter], partial, lambda one: one.hardware.key not in keys) as made:
                 left = len(made)
         partial.rename(path)
@@ -76,9 +80,9 @@ def unknown_machine(folder: Path) -> Path:
     return path
 
 
-def adopt(folder: Path, target: str, minutes: float) -> None:
+def adopt(folder: Path, target: str, minutes: float, isa: bool) -> None:
     """Adopt into the folder's own book, and note when and how it went."""
-    own, known = folder / "own.db", unknown_machine(folder)
+    own, known = folder / "own.db", unknown_machine(folder, isa)
     hardware = {target: local_profile(TARGETS[target].threads)}
     journal = Journal(journal_of(own), versions()["loopbook"])
     began = time.time()
@@ -161,12 +165,13 @@ def main() -> None:
     parser.add_argument("--preset", default="MEDIUM", choices=polybench.PRESETS)
     parser.add_argument("--target", default=DEFAULT, choices=TARGETS)
     parser.add_argument("--only", nargs="+", default=polybench.names(), metavar="KERNEL")
+    parser.add_argument("--isa", action="store_true", help="leave out the whole instruction set")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows here")
     options = parser.parse_args()
     activate()
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.minutes:
-        adopt(options.folder, options.target, options.minutes)
+        adopt(options.folder, options.target, options.minutes, options.isa)
     books = states(options.folder, options.at)
     rows: list[Row] = []
     for name in options.only:

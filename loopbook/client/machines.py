@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from loopbook.client.sizes import Trips, exact_speedup
+from loopbook.client.sizes import Trips, about_measured, exact_speedup
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
 
@@ -28,7 +28,9 @@ def ranked(
     shifts: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Record]:
     """Of one machine: those of the first layers, then the fastest at the size at hand. The machine
-    whose first record promises most for this one comes first.
+    whose first record promises most for this one comes first; but where recipes were compared here,
+    at about that size (`loopbook.recipes.record.ADOPTED`), what others promise is known to be no
+    better, and this machine does.
 
     Args:
         records: with the places of their layers.
@@ -42,7 +44,13 @@ def ranked(
         machines.setdefault(here.distance(record.hardware), []).append(row)
     for rows in machines.values():
         rows.sort(key=lambda row: row[:2])
-    first = sorted(machines, key=lambda away: (-_promise(-machines[away][0][1], away), away))
+    known = any(one.adopted and about_measured(one, trips) for *_, one in machines.get(0.0, ()))
+
+    def order(away: float) -> tuple[float, float]:
+        sure = known and away == 0.0
+        return -math.inf if sure else -_promise(-machines[away][0][1], away), away
+
+    first = sorted(machines, key=order)
     return [row[-1] for away in first for row in machines[away]]
 
 

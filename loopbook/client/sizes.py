@@ -17,6 +17,10 @@ from loopbook.program.shape import Shape
 from loopbook.program.trips import iterations
 from loopbook.recipes.record import Measurement, Record
 
+ABOUT = 1.5
+"""Sizes are about the same that are less apart than this: three loops that run 2.4 times as often,
+say. PolyBench's presets are farther apart. Chosen."""
+
 Trips = Mapping[str, int]
 """Loop name to how often it runs, as `loopbook.program.trips.trip_counts` tells; loops of unknown
 bounds are left out."""
@@ -38,6 +42,14 @@ def measured_here(record: Record, trips: Trips) -> Measurement | None:
     """The measurement at the size nearest to the one at hand, of a record for its very nest; None
     where that cannot be told."""
     return record.measurement_at(lambda measured: _apart_by_loop(measured, trips))
+
+
+def about_measured(record: Record, trips: Trips) -> bool:
+    """Whether a record for its very nest was measured at about the size at hand, so that its times
+    there say what they would be here; also where that cannot be told."""
+    apart = [_apart_by_loop(one, trips) for one in record.measurements]
+    known = [one for one in apart if one is not None]
+    return len(known) < len(apart) or min(known, default=math.inf) < ABOUT
 
 
 def _apart_by_loop(measured: Measurement, trips: Trips) -> float | None:

@@ -26,6 +26,10 @@ JSON_VERSION = 1
 MAX_NEST = 8 * 2**20
 MAX_MEASUREMENTS = 64
 
+ADOPTED = "adopted"
+"""What the source of a record begins with whose recipe was compared, on its machine and at its
+sizes, with the recipes of other machines' records of the nest."""
+
 LOSES = 0.98
 """A recipe loses where its speedup is below this; what lies between this and 1 is noise."""
 
@@ -136,6 +140,11 @@ class Record:
     def kernel(self) -> str:
         """The program that the nest comes from."""
         return self.provenance.kernel
+
+    @property
+    def adopted(self) -> bool:
+        """Whether other machines' records say nothing more about its machine; see `ADOPTED`."""
+        return self.provenance.source.startswith(ADOPTED)
 
     @property
     def speedup(self) -> float:

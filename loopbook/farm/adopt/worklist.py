@@ -13,10 +13,10 @@ from loopbook.farm.adopt.gains import COMPARED, SEARCHED, Outlook
 from loopbook.farm.adopt.journal import Journal, Key
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import HardwareProfile
-from loopbook.recipes.record import Measurement, Record
+from loopbook.recipes.record import ADOPTED, Measurement, Record
 from loopbook.tuner.transfers.donors import family_of
 
-COMPARING, SEARCHING = "adopted", "adopted, searched"
+COMPARING, SEARCHING = ADOPTED, f"{ADOPTED}, searched"
 """Sources of the records that came of adopting, as their provenance tells."""
 
 SHORT_S = 0.2
@@ -142,7 +142,7 @@ def _programs(records: Iterable[Record]) -> Iterator[tuple[tuple[str, str], floa
     seconds: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     nests: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
     for record in records:
-        if record.provenance.source in (COMPARING, SEARCHING):
+        if record.adopted:
             continue
         longest = max((one.baseline_s for one in record.measurements), default=0.0)
         program = seconds[record.kernel, record.target]
