@@ -11,7 +11,15 @@ from loopbook.client.layered import LayeredBook
 from loopbook.errors import BookError, InputError, LoopbookError
 from loopbook.farm.adopt.candidates import Proposals
 from loopbook.farm.adopt.comparison import Comparison, best_of
-from loopbook.farm.adopt.gains import COMPARED, FAILED, SEARCHED, Standing, carried_over, standing
+from loopbook.farm.adopt.gains import (
+    COMPARED,
+    FAILED,
+    SEARCHED,
+    Outlook,
+    Standing,
+    carried_over,
+    standing,
+)
 from loopbook.farm.adopt.journal import Journal, Key
 from loopbook.farm.adopt.worklist import (
     COMPARING,
@@ -43,11 +51,11 @@ MOST_S = 60.0, 300.0
 ROOM, LEAST_S = 4.0, 15.0
 """A nest may take so many times what is expected, or these seconds; then it is given up."""
 
-HOPE = 0.3
-"""The share of what is missing that a search is expected to find."""
+HOPE = 0.5
+"""The share of what is missing that a search is expected to find, to begin with."""
 
 LEARNING = 0.2
-"""How much one nest counts for what the next one is expected to take."""
+"""How much one nest counts for what the next one is expected to take, or to find."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,7 @@ class Adoption:
         self._settings = settings or Settings()
         self._propose = Proposals(layered)
         self._pace = {COMPARED: 1.0, SEARCHED: 1.0}
+        self._hope = HOPE
         entries = worklist(layered.books, trusted, hardware, journal)
         self.entries = {k: one for k, one in entries.items() if jails or not one.strange}
 
@@ -145,7 +154,7 @@ class Adoption:
         for key, entry in self.entries.items():
             outlook = entry.outlook
             if outlook.stage == COMPARED:
-                stage, gain = SEARCHED, HOPE * outlook.missing(carried)
+                stage, gain = SEARCHED, self._hope * outlook.missing(carried)
             elif not outlook.stage:
                 stage, gain = COMPARED, outlook.unsure()
             else:
@@ -184,6 +193,8 @@ class Adoption:
                 self._journal.note(key, FAILED if stage == COMPARED else SEARCHED, error)
             ended = FAILED if stage == COMPARED else SEARCHED
             entry = replace(entry, outlook=replace(entry.outlook, stage=ended))
+        if stage == SEARCHED:
+            self._learn_hope(self.entries[key].outlook, entry.outlook)
         self.entries[key] = entry
         took = time.monotonic() - begun
         pace = min(max(took / self._planned(entry, stage), 0.1), 10.0)
@@ -198,6 +209,13 @@ class Adoption:
             took,
             self.standing,
         )
+
+    def _learn_hope(self, before: Outlook, after: Outlook) -> None:
+        """A search has ended: what did it find of what was missing?"""
+        missing = before.missing(carried_over(one.outlook for one in self.entries.values()))
+        if missing:
+            found = min(1.0, max(0.0, after.now - before.now) / missing)
+            self._hope += LEARNING * (found - self._hope)
 
     def _measured(self, key: Key, entry: Entry, stage: str, limit: float) -> list[Found]:
         """What comparing or searching finds.
