@@ -20,6 +20,10 @@ jacobi-2d 2.0, syrk and syr2k 1.5, gemver 1.13 times as fast (products not witho
 `loopbook.sdfg.inner_vectors`; commit d29a718). With 0.25 and 0.1, mvt and deriche lost 12 %.
 """
 
+OTHER_SIZE = 1.1
+"""A recipe that was compared at other sizes only is doubted like one of a machine so far away:
+others' records may tell of sizes like the one at hand. Chosen."""
+
 
 def ranked(
     records: Iterable[tuple[int, Record]],
@@ -40,11 +44,13 @@ def ranked(
     machines: dict[float, list[tuple[int, float, Record]]] = {}
     for place, record in records:
         speedup = exact_speedup(record, trips) * math.exp(shifts.get(record.id, 0.0))
-        row = (place, -speedup, record)
-        machines.setdefault(here.distance(record.hardware), []).append(row)
+        away = here.distance(record.hardware)
+        if record.adopted and not about_measured(record, trips):
+            away += OTHER_SIZE
+        machines.setdefault(away, []).append((place, -speedup, record))
     for rows in machines.values():
         rows.sort(key=lambda row: row[:2])
-    known = any(one.adopted and about_measured(one, trips) for *_, one in machines.get(0.0, ()))
+    known = any(one.adopted for *_, one in machines.get(0.0, ()))
 
     def order(away: float) -> tuple[float, float]:
         sure = known and away == 0.0

@@ -23,16 +23,18 @@ def known(hardware: HardwareProfile, speedup: float, source: str = "") -> Record
 
 
 @pytest.mark.parametrize(
-    ("source", "size", "first"),
+    ("source", "speedup", "size", "first"),
     [
-        ("", 200, THERE),  # somebody searched here for less long, perhaps
-        (ADOPTED, 200, HERE),
-        (f"{ADOPTED}, searched", 300, HERE),
-        (ADOPTED, 1000, THERE),  # that was at another size
+        ("", 2.0, 200, THERE),  # somebody searched here for less long, perhaps
+        (ADOPTED, 2.0, 200, HERE),
+        (f"{ADOPTED}, searched", 2.0, 300, HERE),
+        ("", 18.0, 1000, HERE),
+        (ADOPTED, 18.0, 1000, THERE),  # that was at another size
+        (ADOPTED, 40.0, 1000, HERE),
     ],
 )
-def test_what_lost_here_is_not_believed(source, size, first):
-    records = [(0, known(HERE, 2.0, source)), (1, known(THERE, 20.0))]
+def test_what_lost_here_is_not_believed(source, speedup, size, first):
+    records = [(0, known(HERE, speedup, source)), (1, known(THERE, 20.0))]
     found = ranked(records, HERE, {"L0": size, "L1": size})
     assert found[0].hardware == first
     assert len(found) == 2
