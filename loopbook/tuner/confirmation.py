@@ -108,10 +108,12 @@ def whole_programs(best: BestRecipes) -> list[Candidate]:
     ]
 
 
-def confirm(session: Session, candidates: Sequence[Candidate]) -> Confirmation:
+def confirm(
+    session: Session, candidates: Sequence[Candidate], schedule: Schedule = CONFIRM
+) -> Confirmation:
     """Time `candidates` in turn with docc's own compile; those that fail are left out."""
     builts = _builts(session, candidates)
-    baseline, plain, tuned = session.race([*builts.values()], CONFIRM)
+    baseline, plain, tuned = session.race([*builts.values()], schedule)
     if not plain.seconds:
         raise WrongResultError("the prepared program's numbers differ from docc's own compile's")
     found = Confirmation(baseline, plain, {}, {}, len(session.nests), 0.0)

@@ -21,6 +21,7 @@ from loopbook.sdfg.program import prepare_nests
 from loopbook.sdfg.untrusted import admit
 from loopbook.toolchain import jail
 from loopbook.toolchain.sandbox import run_limited
+from loopbook.toolchain.times import Schedule
 from loopbook.tuner.confirmation import confirm
 from loopbook.tuner.records import Round, confirmed
 from loopbook.tuner.session import Session
@@ -28,6 +29,11 @@ from loopbook.tuner.sizes import MOST, sizes_for
 from loopbook.tuner.task import SdfgTask
 
 READ_S = 60.0
+
+TIMING = Schedule(repeats=80, seconds=0.6, at_least=2)
+"""Nothing confirms what is chosen here. Others' programs may interrupt runs of some milliseconds
+nearly always: with 15 of each, on two cores with ten programs, of two recipes alike the slower one
+was taken for ludcmp, at half the speed."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ def compare(comparison: Comparison) -> list[Found]:
     candidates = [{0: Recipe.parse(one).steps} for one in comparison.recipes]
     preset = task.PRESET
     with Session(task, preset, comparison.target, threads=hardware.threads) as session:
-        found = Round.of(preset, sizes, session, confirm(session, candidates))
+        found = Round.of(preset, sizes, session, confirm(session, candidates, TIMING))
         records = confirmed(
             "nest",
             "",
