@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from loopbook.recipes._demand import added, priority
-from loopbook.recipes._task_rows import _AT_ONCE, MOST_ATTEMPTS
+from loopbook.recipes._task_rows import _AT_ONCE, MOST_ATTEMPTS, MOST_LOST
 from loopbook.recipes.queue import FIRST_PAUSE_S, MOST_TASKS, QUIET_S
 from loopbook.recipes.tasks import DEAD, DONE, LEASED, WAITING
 
@@ -29,6 +29,7 @@ class SimTask:
     lane: str | None = None
     due: float | None = None
     attempts: int = 0
+    lost: int = 0
     lease: int = 0
     changed: float = 0.0
     order: float = field(default=0.0)
@@ -134,7 +135,8 @@ class SimQueue:
             task.due, task.lane = None, task.home
             if task.state == LEASED:
                 task.state, task.changed = WAITING, now
-                if task.attempts >= MOST_ATTEMPTS:
+                task.attempts, task.lost = task.attempts - 1, task.lost + 1
+                if task.lost >= MOST_LOST:
                     task.state, task.lane = DEAD, None
                     self.open -= 1
             self._rank(task)

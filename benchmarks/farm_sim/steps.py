@@ -200,6 +200,7 @@ class ClassSteps:
         if death < service:
             result.lost += weight
             result.away_s += weight * one.repair_s
+            self.attempts[particle] -= 1  # so many are lost that none is given up for it
             last = ended - worked % leasing.extend_s
             self._then(particle, last + leasing.lease_s, "wait", step)
         elif chance < one.failure:

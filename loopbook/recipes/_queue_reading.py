@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from loopbook.errors import BookError, InputError
 from loopbook.printable import one_line
 from loopbook.recipes._rows import readable
-from loopbook.recipes._task_rows import CLOCK
+from loopbook.recipes._task_rows import CLOCK, is_whole
 from loopbook.recipes.schema import TASKS
 from loopbook.recipes.tasks import COLUMNS, STATES, Task, unpacked
 
@@ -112,7 +112,7 @@ class Reading:
         it."""
         if not self._present:
             with self._database.reading() as connection:
-                self._present = sa.inspect(connection).has_table(TASKS.name)
+                self._present = is_whole(connection)
         return self._present
 
     def _task(self, row: sa.Row[Any]) -> Task:

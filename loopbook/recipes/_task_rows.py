@@ -24,7 +24,11 @@ from loopbook.recipes.tasks import (
 )
 
 MOST_ATTEMPTS = 5
-"""Leases of a task; if the last one fails, too, the task is dead."""
+"""Failures of a task that workers report; with the last one it is dead."""
+
+MOST_LOST = 20
+"""Leases of a task that workers lose; with the last one it is dead. Machines die for reasons of
+their own; a task that kills them is known by how often it happens."""
 
 SILENT = "no word from its worker before the deadline"
 """What is told of a lease that its deadline ended."""
@@ -63,6 +67,7 @@ def new_row(ask: Ask, now: float) -> dict[str, Any]:
         "lane": lane_of(ask.kind, ask.target, ask.hardware_key),
         "due": None,
         "attempts": 0,
+        "lost": 0,
         "lease": "",
         "worker": "",
         "error": "",
@@ -70,6 +75,21 @@ def new_row(ask: Ask, now: float) -> dict[str, Any]:
         "created": now,
         "changed": now,
     }
+
+
+def add_missing(connection: sa.Connection) -> None:
+    """Add the column that the table of an older loopbook lacks."""
+    if not is_whole(connection):
+        words = f"ALTER TABLE {TASKS.name} ADD COLUMN lost INTEGER NOT NULL DEFAULT 0"
+        connection.execute(sa.text(words))
+
+
+def is_whole(connection: sa.Connection) -> bool:
+    """Whether there is the table, with all of its columns."""
+    inspector = sa.inspect(connection)
+    if not inspector.has_table(TASKS.name):
+        return False
+    return "lost" in {column["name"] for column in inspector.get_columns(TASKS.name)}
 
 
 def count(connection: sa.Connection, task: Task, ask: Ask, now: float) -> None:
@@ -100,8 +120,10 @@ def change(connection: sa.Connection, task_id: str, **values: Any) -> bool:
 
 # Statements are made once: to make one takes longer than to carry it out.
 
+_WOKEN = ("id", "kind", "target", "hardware_key", "state", "attempts", "lost")
+
 _DUE = (
-    sa.select(*(TASKS.c[n] for n in ("id", "kind", "target", "hardware_key", "state", "attempts")))
+    sa.select(*(TASKS.c[n] for n in _WOKEN))
     .where(TASKS.c.due <= sa.bindparam("now"), TASKS.c.state.in_((WAITING, LEASED)))
     .order_by(TASKS.c.due)
     .limit(_AT_ONCE)
@@ -170,8 +192,10 @@ def wake(connection: sa.Connection, now: float) -> None:
         lane = lane_of(str(row.kind), str(row.target), str(row.hardware_key))
         ends: dict[str, Any] = {"due": None, "lane": lane}
         if row.state == LEASED:
-            ends |= {"state": WAITING, "changed": now, "error": SILENT}
-            if attempts_of(row.attempts) >= MOST_ATTEMPTS:
+            lost = _count_of(row.lost, MOST_LOST - 1) + 1
+            own = {"lost": lost, "attempts": max(0, attempts_of(row.attempts) - 1)}
+            ends |= {"state": WAITING, "changed": now, "error": SILENT} | own
+            if lost >= MOST_LOST:
                 ends |= {"state": DEAD, "lane": None}
         change(connection, row.id, **ends)
 
@@ -183,4 +207,8 @@ def first(connection: sa.Connection, lane: str) -> sa.Row[Any] | None:
 
 def attempts_of(value: object) -> int:
     """What a row says; SQLite keeps whatever it was given, damage included."""
-    return value if isinstance(value, int) and 0 <= value <= MOST_ATTEMPTS else MOST_ATTEMPTS
+    return _count_of(value, MOST_ATTEMPTS)
+
+
+def _count_of(value: object, most: int) -> int:
+    return value if isinstance(value, int) and 0 <= value <= most else most

@@ -26,6 +26,7 @@ from loopbook.recipes._queue_reading import SPARSE, Reading, there
 from loopbook.recipes._task_rows import (
     MOST_ATTEMPTS,
     SILENT,
+    add_missing,
     attempts_of,
     change,
     count,
@@ -127,6 +128,7 @@ class Queue(Reading):
         if not self._present:
             with self._database.writing() as connection:
                 TASKS.create(connection, checkfirst=True)
+                add_missing(connection)
             self._present = True
 
     # Working
@@ -234,10 +236,11 @@ class Queue(Reading):
             if task.state != LEASED:
                 now = self.time(connection)
                 changed = now if task.state == DEAD else task.changed
-                attempts = 0 if task.state == DEAD else task.attempts
+                dead = task.state == DEAD
+                attempts, lost = (0, 0) if dead else (task.attempts, task.lost)
                 lane = lane_of(task.kind, task.target, task.hardware_key)
                 raised |= {"state": WAITING, "lane": lane, "due": None}
-                raised |= {"changed": changed, "attempts": attempts}
+                raised |= {"changed": changed, "attempts": attempts, "lost": lost}
             change(connection, task.id, **raised)
             return self._task(there(connection, task_id))
 

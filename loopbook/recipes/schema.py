@@ -135,6 +135,7 @@ TASKS = sa.Table(
     sa.Column("lane", sa.String(128)),
     sa.Column("due", sa.Float(53), index=True),
     sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("lost", sa.Integer, nullable=False, server_default="0"),
     sa.Column("lease", sa.String(32), nullable=False),
     sa.Column("worker", sa.Text, nullable=False),
     sa.Column("error", sa.Text, nullable=False),

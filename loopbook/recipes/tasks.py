@@ -152,7 +152,8 @@ class Task(Data):
         priority: those with the greatest come first.
         state: one of `STATES`.
         due: when its lease or its pause ends; None where it has none.
-        attempts: leases since it was asked for, or raised from the dead.
+        attempts: leases since it was asked for, or raised from the dead, without those lost.
+        lost: leases that were lost since then: no word came from the worker before the deadline.
         lease: the last lease's id; empty where there was none.
         worker: that had or has it.
         error: what went wrong last.
@@ -180,6 +181,7 @@ class Task(Data):
     state: Name
     due: float | None
     attempts: Count
+    lost: Count
     lease: Name
     worker: Line
     error: Text

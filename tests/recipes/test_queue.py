@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from recipes_samples import record
 
 from loopbook.errors import BookError, InputError, LoopbookError, OverloadError
 from loopbook.recipes import Book, _demand, queue
-from loopbook.recipes._task_rows import MOST_ATTEMPTS
+from loopbook.recipes._task_rows import MOST_ATTEMPTS, MOST_LOST
 from loopbook.recipes.queue import FIRST_PAUSE_S, QUIET_S, Queue
 from loopbook.recipes.tasks import (
     CONFIRM,
@@ -298,12 +299,48 @@ def test_a_failure_may_be_for_good(work):
 
 def test_a_task_that_kills_its_workers_is_dead_at_last(work, clock):
     asked = work.ask(ask(1))
-    for _ in range(MOST_ATTEMPTS):
+    for lost in range(MOST_LOST):
         assert leased(work) == "nest1"
+        assert (work.show(asked.task)[0].attempts, work.show(asked.task)[0].lost) == (1, lost)
         clock.now += 61
     assert leased(work) is None
     task = work.show(asked.task)[0]
     assert (task.state, task.error) == (DEAD, "no word from its worker before the deadline")
+
+
+def test_lost_leases_do_not_count_as_failures(work, clock):
+    work.ask(ask(1))
+    for _ in range(MOST_ATTEMPTS + 1):
+        assert work.lease("a", ABLE, 60)
+        clock.now += 61
+    lease = work.lease("a", ABLE, 60)
+    assert lease is not None
+    assert work.fail(lease, "no") == (True, WAITING, "")
+
+
+def test_a_table_of_before_gets_what_it_lacks(tmp_path):
+    path = str(tmp_path / "book.db")
+    with Book.open(path) as book:
+        book.queue.ask(ask(1))
+    with closing(sqlite3.connect(path)) as old, old:
+        old.execute("ALTER TABLE tasks DROP COLUMN lost")
+    with Book.open(path, readonly=True) as book:
+        assert book.queue.all() == ([], 0)
+    with Book.open(path) as book:
+        assert book.queue.ask(ask(1)).new is False
+        assert [task.lost for task in book.queue.all()[0]] == [0]
+
+
+def test_what_was_done_makes_room(work, monkeypatch):
+    monkeypatch.setattr(queue, "MOST_TASKS", 3)
+    monkeypatch.setattr(queue, "_COUNT_EVERY", 1)
+    for n in range(3):
+        work.ask(ask(n))
+    lease = work.lease("a", ABLE, 60)
+    assert lease is not None
+    work.finish(lease)
+    assert work.ask(ask(4)).new
+    assert work.counts() == {WAITING: 3, LEASED: 0, DONE: 0, DEAD: 0}
 
 
 def test_what_is_done_is_done_again_only_after_a_while(work, clock):

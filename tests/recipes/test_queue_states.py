@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from queue_kit import KEY, Clock, ask, open_queue
 
-from loopbook.recipes._task_rows import MOST_ATTEMPTS
+from loopbook.recipes._task_rows import MOST_ATTEMPTS, MOST_LOST
 from loopbook.recipes.queue import FIRST_PAUSE_S, QUIET_S
 from loopbook.recipes.tasks import (
     CONFIRM,
@@ -47,6 +47,7 @@ class Model:
     lease: str = ""
     due: float | None = None
     attempts: int = 0
+    lost: int = 0
     changed: float = 0.0
     ended_by: tuple[str, ...] = ()
 
@@ -157,7 +158,8 @@ class Workers(RuleBasedStateMachine):
         task = self.tasks[name]
         state = self.queue.raise_(name).state
         if task.state != LEASED:
-            task.attempts = 0 if task.state == DEAD else task.attempts
+            if task.state == DEAD:
+                task.attempts = task.lost = 0
             task.state, task.due = WAITING, None
         assert state == task.state
 
@@ -178,7 +180,8 @@ class Workers(RuleBasedStateMachine):
             if task.due is not None and task.due <= self.clock.now:
                 task.due = None
                 if task.state == LEASED:
-                    task.state = DEAD if task.attempts == MOST_ATTEMPTS else WAITING
+                    task.attempts, task.lost = task.attempts - 1, task.lost + 1
+                    task.state = DEAD if task.lost == MOST_LOST else WAITING
 
     def _holds(self, lease: Lease) -> bool:
         task = self.tasks.get(lease.task.id)
