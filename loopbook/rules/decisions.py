@@ -23,7 +23,8 @@ class SampledDecisions(Random):
     """
 
     def __new__(cls, *_: object) -> SampledDecisions:
-        return super().__new__(cls, 0)  # without a seed it would ask the system for one
+        # Without a seed it would ask the system for one; typeshed does not know of any.
+        return super().__new__(cls, 0)  # pyright: ignore[reportCallIssue]
 
     def __init__(self, script: Sequence[int] = ()) -> None:
         self._script = script

@@ -72,7 +72,8 @@ def left(instances) -> dict[tuple[str, int], int]:
 
 def without_updates(nest: Loop) -> Loop:
     for statement, _ in statements(nest):
-        statement.touches = [replace(access, update="") for access in statement.touches]
+        own = (access for access in statement.touches if isinstance(access, Access))
+        statement.touches = [replace(access, update="") for access in own]
     return nest
 
 

@@ -53,7 +53,7 @@ def test_models_see_what_it_stands_for():
     short, long = Recipe.parse(JAM), Recipe.parse(LONG)
     nest = nests_of(product)[0]
     features = Features(nest, TuningContext("sequential", lanes=8))
-    told = [features(transformed(nest, one)[0], one) for one in (short, long)]
-    np.testing.assert_array_equal(*told)
+    one, other = (features(transformed(nest, each)[0], each) for each in (short, long))
+    np.testing.assert_array_equal(one, other)
     assert similarity(short, long) == pytest.approx(1.0)
     assert only_reorders(short)
