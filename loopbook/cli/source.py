@@ -94,8 +94,12 @@ class Source:
         from loopbook.sdfg.program import prepare_nests
 
         task = self.task()
-        if not prepare_nests(task.text(task.arguments(self.preset)))[1]:
+        alone = self.workload is None  # what has no loops needs no sizes either
+        text = self.json_text if alone else task.text(task.arguments(self.preset))
+        if not prepare_nests(text)[1]:
             raise SdfgError(f"{self.name} has no loops: there is nothing to tune")
+        if alone:
+            task.arguments(self.preset)
 
     def task(self) -> TuningTask:
         """The program for the tuner."""
