@@ -14,12 +14,12 @@ import typer
 
 from loopbook.cli import options
 from loopbook.errors import InputError
+from loopbook.farm.settings import FarmSettings
 from loopbook.printable import one_line, show
 
 if TYPE_CHECKING:
     import subprocess
 
-    from loopbook.farm.settings import FarmSettings
 
 app = typer.Typer(help="Tune what the queue of work holds, on this machine or on a cluster.")
 
@@ -48,8 +48,30 @@ Orphans = Annotated[
 ]
 
 
+def _settings(
+    trials: Trials = 24,
+    seed: Seed = 0,
+    builders: Builders = 0,
+    search_time: SearchTime = 900.0,
+    lease_time: LeaseTime = 60.0,
+    pause_time: PauseTime = 30.0,
+    orphans: Orphans = 7.0,
+) -> FarmSettings:
+    return FarmSettings(
+        trials=trials,
+        seed=seed,
+        builders=builders,
+        search_s=search_time,
+        lease_s=lease_time,
+        pause_s=pause_time,
+        orphan_s=orphans * DAY_S,
+    )
+
+
 @app.command()
+@options.made_by(_settings)
 def start(
+    settings: FarmSettings,
     store: Store = None,
     head: Annotated[
         str, typer.Option(help="HOST:PORT: be the head of a cluster, for others to join")
@@ -58,17 +80,9 @@ def start(
     until_empty: Annotated[
         bool, typer.Option("--until-empty", help="end when nothing is left to do")
     ] = False,
-    trials: Trials = 24,
-    seed: Seed = 0,
-    builders: Builders = 0,
-    search_time: SearchTime = 900.0,
-    lease_time: LeaseTime = 60.0,
-    pause_time: PauseTime = 30.0,
-    orphans: Orphans = 7.0,
 ) -> None:
     """Work in the foreground until Ctrl-C or 'loopbook farm stop'. Without --head or --join this
     machine works alone; strangers' programs run in a jail, and not at all where there is none."""
-    settings = _settings(trials, seed, builders, search_time, lease_time, pause_time, orphans)
     if head and join:
         raise InputError("a node is the head or joins one: give --head or --join, not both")
     if join and store:
@@ -127,16 +141,11 @@ def labels(json: options.Json = False) -> None:
 
 
 @app.command()
+@options.made_by(_settings)
 def dispatch(
+    settings: FarmSettings,
     address: Address,
     store: Store = None,
-    trials: Trials = 24,
-    seed: Seed = 0,
-    builders: Builders = 0,
-    search_time: SearchTime = 900.0,
-    lease_time: LeaseTime = 60.0,
-    pause_time: PauseTime = 30.0,
-    orphans: Orphans = 7.0,
 ) -> None:
     """Hand tasks to the nodes of a cluster that something else has started. Runs on one of its
     nodes; 'farm start --head' does this itself."""
@@ -144,33 +153,10 @@ def dispatch(
     from loopbook.farm.dispatch import Dispatcher
     from loopbook.recipes.book import Book
 
-    settings = _settings(trials, seed, builders, search_time, lease_time, pause_time, orphans)
     location = _location(store)
     with RayCluster(_checked(address)) as cluster, Book.open(location) as book:
         over = _on_signals()  # Ray has handlers of its own, which it sets when it begins
         Dispatcher(book, location, cluster, settings, _say).run(over)
-
-
-def _settings(
-    trials: int,
-    seed: int,
-    builders: int,
-    search_time: float,
-    lease_time: float,
-    pause_time: float,
-    orphans: float,
-) -> FarmSettings:
-    from loopbook.farm.settings import FarmSettings
-
-    return FarmSettings(
-        trials=trials,
-        seed=seed,
-        builders=builders,
-        search_s=search_time,
-        lease_s=lease_time,
-        pause_s=pause_time,
-        orphan_s=orphans * DAY_S,
-    )
 
 
 def _as_options(settings: FarmSettings) -> list[str]:

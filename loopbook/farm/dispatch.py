@@ -131,4 +131,4 @@ def _class_of(node: Node) -> Class:
 
 def _name(one: Class) -> str:
     """What the queue calls whoever leases for a class."""
-    return "cluster " + " ".join(key for _, key in one[1])
+    return "cluster " + " ".join(dict.fromkeys(key for _, key in one[1]))

@@ -44,7 +44,7 @@ def do_apart(store: str, lease: str, settings: Mapping[str, Any]) -> str:
     """Do a task in a process that is started for it; returns what became of it, in words. Where the
     process dies, the lease runs out."""
     given = json.dumps([store, lease, dict(settings)])
-    command = [sys.executable, "-m", __spec__.name if __spec__ else __name__]
+    command = [sys.executable, "-m", __name__]
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     if done.returncode:
         last = done.stderr.strip().rpartition("\n")[2]
