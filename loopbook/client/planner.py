@@ -210,7 +210,7 @@ class Planner:
                     break
                 continue
             if best.legal:
-                if self._count == 1 and best.estimate.lower < SURE:
+                if self._count == 1 and best.estimate.lower * best.estimate.speedup < SURE:
                     span = f"{best.estimate.lower:.2f} to {best.estimate.speedup:.2f}×"
                     reasons.append(f"the recipe of {name} may make it slower: {span}")
                 elif self._changes(best.port.recipe, hot):
