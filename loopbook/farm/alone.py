@@ -8,11 +8,8 @@ from collections.abc import Callable
 from loopbook.errors import BookError
 from loopbook.farm.carry import Carrier
 from loopbook.farm.machine import Machine
-from loopbook.farm.settings import FarmSettings
+from loopbook.farm.settings import AWAY_S, FarmSettings
 from loopbook.recipes.tasks import Ending, Task
-
-AWAY_S = 5.0
-"""Between two tries to reach a database that does not answer."""
 
 Told = Callable[[Task, Ending], None]
 

@@ -16,13 +16,10 @@ from typing import Any
 from loopbook.errors import BookError
 from loopbook.farm.cluster import Cluster, Node
 from loopbook.farm.machine import MEASURING, selector
-from loopbook.farm.settings import FarmSettings
+from loopbook.farm.settings import AWAY_S, FarmSettings
 from loopbook.farm.single import as_plain, packed
 from loopbook.recipes.book import Book
 from loopbook.recipes.tasks import Lease
-
-AWAY_S = 5.0
-"""Between two tries to reach a database that does not answer."""
 
 SWEEP_S = 60.0
 """Between two looks for tasks that no node can take."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+AWAY_S = 5.0
+"""Between two tries to reach a database that does not answer."""
+
 
 @dataclass(frozen=True)
 class FarmSettings:

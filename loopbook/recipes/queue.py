@@ -15,7 +15,7 @@ import uuid
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -52,9 +52,6 @@ from loopbook.recipes.tasks import (
     lane_of,
     unpacked,
 )
-
-if TYPE_CHECKING:
-    pass
 
 FIRST_PAUSE_S = 30.0
 """After a failure, where nothing else is said."""
