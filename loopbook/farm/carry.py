@@ -106,7 +106,7 @@ class Carrier:
         if not self._machine.jail:
             raise JailError(self._machine.why_not)
         given = (self._store, lease.document, task.fingerprint, task.target)
-        starts = run_limited(beginnings, *given, seconds=READ_S, what="reading the nest")
+        nest, starts = run_limited(beginnings, *given, seconds=READ_S, what="reading the nest")
         order = Order(
             document=lease.document,
             fingerprint=task.fingerprint,
@@ -119,7 +119,6 @@ class Carrier:
             builders=self._settings.builders,
         )
         records = records_of(order, profile, self._settings.search_s)
-        nest = run_limited(read, lease.document, seconds=READ_S, what="reading the nest")
         return self._kept(lease, records, nest)
 
     def _profile(self, target: str, wanted: str) -> HardwareProfile:
@@ -189,9 +188,9 @@ def read(document: str) -> Nest:
     return nests[0]
 
 
-def beginnings(store: str, document: str, fingerprint: str, target: str) -> list[str]:
-    """Recipes to begin a search with: those of near neighbours, ported. To be called in a child
-    process.
+def beginnings(store: str, document: str, fingerprint: str, target: str) -> tuple[Nest, list[str]]:
+    """The nest, and recipes to begin a search with: those of near neighbours, ported. To be called
+    in a child process.
 
     Raises:
         LoopbookError: the nest can't be read, or is another one.
@@ -203,7 +202,7 @@ def beginnings(store: str, document: str, fingerprint: str, target: str) -> list
     if nest.fingerprint != fingerprint:
         raise InputError("the nest is another one than was asked for")
     layered = open_book(store, encoder=Encoder.load())
-    return [recipe.text() for recipe in ported_neighbours(layered, nest, target)]
+    return nest, [recipe.text() for recipe in ported_neighbours(layered, nest, target)]
 
 
 @contextmanager
