@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import posixpath
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +67,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     )
 
 
-def site_uri(path: str, places: Mapping[str, str] | None = None) -> str | None:
+def site_uri(path: str) -> str | None:
     """Where a file of the repository is on the site; None if it is not there."""
     if path == RESULTS:
         return "results/index.md"
-    for place, name in (places or {"docs": "", RESULTS: "results"}).items():
+    for place, name in (("docs", ""), (RESULTS, "results")):
         if path.startswith(f"{place}/"):
             return posixpath.join(name, path.removeprefix(f"{place}/"))
     return None
