@@ -2,6 +2,7 @@
 # make demo    the main job on kernels that the book has never met
 # make farm-demo   what nobody knew is learnt: server, PostgreSQL, a cluster, docc's own client
 # make test    lint and all tests (make lint and make pytest, side by side)
+# make docs    the documentation as a site, in out/site
 # make lock    renews requirements.lock, from which setup installs
 # VENV=path and PYTHON=python choose the virtual environment and what it is made with.
 
@@ -13,7 +14,7 @@ BIN = $(VENV)/bin
 # Tests start hundreds of Python processes, which are not to compile the package again each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo farm-demo test pytest lint format lock clean
+.PHONY: setup demo farm-demo test pytest lint format docs lock clean
 
 setup:
 	@tools/setup.sh
@@ -41,6 +42,10 @@ lint: setup
 format: setup
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: setup
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo 'docs: python -m http.server -d out/site 8000, then http://localhost:8000'
 
 lock:
 	@tools/lock.sh

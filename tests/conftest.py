@@ -81,6 +81,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tells which commands of the documentation were not run, and why (``tests/docs``)."""
+    passed = terminalreporter.stats.get("passed", ())
+    told = [told for report in passed for told in report.user_properties if told[0] == "not run"]
+    if told:
+        terminalreporter.section("commands of the documentation that were not run")
+    for _, what in told:
+        terminalreporter.line(what)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run tests marked ``apart`` in child processes: docc now and then crashes on them (see

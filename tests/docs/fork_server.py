@@ -7,6 +7,7 @@ standard streams, and ends with the exit code that comes back.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ STUB = """\
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({socket!r})
-    told = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ), os.getpgrp()]).encode()
+    told = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
     socket.send_fds(server, [len(told).to_bytes(8, "big")], [0, 1, 2])
     server.sendall(told)
     sys.exit(int(server.recv(16) or b"1"))
@@ -48,8 +49,11 @@ def _answer(caller: socket.socket) -> None:
     size, told = int.from_bytes(head, "big"), b""
     while len(told) < size:
         told += caller.recv(1 << 16)
-    words, folder, environment, group = json.loads(told)
-    os.setpgid(0, group)  # what ends the shell's group ends this
+    words, folder, environment = json.loads(told)
+    # When the caller is ended, its socket is closed, and this ends as well.
+    signal.signal(signal.SIGIO, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    fcntl.fcntl(caller, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(caller, fcntl.F_SETFL, os.O_ASYNC)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

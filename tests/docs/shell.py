@@ -34,6 +34,7 @@ class Shell:
             "PYTHONPATH": str(ROOT),
             "HOME": str(folder / "home"),
             "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+            "DOCC_TMP": str(folder / "docc"),  # else docc would not ask a server twice
             "LANG": "C.UTF-8",
             "OMP_NUM_THREADS": "1",
         }
