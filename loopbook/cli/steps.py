@@ -15,7 +15,7 @@ from loopbook.steps import STEPS, Step, kind_of, parsed
 
 def steps(
     names: Annotated[list[str] | None, typer.Argument(help="steps to explain; default all")] = None,
-    markdown: Annotated[bool, typer.Option(help="as the table in the README")] = False,
+    markdown: Annotated[bool, typer.Option(help="as a table in Markdown")] = False,
     json: options.Json = False,
 ) -> None:
     """List the steps that recipes are made of; explain those that are named."""

@@ -98,7 +98,7 @@ Chosen."""
 
 WORTH_USING = 1.02
 """A record of the very nest is used from this speedup on: below, it is noise. Chosen; trisolv's
-47 µs came out at 0.99 to 1.02 times docc's in four runs (README, Nearness)."""
+47 µs came out at 0.99 to 1.02 times docc's in four runs (docs/evaluation.md)."""
 
 KEEP = 1.02
 """A choice that is measured has to be this many times faster than what it replaces. As

@@ -1,6 +1,6 @@
 """What the documentation's pages have one type: files and commands, in their order.
 
-A block of ``console`` holds commands, each after a ``$``, and what they print. A comment before it,
+A block of ``console`` holds commands, each after a ``$``, and what they print. A comment above,
 ``<!-- not run: why -->``, says that tests are not to run it. A block of ``python`` with a title is a
 file of that name.
 """
@@ -16,7 +16,9 @@ DOCS = ROOT / "docs"
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
-TUTORIAL = [DOCS / "tutorial" / f"{name}.md" for name in ("first-kernel", "explain", "tune", "serve")]
+TUTORIAL = [
+    DOCS / "tutorial" / f"{name}.md" for name in ("first-kernel", "explain", "tune", "serve")
+]
 """One story, told on several pages: in one folder, with one home."""
 
 BLOCK = re.compile(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from cli_kit import Shell, make_shell
@@ -14,8 +13,6 @@ from loopbook.cli.steps import table
 from loopbook.errors import RecipeError
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import STEPS, Integer, Loop, Step, TileSize, checked, parsed
-
-ROOT = Path(__file__).parents[2]
 
 every = pytest.mark.parametrize("kind", STEPS.values(), ids=STEPS)
 
@@ -72,10 +69,6 @@ def test_two_steps_cannot_have_one_name():
     with pytest.raises(TypeError, match="two steps are called tile"):
         type("Again", (Step,), {"name": "tile"})
     assert STEPS["tile"].__name__ == "Tile"
-
-
-def test_the_readme_has_their_table():
-    assert table(list(STEPS.values())) in (ROOT / "README.md").read_text()
 
 
 shell = pytest.fixture(make_shell)
