@@ -1,8 +1,8 @@
 """What the documentation's pages have one type: files and commands, in their order.
 
 A block of ``console`` holds commands, each after a ``$``, and what they print. A comment above,
-``<!-- not run: why -->``, says that tests are not to run it. A block of ``python`` with a title is a
-file of that name.
+``<!-- not run: why -->``, says that tests are not to run it. A block of ``python`` with a title is
+a file of that name.
 """
 
 from __future__ import annotations
