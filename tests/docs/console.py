@@ -36,6 +36,11 @@ class Command:
     line: str
     shown: tuple[str, ...]
 
+    @property
+    def bare(self) -> str:
+        """The line without the remark behind it."""
+        return re.sub(r"\s+#.*", "", self.line)
+
 
 @dataclass(frozen=True)
 class Block:
