@@ -19,6 +19,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pexpect
 
@@ -67,12 +68,12 @@ class Terminal:
     def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
         (folder / "home").mkdir(parents=True)
         kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
-        self._shell = pexpect.spawn(
+        self._shell: Any = pexpect.spawn(
             "bash",
             ["--norc", "--noprofile"],
             cwd=str(folder),
             env={**kept, "HOME": str(folder / "home"), "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-            | (environment or {}),  # type: ignore[arg-type]
+            | (environment or {}),
             dimensions=(24, COLUMNS),
             encoding="utf-8",
             echo=False,
@@ -97,7 +98,6 @@ class Terminal:
 
     def _ended(self) -> tuple[int, str]:
         self._shell.expect(re.escape(_PROMPT) + r"(\d+);")
-        assert self._shell.match is not None
         return int(self._shell.match[1]), str(self._shell.before)
 
 
