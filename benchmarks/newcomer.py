@@ -35,7 +35,6 @@ PATIENCE = 600.0
 COMMANDS = [
     "loopbook --help",
     "loopbook bench kernel.py --preset S",
-    "loopbook explain kernel.py --preset S",
 ]
 
 _PROMPT = "@@newcomer "

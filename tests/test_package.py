@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from cli_kit import PRODUCT, surroundings
 
+from benchmarks import newcomer
+
 ROOT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.long
@@ -94,3 +96,23 @@ def test_the_wheel_works_in_an_environment_of_its_own(python: Path, tmp_path: Pa
     compiled += "a = kernel.initialize(24); f(*a.values())\n"
     compiled += "print(numpy.allclose(a['out'], a['left'] @ a['right']))"
     assert ran(python, "-c", compiled, **options).strip() == "True"
+
+
+def test_a_newcomer_gets_through_the_first_minutes(python: Path, tmp_path: Path):
+    """Times are for ``benchmarks/newcomer.py`` to tell, on a machine that does nothing else."""
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    terminal = newcomer.Terminal(tmp_path / "work", {"PATH": path})
+    try:
+        for told in newcomer.visit(terminal, tmp_path / "work"):
+            assert told.good, f"{told.code}, {told.lines} lines:\n{newcomer.plain(told.text)}"
+        failed = terminal.type("loopbook bench nothing.py")
+    finally:
+        terminal.close()
+    assert (failed.code, failed.lines) == (2, 1), failed
+
+
+def test_rows_of_a_terminal_are_counted():
+    assert newcomer.lines("one\r\n\x1b[32mtwo\x1b[0m\r\n") == 2
+    assert newcomer.lines("x" * 81 + "\r\n") == 2
+    assert newcomer.lines("bar\r\n\x1b[1A\x1b[2Kdone\r\n") == 1
+    assert newcomer.plain("10 %\r20 %\r\n") == "20 %\n"
