@@ -14,6 +14,7 @@ from loopbook import targets
 from loopbook.client import packaged
 from loopbook.client.damaged import asked
 from loopbook.client.wants import Wants
+from loopbook.display import brief, table
 from loopbook.errors import BookError, LoopbookError, SdfgError
 from loopbook.program.load import load_json
 from loopbook.program.nests import read_nests
@@ -86,6 +87,17 @@ class LayeredBook:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        return brief(self, self.name or "without layers")
+
+    def _repr_html_(self) -> str:
+        at_hand = {id(book): book for book in self.books}
+        rows = [
+            (layer.name, at_hand[id(layer)].summary() if id(layer) in at_hand else "")
+            for layer in self.layers
+        ]
+        return table(("layer", "records"), rows, "Layers of books, the first one first")
 
     def close(self) -> None:
         """Close the layers, but for those that are lent."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopbook import targets
-from loopbook.client.decision import NestReport
+from loopbook.client.decision import NestReport, nests_table, told_of_nests
 from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import finish_plan
 from loopbook.client.served import served
+from loopbook.display import brief
 from loopbook.errors import SdfgError
 
 
@@ -27,6 +28,12 @@ class Optimized:
     sdfg: Any
     target: str
     nests: tuple[NestReport, ...]
+
+    def __repr__(self) -> str:
+        return brief(self, told_of_nests(self.target, self.nests))
+
+    def _repr_html_(self) -> str:
+        return nests_table(self.nests, f"Optimised {told_of_nests(self.target, self.nests)}")
 
     @property
     def optimised(self) -> int:

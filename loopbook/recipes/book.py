@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from loopbook import private
-from loopbook.errors import InputError
+from loopbook.display import brief, counted, table
+from loopbook.errors import BookError, InputError
 from loopbook.recipes import _whole
 from loopbook.recipes._indexes import Indexes
 from loopbook.recipes._rows import Miss
@@ -67,6 +68,20 @@ class Book:
 
     def __len__(self) -> int:
         return sum(map(len, self._current().by_nest.values()))
+
+    def __repr__(self) -> str:
+        # The records are not counted: that reads the file, which may be closed.
+        return brief(self, f"{self.name}{', read-only' if self.readonly else ''}")
+
+    def _repr_html_(self) -> str:
+        return table((), [(self.name, self.summary())], "Book")
+
+    def summary(self) -> str:
+        """How many records there are, in words; why not, where they cannot be read."""
+        try:
+            return counted(len(self), "record") + (", read-only" if self.readonly else "")
+        except BookError as error:
+            return str(error)
 
     @property
     def name(self) -> str:

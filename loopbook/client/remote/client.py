@@ -16,6 +16,7 @@ from loopbook.client.remote.answer import MAX_ANSWER, Answer, Unpacker
 from loopbook.client.remote.calls import Call
 from loopbook.client.remote.flows import TROUBLE, Came, Export, Item, Policy, Step, asking
 from loopbook.client.remote.transport import Transport, ending, trusted
+from loopbook.display import brief
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
@@ -51,6 +52,9 @@ class Client:
         self._policy = policy or Policy()
         options = _options(self.url, token, self._policy)
         self._http = httpx.Client(**options, transport=Transport(self.url, verify))
+
+    def __repr__(self) -> str:
+        return brief(self, self.url)
 
     def __enter__(self) -> Client:
         return self
@@ -197,6 +201,9 @@ class AsyncClient:
         self._policy = policy or Policy()
         options = _options(self.url, token, self._policy)
         self._http = httpx.AsyncClient(**options, verify=trusted(self.url, verify))
+
+    def __repr__(self) -> str:
+        return brief(self, self.url)
 
     async def __aenter__(self) -> AsyncClient:
         return self
