@@ -18,7 +18,7 @@ import typer
 from loopbook import targets
 from loopbook.cli import options
 from loopbook.cli.query import Query, asking
-from loopbook.cli.source import load_workload, usual_preset
+from loopbook.cli.source import load_workload
 from loopbook.errors import InputError, LoopbookError, SdfgError
 from loopbook.printable import show
 
@@ -261,6 +261,7 @@ def bench(
     from loopbook.client.bench import bench as bench_one
     from loopbook.client.opening import open_book
     from loopbook.workloads import polybench
+    from loopbook.workloads.given import usual_preset
 
     targets.runnable(target)
     sizes = options.read_sizes(size)

@@ -77,7 +77,8 @@ class Embedding:
         return all(np.isfinite(rows).all() for rows in (self.nest, self.loops, self.containers))
 
     def __repr__(self) -> str:
-        parts = f"{counted(len(self.loop_names), 'loop')}, {counted(len(self.container_names), 'array')}"
+        loops, arrays = len(self.loop_names), len(self.container_names)
+        parts = f"{counted(loops, 'loop')}, {counted(arrays, 'array')}"
         return brief(self, f"by {self.encoder}: {self.dimension} numbers, {parts}")
 
     def __eq__(self, other: object) -> bool:
