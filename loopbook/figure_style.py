@@ -25,8 +25,6 @@ DPI = 150
 
 _RC: dict[Any, Any] = {
     "font.size": 9,
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -76,14 +74,13 @@ def marks(names: Iterable[str]) -> dict[str, dict[str, str]]:
     every = list(dict.fromkeys(names))
     if len(every) > len(COLOURS) * len(SHAPES):
         raise InputError(f"{len(every)} series are too many for one figure")
-    return {
-        name: {
-            "color": COLOURS[number % len(COLOURS)],
-            # Shifted row by row, so that neighbours differ in both.
-            "marker": SHAPES[(number + number // len(COLOURS) * 5) % len(SHAPES)],
-        }
-        for number, name in enumerate(every)
-    }
+    looks = {}
+    for number, name in enumerate(every):
+        again, colour = divmod(number, len(COLOURS))
+        # Five has no divisor in common with the twelve shapes: a colour meets each of them once.
+        shape = SHAPES[(colour + 5 * again) % len(SHAPES)]
+        looks[name] = {"color": COLOURS[colour], "marker": shape}
+    return looks
 
 
 def worse_to_better() -> Any:

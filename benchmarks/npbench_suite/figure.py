@@ -26,7 +26,7 @@ def draw(results: Sequence[Result], file: Path) -> None:
     size = 1.6 + 1.1 * len(names), 1.6 + 0.24 * len(results)
     ratios = [1, max(len(results), 1)]
     figure, [[total], [every]] = style.subplots(*size, rows=2, height_ratios=ratios)
-    figure.suptitle("Faster (↑, blue) or slower (↓, orange) than NumPy", fontweight="bold")
+    figure.suptitle("Faster (↑, blue) or slower (↓, orange) than NumPy", fontsize=11)
     means = [geometric_mean(speedup(r, name) for r in results) for name in names]
     rows = [[speedup(result, name) for name in names] for result in results]
     rows = [[*row[:-1], 1.0] for row in rows]

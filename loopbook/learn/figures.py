@@ -48,9 +48,11 @@ def draw_shares(labels: Sequence[str], served: dict[str, list[float]], path: Pat
     axes.axhline(1.0, color="0.4", lw=1)
     tuner = dict(served)
     best = tuner.pop("tuner")
-    axes.plot(places, best, "_", color="k", ms=12, mew=2, label="tuner")
-    for name, look in style.marks(tuner).items():
-        axes.plot(places, tuner[name], ls="", ms=6, alpha=0.85, label=name, **look)
+    axes.plot(places, best, "_", color="0.6", ms=15, mew=3, label="tuner")
+    for number, (name, look) in enumerate(style.marks(tuner).items()):
+        aside = 0.3 * (number - (len(tuner) - 1) / 2)  # equal ones do not hide one another
+        label = _in_words(name)
+        axes.plot(places + aside, tuner[name], ls="", ms=5, label=label, **look)
     axes.set_yscale("log")
     style.as_times(axes.yaxis)
     axes.set_ylabel("speedup over docc's own schedule")
@@ -60,6 +62,12 @@ def draw_shares(labels: Sequence[str], served: dict[str, list[float]], path: Pat
     axes.grid(axis="x", visible=False)
     style.legend_outside(axes)
     style.save(figure, path)
+
+
+def _in_words(name: str) -> str:
+    """``ours 5`` for people."""
+    method, _, way = name.rpartition(" ")
+    return f"{method}, {'nothing measured' if way == '1' else f'best of {way} measured'}"
 
 
 def calibration(points: Sequence[Predicted], path: Path) -> None:

@@ -22,6 +22,8 @@ Panel = Mapping[str, Sequence[Curve]]
 Failures = Mapping[str, Sequence[int]]
 """What a line is called, to the trials of it that failed, from 1."""
 
+FAILED = "a trial that failed"
+
 COLUMNS = 4
 PANEL_INCHES = (3.6, 2.8)
 
@@ -91,7 +93,7 @@ def plot_panels(
     rows = -(-len(panels) // columns)
     width, height = PANEL_INCHES
     looks = style.marks(name for panel in panels.values() for name in panel)
-    size = max(width * columns, 6.0), height * rows + 0.9
+    size = max(width * columns, 5.0) + 1.2, height * rows + 0.9
     figure, grid = style.subplots(*size, rows, columns)
     axes = grid.flatten()
     for ax, (title, panel) in zip(axes, panels.items(), strict=False):
@@ -103,7 +105,7 @@ def plot_panels(
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}×")
     for ax in axes[len(panels) :]:
         ax.remove()
-    figure.suptitle("Best speedup found so far", fontweight="bold")
+    figure.suptitle("Best speedup found so far", fontsize=11)
     figure.supxlabel("trials of the nest", fontsize=9)
     figure.supylabel("speedup over docc's own schedule", fontsize=9)
     handles = {
@@ -111,13 +113,9 @@ def plot_panels(
         for ax in axes[: len(panels)]
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(
-        [*handles.values()],
-        [*handles],
-        loc="outside lower center",
-        frameon=False,
-        ncols=min(6, len(handles)),
-    )
+    if FAILED in handles:  # last
+        handles[FAILED] = handles.pop(FAILED)
+    figure.legend([*handles.values()], [*handles], loc="outside right center", frameon=False)
     style.save(figure, path)
 
 
@@ -135,7 +133,7 @@ def _draw(
     )
     if failed:
         heights = [middle[min(n, length) - 1] for n in failed]
-        ax.plot(failed, heights, "x", color="k", ms=6, mew=1.3, label="failed", zorder=3)
+        ax.plot(failed, heights, "x", color="k", ms=6, mew=1.3, label=FAILED, zorder=3)
     if len(runs) > 1:
         low, high = list(map(min, columns)), list(map(max, columns))
         ax.fill_between(trials, low, high, step="post", color=look["color"], alpha=0.15, lw=0)

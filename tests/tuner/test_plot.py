@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from loopbook.errors import BookError, InputError
 from loopbook.recipes.recipe import Recipe
 from loopbook.tuner.log import Trial
-from loopbook.tuner.plot import best_so_far, curves, plot_panels, plot_searches
+from loopbook.tuner.plot import (
+    FAILED,
+    best_so_far,
+    curves,
+    failures,
+    plot_panels,
+    plot_searches,
+)
 
 TRIALS = [
     Trial(0, 0, "f", Recipe(()), "ok", 0.9, before_s=9.0, after_s=10.0),
@@ -43,6 +50,22 @@ def test_every_nest_has_its_curve():
 def test_figures_are_written(tmp_path, ending):
     plot_searches({"gemm": TRIALS}, tmp_path / f"a.{ending}")
     assert (tmp_path / f"a.{ending}").stat().st_size > 2000
+
+
+def test_searches_are_steps_with_failures_marked(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("loopbook.figure_style.save", lambda figure, path: drawn.append(figure))
+    plot_searches({"gemm": TRIALS}, tmp_path / "a.png")
+    (figure,) = drawn
+    (axes,) = figure.axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert list(lines) == ["nest 0", FAILED, "nest 1"]
+    assert lines["nest 0"].get_drawstyle() == "steps-post"
+    assert list(lines["nest 0"].get_ydata()) == [1.0, 1.0, 3.0]
+    assert list(lines[FAILED].get_xdata()) == [2]
+    assert failures(TRIALS) == {"nest 0": [2]}
+    assert figure.get_suptitle() == "Best speedup found so far"
+    assert (figure.get_supxlabel(), axes.get_title()) == ("trials of the nest", "gemm")
 
 
 def test_several_panels_with_several_runs(tmp_path):
