@@ -104,6 +104,12 @@ class NestReport:
 class Plan:
     """What to do with a program.
 
+    ::
+
+        fast = loopbook.native(kernel)
+        fast(A, B, C)
+        fast.plan.nests[0].recipe      # "tile L0 4\\n…"
+
     Attributes:
         nests: one report for each nest of the prepared program, about the first choice.
         choices: nest position to the recipes that can be used, best first.

@@ -45,6 +45,11 @@ PER_NEST = 2
 class LayeredBook:
     """Layers of books, the encoder that makes nests comparable, and this machine's profile.
 
+    ::
+
+        with loopbook.open("my.db") as book:      # over the starter book
+            book.nearest(kernel, k=3)
+
     It is a layer itself (`loopbook.recipes.layer.Layer`), and finds besides what it is asked about
     programs.
 

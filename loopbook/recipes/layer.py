@@ -27,6 +27,11 @@ Kernels = Callable[[str], bool] | Collection[str] | None
 class Neighbour:
     """A record near a query.
 
+    ::
+
+        near = book.nearest(kernel)[0][0]     # of the first nest, the nearest
+        near.distance, near.record.recipe
+
     Attributes:
         embedding: of the record's nest, by the query's encoder; for matching loops.
         distance: in program space, between unit vectors: 0 to 2, and 0 for the very nest; good to

@@ -28,6 +28,10 @@ JSON_VERSION = 1
 class Recipe:
     """An ordered, checked tuple of steps; hashable, and equal to any recipe of the same steps.
 
+    ::
+
+        Recipe.parse("tile L0 32").to_json()["steps"] == [["tile", "L0", 32]]
+
     Args:
         steps: steps or ``(op, args)`` pairs; arguments left out are filled in (``skew L0 L1``
             becomes ``skew L0 L1 1``).

@@ -108,6 +108,12 @@ def test_reports_of_bench_are_dicts_that_show_themselves():
     assert {"docc", "2 s", "500 ms", "4.00×"} <= set(_Cells(told._repr_html_()).cells)
 
 
+def test_everything_public_is_documented_with_an_example():
+    for name in set(loopbook.__all__) - {"LoopbookError"}:
+        text = getattr(loopbook, name).__doc__
+        assert "\n    ::\n" in text, name
+
+
 def test_the_package_lists_its_public_names():
     assert set(loopbook.__all__) <= set(dir(loopbook))
     assert "TYPE_CHECKING" not in dir(loopbook)

@@ -27,6 +27,12 @@ from loopbook.recipes.reports import Report
 class Client:
     """A server's book. Safe to share between threads.
 
+    ::
+
+        with loopbook.Client("http://127.0.0.1:8080", token="…") as client:
+            client.info()["records"]
+            client.exact(fingerprint, "openmp")
+
     Args:
         url: base address, such as ``http://127.0.0.1:8080``; default ``$LOOPBOOK_SERVER``.
         token: default ``$LOOPBOOK_TOKEN``, if that is for this server, or ``$DOCC_ACCESS_TOKEN``,
@@ -187,7 +193,13 @@ class Client:
 
 
 class AsyncClient:
-    """`Client` for asyncio; see there."""
+    """`Client` for asyncio; see there.
+
+    ::
+
+        async with loopbook.AsyncClient("http://127.0.0.1:8080") as client:
+            await client.info()
+    """
 
     def __init__(
         self,
