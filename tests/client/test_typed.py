@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 
 FILE = Path(__file__).with_name("typed.py")
+ROOT = FILE.parents[2]
 
 
 @pytest.mark.long
-def test_types_are_precise():
+def test_types_are_precise(tmp_path):
     """Every ``assert_type`` of the file holds, and every line marked WRONG is an error."""
+    copy = tmp_path / FILE.name  # ours is left out of what pyright looks at, for its errors
+    copy.write_text(FILE.read_text())
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(ROOT)]}))
     pyright = Path(sys.executable).with_name("pyright")
-    command = [str(pyright), "--pythonpath", sys.executable, "--outputjson", str(FILE)]
-    root = FILE.parents[2]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=600)
+    command = [str(pyright), "--pythonpath", sys.executable, "--outputjson", str(copy)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=600)
     errors = [
         one for one in json.loads(done.stdout)["generalDiagnostics"] if one["severity"] == "error"
     ]
