@@ -13,10 +13,13 @@ from loopbook.embed.inference import Encoder
 from loopbook.errors import (
     BookError,
     FarmError,
+    GeneratedCodeError,
+    IllegalStepError,
     InputError,
     JailError,
     LoopbookError,
     UnavailableError,
+    WrongResultError,
 )
 from loopbook.farm.machine import Machine
 from loopbook.farm.settings import FarmSettings
@@ -33,6 +36,11 @@ from loopbook.server.tables import open_tables
 from loopbook.server.trust import Judgement
 from loopbook.targets import TARGETS
 from loopbook.toolchain.sandbox import run_limited
+
+FOR_GOOD = (InputError, IllegalStepError, GeneratedCodeError, WrongResultError)
+"""Errors of a task itself, which no other try could mend: it ends with the first. All others may be
+the machine's, which was short of time or memory, or from which a process was taken: it comes again.
+"""
 
 READ_S = 60.0
 
@@ -91,10 +99,9 @@ class Carrier:
                 return self._ways[lease.task.kind](lease)
             except BookError:
                 raise
-            except InputError as error:  # the same input is no better the next time
-                return queue.fail(lease, str(error), for_good=True)
             except LoopbookError as error:
-                return queue.fail(lease, str(error), pause_s=self._settings.pause_s)
+                last, pause = isinstance(error, FOR_GOOD), self._settings.pause_s
+                return queue.fail(lease, str(error), for_good=last, pause_s=pause)
             except Exception as error:  # a fault of ours must not keep the others waiting
                 told = f"{type(error).__name__}: {error}"
                 return queue.fail(lease, told, pause_s=self._settings.pause_s)
@@ -151,15 +158,19 @@ class Carrier:
                 time.sleep(AGAIN_S)
 
     def _judge(self, lease: Lease) -> Ending:
-        """Measure a record that waits in quarantine, or that is served, and do what follows."""
-        from loopbook.tuner.reconfirmation import verdict_of
+        """Measure a record that waits in quarantine, or that is served, and do what follows; where
+        it can't be measured at all, that is said beside it."""
+        from loopbook.tuner.reconfirmation import UNMEASURED, Verdict, reconfirm_in_jail
 
         one = lease.task.subject
         record = self._quarantine.record(one) or self._quarantine.served_record(one)
         if record is None:
             return self.book.queue.finish(lease)  # somebody has decided about it meanwhile
         here = self._profile(record.target, lease.task.hardware_key)
-        verdict = verdict_of(record, here)
+        try:
+            verdict = reconfirm_in_jail(record, here)
+        except FOR_GOOD as error:
+            verdict = Verdict(UNMEASURED, message=str(error))
         judgement = Judgement(verdict.status, here, verdict.measurement, verdict.message)
         judged = self._quarantine.judge(one, judgement)
         return self.book.queue.finish(lease, [] if judged is None else [judged.id])

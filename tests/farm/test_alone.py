@@ -13,7 +13,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from client_kit import blocked, product, product_permuted, record, stencil
+from client_kit import (
+    blocked,
+    encoder,
+    nests_of,
+    product,
+    product_permuted,
+    record,
+    stencil,
+    undefined,
+)
 from farm_kit import to_embed, to_tune
 from wait_kit import wait_until
 
@@ -98,6 +107,29 @@ def test_another_nest_than_was_asked_for_is_not_tuned(store, machine):
     (task,) = tasks_of(store)
     assert (task.state, task.records) == (DEAD, [])
     assert "another" in task.error
+
+
+def test_a_nest_that_no_data_fit_is_not_tried_again(store, machine):
+    ask_for(store, to_tune(undefined, machine))
+    work(store, machine, QUICK, until_empty=True)
+    (task,) = tasks_of(store)
+    assert (task.state, task.attempts) == (DEAD, 1)
+    assert "no data were found" in task.error
+
+
+def test_a_record_that_cannot_be_measured_is_said_to_be_so_once(store, machine):
+    given = record(product, blocked(), hardware=machine.profiles["sequential"])
+    other = dataclasses.replace(given, fingerprint="ab" * 16)
+    ask = Ask(CONFIRM, other.fingerprint, other.target, other.hardware.key, other.id)
+    with closing(open_tables(store)) as database, Book.open(store) as book:
+        quarantine = Quarantine(database, book)
+        quarantine.receive(other, encoder().encode(nests_of(product)[0]), "someone")
+        book.queue.ask(ask)
+        work(store, machine, QUICK, until_empty=True)
+        (task,) = tasks_of(store)
+        assert (task.state, task.attempts) == (DONE, 1)
+        (waiting,) = quarantine.all()
+        assert "fingerprint" in str(waiting)
 
 
 def test_a_search_that_takes_too_long_waits_for_another_try(store, machine):
