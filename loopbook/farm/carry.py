@@ -89,11 +89,17 @@ class Carrier:
 
     def carry_out(self, lease: Lease) -> Ending:
         """Do a task and say what became of it; what goes wrong with the task is one of its ends.
+        The lease's time begins now: what was handed on may have waited. If it is lost, nothing is
+        done.
 
         Raises:
             BookError: the database does not answer; the lease will run out.
         """
         queue = self.book.queue
+        begun = queue.begin(lease, self._machine.name, self._settings.lease_s)
+        if isinstance(begun, Ending):
+            return begun
+        lease = begun
         with extended(queue, lease, self._settings.lease_s):
             try:
                 return self._ways[lease.task.kind](lease)
