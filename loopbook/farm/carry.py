@@ -51,6 +51,9 @@ AGAIN_S = 1.0
 class Carrier:
     """Does tasks of one book on this machine, one after the other. Use as a context manager.
 
+    Attributes:
+        encoder: version of the one that makes vectors here.
+
     Raises:
         BookError: the book can't be opened or written.
     """
@@ -66,6 +69,7 @@ class Carrier:
             self.book = self._open.enter_context(Book.open(store))
             self._quarantine = Quarantine(database, self.book)
             self._encoder = Encoder.load()
+            self.encoder = self._encoder.version
         except BaseException:
             self._open.close()
             raise
@@ -183,8 +187,8 @@ class Carrier:
 
     def _reembed(self, lease: Lease) -> Ending:
         """Make the vectors of a nest in the book anew."""
-        if lease.task.subject != self._encoder.version:
-            raise InputError(f"the encoder here is {self._encoder.version}")
+        if lease.task.subject != self.encoder:
+            raise FarmError(f"the encoder of {self._machine.name} is {self.encoder}")
         fingerprint = lease.task.fingerprint
         for record in (one for name in TARGETS for one in self.book.best(fingerprint, name)):
             nest = run_limited(read, record.nest_json, seconds=READ_S, what="reading the nest")

@@ -32,7 +32,18 @@ from loopbook.farm.carry import Carrier
 from loopbook.farm.machine import Machine
 from loopbook.farm.settings import FarmSettings
 from loopbook.recipes.book import Book
-from loopbook.recipes.tasks import CONFIRM, DEAD, DONE, LEASED, STATES, TUNE, WAITING, Ask, Wanted
+from loopbook.recipes.tasks import (
+    CONFIRM,
+    DEAD,
+    DONE,
+    LEASED,
+    REEMBED,
+    STATES,
+    TUNE,
+    WAITING,
+    Ask,
+    Wanted,
+)
 from loopbook.server.quarantine import Quarantine
 from loopbook.server.tables import open_tables
 from loopbook.toolchain.jail import watch
@@ -186,11 +197,29 @@ def test_what_was_contributed_is_measured_and_served(store, machine):
         assert served.measurements != given.measurements
 
 
-def test_vectors_of_an_encoder_that_is_not_here_cannot_be_made(store, machine):
+def test_vectors_of_an_encoder_that_is_not_here_are_left_to_other_machines(store, machine):
     ask_for(store, to_embed("ab" * 16, "another"))
     work(store, machine, QUICK, until_empty=True)
     (task,) = tasks_of(store)
-    assert task.state == DEAD
+    assert (task.state, task.attempts) == (WAITING, 1)
+
+
+def test_a_new_encoder_makes_the_vectors_of_a_book_anew(store, machine):
+    before = dataclasses.replace(encoder().encode(nests_of(product)[0]), encoder="an older one")
+    known, whole = record(product, ""), record(stencil, "")
+    now = encoder().version
+    with Book.open(store) as book:
+        book.add(known, before)
+        book.add(whole, encoder().encode(nests_of(stencil)[0]))
+    assert work(store, machine, QUICK, until_empty=True) == 1
+    with Book.open(store, readonly=True) as book:
+        assert list(book.without_embedding(now)) == []
+        assert book.embedding(known.fingerprint, "an older one") is not None
+        found = book.nearest(encoder().encode(nests_of(product)[0]), 1)
+        assert [one.record.id for one in found] == [known.id]
+    (task,) = tasks_of(store)
+    assert (task.kind, task.fingerprint, task.subject) == (REEMBED, known.fingerprint, now)
+    assert work(store, machine, QUICK, until_empty=True) == 0
 
 
 def test_what_was_lost_before_it_began_is_not_done(store, machine):

@@ -217,6 +217,16 @@ def test_finishing_counts_once(work):
     assert leased(work) is None
 
 
+def test_what_comes_of_a_lost_lease_does_not_get_into_the_book(location):
+    with Book.open(location) as book:
+        book.queue.ask(ask(1))
+        lease = book.queue.lease("a", ABLE, 60)
+        assert lease is not None
+        book.queue.drop(lease.task.id)
+        assert book.conclude(lease, [(record(), [])]) == (False, "", "the task was dropped")
+        assert book.count() == 0
+
+
 def test_a_lease_that_is_taken_over_is_no_longer_for_who_handed_it_on(work, clock):
     work.ask(ask(1))
     first = work.lease("dispatcher", ABLE, 60)
