@@ -129,7 +129,7 @@ def pack(
 ) -> None:
     """Write a book as one compact file to ship read-only, like the starter book, with the vectors
     of the encoder in use."""
-    from loopbook.client.reembed import packed
+    from loopbook.client.packing import packed
     from loopbook.embed.inference import Encoder
 
     with _open(book) as opened:
