@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -226,6 +227,15 @@ def beginnings(store: str, document: str, fingerprint: str, target: str) -> tupl
     return nest, [recipe.text() for recipe in ported_neighbours(layered, nest, target)]
 
 
+_TALKS = threading.Lock()
+"""Of who extends a lease. No child is forked meanwhile: it would have the database's locks as they
+are, held by a thread that it has not, and wait for them when it opens the book."""
+
+os.register_at_fork(
+    before=_TALKS.acquire, after_in_parent=_TALKS.release, after_in_child=_TALKS.release
+)
+
+
 @contextmanager
 def extended(queue: Queue, lease: Lease, seconds: float) -> Iterator[None]:
     """Keep a lease while work on it goes on."""
@@ -234,7 +244,9 @@ def extended(queue: Queue, lease: Lease, seconds: float) -> Iterator[None]:
     def extend() -> None:
         while not over.wait(seconds / 3):
             try:
-                if not queue.extend(lease, seconds):
+                with _TALKS:
+                    held = queue.extend(lease, seconds)
+                if not held:
                     return  # lost: what comes of the work will not count
             except BookError:
                 pass  # the database may be back before the deadline
