@@ -25,6 +25,7 @@ from loopbook.cli import (
     steps,
     transfers,
 )
+from loopbook.cli.progress import Interrupted
 from loopbook.errors import LoopbookError
 from loopbook.printable import show
 
@@ -85,6 +86,9 @@ def run(arguments: list[str]) -> int:
     """Run one command line; see `loopbook.cli.main`."""
     try:
         code = _all()(arguments or ["--help"], standalone_mode=False)
+    except Interrupted as error:
+        _say(str(error))
+        return INTERRUPTED
     except LoopbookError as error:
         return _say(str(error))
     except (typer.Abort, KeyboardInterrupt):
@@ -113,5 +117,5 @@ def _say(message: str) -> int:
 
 
 def _interrupted() -> int:
-    show("loopbook: stopped; what was done is kept", file=sys.stderr)
+    show("loopbook: stopped", file=sys.stderr)
     return INTERRUPTED

@@ -75,8 +75,12 @@ def read_sizes(options: list[str] | None) -> dict[str, int]:
 
 def print_json(value: Any) -> None:
     """One JSON document on one line, in plain ASCII."""
-    text = json.dumps(value, default=str).replace("\x7f", "\\u007f")
-    show(text, flush=True)
+    show(json_line(value), flush=True)
+
+
+def json_line(value: Any) -> str:
+    """One JSON document on one line, in plain ASCII."""
+    return json.dumps(value, default=str).replace("\x7f", "\\u007f")
 
 
 def counts(numbers: Mapping[str, int]) -> str:

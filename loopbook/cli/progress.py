@@ -1,7 +1,7 @@
 """What a command that takes long is doing, and how long it will take: always on stderr.
 
-On a terminal that is a bar. Anywhere else, such as in a pipe or a log, it is a line as soon as
-there is a stage, then one every few seconds if something has changed, and else ever more seldom.
+On a terminal that is a bar. Anywhere else, such as in a pipe or a log, it is a line within a
+second, then one every few seconds if something has changed, and else ever more seldom.
 What comes out of the command is no part of it: `Progress.tell` prints that on stdout.
 """
 
@@ -22,15 +22,15 @@ from loopbook.printable import one_line, show
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-BEAT = 0.25
+BEAT = 0.1
 """Seconds between two looks at whether a line is due, or a bar is to be moved."""
 
 CHANGED, SAME, SELDOM = 3.0, 10.0, 60.0
 """Seconds from line to line where the stage or its count changed; where nothing did, at first; and
 at most."""
 
-SOON = 0.4
-"""Seconds that a command which is mostly quick may be silent."""
+SOON = 0.3
+"""Seconds without a line: most mistakes are found by then, and have one of their own."""
 
 ENOUGH = 2.0
 """Seconds after which an estimate of the time left begins to mean something."""
@@ -217,7 +217,7 @@ class _Bar(Progress):
 
 @contextmanager
 def progress(
-    stage: object, jobs: int = 1, what: str = "", *, quiet: float = 0.0, stopped: str = ""
+    stage: object, jobs: int = 1, what: str = "", *, quiet: float = SOON, stopped: str = ""
 ) -> Iterator[Progress]:
     """Show what the block does.
 
@@ -225,7 +225,7 @@ def progress(
         stage: the first one.
         jobs: how many there are.
         what: one of them is called.
-        quiet: seconds without a line where stderr is no terminal; most commands are over then.
+        quiet: seconds without a line where stderr is no terminal.
         stopped: what becomes of the work when somebody stops the command.
 
     Raises:

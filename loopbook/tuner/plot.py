@@ -38,6 +38,21 @@ def curves(trials: Iterable[Trial]) -> dict[int, list[float]]:
     return {nest: best_so_far(found) for nest, found in sorted(speedups.items())}
 
 
+def check_picture(path: Path) -> None:
+    """Make sure that a figure can be drawn into a file, before there is anything to draw.
+
+    Raises:
+        InputError: without matplotlib, if the file's ending is no image format, or if there is no
+            folder for it.
+    """
+    known = _figure_class()().canvas.get_supported_filetypes()
+    if path.suffix.removeprefix(".").lower() not in known:
+        raise InputError(f"cannot draw {path}: name a file that ends in .png, .svg or .pdf")
+    if path.is_dir() or not path.parent.is_dir():
+        what = "is a folder" if path.is_dir() else "is in no folder that there is"
+        raise InputError(f"cannot draw {path}: it {what}")
+
+
 def plot_searches(searches: Mapping[str, Iterable[Trial]], path: Path) -> None:
     """One panel for each search, with a line for each nest.
 
@@ -45,7 +60,7 @@ def plot_searches(searches: Mapping[str, Iterable[Trial]], path: Path) -> None:
         searches: title to the trials of a search.
 
     Raises:
-        InputError: without matplotlib, without trials, or if the file's ending is no image format.
+        InputError: without trials, or see `check_picture`.
         BookError: if the file cannot be written.
     """
     panels = {
@@ -64,9 +79,10 @@ def plot_panels(panels: Mapping[str, Panel], path: Path) -> None:
         panels: title to its lines; the same name has the same colour everywhere.
 
     Raises:
-        InputError: without matplotlib, or if the file's ending is no image format.
+        InputError: see `check_picture`.
         BookError: if the file cannot be written.
     """
+    check_picture(path)
     figure_class = _figure_class()
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
@@ -87,8 +103,6 @@ def plot_panels(panels: Mapping[str, Panel], path: Path) -> None:
     figure.legend(handles, labels, loc="outside upper center", ncols=min(6, len(labels)))
     try:
         figure.savefig(path, dpi=150)
-    except ValueError:
-        raise InputError(f"cannot draw {path.name}: take .png, .svg or .pdf") from None
     except OSError as error:
         raise BookError(f"cannot write {path}: {error.strerror}") from None
 
@@ -97,10 +111,14 @@ def _draw(ax: Any, name: str, runs: Sequence[Curve], color: str) -> None:
     length = min(map(len, runs))
     trials = range(1, length + 1)
     columns = list(zip(*(run[:length] for run in runs), strict=True))
-    ax.plot(trials, [median(column) for column in columns], color=color, label=name, linewidth=1.3)
+    middle = [median(column) for column in columns]
+    # The best so far stays what it is until a trial is better: steps, no slopes between trials.
+    ax.plot(trials, middle, color=color, label=name, linewidth=1.3, drawstyle="steps-post")
     if len(runs) > 1:
         low, high = map(min, columns), map(max, columns)
-        ax.fill_between(trials, list(low), list(high), color=color, alpha=0.12, linewidth=0)
+        ax.fill_between(
+            trials, list(low), list(high), color=color, step="post", alpha=0.12, linewidth=0
+        )
 
 
 def _figure_class() -> Any:

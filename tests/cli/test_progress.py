@@ -27,7 +27,7 @@ def test_times_for_people():
 
 
 def test_a_pipe_gets_a_line_at_once_and_then_few(capfd):
-    with progress("reading x.py") as shown:
+    with progress("reading x.py", quiet=0.0) as shown:
         out, err = capfd.readouterr()
         assert (out, err) == ("", "[0:00] reading x.py\n")
         shown.stage("searching")
