@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import re
 import sys
+from itertools import pairwise
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
@@ -45,6 +48,16 @@ def test_figures_are_written(tmp_path, ending):
     assert (tmp_path / f"a.{ending}").stat().st_size > 2000
 
 
+def test_the_best_so_far_goes_up_in_steps(tmp_path):
+    plot_panels({"gemm": {"nest 0": [[1.0, 1.0, 4.0, 9.0]]}}, tmp_path / "a.svg")
+    lines = re.findall(r'<path d="([ML][^"]*)" clip-path[^>]*stroke: #1f77b4', (tmp_path / "a.svg").read_text())
+    (line,) = lines
+    points = [tuple(map(float, pair)) for pair in re.findall(r"([\d.]+) ([\d.]+)", line)]
+    assert len(points) >= 6
+    for (x, y), (next_x, next_y) in pairwise(points):
+        assert x == next_x or y == next_y, "a slope tells of trials that there were not"
+
+
 def test_several_panels_with_several_runs(tmp_path):
     runs = [[1.0, 2.0, 2.0], [1.0, 1.5, 3.0]]
     plot_panels(
@@ -57,10 +70,14 @@ def test_several_panels_with_several_runs(tmp_path):
 def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="no trials"):
         plot_searches({"gemm": []}, tmp_path / "a.png")
-    with pytest.raises(InputError, match=r"take \.png"):
+    with pytest.raises(InputError, match=r"ends in \.png"):
         plot_searches({"gemm": TRIALS}, tmp_path / "a.doc")
-    with pytest.raises(BookError, match="cannot write"):
+    with pytest.raises(InputError, match="in no folder that there is"):
         plot_searches({"gemm": TRIALS}, tmp_path / "nowhere" / "a.png")
+    if os.getuid():  # root may write anywhere
+        tmp_path.chmod(0o500)
+        with pytest.raises(BookError, match="cannot write"):
+            plot_searches({"gemm": TRIALS}, tmp_path / "a.png")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"loopbook\[plot\]"):
         plot_searches({"gemm": TRIALS}, tmp_path / "a.png")
