@@ -11,8 +11,10 @@ import typer
 
 from loopbook.cli import (
     adopt,
+    benching,
     books,
     corpus,
+    explaining,
     farm,
     field,
     learning,
@@ -39,9 +41,9 @@ app = typer.Typer(
 
 COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("nearest", lookups.nearest),
-    ("explain", lookups.explain),
+    ("explain", explaining.explain),
     ("optimize", lookups.optimize),
-    ("bench", lookups.bench),
+    ("bench", benching.bench),
     ("lint", linting.lint),
     ("tune", search.tune),
     ("adopt", adopt.adopt),

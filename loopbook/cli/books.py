@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from loopbook.cli import options
-from loopbook.cli.bars import bars
+from loopbook.cli.progress import progress as progress_of
 from loopbook.errors import BookError
 from loopbook.printable import show
 
@@ -163,7 +163,7 @@ def pull(
     from loopbook.recipes.book import Book
 
     path = book or downloaded_path()
-    with Client(server, token) as client, Book.open(path) as opened, progress(json) as advance:
+    with Client(server, token) as client, Book.open(path) as opened, progress() as advance:
         done = run(client, opened, path.with_name(f"{path.name}.pull.json"), advance)
     if json:
         options.print_json(asdict(done))
@@ -185,7 +185,7 @@ def push(
     from loopbook.client.remote.transfer import push as run
 
     path = _location(book)
-    with Client(server, token) as client, _open(book) as opened, progress(json) as advance:
+    with Client(server, token) as client, _open(book) as opened, progress() as advance:
         done = run(client, opened, path.with_name(f"{path.name}.push.json"), advance)
     if json:
         options.print_json({"given": done.given, "refused": dict(done.refused)})
@@ -197,11 +197,10 @@ def push(
 
 
 @contextmanager
-def progress(hidden: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr: told how many are done, and of how many."""
-    with bars(hidden=hidden, remaining=True) as shown:
-        task = shown.add_task("records", total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total or None)
+def progress() -> Iterator[Callable[[int, int], None]]:
+    """Progress that is told how many records are done, and of how many."""
+    with progress_of("records") as shown:
+        yield shown.at
 
 
 def _count(json: bool, verb: str, count: int) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from loopbook.cli import options
 from loopbook.errors import CorpusError
-from loopbook.printable import printable, show
+from loopbook.printable import show
 from loopbook.targets import here, named
 
 if TYPE_CHECKING:
@@ -130,14 +130,14 @@ def measure_preparing(
 ) -> None:
     """Measure what preparing each synthetic program of the corpus gains by itself. Stop it any
     time; the same command goes on."""
-    from loopbook.cli.bars import bars
+    from loopbook.cli.progress import progress
     from loopbook.client.hardware import local_profile
     from loopbook.tuner import preparing
     from loopbook.tuner.corpus import CORPUS, load, samples
 
     folder = corpus or CORPUS
     added = 0
-    with bars(hidden=json, remaining=True) as shown:
+    with progress("reading the corpus", stopped="what was measured is kept") as shown:
         for name in target or here():
             threads = named(name).threads
             machine = local_profile(threads, measured=False)
@@ -145,10 +145,11 @@ def measure_preparing(
             path = folder / preparing.PATH.name
             known = preparing.load(path)
             missing = [place for place in wanted if place not in known]
-            task = shown.add_task(printable(name), total=len(missing))
-            for one in preparing.measure(missing, path, machine.key, threads):
+            shown.stage(name)
+            measured = preparing.measure(missing, path, machine.key, threads)
+            for number, one in enumerate(measured, 1):
                 added += one is not None
-                shown.advance(task)
+                shown.at(number, len(missing))
     if json:
         options.print_json({"added": added})
     else:

@@ -113,6 +113,11 @@ class Progress:
         """Print a line of JSON on stdout."""
         show(line, flush=True)
 
+    @property
+    def what(self) -> str:
+        """The present stage."""
+        return self._what
+
     def words(self) -> str:
         """The stage on one line, without its times."""
         where = f"{self._kind} {self._job + 1} of {self._jobs}" if self._jobs > 1 else ""

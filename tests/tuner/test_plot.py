@@ -7,8 +7,8 @@ import json
 import os
 import re
 import sys
-from itertools import pairwise
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -50,7 +50,9 @@ def test_figures_are_written(tmp_path, ending):
 
 def test_the_best_so_far_goes_up_in_steps(tmp_path):
     plot_panels({"gemm": {"nest 0": [[1.0, 1.0, 4.0, 9.0]]}}, tmp_path / "a.svg")
-    lines = re.findall(r'<path d="([ML][^"]*)" clip-path[^>]*stroke: #1f77b4', (tmp_path / "a.svg").read_text())
+    lines = re.findall(
+        r'<path d="([ML][^"]*)" clip-path[^>]*stroke: #1f77b4', (tmp_path / "a.svg").read_text()
+    )
     (line,) = lines
     points = [tuple(map(float, pair)) for pair in re.findall(r"([\d.]+) ([\d.]+)", line)]
     assert len(points) >= 6
