@@ -128,8 +128,8 @@ def _parts(told: Mapping[str, Any], *, alone: bool) -> Iterator[RenderableType]:
         style.verdict(told["correct"], "right" if told["correct"] else "WRONG"),
     )
     for line in remarks(told):
-        yield f"    {line}"
-    if not alone:
+        yield style.indented(line)
+    if not alone or not told["nests"]:
         return
     served = [nest for nest in enumerate(told["nests"]) if nest[1]["tier"] != "none"]
     left = len(told["nests"]) - len(served)

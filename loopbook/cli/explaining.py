@@ -58,7 +58,9 @@ def explain(
     told = query.run(_explain)
     if html is not None:
         page = style.rendered(*_parts(told, full=True))
-        diffs.write_page(html, _title(told), page, told["before"], told["after"])
+        diffs.write_page(
+            html, f"{told['kernel']}, {_size(told)}", page, told["before"], told["after"]
+        )
     if query.json:
         options.print_json(told)
         return
@@ -71,17 +73,17 @@ def explain(
         style.tell("", *diffs.changes(told["before"], told["after"], room))
 
 
-def _title(told: Mapping[str, Any]) -> str:
-    """The program, where it stands, and at which size it is looked at."""
-    where = f"{told['file']}:{told['line']}" if told["line"] else told["file"]
+def _size(told: Mapping[str, Any]) -> str:
+    """At which size a program is looked at, and what for."""
     sizes = ", ".join(f"{name}={value}" for name, value in told["sizes"].items())
-    return f"{told['kernel']}  {where}  {told['preset']} ({sizes}), {told['target']}"
+    return f"{told['preset']}{f' ({sizes})' if sizes else ''}, {told['target']}"
 
 
 def _parts(told: Mapping[str, Any], *, full: bool) -> Iterator[RenderableType]:
     """All but the code."""
-    name, _, rest = _title(told).partition("  ")
-    yield style.heading(name, rest)
+    yield style.heading(told["kernel"], _size(told))
+    where = f"{told['file']}:{told['line']}" if told["line"] else told["file"]
+    yield style.text(where, style.QUIET)
     if told["lowered"]:
         yield style.text("as explicit loops (--lowered prints them)", style.QUIET)
     if told["not_lowered"]:

@@ -14,6 +14,7 @@ from loopbook.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -68,6 +69,13 @@ def joined(*parts: object, between: str = " ") -> Text:
 
     made = [part if isinstance(part, Text) else text(part) for part in parts]
     return Text(between).join([part for part in made if part])
+
+
+def indented(words: object, by: int = 4) -> Padding:
+    """Words that stay behind their margin, on however many lines."""
+    from rich.padding import Padding
+
+    return Padding(text(words), (0, 0, 0, by), expand=False)
 
 
 def heading(name: object, *more: object) -> Text:
