@@ -60,8 +60,7 @@ def bench(
         workloads = [load_workload(name) for name in names]
     failed = False
     with progress("", len(workloads), "kernel") as shown, open_book(book) as layered:
-        if not json:
-            shown.tell(_row(*HEADS, bold=True))
+        heads = [_row(*HEADS, bold=True)]
         for number, workload in enumerate(workloads):
             wanted = preset or usual_preset(workload.parameters)
             shown.job(number)
@@ -90,7 +89,8 @@ def bench(
             if json:
                 shown.json(options.json_line(told))
             else:
-                shown.tell(*_parts(told, alone=len(workloads) == 1))
+                shown.tell(*heads, *_parts(told, alone=len(workloads) == 1))
+                heads.clear()
     return 1 if failed else 0
 
 

@@ -57,10 +57,8 @@ def explain(
         diffs.check_page(html)
     told = query.run(_explain)
     if html is not None:
-        page = style.rendered(*_parts(told, full=True))
-        diffs.write_page(
-            html, f"{told['kernel']}, {_size(told)}", page, told["before"], told["after"]
-        )
+        title, text = f"{told['kernel']}, {_size(told)}", style.rendered(*_parts(told, full=True))
+        diffs.write_page(html, title, text, told["before"], told["after"])
     if query.json:
         options.print_json(told)
         return

@@ -157,6 +157,7 @@ def evaluate(
 
     With --out, the log of measurements is kept there, and a later call goes on from it.
     """
+    suite = _kernels(kernels, preset)
     chosen = method or (["ours"] if quick else ["ours", "nearest", "raw", "untrained", "random"])
     rules = leave_out or (["kernel"] if quick else ["kernel", "polybench"])
     kept = "what was measured is kept in the log, and the same command goes on from it"
@@ -176,7 +177,7 @@ def evaluate(
             if rule not in HOLDOUTS:
                 raise InputError(f"there is nothing to leave out called {rule!r}")
         settings = Settings(
-            kernels=_kernels(kernels, preset),
+            kernels=suite,
             targets=tuple(runnable(t).name for t in target or ([DEFAULT] if quick else here())),
             holdouts=tuple(rules),
             preset=preset,
