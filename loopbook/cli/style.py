@@ -44,10 +44,17 @@ def console(*, stderr: bool = False) -> Console:
 
 def rendered(*parts: RenderableType) -> str:
     """Texts, tables and words as stdout shows them, without the blanks that fill lines up."""
+    from rich.text import Text
+
     made = console()
     with made.capture() as captured:
         for part in parts:
-            made.print(text(part) if isinstance(part, str) else part)
+            one = text(part) if isinstance(part, str) else part
+            # Asked of a text itself, they are lost when it is printed.
+            cut = (
+                {"no_wrap": one.no_wrap, "overflow": one.overflow} if isinstance(one, Text) else {}
+            )
+            made.print(one, **cut)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
