@@ -50,11 +50,10 @@ def rendered(*parts: RenderableType) -> str:
     with made.capture() as captured:
         for part in parts:
             one = text(part) if isinstance(part, str) else part
-            # Asked of a text itself, they are lost when it is printed.
-            cut = (
-                {"no_wrap": one.no_wrap, "overflow": one.overflow} if isinstance(one, Text) else {}
-            )
-            made.print(one, **cut)
+            if isinstance(one, Text):  # asked of the text itself, both are lost
+                made.print(one, no_wrap=one.no_wrap, overflow=one.overflow)
+            else:
+                made.print(one)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
