@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 KEPT = "the trials so far are kept, and the same command goes on from them"
 
 NESTS = 6
-"""Recipes that are shown of one search; the book has the others."""
+"""Recipes that are shown of all searches; the book has the others."""
 
 STEPS = 24
-"""Steps that are shown of each."""
+"""Steps that are shown of these."""
 
 
 def tune(jobs: Sequence[Job], search: Search, searched: dict[str, Sequence[Trial]]) -> None:
@@ -54,7 +54,8 @@ def tune(jobs: Sequence[Job], search: Search, searched: dict[str, Sequence[Trial
                 if search.json:
                     shown.json(options.json_line(told(result)))
                 else:
-                    shown.tell(*outcome(result, path, log_of(logs, result.job)))
+                    log = log_of(logs, result.job)
+                    shown.tell(*outcome(result, path, log, 1 / len(jobs)), "")
         finally:
             for job in jobs:
                 if job in measured:
@@ -181,8 +182,12 @@ def _brief(result: Done) -> Text:
     return style.joined(*gains, between="   ")
 
 
-def outcome(result: Done, book: Path, log: Path) -> Iterator[RenderableType]:
-    """What a search has found: before and after, the recipe, and where it went."""
+def outcome(result: Done, book: Path, log: Path, share: float) -> Iterator[RenderableType]:
+    """What a search has found: before and after, the recipe, and where it went.
+
+    Args:
+        share: of the lines that may be printed.
+    """
     tuned = result.tuned
     assert tuned is not None
     tried = f"{len({trial.number for trial in tuned.trials})} candidates"
@@ -196,19 +201,19 @@ def outcome(result: Done, book: Path, log: Path) -> Iterator[RenderableType]:
     found = [record for record in result.kept if len(record.recipe)]
     if not found:
         yield style.text("No recipe was faster than docc's own schedule.")
-    for record in found[:NESTS]:
+    first = found[: int(NESTS * share) or 1]
+    for record in first:
         yield style.joined(
             style.text(record.nest, style.NAME),
             style.gain(record.speedup),
             style.text(f"record {record.id[:12]}", style.QUIET),
             between="  ",
         )
-        for line in style.some(
-            record.recipe.text().splitlines(), STEPS // len(found[:NESTS]), "steps"
-        ):
+        steps = record.recipe.text().splitlines()
+        for line in style.some(steps, max(int(STEPS * share) // len(first), 2), "steps"):
             yield f"    {line}"
-    if len(found) > NESTS:
-        yield f"… recipes of {len(found) - NESTS} more nests"
+    if len(found) > len(first):
+        yield f"… {len(found) - len(first)} more recipes in the book"
     if found:
         yield ""
     new = len({record.id for record in result.kept} & {record.id for record in tuned.records})
