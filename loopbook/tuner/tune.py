@@ -146,7 +146,7 @@ def _refined(
         if not settings.refine or not first.tuned:
             return found, Round.of(preset, task.parameters[preset], session, first)
         place, times = min(first.tuned.items(), key=lambda item: min(item[1].seconds))
-        session.adopt(session.build(first.fields[place]), min(times.seconds), first.plain)
+        session.adopt(session.build(first.programs[place]), min(times.seconds), first.plain)
         affordable = round(REFINE_SECONDS / (0.5 + 5 * min(times.seconds)))
         short = replace(settings, strategy=REFINING, trials=min(settings.refine, affordable))
         path = log.with_name(f"{log.stem}-{preset}{log.suffix}") if log else None
