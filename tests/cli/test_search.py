@@ -226,13 +226,3 @@ def test_libraries_are_called_only_where_allowed(shell):
     workload = shell.file("mine.py", PRODUCT)
     assert "library" in tried()
     assert "library" not in tried("--no-libraries")  # though the book holds a call now
-
-
-def test_what_is_found_is_refined_at_the_largest_size(shell):
-    presets = 'PARAMETERS = {"S": {"N": 24}, "M": {"N": 160}, "L": {"N": 200}}'
-    before = 'PARAMETERS = {"S": {"N": 24}, "M": {"N": 40}}'
-    workload = shell.file("mine.py", PRODUCT.replace(before, presets))
-    words = ["seed", "files", workload, "--trials", "2", "--refine", "1", "--target", "sequential"]
-    (told,) = shell(*words, "--json").good().documents
-    assert (told["error"], list(told["speedups"])) == ("", ["S", "M", "L"])
-    assert (shell.folder / "own-trials" / "mine-sequential-L.jsonl").exists()
