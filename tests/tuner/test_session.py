@@ -22,14 +22,13 @@ from loopbook.sdfg.build import build_once
 from loopbook.steps import Step
 from loopbook.tuner import builder_pool
 from loopbook.tuner.keep import Keeper
-from loopbook.tuner.log import TrialLog, read_trials
+from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import search
 from loopbook.tuner.seed import Done, Job, jobs, seed, sizes_for
 from loopbook.tuner.session import Session
 from loopbook.tuner.settings import Settings
 from loopbook.tuner.strategies import STRATEGIES, Problem
 from loopbook.tuner.task import SdfgTask
-from loopbook.tuner.tune import tune
 
 TWICE = """\
     for row in range(out.shape[0]):
@@ -228,13 +227,6 @@ def test_one_program_that_fails_does_not_stop_the_others(tmp_path):
     assert [record.kernel for record in layered.records] == ["works"]
     assert [done.skipped for done in run()] == [False, True]
     assert len(layered.records) == 1
-
-
-def test_what_is_found_is_refined_at_the_largest_size(tmp_path):
-    settings = Settings(trials=3, refine=1, target="sequential", confirm=("S", "M"))
-    tuned = tune(task(tmp_path), "S", read(1), settings, log=tmp_path / "log.jsonl")
-    assert list(tuned.speedups) == ["S", "M"]
-    assert len(read_trials(tmp_path / "log-M.jsonl")) == 1
 
 
 def test_sizes_to_search_and_confirm_at(tmp_path):
