@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     import subprocess
 
 
-app = typer.Typer(help="Tune what the queue of work holds, on this machine or on a cluster.")
+app = typer.Typer(
+    help="Tune what the queue of work holds, on this machine or on a cluster.", no_args_is_help=True
+)
 
 DAY_S = 86400.0
 

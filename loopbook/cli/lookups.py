@@ -1,4 +1,4 @@
-"""Commands that look nests up: nearest and optimize.
+"""The command that writes a program with what look-ups find.
 
 SDFG files may come from anywhere, and damaged ones can crash docc's C++. So whatever touches docc
 runs in a child process; its crash or hang is an error message here.
@@ -14,60 +14,10 @@ from typing import Annotated, Any
 import typer
 
 from loopbook.cli import options, style
-from loopbook.cli.plans import plan_for, some_nests
+from loopbook.cli.plans import plan_for
 from loopbook.cli.query import Query, asking
 from loopbook.errors import InputError
 from loopbook.printable import show
-
-
-@asking
-def nearest(
-    query: Query,
-    k: Annotated[int, typer.Option("-k", help="how many", min=1, max=1000)] = 5,
-) -> None:
-    """Show the nearest records for each nest of a program."""
-    found = query.run(_nearest, k)
-    if query.json:
-        options.print_json({"program": query.source.name, "target": query.target, "nests": found})
-        return
-    for nest in found:
-        show(f"nest {nest['position']}: {' '.join(nest['loops'])}")
-        for near in nest["neighbours"]:
-            show(
-                f"  {near['nest']:<22} distance {near['distance']:.3f}  hardware"
-                f" {near['hardware_distance']:.2f}  {near['speedup']:.2f}× on {near['hardware']}"
-            )
-        if not nest["neighbours"]:
-            show("  nothing in the book")
-
-
-def _nearest(query: Query, k: int) -> list[dict[str, Any]]:
-    from loopbook.client.opening import open_book
-    from loopbook.sdfg import program
-
-    nests = some_nests(program.prepare_nests(query.source.text)[1], query.source.name)
-    with open_book(query.book) as layered:
-        return [
-            {
-                "position": nest.position,
-                "loops": query.source.told([loop.indvar for loop in nest.loops]),
-                "fingerprint": nest.fingerprint,
-                "neighbours": [
-                    {
-                        "record": near.record.id,
-                        "nest": near.record.nest,
-                        "kernel": near.record.kernel,
-                        "distance": round(near.distance, 5),
-                        "hardware_distance": round(near.hardware_distance, 4),
-                        "speedup": round(near.speedup, 3),
-                        "hardware": near.record.hardware.cpu or near.record.hardware.isa,
-                        "recipe": near.record.recipe.text(),
-                    }
-                    for near in layered.nearest(nest, k, target=query.target, exclude=query.exclude)
-                ],
-            }
-            for nest in nests
-        ]
 
 
 @asking

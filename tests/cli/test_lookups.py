@@ -18,6 +18,7 @@ from cli_kit import ATTENTION, PRODUCT, Shell, make_shell, run_program
 from loopbook.cli import main, style
 from loopbook.cli.benching import remarks
 from loopbook.client.libraries import has_tuned_blas
+from loopbook.recipes.book import Book
 from loopbook.sdfg import program
 
 
@@ -52,9 +53,24 @@ def test_nearest_finds_the_product_for_an_sdfg_and_for_a_workload(shell):
 def test_nearest_for_people(shell):
     sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
     lines = shell("nearest", sdfg).good().out.splitlines()
-    assert lines[0].startswith("nest 0: ")
-    assert lines[1].split()[:3] == ["product:0", "distance", "0.000"]
-    assert "20.00×" in lines[1]
+    assert lines[0].startswith("nest 0  loops ")
+    assert lines[1].split() == ["record", "nest", "away", "machine", "gain", "recipe"]
+    record, nest, away, *_ = lines[3].split()
+    assert (nest, away) == ("product:0", "0.000")
+    assert "▲ 20.00×" in lines[3]
+    assert max(map(len, lines)) <= 80
+    with Book.open(shell.folder / "own.db", readonly=True) as book:
+        assert book.record_like(record).nest == "product:0"
+
+
+def test_records_that_say_the_same_are_shown_once(shell):
+    same = kit.record(kit.product, kit.blocked(), 10.0)
+    kit.fill(shell.folder / "own.db", [same])
+    sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
+    near = shell("nearest", sdfg, "--json").good().documents[0]["nests"][0]["neighbours"]
+    recipes = [one["recipe"] for one in near if one["distance"] == 0]
+    lines = shell("nearest", sdfg).good().out.splitlines()
+    assert len([line for line in lines if "product:0" in line]) == len(set(recipes))
 
 
 def test_excluded_kernels_and_other_targets_are_not_found(shell):
