@@ -12,8 +12,8 @@ import typer
 from loopbook.cli import (
     adopt,
     benching,
-    books,
     corpus,
+    doctor,
     explaining,
     extras,
     farm,
@@ -24,6 +24,7 @@ from loopbook.cli import (
     machine,
     nearest,
     queue,
+    records,
     search,
     service,
     steps,
@@ -76,13 +77,14 @@ COMMANDS: list[tuple[str, Callable[..., Any], str]] = [
     ("evaluate", learning.evaluate, FILL),
     ("serve", service.serve, SHARE),
     ("demo-server", service.demo_server, SHARE),
+    ("doctor", doctor.doctor, ABOUT),
     ("steps", steps.steps, ABOUT),
     ("hardware", machine.hardware, ABOUT),
     ("workloads", machine.workloads, ABOUT),
 ]
 
 GROUPS: list[tuple[str, typer.Typer, str]] = [
-    ("book", books.app, LOOK_UP),
+    ("book", records.app, LOOK_UP),
     ("seed", search.seed_app, FILL),
     ("corpus", corpus.app, FILL),
     ("transfers", transfers.app, FILL),

@@ -43,7 +43,7 @@ def info(
     hardware: Hardware = None,
     json: options.Json = False,
 ) -> None:
-    """Show how many candidates there are of each kernel, how they ended, and the best."""
+    """Show how many candidates there are, how they ended, and the best of a kernel."""
     from loopbook.tuner.corpus import CORPUS, load, summary
 
     folder = corpus or CORPUS
@@ -55,13 +55,15 @@ def info(
         return
     for (machine, where), part in _parts(groups).items():
         show(f"{machine}, {where}: {_line(part)}")
-        for group in part:
+        for group in part if kernel else ():
             best = f"best {group.best:7.2f}×" if group.best else ""
             show(
                 f"  {group.kernel:<16} {group.nests:>2} nests {group.samples:>6}"
                 f" {group.recipes:>6} recipes  {best:<13}  {options.counts(group.statuses)}"
             )
     show(f"all: {_line(groups)}")
+    if not kernel:
+        show("--kernel NAME tells more of one, --json of all")
 
 
 @app.command()

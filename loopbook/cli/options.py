@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -81,6 +82,17 @@ def print_json(value: Any) -> None:
 def json_line(value: Any) -> str:
     """One JSON document on one line, in plain ASCII."""
     return json.dumps(value, default=str).replace("\x7f", "\\u007f")
+
+
+def _finite(value: Any) -> Any:
+    """The same without what JSON has no word for: nan and infinities become null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return value
 
 
 def counts(numbers: Mapping[str, int]) -> str:
