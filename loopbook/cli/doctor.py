@@ -144,7 +144,7 @@ def _book(name: str, path: Path) -> Finding:
         return Finding(
             name, WARN, f"{told}, which can't be written", "nothing can be tuned into it"
         )
-    if records and Encoder.load().name not in encoders:
+    if records and Encoder.load().version not in encoders:
         return Finding(name, WARN, f"{told}, with vectors of another encoder", "they are made anew")
     return Finding(name, OK, told)
 

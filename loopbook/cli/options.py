@@ -81,7 +81,7 @@ def print_json(value: Any) -> None:
 
 def json_line(value: Any) -> str:
     """One JSON document on one line, in plain ASCII."""
-    return json.dumps(value, default=str).replace("\x7f", "\\u007f")
+    return json.dumps(_finite(value), default=str).replace("\x7f", "\\u007f")
 
 
 def _finite(value: Any) -> Any:
