@@ -54,6 +54,15 @@ def subplots(
         return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
+def formats() -> set[str]:
+    """Endings of files that can be drawn, without the dot.
+
+    Raises:
+        InputError: without matplotlib.
+    """
+    return set(subplots(1.0, 1.0)[0].canvas.get_supported_filetypes())
+
+
 def save(figure: Any, path: Path) -> None:
     """Write a figure; the file's ending says in which format.
 

@@ -56,6 +56,20 @@ def failures(trials: Iterable[Trial]) -> dict[str, list[int]]:
     return found
 
 
+def check_picture(path: Path) -> None:
+    """Make sure that a figure can be drawn into a file, before there is anything to draw.
+
+    Raises:
+        InputError: without matplotlib, if the file's ending is no image format, or if there is no
+            folder for it.
+    """
+    if path.suffix.removeprefix(".").lower() not in style.formats():
+        raise InputError(f"cannot draw {path}: name a file that ends in .png, .svg or .pdf")
+    if path.is_dir() or not path.parent.is_dir():
+        what = "is a folder" if path.is_dir() else "is in no folder that there is"
+        raise InputError(f"cannot draw {path}: it {what}")
+
+
 def plot_searches(searches: Mapping[str, Iterable[Trial]], path: Path) -> None:
     """One panel for each search, with a line for each nest and a cross for each failure.
 
@@ -63,7 +77,7 @@ def plot_searches(searches: Mapping[str, Iterable[Trial]], path: Path) -> None:
         searches: title to the trials of a search.
 
     Raises:
-        InputError: without matplotlib, without trials, or if the file's ending is no image format.
+        InputError: without trials, or see `check_picture`.
         BookError: if the file cannot be written.
     """
     kept = {title: list(trials) for title, trials in searches.items()}
@@ -86,9 +100,10 @@ def plot_panels(
         failed: title to the trials that failed, by line.
 
     Raises:
-        InputError: without matplotlib, or if the file's ending is no image format.
+        InputError: see `check_picture`.
         BookError: if the file cannot be written.
     """
+    check_picture(path)
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     width, height = PANEL_INCHES
