@@ -43,7 +43,7 @@ from benchmarks.npbench_suite.systems import DOCC, NUMPY, OURS, SYSTEMS  # noqa:
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.systems.child import Failed  # noqa: E402
 from benchmarks.systems.registry import PEERS  # noqa: E402
-from loopbook.errors import LoopbookError  # noqa: E402
+from loopbook.errors import InputError, LoopbookError  # noqa: E402
 
 Result = table.Result
 Key = tuple[str, int, str]
@@ -153,8 +153,8 @@ def write(results: Sequence[Result], options: argparse.Namespace) -> None:
         for preset, threads in dict.fromkeys((r["preset"], r["threads"]) for r in results):
             some = [r for r in results if (r["preset"], r["threads"]) == (preset, threads)]
             draw(some, options.out / f"{preset}-{threads}.png")
-    except ImportError:
-        _say("no figure without matplotlib: pip install 'loopbook[plot]'")
+    except InputError as error:
+        _say(f"no figure: {error}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

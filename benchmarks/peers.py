@@ -34,7 +34,7 @@ from benchmarks.systems.child import Failed  # noqa: E402
 from benchmarks.systems.comparison import Setting, comparison, first_run  # noqa: E402
 from benchmarks.systems.registry import BASELINE, PEERS, SYSTEMS  # noqa: E402
 from benchmarks.systems.table import Result, fastest, markdown, speedup  # noqa: E402
-from loopbook.errors import LoopbookError  # noqa: E402
+from loopbook.errors import InputError, LoopbookError  # noqa: E402
 from loopbook.workloads import polybench  # noqa: E402
 
 
@@ -121,8 +121,8 @@ def write(results: Sequence[Result], options: argparse.Namespace) -> None:
         from benchmarks.systems.figure import draw
 
         draw(results, options.out / "figure.png")
-    except ImportError:
-        _say("no figure without matplotlib: pip install 'loopbook[plot]'")
+    except InputError as error:
+        _say(f"no figure: {error}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

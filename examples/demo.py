@@ -53,7 +53,7 @@ def main() -> int:
         for name in EXAMPLES:
             workload = load_workload(Path(__file__).with_name(f"{name}.py"))
             begun = time.monotonic()
-            told = loopbook.bench(workload, options.preset, options.target, book)
+            told = loopbook.bench(workload, preset=options.preset, target=options.target, book=book)
             show(told, time.monotonic() - begun)
             right &= told["correct"]
     return 0 if right else 1

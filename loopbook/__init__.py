@@ -5,6 +5,7 @@
     @loopbook.native                    docc's @native with recipes from the book
     loopbook.open()                     the user's book over the starter book
     loopbook.optimize(sdfg)             an SDFG of docc: a new one, scheduled
+    loopbook.bench("kernel.py")         docc, Python and ours, timed in turn
     loopbook.Client(url)                a server's book
 
 After ``import loopbook``, docc's own ``@native`` knows the targets ``loopbook`` and
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from loopbook.client.hook import install as _install
 
 if TYPE_CHECKING:
-    from loopbook.client.bench import bench
+    from loopbook.client.bench_any import BenchReport, bench
     from loopbook.client.decision import Plan
     from loopbook.client.layered import LayeredBook
     from loopbook.client.native import native
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AsyncClient": ("client.remote.client", "AsyncClient"),
+    "BenchReport": ("client.bench_any", "BenchReport"),
     "Client": ("client.remote.client", "Client"),
     "LoopbookError": ("errors", "LoopbookError"),
     "Neighbour": ("recipes.layer", "Neighbour"),
@@ -40,7 +42,7 @@ _HOMES = {
     "Plan": ("client.decision", "Plan"),
     "Recipe": ("recipes.recipe", "Recipe"),
     "LayeredBook": ("client.layered", "LayeredBook"),
-    "bench": ("client.bench", "bench"),
+    "bench": ("client.bench_any", "bench"),
     "build_plan": ("client.plan", "build_plan"),
     "make_plan": ("client.plan", "make_plan"),
     "native": ("client.native", "native"),
@@ -50,6 +52,7 @@ _HOMES = {
 
 __all__ = [
     "AsyncClient",
+    "BenchReport",
     "Client",
     "LayeredBook",
     "LoopbookError",
@@ -73,6 +76,11 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"{__name__}.{module}"), attribute)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """The public names, whether they have been loaded or not; no imports of ours."""
+    return [*__all__, "__doc__", "__file__", "__name__", "__path__"]
 
 
 _install()

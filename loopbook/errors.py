@@ -10,7 +10,8 @@
     │   ├── LoweringError    a Python function that cannot be turned into loops
     │   └── RecipeError      the recipe's text or JSON is malformed
     ├── IllegalStepError     a step does not fit this nest, or docc refuses it
-    ├── CompilerError        no usable C++ compiler, or the generated code does not compile
+    ├── CompilerError        no usable C++ compiler, or it ends without a library
+    │   └── GeneratedCodeError   it refuses the generated code
     ├── FolderError          a folder for what we build is not ours alone, or cannot be written
     ├── JailError            strangers' code would need a jail, and there can be none here
     ├── FarmError            a farm's cluster cannot be started or reached
@@ -97,7 +98,11 @@ class DependenceError(IllegalStepError):
 
 
 class CompilerError(LoopbookError):
-    """No usable C++ compiler, or the generated code does not compile."""
+    """No usable C++ compiler, or it ends without a library."""
+
+
+class GeneratedCodeError(CompilerError):
+    """The compiler refuses the generated code: a fault of the code, not of the machine."""
 
 
 class FolderError(LoopbookError):
@@ -170,3 +175,11 @@ class AccessError(RemoteError):
 
 class InterpretedWarning(UserWarning):
     """A function that was to be compiled runs as plain Python, and why."""
+
+
+def kinds(*roots: type[LoopbookError]) -> dict[str, type[LoopbookError]]:
+    """These errors and all below them, by their names."""
+    found = {one.__name__: one for one in roots}
+    for one in roots:
+        found |= kinds(*one.__subclasses__())
+    return found

@@ -9,31 +9,24 @@ from pathlib import Path
 from benchmarks.npbench_suite.systems import NUMPY, SYSTEMS
 from benchmarks.npbench_suite.table import Result, speedup, taking_part
 from benchmarks.systems.table import geometric_mean
+from loopbook import figure_style as style
 
 
 def draw(results: Sequence[Result], file: Path) -> None:
     """Programs by systems at one size and number of threads, the geometric means on top.
 
     An arrow upwards is so many times faster than NumPy, downwards slower; the last column has
-    NumPy's times. Green is faster, red slower, as in NPBench's own figure; who is out of a
-    program's comparison is white and says why.
+    NumPy's times. Blue is faster, orange slower, where NPBench has green and red; who is out of a
+    program's comparison is grey and says why.
 
     Raises:
-        ImportError: without matplotlib (the ``plot`` extra).
+        InputError: without matplotlib (the ``plot`` extra).
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     names = [name for name in taking_part(results) if name != NUMPY] + [NUMPY]
-    figure, (total, every) = pyplot.subplots(
-        2,
-        1,
-        figsize=(1.6 + 1.1 * len(names), 1.2 + 0.24 * len(results)),
-        height_ratios=[1, max(len(results), 1)],
-        layout="constrained",
-    )
+    size = 1.6 + 1.1 * len(names), 1.6 + 0.24 * len(results)
+    ratios = [1, max(len(results), 1)]
+    figure, [[total], [every]] = style.subplots(*size, rows=2, height_ratios=ratios)
+    figure.suptitle("Faster (↑, blue) or slower (↓, orange) than NumPy", fontsize=11)
     means = [geometric_mean(speedup(r, name) for r in results) for name in names]
     rows = [[speedup(result, name) for name in names] for result in results]
     rows = [[*row[:-1], 1.0] for row in rows]
@@ -46,8 +39,7 @@ def draw(results: Sequence[Result], file: Path) -> None:
             every.text(column, row, _text(result, name), **_FONT)
     total.set_xticks([])
     every.set_xticks(range(len(names)), [SYSTEMS[name].title for name in names])
-    figure.savefig(file, dpi=160)
-    pyplot.close(figure)
+    style.save(figure, file)
 
 
 def arrow(gain: float) -> str:
@@ -61,7 +53,10 @@ _FONT = {"ha": "center", "va": "center", "fontsize": 7}
 
 def _panel(panel, rows: Sequence[Sequence[float | None]], labels: Sequence[str]) -> None:
     grid = [[1 / gain if gain else math.nan for gain in row] for row in rows]
-    panel.imshow(grid, cmap="RdYlGn_r", vmin=0, vmax=2, aspect="auto", interpolation="nearest")
+    panel.set_facecolor("0.85")
+    panel.grid(visible=False)
+    colours = style.worse_to_better().reversed()
+    panel.imshow(grid, cmap=colours, vmin=0, vmax=2, aspect="auto", interpolation="nearest")
     panel.set_yticks(range(len(labels)), labels)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.systems.registry import BASELINE, SYSTEMS
 from benchmarks.systems.table import Result, geometric_mean, seconds, speedup
+from loopbook import figure_style as style
 
 BRIGHTEST = 32.0
 """Speedups and slowdowns beyond this factor look the same."""
@@ -20,43 +21,36 @@ def draw(results: Sequence[Result], file: Path) -> None:
     the time. Systems that are out of a kernel's comparison are grey.
 
     Raises:
-        ImportError: without matplotlib (the ``plot`` extra).
+        InputError: without matplotlib (the ``plot`` extra).
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
     from matplotlib.colors import LogNorm
 
     counts = sorted({result["threads"] for result in results})
     names = [name for name in SYSTEMS if any(name in result["systems"] for result in results)]
     kernels = list(dict.fromkeys(result["kernel"] for result in results))
-    figure, panels = pyplot.subplots(
-        1,
-        len(counts),
-        squeeze=False,
-        figsize=(1.0 + (1.6 + 0.85 * len(names)) * len(counts), 1.6 + 0.28 * len(kernels)),
-        layout="constrained",
-    )
+    size = 1.0 + (1.6 + 0.85 * len(names)) * len(counts), 1.6 + 0.28 * len(kernels)
+    figure, panels = style.subplots(*size, columns=len(counts))
     norm = LogNorm(1 / BRIGHTEST, BRIGHTEST)
     image = None
     for panel, threads in zip(panels[0], counts, strict=True):
         found = {r["kernel"]: r for r in results if r["threads"] == threads}
         grid, words = _cells([found.get(kernel) for kernel in kernels], names)
         panel.set_facecolor("0.85")
-        image = panel.imshow(grid, norm=norm, cmap="RdYlGn", aspect="auto")
+        image = panel.imshow(grid, norm=norm, cmap=style.worse_to_better(), aspect="auto")
         for row, line in enumerate(words):
             for column, text in enumerate(line):
                 panel.text(column, row, text, ha="center", va="center", fontsize=7)
         panel.set_xticks(range(len(names)), names)
         panel.set_yticks(range(len(kernels) + 1), ["geometric mean", *kernels])
+        panel.grid(visible=False)
         panel.xaxis.tick_top()
         panel.axhline(0.5, color="black", linewidth=1)
         panel.set_title(f"{threads} thread{'s' if threads > 1 else ''}")
     if image is not None:
-        figure.colorbar(image, ax=panels[0], label="speedup over docc's own schedule", shrink=0.6)
-    figure.savefig(file, dpi=160)
-    pyplot.close(figure)
+        label = "speedup over docc's own schedule: orange is slower, blue is faster"
+        bar = figure.colorbar(image, ax=panels[0], label=label, shrink=0.6)
+        style.as_times(bar.ax.yaxis)
+    style.save(figure, file)
 
 
 def _cells(

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopbook.cli import options
-from loopbook.cli.bars import bars, say
-from loopbook.printable import one_line, show
+from loopbook.cli import options, style
+from loopbook.cli.progress import Progress, progress
+from loopbook.printable import one_line
 from loopbook.targets import choice, here, runnable
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from loopbook.farm.adopt.adoption import Adoption, Step
     from loopbook.farm.adopt.gains import Standing
 
@@ -38,40 +40,43 @@ def adopt(
     What turns out slower than expected is searched for. Stop it any time; the same command goes
     on.
     """
-    from loopbook.farm.adopt.adoption import Settings
-    from loopbook.farm.adopt.opening import adoption as opened
-    from loopbook.toolchain.compiler import activate
-
-    activate()
     targets = [runnable(name).name for name in target or here()]
-    with opened(book, targets, Settings(trials=trials), readonly=status) as adoption:
-        if not status:
-            _run(adoption, minutes, json)
-        told = adoption.standing
+    kept = "what was measured is kept, and the same command goes on"
+    with progress("opening the books", stopped="" if status else kept) as shown:
+        from loopbook.farm.adopt.adoption import Settings
+        from loopbook.farm.adopt.opening import adoption as opened
+        from loopbook.toolchain.compiler import activate
+
+        activate()
+        with opened(book, targets, Settings(trials=trials), readonly=status) as adoption:
+            if not status:
+                _run(adoption, minutes, json, shown)
+            told = adoption.standing
     if json:
         options.print_json(_standing(told))
     else:
-        show(_line(told))
+        style.tell(_line(told))
 
 
-def _run(adoption: Adoption, minutes: float, json: bool) -> None:
-    with bars(hidden=json, elapsed=True) as progress:
-        bar = progress.add_task("", total=len(adoption.entries))
-        for step in adoption.run(60.0 * minutes):
-            done = step.standing
-            percent = f"{100 * done.share:.1f} % of the expected gain"
-            progress.update(bar, completed=done.measured + done.failed, description=percent)
-            if json:
-                options.print_json(_told(step))
-            else:
-                say(progress, one_line(f"{_words(step)}; {percent}", 200))
+def _run(adoption: Adoption, minutes: float, json: bool, shown: Progress) -> None:
+    """Measure, a line for each nest, until all is done or the time is up."""
+    shown.stage("measuring nests", left=60.0 * minutes)
+    for step in adoption.run(60.0 * minutes):
+        done = step.standing
+        percent = f"{100 * done.share:.1f} % of the expected gain"
+        shown.at(done.measured + done.failed, len(adoption.entries), percent)
+        if json:
+            shown.json(options.json_line(_told(step)))
+        else:
+            shown.tell(_words(step, percent))
 
 
-def _words(step: Step) -> str:
-    name = f"{step.entry.record.nest} {step.entry.record.target}"
+def _words(step: Step, percent: str) -> Text:
+    name = style.text(f"{step.entry.record.nest} {step.entry.record.target}", style.NAME)
     if step.error:
-        return f"{name}: {step.error}"
-    return f"{name}: {step.stage}, {step.speedup:.2f}× ({step.expected:.2f}× elsewhere)"
+        return style.joined(name, style.text(f"✗ {one_line(step.error, 200)}", style.BAD))
+    elsewhere = style.text(f"{step.expected:.2f}× elsewhere; {percent}", style.QUIET)
+    return style.joined(name, step.stage, style.gain(step.speedup), elsewhere, between="  ")
 
 
 def _told(step: Step) -> dict[str, Any]:

@@ -5,26 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from loopbook.cli import (
     adopt,
-    books,
+    benching,
     corpus,
+    doctor,
+    explaining,
+    extras,
     farm,
     field,
     learning,
     linting,
     lookups,
     machine,
+    nearest,
     queue,
+    records,
     search,
     service,
     steps,
     transfers,
 )
+from loopbook.cli.progress import Interrupted
 from loopbook.errors import LoopbookError
 from loopbook.printable import show
 
@@ -32,44 +38,76 @@ app = typer.Typer(
     name="loopbook",
     help="A recipe book for loops: look up, port, measure and tune schedules of loop nests.",
     no_args_is_help=True,
-    add_completion=False,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS: list[tuple[str, Callable[..., Any]]] = [
-    ("nearest", lookups.nearest),
-    ("explain", lookups.explain),
-    ("optimize", lookups.optimize),
-    ("bench", lookups.bench),
-    ("lint", linting.lint),
-    ("tune", search.tune),
-    ("adopt", adopt.adopt),
-    ("train", learning.train),
-    ("evaluate", learning.evaluate),
-    ("serve", service.serve),
-    ("demo-server", service.demo_server),
-    ("steps", steps.steps),
-    ("hardware", machine.hardware),
-    ("workloads", machine.workloads),
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        show(f"loopbook {version('loopbook')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show it and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+LOOK_UP, FILL, SHARE, ABOUT = "Make code fast", "Fill a book", "Share a book", "About"
+"""Heads under which the help lists commands."""
+
+COMMANDS: list[tuple[str, Callable[..., Any], str]] = [
+    ("nearest", nearest.nearest, LOOK_UP),
+    ("explain", explaining.explain, LOOK_UP),
+    ("optimize", lookups.optimize, LOOK_UP),
+    ("bench", benching.bench, LOOK_UP),
+    ("lint", linting.lint, LOOK_UP),
+    ("tune", search.tune, FILL),
+    ("adopt", adopt.adopt, FILL),
+    ("train", learning.train, FILL),
+    ("evaluate", learning.evaluate, FILL),
+    ("serve", service.serve, SHARE),
+    ("demo-server", service.demo_server, SHARE),
+    ("doctor", doctor.doctor, ABOUT),
+    ("steps", steps.steps, ABOUT),
+    ("hardware", machine.hardware, ABOUT),
+    ("workloads", machine.workloads, ABOUT),
 ]
 
-for _name, _command in COMMANDS:
-    app.command(_name)(_command)
-app.add_typer(search.seed_app, name="seed")
-app.add_typer(books.app, name="book")
-app.add_typer(corpus.app, name="corpus")
-app.add_typer(transfers.app, name="transfers")
-app.add_typer(queue.app, name="queue")
-app.add_typer(farm.app, name="farm")
-app.add_typer(field.app, name="field")
-app.add_typer(service.token_app, name="token")
-app.add_typer(service.quarantine_app, name="quarantine")
+GROUPS: list[tuple[str, typer.Typer, str]] = [
+    ("book", records.app, LOOK_UP),
+    ("seed", search.seed_app, FILL),
+    ("corpus", corpus.app, FILL),
+    ("transfers", transfers.app, FILL),
+    ("queue", queue.app, FILL),
+    ("farm", farm.app, FILL),
+    ("field", field.app, SHARE),
+    ("token", service.token_app, SHARE),
+    ("quarantine", service.quarantine_app, SHARE),
+]
+
+for _name, _command, _panel in COMMANDS:
+    app.command(_name, rich_help_panel=_panel)(_command)
+for _name, _group, _panel in GROUPS:
+    app.add_typer(_group, name=_name, rich_help_panel=_panel)
 
 
-USAGE_ERROR: type[Exception] = next(
+USAGE_ERROR: Any = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
 )
 """Root of what typer raises for a wrong command line: click's class, or that of its own copy."""
+
+NO_ARGUMENTS = "NoArgsIsHelpError"
+"""The one of these that a group without a command is; the group's help has been shown by then."""
 
 
 INTERRUPTED = 130
@@ -84,13 +122,16 @@ def _all() -> Callable[..., Any]:
 def run(arguments: list[str]) -> int:
     """Run one command line; see `loopbook.cli.main`."""
     try:
-        code = _all()(arguments or ["--help"], standalone_mode=False)
+        code = _all()(arguments, prog_name="loopbook", standalone_mode=False)
+    except Interrupted as error:
+        _say(str(error))
+        return INTERRUPTED
     except LoopbookError as error:
         return _say(str(error))
     except (typer.Abort, KeyboardInterrupt):
         return _interrupted()
     except USAGE_ERROR as error:
-        return _say(f"{error} (see 'loopbook --help')")
+        return 0 if type(error).__name__ == NO_ARGUMENTS else _say(_misused(error))
     except BrokenPipeError:
         sys.stderr.close()
         return 0
@@ -99,11 +140,16 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return _say("not enough memory; choose a smaller size")
     except ModuleNotFoundError as error:
-        extras = "train,tune,plot,corpus,server,farm"
-        return _say(f"this needs {error.name}; install it with 'pip install loopbook[{extras}]'")
+        return _say(f"this needs {error.name}; {extras.advice(error.name or '')}")
     if code == INTERRUPTED:  # what typer makes of a KeyboardInterrupt
         return _interrupted()
     return code if isinstance(code, int) else 0
+
+
+def _misused(error: Any) -> str:
+    """What is wrong with a command line, and where its commands are told of."""
+    command = error.ctx.command_path if getattr(error, "ctx", None) is not None else "loopbook"
+    return f"{error.format_message()} (see '{command} --help')"
 
 
 def _say(message: str) -> int:
@@ -113,5 +159,5 @@ def _say(message: str) -> int:
 
 
 def _interrupted() -> int:
-    show("loopbook: stopped; what was done is kept", file=sys.stderr)
+    show("loopbook: stopped", file=sys.stderr)
     return INTERRUPTED

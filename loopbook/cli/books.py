@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from loopbook.cli import options
-from loopbook.cli.bars import bars
-from loopbook.errors import BookError
+from loopbook.cli import options, style
+from loopbook.cli.progress import progress as progress_of
+from loopbook.errors import BookError, InputError
 from loopbook.printable import show
 
 app = typer.Typer(help="Look into a book, check it, move records.", no_args_is_help=True)
@@ -30,13 +32,20 @@ def _location(book: Path | None) -> Path:
     return STARTER if str(book) == "starter" else book
 
 
-def _open(book: Path | None, *, write: bool = False):
+def open_book(book: Path | None, *, write: bool = False):
     from loopbook.client.places import STARTER, own_path
     from loopbook.recipes.book import Book
 
+    """A book to look into, or to write to.
+
+    Raises:
+        BookError: there is none, or it is not to be written.
+    """
     path = own_path() if write and book is None else _location(book)
     if not write and not path.exists():
         raise BookError(f"there is no book at {path}")
+    if write and book is not None and not path.parent.is_dir():
+        raise BookError(f"the folder {path.parent} is missing: make it first")
     if write and path == STARTER:
         raise BookError("the starter book is read-only; name a book of your own")
     return Book.open(path, readonly=not write)
@@ -45,21 +54,44 @@ def _open(book: Path | None, *, write: bool = False):
 @app.command()
 def info(book: Where = None, json: options.Json = False) -> None:
     """Show what is in a book."""
-    with _open(book) as opened:
+    from loopbook.client.places import STARTER
+
+    with open_book(book) as opened:
         told = opened.info()
+        # It was opened to be read; what matters is whether others could write.
+        told["readonly"] = opened.name == str(STARTER) or not os.access(opened.name, os.W_OK)
     if json:
         options.print_json(told)
         return
-    for name, value in told.items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{k}: {v}" for k, v in value.items()) or "-"
-        show(f"{name:<9} {value}")
+    about = [(name, value) for name, value in told.items() if not isinstance(value, dict)]
+    style.tell(style.pairs(*about))
+    for name in ("targets", "families", "hardware", "encoders"):
+        rows = style.table(name, "records" if name != "encoders" else "nests", right=["records"])
+        for key, count in _counted(told, name).most_common(MOST[name]):
+            style.add(rows, key, count)
+        style.tell("", rows)
+
+
+MOST = {"targets": 5, "families": 22, "hardware": 6, "encoders": 3}
+"""Rows of each table of 'book info'."""
+
+
+def _counted(told: dict[str, Any], name: str) -> Counter[str]:
+    """How many there are of each, from `Book.info`."""
+    if name != "families":
+        return Counter(told[name])
+    from loopbook.workloads.families import family_of
+
+    families = Counter[str]()
+    for kernel, count in told["kernels"].items():
+        families[family_of(kernel)] += count
+    return families
 
 
 @app.command()
 def verify(book: Where = None, json: options.Json = False) -> int:
     """Check the file, every record and every vector. Exit code 1 if something is wrong."""
-    with _open(book) as opened:
+    with open_book(book) as opened:
         faults = opened.verify()
         count = len(opened)
     if json:
@@ -76,7 +108,8 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write a book's records to a file."""
-    with _open(book) as opened:
+    _check_folder(out)
+    with open_book(book) as opened:
         count = opened.export(out)
     _count(json, "exported", count)
 
@@ -90,7 +123,7 @@ def import_(
     """Add records from a file, all or none."""
     from loopbook.client.incoming import check_record
 
-    with _open(book, write=True) as opened:
+    with open_book(book, write=True) as opened:
         count = opened.import_(source, check_record)
     _count(json, "imported", count)
 
@@ -104,10 +137,10 @@ def merge(
     """Add the records of other books."""
     from loopbook.client.incoming import check_record
 
-    with _open(book, write=True) as opened:
+    with open_book(book, write=True) as opened:
         count = 0
         for other in others:
-            with _open(other) as source:
+            with open_book(other) as source:
                 count += opened.merge(source, check_record)
     _count(json, "added", count)
 
@@ -116,7 +149,7 @@ def merge(
 def migrate(book: Where = None, json: options.Json = False) -> None:
     """Write a book's records as they are written today, with the names that steps have now. Older
     names are read anyway."""
-    with _open(book, write=True) as opened:
+    with open_book(book, write=True) as opened:
         count = opened.respell()
     _count(json, "rewritten", count)
 
@@ -129,10 +162,11 @@ def pack(
 ) -> None:
     """Write a book as one compact file to ship read-only, like the starter book, with the vectors
     of the encoder in use."""
-    from loopbook.client.reembed import packed
+    from loopbook.client.packing import packed
     from loopbook.embed.inference import Encoder
 
-    with _open(book) as opened:
+    _check_folder(out)
+    with open_book(book) as opened:
         packed(opened, out, Encoder.load())
         count = len(opened)
     _count(json, "packed", count)
@@ -163,7 +197,7 @@ def pull(
     from loopbook.recipes.book import Book
 
     path = book or downloaded_path()
-    with Client(server, token) as client, Book.open(path) as opened, progress(json) as advance:
+    with Client(server, token) as client, Book.open(path) as opened, progress() as advance:
         done = run(client, opened, path.with_name(f"{path.name}.pull.json"), advance)
     if json:
         options.print_json(asdict(done))
@@ -185,7 +219,7 @@ def push(
     from loopbook.client.remote.transfer import push as run
 
     path = _location(book)
-    with Client(server, token) as client, _open(book) as opened, progress(json) as advance:
+    with Client(server, token) as client, open_book(book) as opened, progress() as advance:
         done = run(client, opened, path.with_name(f"{path.name}.push.json"), advance)
     if json:
         options.print_json({"given": done.given, "refused": dict(done.refused)})
@@ -197,11 +231,16 @@ def push(
 
 
 @contextmanager
-def progress(hidden: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr: told how many are done, and of how many."""
-    with bars(hidden=hidden, remaining=True) as shown:
-        task = shown.add_task("records", total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total or None)
+def progress() -> Iterator[Callable[[int, int], None]]:
+    """Progress that is told how many records are done, and of how many."""
+    with progress_of("records") as shown:
+        yield shown.at
+
+
+def _check_folder(file: Path) -> None:
+    """No folder is made for what a command line may have misspelt."""
+    if not file.parent.is_dir():
+        raise InputError(f"the folder {file.parent} is missing: make it first")
 
 
 def _count(json: bool, verb: str, count: int) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from loopbook.cli import options
 from loopbook.errors import CorpusError
-from loopbook.printable import printable, show
+from loopbook.printable import show
 from loopbook.targets import here, named
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def info(
     hardware: Hardware = None,
     json: options.Json = False,
 ) -> None:
-    """Show how many candidates there are of each kernel, how they ended, and the best."""
+    """Show how many candidates there are, how they ended, and the best of a kernel."""
     from loopbook.tuner.corpus import CORPUS, load, summary
 
     folder = corpus or CORPUS
@@ -55,13 +55,15 @@ def info(
         return
     for (machine, where), part in _parts(groups).items():
         show(f"{machine}, {where}: {_line(part)}")
-        for group in part:
+        for group in part if kernel else ():
             best = f"best {group.best:7.2f}×" if group.best else ""
             show(
                 f"  {group.kernel:<16} {group.nests:>2} nests {group.samples:>6}"
                 f" {group.recipes:>6} recipes  {best:<13}  {options.counts(group.statuses)}"
             )
     show(f"all: {_line(groups)}")
+    if not kernel:
+        show("--kernel NAME tells more of one, --json of all")
 
 
 @app.command()
@@ -130,14 +132,14 @@ def measure_preparing(
 ) -> None:
     """Measure what preparing each synthetic program of the corpus gains by itself. Stop it any
     time; the same command goes on."""
-    from loopbook.cli.bars import bars
+    from loopbook.cli.progress import progress
     from loopbook.client.hardware import local_profile
     from loopbook.tuner import preparing
     from loopbook.tuner.corpus import CORPUS, load, samples
 
     folder = corpus or CORPUS
     added = 0
-    with bars(hidden=json, remaining=True) as shown:
+    with progress("reading the corpus", stopped="what was measured is kept") as shown:
         for name in target or here():
             threads = named(name).threads
             machine = local_profile(threads, measured=False)
@@ -145,10 +147,11 @@ def measure_preparing(
             path = folder / preparing.PATH.name
             known = preparing.load(path)
             missing = [place for place in wanted if place not in known]
-            task = shown.add_task(printable(name), total=len(missing))
-            for one in preparing.measure(missing, path, machine.key, threads):
+            shown.stage(name)
+            measured = preparing.measure(missing, path, machine.key, threads)
+            for number, one in enumerate(measured, 1):
                 added += one is not None
-                shown.advance(task)
+                shown.at(number, len(missing))
     if json:
         options.print_json({"added": added})
     else:

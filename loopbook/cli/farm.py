@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     import subprocess
 
 
-app = typer.Typer(help="Tune what the queue of work holds, on this machine or on a cluster.")
+app = typer.Typer(
+    help="Tune what the queue of work holds, on this machine or on a cluster.", no_args_is_help=True
+)
 
 DAY_S = 86400.0
 
@@ -149,13 +151,16 @@ def dispatch(
 ) -> None:
     """Hand tasks to the nodes of a cluster that something else has started. Runs on one of its
     nodes; 'farm start --head' does this itself."""
+    from loopbook.embed.inference import Encoder
     from loopbook.farm.cluster import RayCluster
     from loopbook.farm.dispatch import Dispatcher
+    from loopbook.farm.vectors import ask_for_vectors
     from loopbook.recipes.book import Book
 
     location = _location(store)
     with RayCluster(_checked(address)) as cluster, Book.open(location) as book:
         over = _on_signals()  # Ray has handlers of its own, which it sets when it begins
+        ask_for_vectors(book, Encoder.load().version)
         Dispatcher(book, location, cluster, settings, _say).run(over)
 
 

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import os
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopbook.cli import options
-from loopbook.cli.bars import bars
+from loopbook.cli import options, style
+from loopbook.cli.progress import Progress, progress
 from loopbook.errors import InputError
-from loopbook.printable import show
 from loopbook.targets import DEFAULT, here, runnable
 
 if TYPE_CHECKING:
-    from loopbook.learn.train import Progress
+    from rich.table import Table
+
+    from loopbook.learn.evaluate import Result
+    from loopbook.learn.train import Progress as Stage
 
 QUICK_SECONDS = 480.0
 """`--quick` begins no kernel after this."""
 
-LINE_SECONDS = 60.0
-"""A line of progress in a log, if the stage stays the same."""
+LEGEND = (
+    "share: of the tuner's gain. gain: over docc's own compile, the geometric mean. slower:"
+    " kernels that lost over 5 %. declined: kernels with something to gain that got nothing."
+)
 
 
 def train(
@@ -64,10 +67,11 @@ def train(
     Stop it any time; the same command goes on from its last checkpoint. PolyBench is not learnt
     from, so that 'loopbook evaluate' can judge the result by it.
     """
-    from loopbook.learn.train import train as run
-    from loopbook.recipes.book import Book
+    checkpoint = "the last checkpoint is kept, and the same command goes on from it"
+    with progress("reading", stopped=checkpoint) as shown, ExitStack() as opened:
+        from loopbook.learn.train import train as run
+        from loopbook.recipes.book import Book
 
-    with stages(hidden=json) as tell, ExitStack() as opened:
         report = run(
             out,
             corpus=transfers,
@@ -76,7 +80,7 @@ def train(
             keep_encoder=cost_model_only,
             seed=seed,
             threads=threads or os.cpu_count() or 1,
-            tell=tell,
+            tell=lambda state: _staged(shown, state),
             epochs=epochs,
             classes=classes,
         )
@@ -105,31 +109,19 @@ def train(
         options.print_json(told)
         return
     for name, values in told.items():
-        show(name, *(f"{key} {value}" for key, value in values.items()), sep="\n  ")
+        style.tell(style.heading(name.replace("_", " ")))
+        style.tell(style.pairs(*((f"  {key}", _figure(value)) for key, value in values.items())))
 
 
-@contextmanager
-def stages(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
-    """A bar for the stage that training is in; where there is no terminal, now and then a line."""
-    with bars(hidden=hidden, elapsed=True) as shown:
-        bar = shown.add_task("", total=None)
-        stage, due = "", 0.0
+def _staged(shown: Progress, state: Stage) -> None:
+    """Show where training stands."""
+    if state.stage != shown.what:
+        shown.stage(state.stage)
+    shown.at(state.done, state.total, "" if state.loss is None else f"loss {state.loss:.3f}")
 
-        def tell(state: Progress) -> None:
-            nonlocal stage, due
-            loss = "" if state.loss is None else f" loss {state.loss:.3f}"
-            shown.update(
-                bar,
-                completed=state.done,
-                total=state.total,
-                description=f"{state.stage}{loss}",
-            )
-            now = time.monotonic()
-            if shown.disable and not hidden and (state.stage != stage or now >= due):
-                stage, due = state.stage, now + LINE_SECONDS
-                show(f"{stage} {state.done}/{state.total}{loss}", file=sys.stderr, flush=True)
 
-        yield tell
+def _figure(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def evaluate(
@@ -165,62 +157,111 @@ def evaluate(
 
     With --out, the log of measurements is kept there, and a later call goes on from it.
     """
-    from loopbook.client.opening import open_book
-    from loopbook.embed.inference import Encoder
-    from loopbook.learn import report
-    from loopbook.learn import transfers as corpus
-    from loopbook.learn.evaluate import Settings
-    from loopbook.learn.evaluate import evaluate as run
-    from loopbook.learn.holdout import HOLDOUTS
-    from loopbook.learn.methods import methods
-    from loopbook.learn.retrieval import judge
-    from loopbook.learn.summary import headline, score
-    from loopbook.predict.cost_model import CostModel
+    suite = _kernels(kernels, preset)
+    chosen = method or (["ours"] if quick else ["ours", "nearest", "raw", "untrained", "random"])
+    rules = leave_out or (["kernel"] if quick else ["kernel", "polybench"])
+    kept = "what was measured is kept in the log, and the same command goes on from it"
+    with progress("reading the models", stopped=kept if out is not None else "") as shown:
+        from loopbook.client.opening import open_book
+        from loopbook.embed.inference import Encoder
+        from loopbook.learn import report
+        from loopbook.learn import transfers as corpus
+        from loopbook.learn.evaluate import Settings
+        from loopbook.learn.evaluate import evaluate as run
+        from loopbook.learn.holdout import HOLDOUTS
+        from loopbook.learn.methods import methods
+        from loopbook.learn.retrieval import judge
+        from loopbook.predict.cost_model import CostModel
+
+        for rule in rules:
+            if rule not in HOLDOUTS:
+                raise InputError(f"there is nothing to leave out called {rule!r}")
+        settings = Settings(
+            kernels=suite,
+            targets=tuple(runnable(t).name for t in target or ([DEFAULT] if quick else here())),
+            holdouts=tuple(rules),
+            preset=preset,
+            until=QUICK_SECONDS if quick else 0.0,
+        )
+        entrants = methods(chosen, Encoder.load(encoder), CostModel.load(cost_model), contrastive)
+        log = out / "evaluate.jsonl" if out is not None else None
+        with open_book(book) as layered:
+            shown.stage("kernels")
+            results = list(run(layered.books, entrants, settings, log, shown.at))
+            found = {}
+            if transfers is not None:
+                shown.stage("what is retrieved of the transfers")
+                examples = corpus.load(transfers)
+                found = {one.name: judge(examples, one, layered.books) for one in entrants}
+            if out is not None:
+                shown.stage("tables and figures")
+                report.write(out, results, entrants, settings, layered.books, found)
+    told: dict[str, Any] = {"preset": preset, "targets": list(settings.targets)}
+    told |= _judged(results, rules, chosen, settings.ways)
+    if found:
+        told["retrieval"] = {name: report.told(one) for name, one in found.items()}
+    if json:
+        options.print_json(told)
+        return
+    for rule in rules:
+        style.tell(style.heading(HOLDOUTS[rule].title, f"PolyBench {preset}"))
+        style.tell(_table(told[f"methods_{rule}"]), "")
+    style.tell(style.text(LEGEND, style.QUIET))
+    if out is not None:
+        style.tell("", style.pairs(("tables and figures", out / "evaluate.md"), ("log", log)))
+
+
+def _kernels(named: Sequence[str] | None, preset: str) -> tuple[str, ...]:
+    """The kernels to evaluate.
+
+    Raises:
+        LoopbookError: there is no such kernel, or it has no such size.
+    """
     from loopbook.workloads import polybench
 
-    chosen = method or (["ours"] if quick else ["ours", "nearest", "raw", "untrained", "random"])
-    targets = target or ([DEFAULT] if quick else list(here()))
-    rules = leave_out or (["kernel"] if quick else ["kernel", "polybench"])
-    for rule in rules:
-        if rule not in HOLDOUTS:
-            raise InputError(f"there is nothing to leave out called {rule!r}")
-    settings = Settings(
-        kernels=tuple(kernels or polybench.names()),
-        targets=tuple(runnable(one).name for one in targets),
-        holdouts=tuple(rules),
-        preset=preset,
-        until=QUICK_SECONDS if quick else 0.0,
-    )
-    entrants = methods(chosen, Encoder.load(encoder), CostModel.load(cost_model), contrastive)
-    log = out / "evaluate.jsonl" if out is not None else None
+    unknown = set(named or ()) - set(polybench.names())
+    if unknown:
+        known = ", ".join(polybench.names())
+        raise InputError(f"PolyBench has no kernel {', '.join(sorted(unknown))}; it has {known}")
+    chosen = tuple(named or polybench.names())
+    polybench.load(chosen[0]).sizes(preset)
+    return chosen
 
-    def tell(done: int, total: int, line: str) -> None:
-        show(f"[{done}/{total}] {line}", file=sys.stderr, flush=True)
 
-    with open_book(book) as layered:
-        results = list(run(layered.books, entrants, settings, log, tell))
-        examples = corpus.load(transfers) if transfers is not None else None
-        found = {}
-        if examples is not None:
-            found = {one.name: judge(examples, one, layered.books) for one in entrants}
-        if out is not None:
-            report.write(out, results, entrants, settings, layered.books, found)
-    told: dict[str, Any] = {"preset": preset, "targets": list(settings.targets)}
+def _judged(
+    results: Sequence[Result], rules: Sequence[str], chosen: Sequence[str], ways: Sequence[int]
+) -> dict[str, Any]:
+    """Figures of all methods, for each way of holding out."""
+    from loopbook.learn.summary import headline, score
+
+    told: dict[str, Any] = {}
     names = {"kernel": "leave_one_out", "polybench": "leave_polybench_out"}
     for rule in rules:
         own = [one for one in results if one.holdout == rule]
         if "ours" in chosen:
             told[names.get(rule, f"leave_{rule}_out")] = headline(own)
         told[f"methods_{rule}"] = {
-            f"{name} {way}": score(own, name, way).to_json()
-            for name in chosen
-            for way in settings.ways
+            f"{name} {way}": score(own, name, way).to_json() for name in chosen for way in ways
         }
-    if found:
-        told["retrieval"] = {name: report.told(one) for name, one in found.items()}
-    if json:
-        options.print_json(told)
-    else:
-        for rule in rules:
-            for name, row in told[f"methods_{rule}"].items():
-                show(f"{rule:<10} {name:<14} {row}")
+    return told
+
+
+def _table(methods: Mapping[str, Mapping[str, Any]]) -> Table:
+    """The figures of the methods."""
+    columns = ("method", "measured", "kernels", "share", "gain", "tuner", "slower", "declined")
+    rows = style.table(*columns, right=columns[1:])
+    for name, one in methods.items():
+        method, _, way = name.rpartition(" ")
+        share, slower = one["share_of_gain"], len(one["slowdowns"])
+        style.add(
+            rows,
+            method,
+            "none" if way == "1" else way,
+            one["kernels"],
+            "-" if math.isnan(share) else f"{100 * share:.0f} %",
+            style.gain(one["speedup"]) if one["kernels"] else "-",
+            style.gain(one["tuner"]) if one["kernels"] else "-",
+            style.text(f"▼ {slower}", style.BAD) if slower else 0,
+            len(one["declined"]),
+        )
+    return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,8 +76,23 @@ def read_sizes(options: list[str] | None) -> dict[str, int]:
 
 def print_json(value: Any) -> None:
     """One JSON document on one line, in plain ASCII."""
-    text = json.dumps(value, default=str).replace("\x7f", "\\u007f")
-    show(text, flush=True)
+    show(json_line(value), flush=True)
+
+
+def json_line(value: Any) -> str:
+    """One JSON document on one line, in plain ASCII."""
+    return json.dumps(_finite(value), default=str).replace("\x7f", "\\u007f")
+
+
+def _finite(value: Any) -> Any:
+    """The same without what JSON has no word for: nan and infinities become null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return value
 
 
 def counts(numbers: Mapping[str, int]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from loopbook import targets
 from loopbook.cli import options
+from loopbook.cli.progress import progress
 from loopbook.cli.source import SECONDS, Source, load_source
 
 T = TypeVar("T")
@@ -48,7 +49,8 @@ class Query:
         Raises:
             InputError: if one of them names nothing that there is.
         """
-        source = load_source(file, preset, options.read_sizes(size))
+        with progress(f"reading {file}"):
+            source = load_source(file, preset, options.read_sizes(size))
         return cls(file, source, targets.named(target).name, book, exclude or [], json)
 
     def run(self, function: Callable[..., T], *args: Any) -> T:
@@ -56,7 +58,7 @@ class Query:
         from loopbook.toolchain.sandbox import TRIES, run_limited
 
         what = f"reading {self.file}"
-        with self.source.names.in_errors():
+        with progress(f"looking up the nests of {self.file}"), self.source.names.in_errors():
             return run_limited(function, self, *args, seconds=SECONDS, what=what, tries=TRIES)
 
 

@@ -16,7 +16,9 @@ from loopbook.printable import one_line, show
 if TYPE_CHECKING:
     from loopbook.recipes.queue import Queue
 
-app = typer.Typer(help="The work to be done on a book: tasks to tune and the like.")
+app = typer.Typer(
+    help="The work to be done on a book: tasks to tune and the like.", no_args_is_help=True
+)
 
 Store = Annotated[
     str | None, typer.Option("--store", help="the book: a path or a database URL; default yours")

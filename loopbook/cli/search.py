@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopbook.cli import options
-from loopbook.cli.bars import bars, say
+from loopbook.cli import options, tuning
+from loopbook.cli.progress import progress
 from loopbook.cli.source import load_source, load_workload
-from loopbook.errors import BookError, InputError, LoopbookError
-from loopbook.printable import one_line
+from loopbook.errors import InputError
 from loopbook.targets import choice, here, runnable
 
 if TYPE_CHECKING:
-    from loopbook.recipes.hardware import HardwareProfile
-    from loopbook.recipes.record import Record
     from loopbook.tuner.log import Trial
-    from loopbook.tuner.search import Progress
-    from loopbook.tuner.seed import Done, Job
     from loopbook.tuner.settings import Settings
     from loopbook.workloads.workload import Workload
 
@@ -116,20 +110,24 @@ def tune(
         Path | None,
         typer.Option(help="draw the best speedup against the number of candidates: PNG, SVG…"),
     ] = None,
-) -> int:
+) -> None:
     """Search recipes for one program by measuring, and put them into the book."""
-    from loopbook.tuner.plot import plot_searches
+    from loopbook.tuner.plot import check_picture, plot_searches
     from loopbook.tuner.seed import Job
 
-    source = load_source(file, preset, options.read_sizes(size))
-    source.check()
-    task = source.task()
+    if plot is not None:
+        check_picture(plot)
+    with progress(f"reading {file}"):
+        source = load_source(file, preset, options.read_sizes(size))
+        source.check()
+        task = source.task()
     jobs = [Job(task, target, source.preset) for target in search.targets]
     searched: dict[str, Sequence[Trial]] = {}
-    code = _run(jobs, search, again=True, searched=searched)
-    if plot is not None:
-        plot_searches(searched, plot)
-    return code
+    try:
+        tuning.tune(jobs, search, searched)
+    finally:  # somebody who stops a search wants to see what it has found so far
+        if plot is not None and any(searched.values()):
+            plot_searches(searched, plot)
 
 
 @seed_app.command("polybench")
@@ -150,7 +148,7 @@ def polybench(
     unknown = set(only or ()) - set(suite.names())
     if unknown:
         raise InputError(f"PolyBench has no {', '.join(sorted(unknown))}")
-    return _seeded([suite.load(name) for name in only or suite.names()], preset, search)
+    return _seeded(map(suite.load, only or suite.names()), preset, search)
 
 
 @seed_app.command("synthetic")
@@ -206,7 +204,7 @@ def files(
     ] = "",
 ) -> int:
     """Tune workload files. Stop it any time; the same command goes on."""
-    return _seeded([load_workload(name) for name in file], preset, search)
+    return _seeded((load_workload(name) for name in file), preset, search)
 
 
 def _seeded(workloads: Iterable[Workload], preset: str, search: Search) -> int:
@@ -218,128 +216,9 @@ def _seeded(workloads: Iterable[Workload], preset: str, search: Search) -> int:
     from loopbook.tuner.seed import jobs
     from loopbook.tuner.task import PythonTask
 
-    todo = list(workloads)
-    for workload in todo if preset else ():
-        workload.sizes(preset)
-    return _run(jobs(map(PythonTask, todo), search.targets, preset), search, again=False)
-
-
-def _run(
-    todo: Sequence[Job],
-    search: Search,
-    *,
-    again: bool,
-    searched: dict[str, Sequence[Trial]] | None = None,
-) -> int:
-    """Do jobs and keep what comes out. Exit code 1 if one failed.
-
-    Args:
-        again: it is one program, to be tuned also if the book knows it; a failure is the end then.
-        searched: takes the trials of each search, by kernel and target.
-    """
-    from loopbook.client.opening import open_book
-    from loopbook.client.places import own_path
-    from loopbook.embed.inference import Encoder
-    from loopbook.recipes.book import Book
-    from loopbook.toolchain.compiler import activate
-    from loopbook.tuner.keep import Keeper
-    from loopbook.tuner.neighbours import ported_neighbours
-    from loopbook.tuner.seed import seed
-
-    activate()
-    path = search.book or own_path()
-    logs = path.parent / f"{path.stem}-trials"
-    failed = False
-    with Book.open(path) as opened, _bars(len(todo), hidden=search.json) as bars:
-        if opened.readonly:  # better said now than after hours of measuring
-            raise BookError(f"book {path} is read-only: name another one with --book")
-        encoder = Encoder.load()
-        keeper = Keeper(opened, encoder, _profile)
-        layered = open_book(path, encoder=encoder)
-        done = seed(
-            todo,
-            _profile,
-            search.settings,
-            logs=logs,
-            known=keeper.known,
-            keep=keeper.keep,
-            neighbours=lambda nest, job: ported_neighbours(layered, nest, job.target),
-            again=again,
-            progress=bars.search,
-        )
-        for result in done:
-            if result.error and again:
-                raise LoopbookError(f"{result.job.task.name}: {result.error}")
-            failed |= bool(result.error)
-            if searched is not None and result.tuned:
-                name = f"{result.job.task.name} {result.job.target}"
-                searched[name] = result.tuned.trials
-            bars.finish(result, quiet=search.json)
-            if search.json:
-                options.print_json(_told(result))
-    return 1 if failed else 0
-
-
-def _profile(target: str) -> HardwareProfile:
-    from loopbook.client.hardware import local_profile
-
-    return local_profile(runnable(target).threads)
-
-
-def _told(result: Done) -> dict[str, Any]:
-    records: Sequence[Record] = result.tuned.records if result.tuned else ()
-    return {
-        "kernel": result.job.task.name,
-        "target": result.job.target,
-        "skipped": result.skipped,
-        "error": result.error,
-        "seconds": round(result.seconds, 1),
-        "speedups": result.tuned.speedups if result.tuned else {},
-        "failures": result.tuned.failures if result.tuned else {},
-        "records": [
-            {"record": r.id, "nest": r.nest, "speedup": r.speedup, "recipe": r.recipe.text()}
-            for r in records
-        ],
-    }
-
-
-class _Bars:
-    """Two progress bars on stderr: programs and, below, candidates of the present one."""
-
-    def __init__(self, progress: Any, jobs: int) -> None:
-        self._progress = progress
-        self._all = progress.add_task("programs", total=jobs)
-        self._one = progress.add_task("", total=None, visible=False)
-
-    def search(self, job: Job) -> Progress:
-        def show(done: int, total: int, line: str) -> None:
-            self._progress.update(
-                self._one,
-                completed=done,
-                total=total,
-                visible=True,
-                description=one_line(f"{job.task.name} {job.target} {line}", 60),
-            )
-
-        return show
-
-    def finish(self, result: Done, *, quiet: bool) -> None:
-        self._progress.update(self._all, advance=1)
-        self._progress.update(self._one, visible=False)
-        if quiet:
-            return
-        if result.skipped:
-            outcome = "in the book already"
-        elif result.tuned is None:
-            outcome = result.error
-        else:
-            gains = [f"{preset} {gain:.2f}×" for preset, gain in result.tuned.speedups.items()]
-            outcome = ", ".join(gains)
-        name = f"{result.job.task.name} {result.job.target}"
-        say(self._progress, f"{name:<28} {outcome}")
-
-
-@contextmanager
-def _bars(jobs: int, *, hidden: bool) -> Iterator[_Bars]:
-    with bars(hidden=hidden, elapsed=True, remaining=True) as progress:
-        yield _Bars(progress, jobs)
+    with progress("reading programs"):
+        todo = list(workloads)
+        for workload in todo if preset else ():
+            workload.sizes(preset)
+        planned = jobs(map(PythonTask, todo), search.targets, preset)
+    return tuning.seed(planned, search)

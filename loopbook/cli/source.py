@@ -25,8 +25,6 @@ T = TypeVar("T")
 SECONDS = 60.0
 """Limit for reading an SDFG or setting up a workload's data."""
 
-USUAL_PRESETS = ("M", "MEDIUM", "S", "SMALL")
-
 
 @dataclass
 class Source:
@@ -123,6 +121,8 @@ def load_source(given: str, preset: str, sizes: Mapping[str, int]) -> Source:
         sizes, names = admitted.names.fresh(sizes), admitted.names
         return Source(path.stem, "given", sizes, json_text=admitted.text, names=names)
     workload = load_workload(given)
+    from loopbook.workloads.given import usual_preset
+
     preset = preset or usual_preset(workload.parameters)
     if preset not in workload.parameters:
         known = ", ".join(workload.parameters)
@@ -135,16 +135,11 @@ def load_workload(given: str) -> Workload:
 
     Its ``initialize`` is stopped after `SECONDS`.
     """
-    from loopbook.workloads import arrays, polybench, synthetic
+    from loopbook.workloads.given import known
     from loopbook.workloads.workload import load_workload as load
 
-    if given in polybench.names():
-        return polybench.load(given)
-    family = given.partition(".")[0]
-    if family in synthetic.FAMILIES and not Path(given).exists():
-        return synthetic.load(given)
-    if family == "arrays" and not Path(given).exists():
-        return arrays.load(given)
+    if (found := known(given)) is not None:
+        return found
     path, _, func = given.partition(":")
     if path.endswith(".json"):
         raise InputError(f"{given} is an SDFG without data; give a workload file")
@@ -182,11 +177,6 @@ def _stopped(initialize: Callable[..., Any]) -> Callable[..., Any]:
             raise WorkloadError("it wanted to end the program") from None
 
     return limited
-
-
-def usual_preset(parameters: Mapping[str, Any]) -> str:
-    """A size that is quick but not tiny."""
-    return next((p for p in USUAL_PRESETS if p in parameters), next(iter(parameters)))
 
 
 def _read(path: Path) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,7 @@ import typer
 
 from loopbook import targets
 from loopbook.cli import options
-from loopbook.cli.bars import bars, say
+from loopbook.cli.progress import progress
 from loopbook.errors import BookError, InputError
 from loopbook.printable import show
 
@@ -77,11 +76,20 @@ def measure(
     encoder = Encoder.load()
     donors = Donors.load(book or _starter(), target, encoder)
     plan = Plan(target, profiles, donors, encoder, logs, per_nest, seed)
-    failed = False
-    with _bar(programs + len(kernel or polybench.names()), hidden=json) as tell:
-        for one in run(jobs(programs, seed, kernel), plan):
+    failed, pairs, begun = False, 0, time.monotonic()
+    total = programs + len(kernel or polybench.names())
+    with progress("programs", stopped="what the logs hold is kept") as shown:
+        for number, one in enumerate(run(jobs(programs, seed, kernel), plan), 1):
             failed |= bool(one.error)
-            options.print_json(_told(one)) if json else tell(one)
+            pairs += len(one.pairs)
+            rate = 60 * pairs / (time.monotonic() - begun)
+            shown.at(number, total, f"{pairs} pairs, {rate:.0f} a minute")
+            if one.skipped:
+                shown.restart()
+            if json:
+                shown.json(options.json_line(_told(one)))
+            else:
+                shown.tell(_words(one))
     return 1 if failed else 0
 
 
@@ -156,23 +164,11 @@ def _told(done: Done) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def _bar(programs: int, *, hidden: bool) -> Iterator[Any]:
-    """What shows a `Done`: a bar with the time left on a terminal, else a line for each."""
-    begun, pairs = time.monotonic(), 0
-    with bars(hidden=hidden, remaining=True) as progress:
-        bar = progress.add_task("programs", total=programs)
-
-        def tell(done: Done) -> None:
-            nonlocal pairs
-            pairs += len(done.pairs)
-            rate = 60 * pairs / (time.monotonic() - begun)
-            progress.update(bar, advance=1, description=f"{pairs} pairs, {rate:.0f} a minute")
-            counts = options.counts(Counter(pair.outcome for pair in done.pairs))
-            outcome = done.error or ("measured already" if done.skipped else counts)
-            say(progress, f"{done.job.task.name:<50} {len(done.pairs):>5} {outcome}")
-
-        yield tell
+def _words(done: Done) -> str:
+    """What came of a program, on one line."""
+    counts = options.counts(Counter(pair.outcome for pair in done.pairs))
+    outcome = done.error or ("measured already" if done.skipped else counts)
+    return f"{done.job.task.name:<50} {len(done.pairs):>5} {outcome}"
 
 
 def _line(groups: Sequence[Group]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from loopbook.client import field
@@ -31,6 +31,11 @@ ROUNDS = 41
 
 SECONDS = 4.0
 
+STAGES = 7
+"""Of one kernel, beside one for each choice that is tried."""
+
+Tell = Callable[[str, int, int], None]
+
 
 def bench(
     workload: Workload,
@@ -44,6 +49,7 @@ def bench(
     sizes: Mapping[str, int] | None = None,
     timeout: float = RUN_SECONDS,
     report: bool | None = None,
+    tell: Tell = lambda stage, done, total: None,
 ) -> dict[str, Any]:
     """Compile a workload as docc does and as the book says, check the numbers, and time both, and
     the Python function itself.
@@ -61,6 +67,7 @@ def bench(
         timeout: limit for all runs of one comparison together, seconds.
         report: tell the book, and the server that was asked, how the recipe did (see
             `loopbook.client.field`); default what ``LOOPBOOK_REPORT`` says, else nothing is told.
+        tell: called with each stage, how many came before, and about how many there are.
 
     Returns:
         What ``loopbook bench --json`` prints; seconds are those of the fastest runs.
@@ -84,12 +91,16 @@ def bench(
         LoopbookError: if the workload cannot be traced, compiled or run.
     """
     runnable(target)
+    steps = _Steps(tell, STAGES + TRIES * measure)
+    steps("reading the kernel")
     call = Call.of(workload, workload.arguments(preset, sizes))
     schedule = Schedule(repeats=ROUNDS, seconds=seconds, at_least=2)
     if call.refusal is not None:
+        steps("Python in turn with docc's own compile")
         return bench_python(call, preset, target, schedule, timeout)
     with scratch.folder() as folder:
-        verifier = Verifier(call.text, call.binding(), target, folder, seconds=timeout)
+        verifier = Verifier(call.text, call.binding(), target, folder, timeout, steps)
+        steps("what the book says")
         plan = make_plan(
             verifier.text,
             target,
@@ -106,7 +117,9 @@ def bench(
             verdict = verifier.choose(plan)
             plan, built = verdict.plan, verdict.built
         else:
+            steps("compiling what the book says")
             built = verifier.build(plan)
+        steps("numbers, compared with Python's")
         wrong = _fault(verifier, built)
         if wrong and built is not verifier.baseline:
             plan, built = plan.without_recipes(wrong), verifier.baseline
@@ -120,6 +133,7 @@ def bench(
         own = Baseline(wrong=said.wrong)
         if call.lowered is not None:
             own = as_written(call, target, verifier.expected, folder / "written", timeout)
+        steps("timing, in turn", last=True)
         times = _timed(call, verifier, built, own, _known(call, said, preset), schedule)
     return {
         "kernel": workload.name,
@@ -136,6 +150,19 @@ def bench(
         "lowered": call.lowered is not None,
         **times.to_json(),
     }
+
+
+class _Steps:
+    """Counts the stages of one kernel as they begin."""
+
+    def __init__(self, tell: Tell, total: int) -> None:
+        self._tell, self._total, self._begun = tell, total, 0
+
+    def __call__(self, stage: str, *, last: bool = False) -> None:
+        if last:  # fewer choices were to be tried than might have been
+            self._begun = self._total - 1
+        self._tell(stage, min(self._begun, self._total - 1), self._total)
+        self._begun += 1
 
 
 def _asked(workload: Workload, preset: str, sizes: Mapping[str, int] | None) -> Reference:

@@ -61,7 +61,7 @@ class Candidates:
         other._seen, other._waiting = set(self._seen), list(self._waiting)
         return other
 
-    def best(self, beside: Sequence[Recipe] = ()) -> Candidate | None:
+    def best(self, beside: Sequence[Recipe] = (), *, tried: bool = False) -> Candidate | None:
         """The most promising one that is left, which is left no more; of equal ones the one that
         `Ports.best` names first. None at the end.
 
@@ -69,8 +69,10 @@ class Candidates:
             beside: recipes that are measured as well. What is like them would tell little more:
                 promise and novelty are weighed against each other (maximal marginal relevance,
                 J. Carbonell and J. Goldstein, SIGIR 1998).
+            tried: only among those that have been tried and are legal.
         """
-        if not self._waiting:
+        places = [place for place, one in enumerate(self._waiting) if one.legal or not tried]
+        if not places:
             return None
 
         def worth(place: int) -> float:
@@ -78,7 +80,7 @@ class Candidates:
             known = max((similarity(one.port.recipe, other) for other in beside), default=0.0)
             return math.log(max(one.estimate.speedup, 1e-9)) - VARIETY * known
 
-        return self._waiting.pop(max(range(len(self._waiting)), key=worth))
+        return self._waiting.pop(max(places, key=worth))
 
     def add(self, tried: Candidate, fit: Fit) -> None:
         """Put one back of which `fit` is legal. Now that the nest is known as the recipe leaves it,

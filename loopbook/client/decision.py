@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from loopbook.display import brief, counted, cut, table, times
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
@@ -40,6 +41,19 @@ class Choice:
         """Whose recipe it is."""
         return self.record.nest if self.record else self.tier
 
+    def __repr__(self) -> str:
+        told = f"{cut(self.name, 60)} ({self.tier}), {self.predicted_speedup:.2f}× expected"
+        return brief(self, f"{told}: {self.recipe.in_line()}")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("from", f"{self.name} ({self.tier}, at distance {self.distance:.3f})"),
+            ("expected", f"{times(self.predicted_speedup)}, at least {times(self.lower)}"),
+            ("recipe", self.recipe.in_line()),
+            ("steps refused here", self.dropped),
+        ]
+        return table((), rows, "Choice")
+
 
 @dataclass(frozen=True)
 class NestReport:
@@ -67,6 +81,13 @@ class NestReport:
     predicted_speedup: float
     reason: str
 
+    def __repr__(self) -> str:
+        loops = " ".join(self.loops)
+        return brief(self, f"{self.position}: {cut(loops, 60)}: {self.tier}, {self.reason}")
+
+    def _repr_html_(self) -> str:
+        return nests_table([self])
+
     def to_json(self) -> dict[str, Any]:
         """The entry of ``nests`` in what `loopbook bench` prints."""
         return {
@@ -83,6 +104,12 @@ class NestReport:
 class Plan:
     """What to do with a program.
 
+    ::
+
+        fast = loopbook.native(kernel)
+        fast(A, B, C)
+        fast.plan.nests[0].recipe      # "tile L0 4\\n…"
+
     Attributes:
         nests: one report for each nest of the prepared program, about the first choice.
         choices: nest position to the recipes that can be used, best first.
@@ -96,6 +123,12 @@ class Plan:
     choices: Mapping[int, tuple[Choice, ...]] = field(default_factory=dict)
     prepared: bool = False
     normalised: str | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return brief(self, told_of_nests(self.target, self.nests))
+
+    def _repr_html_(self) -> str:
+        return nests_table(self.nests, f"Plan {told_of_nests(self.target, self.nests)}")
 
     @property
     def recipes(self) -> dict[int, Recipe]:
@@ -151,6 +184,31 @@ class Plan:
                 for r in self.nests
             ),
         )
+
+
+def told_of_nests(target: str, nests: Sequence[NestReport]) -> str:
+    """In short, such as ``for openmp: 3 nests, 2 with recipes``."""
+    served = sum(bool(nest.recipe) for nest in nests)
+    return f"for {target}: {counted(len(nests), 'nest')}, {served} with recipes"
+
+
+def nests_table(nests: Sequence[NestReport], caption: str = "") -> str:
+    """What was found for each nest, as a table of HTML."""
+    rows = [
+        (
+            nest.position,
+            " ".join(nest.loops),
+            nest.tier,
+            nest.neighbour,
+            None if nest.distance is None else f"{nest.distance:.3f}",
+            times(nest.predicted_speedup),
+            "; ".join(nest.recipe.splitlines()),
+            nest.reason,
+        )
+        for nest in nests
+    ]
+    heads = ("nest", "loops", "tier", "neighbour", "distance", "expected", "recipe", "why")
+    return table(heads, rows, caption)
 
 
 WHENCE = {

@@ -12,9 +12,12 @@ import numpy as np
 
 from loopbook import targets
 from loopbook.client import packaged
+from loopbook.client.asked import sdfg_text
 from loopbook.client.damaged import asked
+from loopbook.client.neighbours import Neighbours, NestsNeighbours, nest_name
 from loopbook.client.wants import Wants
-from loopbook.errors import BookError, LoopbookError, SdfgError
+from loopbook.display import brief, table
+from loopbook.errors import BookError, LoopbookError
 from loopbook.program.load import load_json
 from loopbook.program.nests import read_nests
 from loopbook.recipes.embedding import Embedding
@@ -23,7 +26,6 @@ from loopbook.recipes.layer import Kernels, Layer, Neighbour, excludes
 from loopbook.recipes.record import Record
 from loopbook.recipes.reports import LOST
 from loopbook.recipes.tasks import Wanted
-from loopbook.sdfg.untrusted import admit
 
 if TYPE_CHECKING:
     from loopbook.client.sizes import Trips
@@ -42,6 +44,11 @@ PER_NEST = 2
 
 class LayeredBook:
     """Layers of books, the encoder that makes nests comparable, and this machine's profile.
+
+    ::
+
+        with loopbook.open("my.db") as book:      # over the starter book
+            book.nearest(kernel, k=3)
 
     It is a layer itself (`loopbook.recipes.layer.Layer`), and finds besides what it is asked about
     programs.
@@ -86,6 +93,17 @@ class LayeredBook:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        return brief(self, self.name or "without layers")
+
+    def _repr_html_(self) -> str:
+        at_hand = {id(book): book for book in self.books}
+        rows = [
+            (layer.name, at_hand[id(layer)].summary() if id(layer) in at_hand else "")
+            for layer in self.layers
+        ]
+        return table(("layer", "records"), rows, "Layers of books, the first one first")
 
     def close(self) -> None:
         """Close the layers, but for those that are lent."""
@@ -176,30 +194,52 @@ class LayeredBook:
         without: Collection[str] = (),
         steps: Collection[str] = (),
         per_nest: int = PER_NEST,
-    ) -> list[Neighbour]: ...
+    ) -> Neighbours: ...
 
     @overload
-    def nearest(
-        self, query: Any, k: int = 5, *, target: str = targets.DEFAULT, exclude: Kernels = None
-    ) -> list[Any]: ...
-
     def nearest(
         self,
         query: Any,
         k: int = 5,
         *,
+        arguments: Sequence[Any] = (),
         target: str = targets.DEFAULT,
         hardware: HardwareProfile | None = None,
         exclude: Kernels = None,
         without: Collection[str] = (),
         steps: Collection[str] = (),
         per_nest: int = PER_NEST,
-    ) -> list[Any]:
+    ) -> NestsNeighbours: ...
+
+    def nearest(
+        self,
+        query: Any,
+        k: int = 5,
+        *,
+        arguments: Sequence[Any] = (),
+        target: str = targets.DEFAULT,
+        hardware: HardwareProfile | None = None,
+        exclude: Kernels = None,
+        without: Collection[str] = (),
+        steps: Collection[str] = (),
+        per_nest: int = PER_NEST,
+    ) -> Any:
         """The `k` records nearest to a nest, or to each nest of a program, nearest first (see
         `Neighbour.rank`).
 
+        ::
+
+            with loopbook.open() as book:
+                book.nearest(kernel)                         # a function, decorated or not
+                book.nearest(kernel, arguments=(A, B, C))    # where its text does not say its types
+                book.nearest("kernel.py")                    # a workload file, which is run
+
         Args:
-            query: an SDFG as docc's object or JSON text, a `Nest`, or the embedding of one.
+            query: a Python function; the path of a workload file (``FILE.py`` or ``FILE.py:FUNC``)
+                or of an SDFG (``FILE.json``); an SDFG as docc's object or JSON text; a `Nest`, or
+                the embedding of one.
+            arguments: of a function. Without, those that it was compiled for last, else what
+                `loopbook.frontend.samples` reads from its text.
             hardware: the machine that recipes are for; default what `hardware` says.
             exclude: kernels whose records are left out.
             without: fingerprints of nests that are left out, besides our own.
@@ -207,9 +247,10 @@ class LayeredBook:
             per_nest: at most so many records of one nest.
 
         Returns:
-            A list of `Neighbour` for a nest; a list of such lists, one for each nest, for an SDFG.
+            `Neighbours` for a nest, a list; `NestsNeighbours`, a list of these, for a program.
 
         Raises:
+            InputError: if there is no such file, or nobody knows what a function is called with.
             SdfgError: if it is no usable SDFG.
             BookError: if a book cannot be read.
         """
@@ -224,17 +265,18 @@ class LayeredBook:
             per_nest,
         )
         if isinstance(query, Embedding):
-            return self._merged(query, "", k, wanted)
+            return Neighbours(self._merged(query, "", k, wanted))
         if isinstance(query, Nest):
-            return self._merged(self.encoder.encode(query), query.fingerprint, k, wanted)
+            near = self._merged(self.encoder.encode(query), query.fingerprint, k, wanted)
+            return Neighbours(near, nest_name(query))
         from loopbook.sdfg import program as programs
 
-        _, nests = programs.prepare_nests(as_text(query))
+        _, nests = programs.prepare_nests(sdfg_text(query, arguments))
         embeddings = self.encoder.encode_many(nests)
-        return [
-            self._merged(embedding, nest.fingerprint, k, wanted)
+        return NestsNeighbours(
+            Neighbours(self._merged(embedding, nest.fingerprint, k, wanted), nest_name(nest))
             for nest, embedding in zip(nests, embeddings, strict=True)
-        ]
+        )
 
     def neighbours(
         self,
@@ -435,12 +477,3 @@ class _Filter(NamedTuple):
     without: frozenset[str]
     steps: Collection[str]
     per_nest: int
-
-
-def as_text(sdfg: Any) -> str:
-    """The JSON text of an SDFG: docc's object, or text, which may come from anywhere."""
-    if isinstance(sdfg, str):
-        return admit(sdfg).text
-    if hasattr(sdfg, "to_json"):
-        return str(sdfg.to_json())
-    raise SdfgError(f"a {type(sdfg).__name__} is no SDFG: give docc's object or its JSON text")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from loopbook import targets
 from loopbook.client import field
@@ -17,11 +17,17 @@ from loopbook.client.decision import Plan
 from loopbook.client.plan import build_plan
 from loopbook.client.served import Book, served
 from loopbook.client.variants.dispatch import Dispatcher, Variant
+from loopbook.display import brief
 from loopbook.sdfg.traced import Traced
 
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 
-class NativeProgram(Dispatcher):
-    """A function that compiles itself with recipes from the book when it is called.
+
+class NativeProgram(Dispatcher, Generic[P, R]):
+    """A function that compiles itself with recipes from the book when it is called; its parameters
+    and what it returns are those of the function.
 
     Attributes:
         plan: what was found and done at the last compile.
@@ -29,7 +35,7 @@ class NativeProgram(Dispatcher):
 
     def __init__(
         self,
-        func: Callable[..., Any],
+        func: Callable[P, R],
         target: str,
         book: Book,
         exclude: Collection[str],
@@ -46,6 +52,29 @@ class NativeProgram(Dispatcher):
         self._book = book
         self._exclude = tuple(exclude)
         self._report = report
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+            """What the function itself would return and write."""
+            ...
+
+        @overload
+        def __get__(self, owner: None, kind: type | None = None) -> Self: ...
+
+        @overload
+        def __get__(
+            self: NativeProgram[Concatenate[Any, Q], R], owner: object, kind: type | None = None
+        ) -> Callable[Q, R]: ...
+
+        def __get__(self, owner: Any, kind: type | None = None) -> Any: ...
+
+    def __repr__(self) -> str:
+        done = "not compiled yet" if self.plan is None else repr(self.plan)
+        return brief(self, f"{self._name} for {self._target}: {done}")
+
+    def _repr_html_(self) -> str | None:
+        return None if self.plan is None else self.plan._repr_html_()
 
     @property
     def last_sdfg(self) -> Any:
@@ -83,6 +112,32 @@ class NativeProgram(Dispatcher):
         return library
 
 
+@overload
+def native(
+    func: Callable[P, R],
+    *,
+    target: str = ...,
+    book: Book = ...,
+    exclude: Collection[str] = ...,
+    strict: bool = ...,
+    check: bool = ...,
+    report: bool | None = ...,
+) -> NativeProgram[P, R]: ...
+
+
+@overload
+def native(
+    func: None = None,
+    *,
+    target: str = ...,
+    book: Book = ...,
+    exclude: Collection[str] = ...,
+    strict: bool = ...,
+    check: bool = ...,
+    report: bool | None = ...,
+) -> Callable[[Callable[P, R]], NativeProgram[P, R]]: ...
+
+
 def native(
     func: Callable[..., Any] | None = None,
     *,
@@ -95,9 +150,14 @@ def native(
 ) -> Any:
     """Compile a Python function when it is called, with the best recipes that the book knows.
 
-    Used as ``@loopbook.native`` or ``@loopbook.native(target="openmp")``. Nests that the book knows
-    nothing for get docc's own schedule. Maths functions in vector loops are those of the C library
-    for vectors, where it has them.
+    ::
+
+        @loopbook.native                        # or @loopbook.native(target="openmp")
+        def scaled(A, x):
+            return 2.0 * (A @ x)
+
+    Nests that the book knows nothing for get docc's own schedule. Maths functions in vector loops
+    are those of the C library for vectors, where it has them.
 
     Each kind of arguments is compiled for itself: their types, ranks, which sizes are 1 and which
     are equal, whether an array that is written was passed twice. Recipes are chosen for the sizes

@@ -27,6 +27,11 @@ def open_book(
     ``$LOOPBOOK_SERVER`` names. A book that is given by path takes the place of the user's and the
     downloaded one, and no server is asked.
 
+    ::
+
+        with loopbook.open() as book:
+            book.nearest(kernel)
+
     Args:
         path: the user's book, a file or database URL; default `own_path`, which need not exist.
         starter: False leaves the starter book out.

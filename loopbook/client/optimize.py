@@ -7,16 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopbook import targets
-from loopbook.client.decision import NestReport
-from loopbook.client.layered import LayeredBook
+from loopbook.client.decision import NestReport, nests_table, told_of_nests
 from loopbook.client.plan import finish_plan
-from loopbook.client.served import served
+from loopbook.client.served import Book, served
+from loopbook.display import brief
 from loopbook.errors import SdfgError
 
 
 @dataclass(frozen=True)
 class Optimized:
     """What `optimize` has made of an SDFG.
+
+    ::
+
+        done = loopbook.optimize(sdfg)
+        f"{done.optimised} of {len(done.nests)} nests"
 
     Attributes:
         sdfg: docc's ``StructuredSDFG``, scheduled: what is left to do is to compile it.
@@ -27,6 +32,12 @@ class Optimized:
     sdfg: Any
     target: str
     nests: tuple[NestReport, ...]
+
+    def __repr__(self) -> str:
+        return brief(self, told_of_nests(self.target, self.nests))
+
+    def _repr_html_(self) -> str:
+        return nests_table(self.nests, f"Optimised {told_of_nests(self.target, self.nests)}")
 
     @property
     def optimised(self) -> int:
@@ -42,7 +53,7 @@ def optimize(
     sdfg: Any,
     *,
     target: str = targets.DEFAULT,
-    book: LayeredBook | None = None,
+    book: Book = None,
     exclude: Collection[str] = (),
     max_distance: float | None = None,
     sizes: Mapping[str, int] | None = None,
@@ -54,9 +65,16 @@ def optimize(
     result is what docc itself would make. It has the name, the arguments and the metadata of the
     one given, which is left as it is.
 
+    ::
+
+        done = loopbook.optimize(sdfg, target="openmp", sizes={"_s0": 1000})
+        done.sdfg                      # to be compiled
+        done.nests[0].reason           # "ported from a neighbour"
+
     Args:
         sdfg: docc's ``StructuredSDFG``, as its front end makes it: not scheduled yet.
-        book: default the user's book over the starter book.
+        book: an open `LayeredBook`, or the path of one to put over the starter book; default
+            the user's.
         sizes: values of the SDFG's size symbols, such as ``{"_s0": 1000}``, to choose recipes for.
             Without them, recipes that lost at any size measured are not used.
 

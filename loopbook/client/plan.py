@@ -42,6 +42,11 @@ def make_plan(
 ) -> Plan:
     """Look every nest of a program up and port what is found.
 
+    ::
+
+        with loopbook.open() as book:
+            plan = loopbook.make_plan(sdfg.to_json(), "sequential", book)
+
     Args:
         text: the program's SDFG as JSON text, as docc's frontend makes it or later.
         target: a name in `loopbook.targets.TARGETS`.
@@ -172,6 +177,11 @@ def _planned(text: str, plan: Plan) -> tuple[str, str, Mapping[int, Recipe] | No
 
 def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> Built:
     """Compile a program as planned: with docc's own schedule where nothing is better.
+
+    ::
+
+        built = loopbook.build_plan(sdfg.to_json(), plan, Path("built"))
+        built.library                  # a shared library
 
     Raises:
         LoopbookError: see `loopbook.sdfg.build.build_tuned`.

@@ -199,8 +199,9 @@ class Planner:
         reasons: list[str] = []
         refusals = Refusals()
         fits = 0
-        while len(choices) < self._count and fits < TRIED * self._count:
-            best = candidates.best([choice.recipe for choice in choices])
+        while len(choices) < self._count:
+            beside = [choice.recipe for choice in choices]
+            best = candidates.best(beside, tried=fits >= TRIED * self._count)
             if best is None:
                 break
             name = best.port.evidence.near.record.nest
@@ -209,11 +210,13 @@ class Planner:
                 if not choices:  # the others promise less
                     break
                 continue
+            if not self._changes(best.port.recipe, hot):
+                continue
             if best.legal:
                 if self._count == 1 and best.estimate.lower * best.estimate.speedup < SURE:
                     span = f"{best.estimate.lower:.2f} to {best.estimate.speedup:.2f}×"
                     reasons.append(f"the recipe of {name} may make it slower: {span}")
-                elif self._changes(best.port.recipe, hot):
+                else:
                     choices.append(best.choice())
                 continue
             if refusals.cover(best.port.recipe.steps):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
-from loopbook.client.sketch import sketch_all
 from loopbook.embed.inference import Encoder
 from loopbook.errors import BookError, SdfgError
 from loopbook.program.nest import Nest
@@ -13,7 +11,6 @@ from loopbook.program.nests import read_nests
 from loopbook.recipes.book import Book
 from loopbook.recipes.embedding import Embedding
 from loopbook.sdfg.untrusted import admit
-from loopbook.toolchain import scratch
 
 BATCH = 64
 """Nests that are embedded and stored at a time."""
@@ -63,19 +60,3 @@ def nest_of(text: str, where: str) -> Nest:
         return read_nests(dict(admit(text).document))[0]
     except (SdfgError, IndexError) as error:
         raise BookError(f"the nest in {where} is damaged: {error}") from None
-
-
-def packed(book: Book, out: Path, encoder: Encoder) -> None:
-    """Write a book as one compact file to ship read-only, with this encoder's vectors only, and a
-    sketch of every record.
-
-    Raises:
-        BookError: the book is no file, or `out` cannot be written.
-    """
-    with scratch.folder() as folder:
-        copy = folder / "copy.book"
-        book.pack(copy)
-        with Book.open(copy) as writable:
-            reembed(writable, encoder)
-            sketch_all(writable)
-            writable.pack(out)

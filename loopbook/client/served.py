@@ -47,7 +47,7 @@ def served(
         LoopbookError: if there is nothing to make of docc's own form of the program either.
     """
     try:
-        with _opened(book) as books:
+        with opened(book) as books:
             plan = make_plan(
                 text,
                 target,
@@ -72,10 +72,10 @@ def served(
 
 
 @contextmanager
-def _opened(book: Book) -> Iterator[LayeredBook]:
+def opened(book: Book) -> Iterator[LayeredBook]:
     """An open book; closed afterwards, if it was opened for this."""
     if isinstance(book, LayeredBook):
         yield book
     else:
-        with open_book(book, standing=True) as opened:
-            yield opened
+        with open_book(book, standing=True) as own:
+            yield own

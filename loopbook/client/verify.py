@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,6 +21,14 @@ QUICK = Schedule(repeats=15, seconds=1.0, at_least=1)
 
 RUN_SECONDS = 900.0
 """Limit for all runs of one comparison together."""
+
+Tell = Callable[[str], None]
+"""Called with each stage of what takes long."""
+
+
+def unheard(stage: str) -> None:
+    """What is told where nobody listens."""
+
 
 Picks = Mapping[int, Choice]
 """Nest position to the choice to use; nests that are not named get docc's own schedule."""
@@ -52,6 +60,7 @@ class Verifier:
         binding: runs libraries that are built from it.
         folder: where builds go.
         seconds: limit for all runs of one comparison together.
+        tell: told each stage.
 
     Raises:
         LoopbookError: if docc cannot compile or run the program without optimisation.
@@ -62,12 +71,15 @@ class Verifier:
     target: str
     folder: Path
     seconds: float = RUN_SECONDS
+    tell: Tell = unheard
     baseline: Built = field(init=False)
     expected: list[np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.tell("docc's code without a schedule, whose numbers are right")
         plain = build_baseline(self.text, "none", self.folder / "none")
         self.expected = self.binding.results(plain.library, seconds=self.seconds)
+        self.tell("docc's own compile")
         self.baseline = build_baseline(self.text, self.target, self.folder / "baseline")
         self._count = 0
 
@@ -129,6 +141,7 @@ class Verifier:
             for candidate in (kept, replace(kept.without_recipes(reason), prepared=True)):
                 if not candidate.active:
                     continue
+                self.tell("the best of each nest, all together")
                 built = self.build(candidate)
                 self.check(built)
                 before, after = self.time(built, schedule)
@@ -150,7 +163,8 @@ class Verifier:
     ) -> dict[int, Choice]:
         """The best choice of each nest by its own time, next to the `plain` prepared program."""
         best: dict[int, tuple[float, Choice]] = {}
-        for picks in _rounds(plan, tries):
+        for number, picks in enumerate(_rounds(plan, tries), 1):
+            self.tell(f"choice {number} of {_most(plan, tries)} for each nest")
             for part, gains in self._gains(plan, picks, plain, schedule, rejected):
                 for position, choice in part.items():
                     least = KEEP if len(choice.recipe) else 0.0
@@ -193,6 +207,11 @@ def _rounds(plan: Plan, tries: int) -> Iterator[Picks]:
         if not picks:
             return
         yield picks
+
+
+def _most(plan: Plan, tries: int) -> int:
+    """How many choices some nest has, of those that are tried."""
+    return min(tries, max(map(len, plan.choices.values()), default=0))
 
 
 def _gain(times: Sequence[Times], position: int) -> float:

@@ -9,6 +9,7 @@ from loopbook.errors import BookError
 from loopbook.farm.carry import Carrier
 from loopbook.farm.machine import Machine
 from loopbook.farm.settings import AWAY_S, FarmSettings
+from loopbook.farm.vectors import ask_for_vectors
 from loopbook.recipes.tasks import Ending, Task
 
 Told = Callable[[Task, Ending], None]
@@ -38,6 +39,7 @@ def work(
     stop = stop or threading.Event()
     done = 0
     with Carrier(store, machine, settings) as carrier:
+        ask_for_vectors(carrier.book, carrier.encoder)
         while not stop.is_set():
             try:
                 lease = carrier.book.queue.lease(machine.name, machine.abilities, settings.lease_s)

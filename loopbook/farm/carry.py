@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,10 +14,13 @@ from loopbook.embed.inference import Encoder
 from loopbook.errors import (
     BookError,
     FarmError,
+    GeneratedCodeError,
+    IllegalStepError,
     InputError,
     JailError,
     LoopbookError,
     UnavailableError,
+    WrongResultError,
 )
 from loopbook.farm.machine import Machine
 from loopbook.farm.settings import FarmSettings
@@ -34,6 +38,11 @@ from loopbook.server.trust import Judgement
 from loopbook.targets import TARGETS
 from loopbook.toolchain.sandbox import run_limited
 
+FOR_GOOD = (InputError, IllegalStepError, GeneratedCodeError, WrongResultError)
+"""Errors of a task itself, which no other try could mend: it ends with the first. All others may be
+the machine's, which was short of time or memory, or from which a process was taken: it comes again.
+"""
+
 READ_S = 60.0
 
 AGAIN_S = 1.0
@@ -42,6 +51,9 @@ AGAIN_S = 1.0
 
 class Carrier:
     """Does tasks of one book on this machine, one after the other. Use as a context manager.
+
+    Attributes:
+        encoder: version of the one that makes vectors here.
 
     Raises:
         BookError: the book can't be opened or written.
@@ -58,6 +70,7 @@ class Carrier:
             self.book = self._open.enter_context(Book.open(store))
             self._quarantine = Quarantine(database, self.book)
             self._encoder = Encoder.load()
+            self.encoder = self._encoder.version
         except BaseException:
             self._open.close()
             raise
@@ -81,20 +94,25 @@ class Carrier:
 
     def carry_out(self, lease: Lease) -> Ending:
         """Do a task and say what became of it; what goes wrong with the task is one of its ends.
+        The lease's time begins now: what was handed on may have waited. If it is lost, nothing is
+        done.
 
         Raises:
             BookError: the database does not answer; the lease will run out.
         """
         queue = self.book.queue
+        begun = queue.begin(lease, self._machine.name, self._settings.lease_s)
+        if isinstance(begun, Ending):
+            return begun
+        lease = begun
         with extended(queue, lease, self._settings.lease_s):
             try:
                 return self._ways[lease.task.kind](lease)
             except BookError:
                 raise
-            except InputError as error:  # the same input is no better the next time
-                return queue.fail(lease, str(error), for_good=True)
             except LoopbookError as error:
-                return queue.fail(lease, str(error), pause_s=self._settings.pause_s)
+                last, pause = isinstance(error, FOR_GOOD), self._settings.pause_s
+                return queue.fail(lease, str(error), for_good=last, pause_s=pause)
             except Exception as error:  # a fault of ours must not keep the others waiting
                 told = f"{type(error).__name__}: {error}"
                 return queue.fail(lease, told, pause_s=self._settings.pause_s)
@@ -151,23 +169,27 @@ class Carrier:
                 time.sleep(AGAIN_S)
 
     def _judge(self, lease: Lease) -> Ending:
-        """Measure a record that waits in quarantine, or that is served, and do what follows."""
-        from loopbook.tuner.reconfirmation import verdict_of
+        """Measure a record that waits in quarantine, or that is served, and do what follows; where
+        it can't be measured at all, that is said beside it."""
+        from loopbook.tuner.reconfirmation import UNMEASURED, Verdict, reconfirm_in_jail
 
         one = lease.task.subject
         record = self._quarantine.record(one) or self._quarantine.served_record(one)
         if record is None:
             return self.book.queue.finish(lease)  # somebody has decided about it meanwhile
         here = self._profile(record.target, lease.task.hardware_key)
-        verdict = verdict_of(record, here)
+        try:
+            verdict = reconfirm_in_jail(record, here)
+        except FOR_GOOD as error:
+            verdict = Verdict(UNMEASURED, message=str(error))
         judgement = Judgement(verdict.status, here, verdict.measurement, verdict.message)
         judged = self._quarantine.judge(one, judgement)
         return self.book.queue.finish(lease, [] if judged is None else [judged.id])
 
     def _reembed(self, lease: Lease) -> Ending:
         """Make the vectors of a nest in the book anew."""
-        if lease.task.subject != self._encoder.version:
-            raise InputError(f"the encoder here is {self._encoder.version}")
+        if lease.task.subject != self.encoder:
+            raise FarmError(f"the encoder of {self._machine.name} is {self.encoder}")
         fingerprint = lease.task.fingerprint
         for record in (one for name in TARGETS for one in self.book.best(fingerprint, name)):
             nest = run_limited(read, record.nest_json, seconds=READ_S, what="reading the nest")
@@ -205,6 +227,15 @@ def beginnings(store: str, document: str, fingerprint: str, target: str) -> tupl
     return nest, [recipe.text() for recipe in ported_neighbours(layered, nest, target)]
 
 
+_TALKS = threading.Lock()
+"""Of who extends a lease. No child is forked meanwhile: it would have the database's locks as they
+are, held by a thread that it has not, and wait for them when it opens the book."""
+
+os.register_at_fork(
+    before=_TALKS.acquire, after_in_parent=_TALKS.release, after_in_child=_TALKS.release
+)
+
+
 @contextmanager
 def extended(queue: Queue, lease: Lease, seconds: float) -> Iterator[None]:
     """Keep a lease while work on it goes on."""
@@ -213,7 +244,9 @@ def extended(queue: Queue, lease: Lease, seconds: float) -> Iterator[None]:
     def extend() -> None:
         while not over.wait(seconds / 3):
             try:
-                if not queue.extend(lease, seconds):
+                with _TALKS:
+                    held = queue.extend(lease, seconds)
+                if not held:
                     return  # lost: what comes of the work will not count
             except BookError:
                 pass  # the database may be back before the deadline

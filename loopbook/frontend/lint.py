@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from loopbook.errors import InputError, LoweringError
 from loopbook.frontend.code import Code, UntoldError
 from loopbook.frontend.homes import Frame
@@ -30,15 +28,13 @@ from loopbook.frontend.lower import arguments
 from loopbook.frontend.refusals import Collector, in_order
 from loopbook.frontend.results import returned
 from loopbook.frontend.returns import RETURNED, single_exit
+from loopbook.frontend.samples import Samples
 from loopbook.frontend.values import Thing, Unknown, Value
 
 MODULES = ("numpy", "math")
 
 NO_KERNELS = frozenset(("initialize", "reference", "results"))
 """Functions of a workload file that are not translated."""
-
-SIZE = 7
-"""Of dimensions that an annotation does not name, and of whole numbers that nothing gives."""
 
 ABOUT_SIZES = ("shapes that do not fit", "a product of shapes")
 
@@ -99,7 +95,7 @@ def _linted(
 ) -> Linted:
     found: list[LoweringError] = []
     code = Code(origin=node.lineno)
-    samples = _Samples(sizes)
+    samples = Samples(sizes)
     parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     given = {a.arg: samples.of(a.arg, a.annotation) for a in parameters}
     known = {name: value for name, value in given.items() if value is not None}
@@ -187,70 +183,3 @@ def _sizes(tree: ast.Module) -> dict[str, Any]:
             if isinstance(first, dict):
                 return {str(k): v for k, v in first.items() if isinstance(v, bool | int | float)}
     return {}
-
-
-# -- arguments from annotations ------------------------------------------------------------------
-
-
-class _Samples:
-    """An argument of the type that an annotation names; None where it names none.
-
-    Attributes:
-        loose: sizes were made up that no annotation names.
-    """
-
-    def __init__(self, sizes: Mapping[str, Any]) -> None:
-        self.sizes, self.named = sizes, dict[str, int]()
-        self.loose = False
-
-    def of(self, name: str, annotation: ast.expr | None) -> Any:
-        if annotation is None:
-            return self.sizes.get(name)
-        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-            try:
-                annotation = ast.parse(annotation.value, mode="eval").body
-            except SyntaxError:
-                return None
-        if isinstance(annotation, ast.Subscript):
-            return self._array(annotation)
-        kind = _last_name(annotation)
-        if kind in ("int", "float", "bool", "complex"):
-            number = self.sizes.get(name, SIZE)
-            return {"int": int, "float": float, "bool": bool, "complex": complex}[kind](number)
-        dtype = _dtype(kind)
-        return None if dtype is None else dtype.type(SIZE)
-
-    def _array(self, node: ast.Subscript) -> np.ndarray | None:
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if _last_name(node.value) == "ndarray":
-            # np.ndarray[tuple[int, int], np.dtype[np.float64]]
-            if len(parts) != 2 or not all(isinstance(p, ast.Subscript) for p in parts):
-                return None
-            shape, kind = (p.slice for p in parts if isinstance(p, ast.Subscript))
-            axes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
-            dtype = _dtype(_last_name(kind))
-            sizes = [self._size(ast.Slice()) for _ in axes]
-        else:
-            dtype = _dtype(_last_name(node.value))
-            sizes = [self._size(part) for part in parts]
-        known = [size for size in sizes if size is not None]
-        return np.empty(known, dtype) if dtype is not None and len(known) == len(sizes) else None
-
-    def _size(self, node: ast.expr) -> int | None:
-        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0:
-            return node.value
-        if isinstance(node, ast.Name):
-            return self.named.setdefault(node.id, SIZE + 1 + len(self.named))
-        if isinstance(node, ast.Slice):
-            self.loose = True
-            return SIZE
-        return None
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
-
-
-def _dtype(name: str) -> np.dtype | None:
-    found = getattr(np, name, None)
-    return np.dtype(found) if isinstance(found, type) and issubclass(found, np.generic) else None

@@ -3,55 +3,102 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
+from loopbook import figure_style as style
 from loopbook.client.reembed import nest_of
 from loopbook.embed.inference import Encoder
 from loopbook.learn.evaluate import Result
 from loopbook.recipes.book import Book
 from loopbook.workloads import polybench
 
-_DPI = 110
+SUITE = "polybench"
+
+
+class Predicted(NamedTuple):
+    """Speedups of one kernel: expected, at least expected, and measured."""
+
+    kernel: str
+    expected: float
+    lower: float
+    measured: float
 
 
 def shares(results: Sequence[Result], names: Sequence[str], path: Path) -> None:
     """Speedups kernel by kernel: the tuner's, and what each of `names` serves."""
-    plt = _pyplot()
     rows = sorted((one.comparison for one in results), key=lambda c: -c.served["tuner"].speedup)
-    figure, axes = plt.subplots(figsize=(11, 4.5))
-    places = np.arange(len(rows))
-    axes.plot(places, [row.served["tuner"].speedup for row in rows], "k_", ms=9, label="tuner")
-    for name, mark in zip(names, "o^sDv", strict=False):
-        found = [row.served[name].speedup if name in row.served else math.nan for row in rows]
-        axes.plot(places, found, mark, ms=4, label=name)
-    axes.axhline(1.0, color="0.7", lw=0.8)
+    several = len({row.target for row in rows}) > 1
+    labels = [f"{row.kernel} {row.target}" if several else row.kernel for row in rows]
+    served = {
+        name: [row.served[name].speedup if name in row.served else math.nan for row in rows]
+        for name in ("tuner", *names)
+    }
+    draw_shares(labels, served, path)
+
+
+def draw_shares(labels: Sequence[str], served: dict[str, list[float]], path: Path) -> None:
+    """A column for each of the labels, with a mark for each series."""
+    figure, [[axes]] = style.subplots(max(6.0, 2.0 + 0.28 * len(labels)), 4.5)
+    places = np.arange(len(labels))
+    axes.axhline(1.0, color="0.4", lw=1)
+    tuner = dict(served)
+    best = tuner.pop("tuner")
+    axes.plot(places, best, "_", color="0.6", ms=15, mew=3, label="tuner")
+    for number, (name, look) in enumerate(style.marks(tuner).items()):
+        aside = 0.3 * (number - (len(tuner) - 1) / 2)  # equal ones do not hide one another
+        label = _in_words(name)
+        axes.plot(places + aside, tuner[name], ls="", ms=5, label=label, **look)
     axes.set_yscale("log")
+    style.as_times(axes.yaxis)
     axes.set_ylabel("speedup over docc's own schedule")
-    labels = [f"{row.kernel} {row.target[:3]}" for row in rows]
-    axes.set_xticks(places, labels, rotation=90, fontsize=6)
-    axes.legend(fontsize=8)
-    _save(figure, path)
+    axes.set_title(f"What is served to {len(labels)} kernels that the book does not know")
+    axes.set_xticks(places, labels, rotation=60, ha="right", rotation_mode="anchor")
+    axes.set_xlim(-0.7, len(labels) - 0.3)
+    axes.grid(axis="x", visible=False)
+    style.legend_outside(axes)
+    style.save(figure, path)
 
 
-def calibration(points: Sequence[tuple[float, float, float]], path: Path) -> None:
-    """Speedups predicted, their lower bounds, and those measured."""
-    plt = _pyplot()
-    figure, axes = plt.subplots(figsize=(4.8, 4.8))
-    for predicted, lower, got in points:
-        axes.plot([lower, predicted], [got, got], "-", color="0.75", lw=0.8)
-    axes.plot([p for p, _, _ in points], [got for _, _, got in points], "o", ms=4)
-    numbers = [number for point in points for number in point]
-    ends = [min(0.5, *numbers), max(2.0, *numbers)]
-    axes.plot(ends, ends, "k-", lw=0.6)
+def _in_words(name: str) -> str:
+    """``ours 5`` for people."""
+    method, _, way = name.rpartition(" ")
+    return f"{method}, {'nothing measured' if way == '1' else f'best of {way} measured'}"
+
+
+def calibration(points: Sequence[Predicted], path: Path) -> None:
+    """Speedups expected, their lower bounds, and those measured, kernel by kernel."""
+    rows = sorted(points, key=lambda one: one.measured)
+    figure, [[axes]] = style.subplots(7.0, 1.7 + 0.32 * len(rows))
+    reached = sum(one.measured >= one.lower for one in rows)
+    for place, one in enumerate(rows):
+        fine = one.measured >= one.lower
+        axes.plot([one.lower, one.expected], [place, place], "-", color="0.7", lw=3, zorder=1)
+        axes.plot(one.expected, place, "|", color="0.25", ms=12, mew=2, zorder=2)
+        look = (
+            {"marker": "o", "color": style.BETTER}
+            if fine
+            else {"marker": "X", "color": style.WORSE}
+        )
+        axes.plot(one.measured, place, ls="", ms=7, zorder=3, **look)
+    # Drawn nowhere: what the legend explains.
+    axes.plot([], [], "-", color="0.7", lw=3, label="from the lower bound")
+    axes.plot([], [], "|", color="0.25", ms=12, mew=2, label="to what is expected")
+    axes.plot([], [], "o", color=style.BETTER, label=f"measured, bound kept ({reached})")
+    axes.plot([], [], "X", color=style.WORSE, label=f"measured, below it ({len(rows) - reached})")
+    axes.axvline(1.0, color="0.4", lw=1)
     axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("predicted speedup (line: down to the lower bound)")
-    axes.set_ylabel("measured")
-    _save(figure, path)
+    style.as_times(axes.xaxis)
+    axes.set_yticks(range(len(rows)), [one.kernel for one in rows])
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+    axes.set_xlabel("speedup over docc's own schedule")
+    axes.set_title(f"Expected and measured, {len(rows)} kernels of one nest")
+    style.legend_outside(axes)
+    style.save(figure, path)
 
 
 def book_map(books: Sequence[Book], encoder: Encoder, path: Path) -> bool:
@@ -66,27 +113,38 @@ def book_map(books: Sequence[Book], encoder: Encoder, path: Path) -> bool:
     texts = [text for _, _, text in found]
     vectors = np.stack([e.nest for e in encoder.encode_many([nest_of(t, "book") for t in texts])])
     centred = vectors - vectors.mean(axis=0)
-    _, _, principal = np.linalg.svd(centred, full_matrices=False)
+    _, lengths, principal = np.linalg.svd(centred, full_matrices=False)
+    explained = lengths**2 / max(float(np.sum(lengths**2)), 1e-30)
     flat = centred @ principal[:2].T
     families = [family for family, _, _ in found]
-    plt = _pyplot()
-    figure, axes = plt.subplots(figsize=(7.5, 6))
-    for number, family in enumerate(sorted(set(families))):
+    figure, [[axes]] = style.subplots(10.0, 6.5)
+    counts = Counter(families)
+    looks = style.marks(sorted(counts.keys() - {SUITE}))
+    looks |= {SUITE: {"color": "k", "marker": "*"}} if SUITE in counts else {}
+    for family, look in looks.items():  # the suite last, above the others
         own = [place for place, name in enumerate(families) if name == family]
-        suite = family == "polybench"
         axes.scatter(
             flat[own, 0],
             flat[own, 1],
-            s=[8 + 12 * max(0.0, math.log2(found[place][1])) for place in own],
-            marker="*" if suite else "o",
-            color="k" if suite else plt.get_cmap("tab20")(number % 20),
+            s=[12 + 12 * max(0.0, math.log2(found[place][1])) for place in own],
+            c=look["color"],
+            marker=look["marker"],
             alpha=0.7,
-            label=family,
+            linewidths=0.3,
+            edgecolors="w",
+            label=f"{family} ({counts[family]})",
         )
-    axes.legend(fontsize=7, ncol=2)
+    axes.set_title(f"The book's {len(found)} nests, by their vectors")
+    axes.set_xlabel(f"first principal axis ({100 * explained[0]:.0f} % of the variance)")
+    axes.set_ylabel(f"second principal axis ({100 * explained[1]:.0f} %)")
     axes.set_xticks([])
     axes.set_yticks([])
-    _save(figure, path)
+    key = style.legend_outside(
+        axes, title="family (nests)\nlarger: more speedup", ncols=1 + len(looks) // 28
+    )
+    for handle in key.legend_handles:
+        handle.set_sizes([36.0])
+    style.save(figure, path)
     return True
 
 
@@ -96,23 +154,7 @@ def _points(books: Sequence[Book]) -> list[tuple[str, float, str]]:
     for book in books:
         for record in book.records():
             suite = record.kernel in polybench.names()
-            family = "polybench" if suite else record.kernel.partition(".")[0]
+            family = SUITE if suite else record.kernel.partition(".")[0]
             known = best.get(record.fingerprint, (family, 0.0, record.nest_json))
             best[record.fingerprint] = (family, max(known[1], record.speedup), known[2])
     return list(best.values())
-
-
-def _pyplot() -> Any:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
-
-
-def _save(figure: Any, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.tight_layout()
-    figure.savefig(path, dpi=_DPI)
-    _pyplot().close(figure)

@@ -140,12 +140,16 @@ def _pictures(
     folder: Path, results: Sequence[Result], ours: Method, books: Sequence[Book]
 ) -> list[str]:
     """Calibration, of kernels with one nest that was served something, and the map of the book."""
-    points: list[tuple[float, float, float]] = []
+    points: list[figures.Predicted] = []
+    several = len({one.comparison.target for one in results}) > 1
     for one in results:
         served = one.comparison.served.get("ours 1")
         used = [n for n in served.nests if n["tier"] == "near"] if served else []
         if served and len(used) == len(served.nests) == 1:
-            points.append((used[0]["predicted"], used[0]["lower"], served.speedup))
+            row = one.comparison
+            name = f"{row.kernel} {row.target}" if several else row.kernel
+            expected, lower = used[0]["predicted"], used[0]["lower"]
+            points.append(figures.Predicted(name, expected, lower, served.speedup))
     parts: list[str] = []
     if points:
         figures.calibration(points, folder / "evaluate-calibration.png")
@@ -158,8 +162,8 @@ def _pictures(
     return parts
 
 
-def _calibration(points: Sequence[tuple[float, float, float]]) -> str:
-    above = sum(got >= lower for _, lower, got in points)
+def _calibration(points: Sequence[figures.Predicted]) -> str:
+    above = sum(one.measured >= one.lower for one in points)
     return (
         "## Predicted and measured\n\n"
         f"Kernels of a single nest that were served something without measuring: {above} of "

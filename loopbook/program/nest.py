@@ -194,6 +194,10 @@ class Nest:
         """docc's id of the outermost loop."""
         return self.loops[0].element_id
 
+    def __repr__(self) -> str:
+        loops = " ".join(loop.indvar for loop in self.loops[:9])[:80]
+        return f"<Nest {self.position}: {len(self.loops)} loops ({loops}), {self.fingerprint[:12]}>"
+
     @cached_property
     def arrays(self) -> tuple[Container, ...]:
         """The containers that recipes can name: ``A0``, ``A1``…"""

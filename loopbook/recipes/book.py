@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from loopbook import private
-from loopbook.errors import InputError
-from loopbook.recipes import _whole
+from loopbook.display import brief, counted, table
+from loopbook.errors import BookError, InputError
+from loopbook.recipes import _search, _whole
 from loopbook.recipes._indexes import Indexes
-from loopbook.recipes._rows import Miss
+from loopbook.recipes._rows import Entry, Miss
 from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import Check, read_lines, write_lines
@@ -67,6 +68,20 @@ class Book:
 
     def __len__(self) -> int:
         return sum(map(len, self._current().by_nest.values()))
+
+    def __repr__(self) -> str:
+        # The records are not counted: that reads the file, which may be closed.
+        return brief(self, f"{self.name}{', read-only' if self.readonly else ''}")
+
+    def _repr_html_(self) -> str:
+        return table((), [(self.name, self.summary())], "Book")
+
+    def summary(self) -> str:
+        """How many records there are, in words; why not, where they cannot be read."""
+        try:
+            return counted(len(self), "record") + (", read-only" if self.readonly else "")
+        except BookError as error:
+            return str(error)
 
     @property
     def name(self) -> str:
@@ -257,6 +272,33 @@ class Book:
     def record(self, record_id: str) -> Record | None:
         """The record of this id, or None."""
         return self._store.records([record_id]).get(record_id)
+
+    def record_like(self, beginning: str) -> Record:
+        """The one record whose id begins so.
+
+        Raises:
+            InputError: there is none, or more than one.
+        """
+        return self._store.records([one := _search.matching(self._store, beginning)])[one]
+
+    def search(
+        self,
+        *words: str,
+        target: str | None = None,
+        kernels: Callable[[str], bool] | None = None,
+        machine: str = "",
+        min_speedup: float = 0.0,
+        order: str = _search.SPEEDUP,
+    ) -> list[Entry]:
+        """Records in short, by what they say; :meth:`record` gives the whole of one.
+
+        Args:
+            words: all have to stand in a record's id, kernel, target, machine or recipe.
+            kernels: a test of the kernel's name.
+            machine: part of the name of its processor or of its profile's key.
+            order: "speedup", the greatest first, or "kernel".
+        """
+        return _search.search(self._store, words, target, kernels, machine, min_speedup, order)
 
     def records(self, *, target: str | None = None, kernel: str | None = None) -> Iterator[Record]:
         """All records, or those of a target or kernel, in order of id."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from loopbook.display import brief, counted
 from loopbook.errors import InputError
 from loopbook.recipes import _fields
 
@@ -74,6 +75,11 @@ class Embedding:
     def is_finite(self) -> bool:
         """Whether no vector holds NaN or infinity."""
         return all(np.isfinite(rows).all() for rows in (self.nest, self.loops, self.containers))
+
+    def __repr__(self) -> str:
+        loops, arrays = len(self.loop_names), len(self.container_names)
+        parts = f"{counted(loops, 'loop')}, {counted(arrays, 'array')}"
+        return brief(self, f"by {self.encoder}: {self.dimension} numbers, {parts}")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Embedding):

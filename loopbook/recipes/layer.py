@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from loopbook.display import brief, cut, table, times
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
@@ -26,6 +27,11 @@ Kernels = Callable[[str], bool] | Collection[str] | None
 class Neighbour:
     """A record near a query.
 
+    ::
+
+        near = book.nearest(kernel)[0][0]     # of the first nest, the nearest
+        near.distance, near.record.recipe
+
     Attributes:
         embedding: of the record's nest, by the query's encoder; for matching loops.
         distance: in program space, between unit vectors: 0 to 2, and 0 for the very nest; good to
@@ -43,10 +49,32 @@ class Neighbour:
         """Over docc's own schedule, measured where the record was made."""
         return self.record.speedup
 
+    def __repr__(self) -> str:
+        told = f"{cut(self.record.nest, 60)} at {self.distance:.3f}, {self.speedup:.2f}×"
+        return brief(self, f"{self.record.id[:12]} {told}: {self.record.recipe.in_line()}")
+
+    def _repr_html_(self) -> str:
+        return table(NEIGHBOUR_HEADS, [neighbour_row(self)])
+
     @property
     def rank(self) -> float:
         """What neighbours are ordered by: the least is the nearest."""
         return self.distance + HARDWARE_WEIGHT * self.hardware_distance
+
+
+NEIGHBOUR_HEADS = ("record", "nest", "distance", "speedup", "machine", "recipe")
+
+
+def neighbour_row(near: Neighbour) -> tuple[str, ...]:
+    """What a table shows of a neighbour, by `NEIGHBOUR_HEADS`."""
+    return (
+        near.record.id[:12],
+        near.record.nest,
+        f"{near.distance:.3f}",
+        times(near.speedup),
+        near.record.hardware.cpu,
+        near.record.recipe.in_line() or "docc's own schedule",
+    )
 
 
 class Layer(Protocol):

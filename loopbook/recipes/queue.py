@@ -15,6 +15,7 @@ import uuid
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -139,7 +140,7 @@ class Queue(Reading):
         Raises:
             InputError: the name or the time is none.
         """
-        _fields.check_text(worker, "a worker's name", limit=256, empty=False)
+        _check_worker(worker)
         _check_seconds(seconds)
         self.prepare()
         lanes = abilities.lanes
@@ -155,11 +156,31 @@ class Queue(Reading):
                         return leased
         return None
 
-    def extend(self, lease: Lease, seconds: float) -> bool:
-        """Move the deadline to so many seconds from now; False if the lease is lost."""
+    def begin(self, lease: Lease, worker: str, seconds: float) -> Lease | Ending:
+        """Take over a lease that somebody has handed on: its deadline is so many seconds from now,
+        and who had it before extends it no more. Why not, if the lease is lost.
+
+        Args:
+            worker: the name of who works on it, for people.
+
+        Raises:
+            InputError: the name or the time is none.
+        """
+        _check_worker(worker)
         _check_seconds(seconds)
         with self._changing() as (connection, now):
-            query = sa.update(TASKS).where(_holds(lease)).values(due=now + seconds)
+            taken = sa.update(TASKS).where(_holds(lease)).values(worker=worker, due=now + seconds)
+            if connection.execute(taken).rowcount != 1:
+                return self._why_not(connection, lease)
+        return lease._replace(task=replace(lease.task, worker=worker), deadline=now + seconds)
+
+    def extend(self, lease: Lease, seconds: float) -> bool:
+        """Move the deadline to so many seconds from now; False if the lease is lost, or another
+        worker has taken it over."""
+        _check_seconds(seconds)
+        own = _holds(lease) & (TASKS.c.worker == lease.task.worker)
+        with self._changing() as (connection, now):
+            query = sa.update(TASKS).where(own).values(due=now + seconds)
             return connection.execute(query).rowcount == 1
 
     def finish(self, lease: Lease, records: Sequence[str] = ()) -> Ending:
@@ -340,6 +361,10 @@ def _held(connection: sa.Connection) -> tuple[int, int]:
 def _holds(lease: Lease) -> sa.ColumnElement[bool]:
     t = TASKS.c
     return (t.id == lease.task.id) & (t.lease == lease.id) & (t.state == LEASED)
+
+
+def _check_worker(name: str) -> None:
+    _fields.check_text(name, "a worker's name", limit=256, empty=False)
 
 
 def _check_seconds(value: float) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from loopbook.display import brief, counted, table
 from loopbook.errors import RecipeError
 from loopbook.steps import Container, Loop, Step, base_name, checked, kind_of, parsed
 
@@ -26,6 +27,10 @@ JSON_VERSION = 1
 @dataclass(frozen=True)
 class Recipe:
     """An ordered, checked tuple of steps; hashable, and equal to any recipe of the same steps.
+
+    ::
+
+        Recipe.parse("tile L0 32").to_json()["steps"] == [["tile", "L0", 32]]
 
     Args:
         steps: steps or ``(op, args)`` pairs; arguments left out are filled in (``skew L0 L1``
@@ -70,6 +75,13 @@ class Recipe:
     def __str__(self) -> str:
         return self.text()
 
+    def __repr__(self) -> str:
+        return brief(self, f"of {counted(len(self), 'step')}: {self.in_line()}".rstrip(": "))
+
+    def _repr_html_(self) -> str:
+        rows = [(number, step.text()) for number, step in enumerate(self.steps, 1)]
+        return table((), rows, f"Recipe of {counted(len(self), 'step')}")
+
     @classmethod
     def parse(cls, text: str) -> Recipe:
         """Read the text form, one step a line.
@@ -102,6 +114,10 @@ class Recipe:
     def text(self) -> str:
         """The text form: one step a line, each line ended; empty for no steps."""
         return "".join(step.text() + "\n" for step in self.steps)
+
+    def in_line(self) -> str:
+        """The steps on one line, for people: ``tile L0 4; unroll L0*``."""
+        return "; ".join(step.text() for step in self.steps)
 
     @classmethod
     def from_json(cls, obj: object) -> Recipe:

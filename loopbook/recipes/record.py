@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any
 
+from loopbook.display import brief, cut, seconds, table, times
 from loopbook.errors import InputError
 from loopbook.recipes import _fields
 from loopbook.recipes._data import LATER, Count, Counts, Data, Figure, Kernel, Seconds, Text
@@ -190,6 +191,27 @@ class Record:
         if nearest is not None:
             return nearest.speedup
         return self.worst if self.worst < LOSES else self.speedup
+
+    def __repr__(self) -> str:
+        told = f"{self.target}, {self.speedup:.2f}× on {self.hardware.cpu or 'some machine'}"
+        return brief(self, f"{self.id[:12]} {cut(self.nest, 60)}: {told}: {self.recipe.in_line()}")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("id", self.id),
+            ("target", self.target),
+            (
+                "machine",
+                f"{self.hardware.cpu} ({self.hardware.isa}, {self.hardware.threads} threads)",
+            ),
+            ("recipe", self.recipe.in_line() or "docc's own schedule"),
+        ]
+        for one in self.measurements:
+            sizes = ", ".join(f"{name} {size}" for name, size in one.sizes.items())
+            taken = f"{seconds(one.baseline_s)} → {seconds(one.tuned_s)}"
+            rows.append((sizes or "measured", f"{taken}: {times(one.speedup)}"))
+        rows.append(("from", f"{self.provenance.source} {self.provenance.date}"))
+        return table((), rows, f"Record of {self.nest}")
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object without loss, with the id."""

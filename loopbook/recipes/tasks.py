@@ -20,7 +20,7 @@ from loopbook.targets import TARGETS, choice
 
 TUNE, CONFIRM, REMEASURE, REEMBED = KINDS = ("tune", "confirm", "remeasure", "reembed")
 """Search a recipe for a nest; measure a record that waits in quarantine; measure one that is served
-again; make a nest's vectors with another encoder."""
+again; make a nest's vectors with the encoder in use."""
 
 WAITING, LEASED, DONE, DEAD = STATES = ("waiting", "leased", "done", "dead")
 """A task waits, is leased, and ends as one of the last two. The dead are those that were given up:

@@ -19,6 +19,7 @@ from loopbook import private
 from loopbook.errors import CompilerError, DeadlineError
 from loopbook.toolchain.built import Applied
 from loopbook.toolchain.compiler import DOCC_NAME, TIMED, command
+from loopbook.toolchain.sandbox import compile_error
 
 _NOTES = """\
 #!/bin/sh
@@ -136,9 +137,7 @@ def _call(words: Sequence[str], limit: float) -> None:
             os.killpg(process.pid, signal.SIGKILL)  # the compiler that a script has started, too
             raise DeadlineError(f"the compile did not end within {limit:g} s") from None
     if process.returncode:
-        errors = [line for line in said.splitlines() if "error: " in line]
-        reason = (errors or [said.strip() or f"exit code {process.returncode}"])[0]
-        raise CompilerError(f"the generated C++ does not compile: {reason[:300]}")
+        raise compile_error(said.strip() or f"exit code {process.returncode}")
 
 
 def _words(sources: Sequence[Source]) -> tuple[list[str], list[str]]:

@@ -12,6 +12,7 @@ import ctypes
 import gc
 import os
 import pickle
+import re
 import resource
 import select
 import signal
@@ -25,6 +26,7 @@ from typing import Any, NoReturn, TypeVar
 from loopbook.errors import (
     CompilerError,
     DeadlineError,
+    GeneratedCodeError,
     KernelError,
     LoopbookError,
     MemoryLimitError,
@@ -237,13 +239,24 @@ def death(status: int, stderr: Any, what: str) -> RunError | CompilerError:
     if "bad_alloc" in words or "Cannot allocate memory" in words:
         return MemoryLimitError(f"{what} ran out of its memory")
     if "error: " in words or "ompilation failed" in words or "linker command" in words:
-        lines = [line for line in words.splitlines() if "error: " in line] or [words.strip()]
-        return CompilerError(f"the generated C++ does not compile: {_one_line(lines[0])}")
+        return compile_error(words)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name
         return KernelError(f"{what} crashed ({name}){_tail(words)}")
     return KernelError(f"{what} ended with exit code {os.waitstatus_to_exitcode(status)}")
+
+
+_REFUSED = re.compile(r":\d+:\d+: (fatal )?error: (?!.*file not found)")
+"""The compiler names a place in the code; what it says of itself, or of headers that the machine
+lacks, is no fault of the code's."""
+
+
+def compile_error(words: str) -> CompilerError:
+    """The error for a compile that failed, by what the compiler said."""
+    lines = [line for line in words.splitlines() if "error: " in line] or [words.strip()]
+    kind = GeneratedCodeError if _REFUSED.search(lines[0]) else CompilerError
+    return kind(f"the generated C++ does not compile: {_one_line(lines[0])}")
 
 
 def _tail(words: str) -> str:

@@ -120,6 +120,9 @@ def load(
         CorpusError: there is no corpus, or a file in it is damaged or of another make.
     """
     files = sorted(folder.glob("*.parquet"))
+    if not files and folder == CORPUS:
+        told = "the corpus does not come with the package, but with the repository"
+        raise CorpusError(f"{told}: name its loopbook/data/corpus with --corpus")
     if not files:
         raise CorpusError(f"there is no corpus at {folder}; 'loopbook corpus pack' makes one")
     wanted = {"kernel": kernel, "target": target, "hardware": hardware, "status": status}

@@ -33,14 +33,39 @@ class Keeper:
         records = self._book.records(target=job.target, kernel=job.task.name)
         return [record for record in records if record.hardware.key == key]
 
-    def keep(self, records: Sequence[Record]) -> None:
+    def keep(self, records: Sequence[Record]) -> list[Record]:
         """Add a program's records with their embeddings in one transaction, all or none.
+
+        What the book says already is not added: to tune a program once more, and to find the same,
+        is nothing new.
+
+        Returns:
+            The records as the book has them: in place of what is not added, what says the same.
 
         Raises:
             BookError: if the book cannot be written.
         """
-        nests = [read_nests(load_json(record.nest_json))[0] for record in records]
-        embeddings = self._encoder.encode_many(nests)
-        self._book.add_many(
-            (record, [embedding]) for record, embedding in zip(records, embeddings, strict=True)
+        kept = [self._known_as(record) or record for record in records]
+        new = [record for record, own in zip(records, kept, strict=True) if own is record]
+        embeddings = self._encoder.encode_many(
+            [read_nests(load_json(record.nest_json))[0] for record in new]
         )
+        self._book.add_many(
+            (record, [embedding]) for record, embedding in zip(new, embeddings, strict=True)
+        )
+        return kept
+
+    def _known_as(self, record: Record) -> Record | None:
+        known = self._book.exact(record.fingerprint, record.target, record.hardware.key)
+        return next((one for one in known if _says(one) == _says(record)), None)
+
+
+def _says(record: Record) -> tuple[object, ...]:
+    """What a record claims; how it was measured is left out, but for the versions and sizes."""
+    made = record.provenance
+    return (
+        record.nest,
+        record.recipe,
+        (made.kernel, made.docc, made.compiler, made.loopbook),
+        [dict(one.sizes) for one in record.measurements],
+    )

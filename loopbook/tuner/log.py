@@ -6,9 +6,10 @@ their log: what was measured is told to the strategy again instead of being meas
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,11 @@ class Trial:
     date: str = ""
 
 
+def read_trials(path: Path) -> list[Trial]:
+    """The trials of a log, whatever search it is of; none where there is no log."""
+    return list(_trials(_lines(path))) if path.exists() else []
+
+
 _MEASURED = ("profile", "date")
 """Parts of a header that differ from run to run of one and the same search."""
 
@@ -73,12 +79,7 @@ class TrialLog:
         if not lines or _identity(lines[0]) != _identity(self.header):
             self.path.replace(_aside(self.path))
             return
-        for line in lines[1:]:
-            try:
-                recipe = Recipe.from_json(line.pop("recipe"))
-                self.trials.append(Trial(recipe=recipe, **line))
-            except (KeyError, TypeError, RecipeError):
-                continue
+        self.trials += _trials(lines)
 
     @property
     def next_number(self) -> int:
@@ -123,6 +124,16 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(value, dict):
             yield value
+
+
+def _trials(lines: Iterable[dict[str, Any]]) -> Iterator[Trial]:
+    """Those behind the header; a line that is none is left out."""
+    for line in itertools.islice(lines, 1, None):
+        try:
+            recipe = Recipe.from_json(line.pop("recipe"))
+            yield Trial(recipe=recipe, **line)
+        except (KeyError, TypeError, RecipeError):
+            continue
 
 
 def _ends_torn(path: Path) -> bool:

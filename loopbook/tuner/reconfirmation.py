@@ -201,29 +201,36 @@ def _wanted(record: Record) -> Mapping[str, int]:
 
 
 def jailed(given: Any) -> Any:
-    """`reconfirm` as a job of `loopbook.toolchain.jail`; what it raises is a verdict that leaves
-    the matter open.
+    """`reconfirm` as a job of `loopbook.toolchain.jail`.
 
     Args:
         given: a record and a hardware profile, as JSON.
     """
-    try:
-        record, here = Record.from_json(given[0]), HardwareProfile.from_json(given[1])
-        return asdict(reconfirm(record, here))
-    except LoopbookError as error:
-        return asdict(Verdict(UNMEASURED, message=str(error)))
+    record, here = Record.from_json(given[0]), HardwareProfile.from_json(given[1])
+    return asdict(reconfirm(record, here))
+
+
+def reconfirm_in_jail(record: Record, here: HardwareProfile) -> Verdict:
+    """`reconfirm` in a jail.
+
+    Raises:
+        JailError: this machine has no jails.
+        LoopbookError: what `reconfirm` raises, or the jail had to be ended.
+    """
+    given = [record.to_json(), here.to_json()]
+    told = jail.call(f"{__name__}:{jailed.__name__}", given, what="measuring the record")
+    return Verdict.from_json(told)
 
 
 def verdict_of(record: Record, here: HardwareProfile) -> Verdict:
-    """Measure a record in a jail; what cannot be measured is a verdict too.
+    """`reconfirm_in_jail`, where what cannot be measured is a verdict too: one that leaves the
+    matter open.
 
     Raises:
         JailError: this machine has no jails.
     """
-    given = [record.to_json(), here.to_json()]
     try:
-        told = jail.call(f"{__name__}:{jailed.__name__}", given, what="measuring the record")
-        return Verdict.from_json(told)
+        return reconfirm_in_jail(record, here)
     except JailError:
         raise
     except LoopbookError as error:

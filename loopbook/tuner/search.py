@@ -28,7 +28,13 @@ from loopbook.tuner.task import TuningTask
 from loopbook.tuner.thresholds import WORTH_TUNING
 
 Progress = Callable[[int, int, str], None]
-"""Called with trials done, trials in all, and a line about the best so far."""
+"""Called with trials done, trials in all, and a line about the best so far; before there are any,
+with 0, 0 and what comes before them."""
+
+
+def unheard(done: int, total: int, line: str) -> None:
+    """The progress of what nobody watches."""
+
 
 Starts = Callable[[Nest], Sequence[Recipe]]
 """Recipes worth trying first on a nest, most promising first: those of near neighbours."""
@@ -53,7 +59,7 @@ def search(
     log: TrialLog,
     *,
     starts: Starts = lambda nest: (),
-    progress: Progress = lambda done, total, line: None,
+    progress: Progress = unheard,
 ) -> None:
     """Measure `settings.trials` candidates of all nests that matter, into `log`.
 
@@ -210,8 +216,10 @@ class Best:
                 self._speedups[trial.nest] = trial.speedup
 
     def line(self) -> str:
-        """Such as "0: 1.20×, 2: 8.31×"."""
-        return ", ".join(f"{nest}: {gain:.2f}×" for nest, gain in sorted(self._speedups.items()))
+        """Such as "nest 0: 1.20×, nest 2: 8.31×"."""
+        return ", ".join(
+            f"nest {nest}: {gain:.2f}×" for nest, gain in sorted(self._speedups.items())
+        )
 
 
 def ranking(log: TrialLog, position: int) -> list[Trial]:

@@ -19,7 +19,7 @@ from loopbook.targets import DEFAULT, named
 from loopbook.toolchain import scratch
 from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.toolchain.times import Schedule
-from loopbook.tuner.search import Progress, Starts
+from loopbook.tuner.search import Progress, Starts, unheard
 from loopbook.tuner.settings import Settings
 from loopbook.tuner.task import TuningTask
 from loopbook.tuner.thresholds import LONG_ENOUGH, TOO_LONG
@@ -48,6 +48,8 @@ class Done:
     Attributes:
         skipped: it had been done before.
         seconds: it took.
+        kept: the records as the book has them: in place of one that says nothing new, the one that
+            was there.
     """
 
     job: Job
@@ -55,6 +57,7 @@ class Done:
     error: str = ""
     skipped: bool = False
     seconds: float = 0.0
+    kept: tuple[Record, ...] = ()
 
 
 def jobs(tasks: Iterable[TuningTask], targets: Sequence[str], preset: str = "") -> list[Job]:
@@ -70,10 +73,10 @@ def seed(
     *,
     logs: Path,
     known: Callable[[Job], Sequence[Record]],
-    keep: Callable[[Sequence[Record]], None],
+    keep: Callable[[Sequence[Record]], Sequence[Record]],
     neighbours: Callable[[Nest, Job], Sequence[Recipe]] = lambda nest, job: (),
     again: bool = False,
-    progress: Callable[[Job], Progress] | None = None,
+    progress: Callable[[Job], Progress] = lambda job: unheard,
 ) -> Iterator[Done]:
     """Tune jobs and keep their records.
 
@@ -83,7 +86,7 @@ def seed(
         hardware: target to the profile to tune for.
         logs: folder for the logs of trials.
         known: a job's records that have been kept before.
-        keep: stores a job's records, all or none.
+        keep: stores a job's records, all or none; returns them as they are kept.
         neighbours: recipes of near neighbours, ported to a nest, nearest first.
         again: do also jobs whose records are known.
         progress: makes the callback for a job's search.
@@ -93,7 +96,9 @@ def seed(
             yield Done(job, None, skipped=True)
             continue
         started = time.monotonic()
+        told = progress(job)
         try:
+            told(0, 0, "sizes: how long it takes without a recipe")
             preset, confirm = sizes_for(job, settings.timeout)
             machine = hardware(job.target)
             tuned = tune(
@@ -101,15 +106,20 @@ def seed(
                 preset,
                 machine,
                 replace(settings, target=job.target, confirm=confirm),
-                log=logs / f"{job.task.name}-{job.target}.jsonl",
+                log=log_of(logs, job),
                 starts=_starts(job, machine.threads, known, neighbours),
-                **({"progress": progress(job)} if progress else {}),
+                progress=told,
             )
         except LoopbookError as error:
             yield Done(job, None, str(error), seconds=time.monotonic() - started)
             continue
-        keep(tuned.records)
-        yield Done(job, tuned, seconds=time.monotonic() - started)
+        kept = tuple(keep(tuned.records))
+        yield Done(job, tuned, seconds=time.monotonic() - started, kept=kept)
+
+
+def log_of(logs: Path, job: Job) -> Path:
+    """Where a job's trials are logged."""
+    return logs / f"{job.task.name}-{job.target}.jsonl"
 
 
 def sizes_for(job: Job, timeout: float = RUN_SECONDS) -> tuple[str, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from loopbook.tuner.confirmation import (
 )
 from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.records import Round
-from loopbook.tuner.search import Progress, Starts, search, search_header
+from loopbook.tuner.search import Progress, Starts, search, search_header, unheard
 from loopbook.tuner.session import Session
 from loopbook.tuner.settings import Settings
 from loopbook.tuner.task import TuningTask
@@ -37,15 +37,20 @@ class Tuned:
     Attributes:
         records: at least one for each nest; nests that docc's own schedule suits best have an empty
             recipe.
-        speedups: preset to the speedup of the whole program over docc's own compile.
+        times: preset to the seconds of the whole program, under docc's own compile and as tuned.
         failures: kind of failure to how many candidates ended that way.
         trials: of the search, in the order they were measured.
     """
 
     records: list[Record] = field(default_factory=list)
-    speedups: dict[str, float] = field(default_factory=dict)
+    times: dict[str, tuple[float, float]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def speedups(self) -> dict[str, float]:
+        """Preset to the speedup of the whole program over docc's own compile."""
+        return {preset: before / after for preset, (before, after) in self.times.items()}
 
 
 def tune(
@@ -56,7 +61,7 @@ def tune(
     *,
     log: Path | None = None,
     starts: Starts = lambda nest: (),
-    progress: Progress = lambda done, total, line: None,
+    progress: Progress = unheard,
 ) -> Tuned:
     """Search recipes for every nest of a program that matters.
 
@@ -69,7 +74,9 @@ def tune(
         WrongResultError: docc's own compile gives other numbers than Python.
         LoopbookError: if the program cannot be traced, compiled or run at all.
     """
+    progress(0, 0, "numbers: what Python says is right")
     task.check()
+    progress(0, 0, "docc's own compile, to be compared with")
     trials = TrialLog(log, search_header(task, preset, hardware, settings))
     last = settings.confirm[-1] if settings.confirm else preset
     rounds: dict[str, Round] = {}
@@ -98,6 +105,7 @@ def tune(
         note(preset, session, confirm(session, candidates))
     for other in settings.confirm:
         if other not in rounds:
+            told(settings.trials + settings.refine, 0, f"confirmation at {other}")
             with Session(task, other, settings.target, trusted=True) as elsewhere:
                 note(other, elsewhere, confirm(elsewhere, candidates))
     ordered = [rounds[p] for p in dict.fromkeys((*settings.confirm, preset))]
@@ -115,7 +123,7 @@ def tune(
     failures = Counter(trial.status for trial in trials.trials if trial.status != "ok")
     return Tuned(
         found,
-        {one.preset: one.whole for one in ordered},
+        {one.preset: one.times for one in ordered},
         dict(failures),
         trials.trials,
     )
@@ -138,7 +146,7 @@ def _refined(
         if not settings.refine or not first.tuned:
             return found, Round.of(preset, task.parameters[preset], session, first)
         place, times = min(first.tuned.items(), key=lambda item: min(item[1].seconds))
-        session.adopt(session.build(first.fields[place]), min(times.seconds), first.plain)
+        session.adopt(session.build(first.programs[place]), min(times.seconds), first.plain)
         affordable = round(REFINE_SECONDS / (0.5 + 5 * min(times.seconds)))
         short = replace(settings, strategy=REFINING, trials=min(settings.refine, affordable))
         path = log.with_name(f"{log.stem}-{preset}{log.suffix}") if log else None

@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 
+from loopbook.display import brief, table
 from loopbook.errors import WorkloadError
 
 Parameters = dict[str, int]
@@ -67,6 +68,16 @@ class Workload:
     reference: Callable[..., Any] | None = field(default=None, repr=False)
     _results: Callable[..., Any] | None = field(default=None, repr=False)
     _returned: tuple[str, ...] = field(default=(), repr=False)
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: presets {', '.join(self.parameters)}")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (preset, ", ".join(f"{name} {size}" for name, size in sizes.items()))
+            for preset, sizes in self.parameters.items()
+        ]
+        return table(("preset", "sizes"), rows, f"Workload {self.name}")
 
     def sizes(self, preset: str, overrides: Mapping[str, int] | None = None) -> Parameters:
         """The sizes of `preset`, some of them replaced by `overrides`.

@@ -24,7 +24,8 @@ def test_info_is_about_the_users_book_unless_another_is_named(shell):
     assert told["records"] == 2
     assert told["kernels"] == {"product": 1, "stencil": 1}
     text = shell("book", "info").good().out
-    assert "kernels   product: 1, stencil: 1" in text
+    assert ["other", "1"] in [line.split() for line in text.splitlines()]
+    assert "readonly  False\n" in text
     other = kit.fill(shell.folder / "other.db", [kit.record(kit.chain, "")])
     assert shell("book", "info", other, "--json").good().documents[0]["records"] == 1
 
@@ -109,3 +110,42 @@ def test_import_and_merge_make_the_users_book_where_there_is_none(shell):
     (shell.folder / "own.db").unlink()
     assert shell("book", "merge", shell.folder / "other.db").good().out == "2 records added\n"
     assert (shell.folder / "own.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_no_folder_is_made_for_a_file_that_is_named(shell):
+    gone = shell.folder / "gone"
+    message = f"the folder {gone} is missing: make it first"
+    assert shell("book", "export", gone / "x").refusal() == message
+    assert shell("book", "pack", gone / "x").refusal() == message
+    out = shell.folder / "out.jsonl"
+    shell("book", "export", out).good()
+    assert shell("book", "import", out, "--book", gone / "x.db").refusal() == message
+    assert not gone.exists()
+
+
+def test_records_are_listed_searched_shown_and_removed(shell):
+    (told,) = shell("book", "list", "--json").good().documents
+    fast, slow = told["records"]
+    assert (told["found"], fast["nest"], slow["nest"]) == (2, "product:0", "stencil:0")
+    (told,) = shell("book", "list", "--min-speedup", "1.5", "--json").good().documents
+    assert [one["id"] for one in told["records"]] == [fast["id"]]
+    (told,) = shell("book", "search", "STENCIL", "--json").good().documents
+    assert [one["id"] for one in told["records"]] == [slow["id"]]
+    assert (
+        shell("book", "list", "--limit", "1")
+        .good()
+        .out.endswith("1 of 2 records shown (--limit)\n")
+    )
+    assert shell("book", "list", "--family", "matvec").good().out == "0 records\n"
+
+    text = shell("book", "show", fast["id"][:8]).good().out
+    assert fast["id"] in text
+    assert "tile L0 4" in text
+    (told,) = shell("book", "show", fast["id"], "--json").good().documents
+    assert "nest_json" not in told
+    assert "there is no record 'zz'" in shell("book", "show", "zz").refusal()
+
+    assert "--yes" in shell("book", "rm", fast["id"][:8], "--json").refusal()
+    assert shell("book", "rm", fast["id"][:8], "--yes").good().out == "1 records removed\n"
+    assert shell("book", "info", "--json").good().documents[0]["records"] == 1
+    assert "read-only" in shell("book", "rm", "a", "--yes", "--book", "starter").refusal()

@@ -261,7 +261,7 @@ def test_sizes_and_presets_that_there_are_not(untouched):
     assert "has no preset 'XXL'" in untouched("bench", given, "--preset", "XXL").refusal()
     message = untouched("bench", untouched.file("given.json", "{}")).refusal()
     assert message.endswith("given.json is an SDFG without data; give a workload file")
-    assert "loopbook --help" in untouched("nearest", given, "--nonsense").refusal()
+    assert "loopbook nearest --help" in untouched("nearest", given, "--nonsense").refusal()
     assert "loopbook --help" in untouched("bake").refusal()
 
 

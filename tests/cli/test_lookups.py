@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import client_kit as kit
 import pytest
 from cli_kit import ATTENTION, PRODUCT, Shell, make_shell, run_program
 
-from loopbook.cli.lookups import _remarks
+from loopbook.cli import main, style
+from loopbook.cli.benching import remarks
 from loopbook.client.libraries import has_tuned_blas
+from loopbook.recipes.book import Book
 from loopbook.sdfg import program
 
 
@@ -46,9 +53,24 @@ def test_nearest_finds_the_product_for_an_sdfg_and_for_a_workload(shell):
 def test_nearest_for_people(shell):
     sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
     lines = shell("nearest", sdfg).good().out.splitlines()
-    assert lines[0].startswith("nest 0: ")
-    assert lines[1].split()[:3] == ["product:0", "distance", "0.000"]
-    assert "20.00×" in lines[1]
+    assert lines[0].startswith("nest 0  loops ")
+    assert lines[1].split() == ["record", "nest", "away", "machine", "gain", "recipe"]
+    record, nest, away, *_ = lines[3].split()
+    assert (nest, away) == ("product:0", "0.000")
+    assert "▲ 20.00×" in lines[3]
+    assert max(map(len, lines)) <= 80
+    with Book.open(shell.folder / "own.db", readonly=True) as book:
+        assert book.record_like(record).nest == "product:0"
+
+
+def test_records_that_say_the_same_are_shown_once(shell):
+    same = kit.record(kit.product, kit.blocked(), 10.0)
+    kit.fill(shell.folder / "own.db", [same])
+    sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
+    near = shell("nearest", sdfg, "--json").good().documents[0]["nests"][0]["neighbours"]
+    recipes = [one["recipe"] for one in near if one["distance"] == 0]
+    lines = shell("nearest", sdfg).good().out.splitlines()
+    assert len([line for line in lines if "product:0" in line]) == len(set(recipes))
 
 
 def test_excluded_kernels_and_other_targets_are_not_found(shell):
@@ -70,17 +92,48 @@ def test_explain_shows_neighbour_steps_and_code(shell):
     assert "tile " in nest["recipe"]
     assert told["before"] != told["after"]
 
+    assert (told["line"], told["sizes"], nest["line"]) == (11, {"N": 40}, 12)
     text = shell("explain", workload).good().out
-    assert "nearest: product:0 at distance" in text
-    assert "--- docc\n+++ loopbook" in text
+    assert text.startswith("bad_order  M (N=40), sequential\n")
+    assert f"{workload}:11" in text.replace("\n", "")
+    assert "ported from product:0 at distance" in text
+    tried = f"'bench' measures recipes before it takes one ({nest['choices']} for nest 0)"
+    assert tried in " ".join(text.split())
+    assert "--- docc +++ loopbook" in text
+    assert re.search(r"… \d+ lines that stay", text)
+    assert re.search(r"… \d+ more lines \(--full shows them", text)
+    assert len(text.splitlines()) <= style.LINES
+    assert max(map(len, text.splitlines())) <= style.WIDTH
+    full = shell("explain", workload, "--full").good().out
+    assert len(full.splitlines()) > style.LINES
+    assert "more lines" not in full
     text = shell("explain", workload, "--no-code").good().out
     assert "+++" not in text
+
+
+def test_explain_colours_what_changes(shell, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    text = shell("explain", shell.file("bad_order.py", PRODUCT)).good().out
+    assert "\x1b[32m+ " in text
+    assert "\x1b[31m- " in text
+
+
+def test_explain_writes_a_page_that_needs_nothing_else(shell):
+    workload, page = shell.file("bad_order.py", PRODUCT), shell.folder / "out.html"
+    shell("explain", workload, "--html", page).good()
+    text = page.read_text()
+    assert "bad_order" in text
+    assert "ported from product:0" in text
+    assert 'class="diff_add"' in text
+    assert "http" not in text
+    message = shell("explain", workload, "--html", shell.folder).refusal()
+    assert message == f"cannot write {shell.folder}: it is a folder"
 
 
 def test_explain_without_a_neighbour_says_that_docc_decides(shell):
     workload = shell.file("bad_order.py", PRODUCT)
     answer = shell("explain", workload, "--exclude", "product", "--exclude", "stencil").good()
-    assert "none: " in answer.out
+    assert "docc's own" in answer.out
     assert "the generated C++ is docc's own" in answer.out
 
 
@@ -94,7 +147,9 @@ def test_optimize_writes_an_sdfg_that_docc_reads(shell):
     assert sorted(p.name for p in shell.folder.glob("*.partial*")) == []
 
     lines = shell("optimize", sdfg, "--out", out).good().out.splitlines()
-    assert lines == ["nest 0: exact product:0 at distance 0.000"]
+    assert lines[0].split() == ["nest", "recipe", "expected", "of"]
+    assert re.match(r"0 +tile L0 4; .* more +▲ 20.00× +product:0$", lines[2])
+    assert lines[3] == f"written: {out}"
 
 
 def test_optimize_without_a_file_says_that_nothing_is_written(shell):
@@ -141,8 +196,11 @@ def test_bench_prints_one_object_for_each_kernel(shell):
 def test_bench_for_people_measuring_on_the_spot(shell):
     workload = shell.file("bad_order.py", PRODUCT)
     answer = shell("bench", workload, "--preset", "S", "--seconds", "0.05").good()
-    assert answer.out.split()[:3] == ["bad_order", "S", "sequential"]
-    assert answer.out.splitlines()[0].endswith("right")
+    heads, line, *more = answer.out.splitlines()
+    assert heads.split() == ["kernel", "size", "docc", "Python", "loopbook", "gain", "numbers"]
+    assert line.split()[:2] == ["bad_order", "S"]
+    assert line.endswith("✓ right")
+    assert max(map(len, (heads, line, *more))) <= style.WIDTH
 
 
 def test_arrays_are_looked_up_and_benched_as_loops(shell):
@@ -160,17 +218,19 @@ def test_arrays_are_looked_up_and_benched_as_loops(shell):
     attention = shell.file("attention.py", ATTENTION)
     words = ["bench", attention, "--seconds", "0.05", "--no-measure", "--preset", "S"]
     lines = shell(*words).good().out.splitlines()
-    assert lines[0].split()[:4] == ["attention", "S", "sequential", "loops"]
-    assert " Python " in lines[0]
-    assert lines[0].endswith("right")
-    (wrong,) = [line for line in lines if "docc is wrong here" in line]
-    assert "attention.py:12: docc loses the transpose" in wrong
+    assert lines[1].split()[:2] == ["attention", "S"]
+    assert lines[1].endswith("✓ right")
+    said = " ".join(" ".join(lines).split())
+    assert (
+        "docc is wrong here, Python says, at S: attention.py:12: docc loses the transpose" in said
+    )
+    assert "compared with docc's schedule of the same loops" in said
 
 
 def test_bench_says_when_python_is_the_fastest():
     told = {"fastest": "python", "docc_wrong": False, "correct": True, "baseline": "docc"}
-    assert [*_remarks(told)] == ["Python (NumPy) itself is the fastest here"]
-    assert [*_remarks(told | {"fastest": "docc"})] == []
+    assert [*remarks(told)] == ["Python (NumPy) itself is the fastest here"]
+    assert [*remarks(told | {"fastest": "docc"})] == []
 
 
 def test_what_has_neither_loops_nor_docc_is_refused_in_one_line(shell):
@@ -190,10 +250,35 @@ def test_bench_times_python_where_nothing_else_can_be_served(shell):
     assert (told["baseline"], told["fastest"], told["speedup"]) == ("python", "python", 1.0)
     assert told["optimized_s"] == told["python_s"] > 0
     assert "svd.py:12: np.linalg.svd()" in told["not_lowered"]
-    assert "it runs as Python: " in shell("bench", foreign, *words).good().out
+    said = " ".join(shell("bench", foreign, *words).good().out.split())
+    assert "it runs as Python: " in said
 
     raises = shell.file("raises.py", arrays + "    np.linalg.svd(left[:0, 0])\n")
     assert "raises fails as Python: LinAlgError" in shell("bench", raises, *words).refusal()
+
+
+def test_bench_tells_its_stages_and_keeps_nothing_when_it_is_stopped(shell, capfd):
+    """What is said on stderr while Python sleeps in the kernel, and after Ctrl-C."""
+    slow = PRODUCT.replace("    for col", "    np.linalg.svd(left)\n    time.sleep(9)\n    for col")
+    workload = shell.file("slow.py", "import time\n" + slow)
+    interrupts = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt() -> None:
+        time.sleep(3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    user = threading.Thread(target=interrupt)
+    user.start()
+    try:
+        code = main(["bench", str(workload), "--preset", "S", "--json"])
+    finally:
+        user.join()
+        signal.signal(signal.SIGINT, interrupts)
+    out, err = capfd.readouterr()
+    assert (code, out) == (130, "")
+    *stages, last = err.splitlines()
+    assert any("slow S sequential, 1 of " in stage for stage in stages), err
+    assert last == "loopbook: stopped"
 
 
 def test_bench_goes_on_after_a_kernel_that_fails(shell):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import client_kit as kit
 import pytest
 from cli_kit import ATTENTION, PRODUCT, Shell, make_shell, surroundings
+from wait_kit import wait_until
 
 from loopbook.recipes.book import Book
 from loopbook.sdfg import program
@@ -59,8 +63,43 @@ def test_a_tuned_workload_is_found_again(shell):
     assert sorted(json.loads(line)["number"] for line in log[1:]) == [0, 1, 2]
 
     again = shell(*words).good()  # the log has all trials: nothing is searched again
-    assert again.out.split()[:3] == ["mine", "sequential", "S"]
+    assert again.out.startswith("mine sequential  3 candidates")
+    assert f"record {record['record'][:12]}" in again.out or "No recipe was faster" in again.out
+    assert re.search(r"records +0 new, 1 known already", again.out)
+    with Book.open(shell.folder / "own.db") as book:
+        assert len(book) == 1, "to find the same once more is nothing new"
     assert (shell.folder / "own-trials" / "mine-sequential.jsonl").read_text().splitlines() == log
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_search(shell):
+    workload = shell.file("mine.py", PRODUCT)
+    (shell.folder / "folder.png").mkdir()
+    for name in ("a.xyz", "folder", "folder.png", "none/a.png"):
+        message = shell("tune", workload, "--plot", shell.folder / name).refusal()
+        assert message.startswith(f"cannot draw {shell.folder / name}: ")
+    assert not (shell.folder / "own.db").exists()
+
+
+def test_a_stopped_search_is_drawn_as_far_as_it_came(shell):
+    workload, picture = shell.file("mine.py", PRODUCT), shell.folder / "search.svg"
+    log = shell.folder / "own-trials" / "mine-sequential.jsonl"
+    words = ["tune", workload, "--trials", "500", "--target", "sequential", "--preset", "S"]
+    interrupts = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt() -> None:
+        if wait_until(lambda: log.exists() and len(log.read_text().splitlines()) > 2):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    user = threading.Thread(target=interrupt)
+    user.start()
+    try:
+        answer = shell(*words, "--plot", picture)
+    finally:
+        user.join()
+        signal.signal(signal.SIGINT, interrupts)
+    assert (answer.code, answer.out) == (130, "")
+    assert answer.err.startswith("loopbook: stopped; the trials so far are kept")
+    assert "<svg" in picture.read_text()
 
 
 @pytest.mark.parametrize("form", ["as docc's frontend makes it", "prepared", "one nest"])

@@ -79,3 +79,16 @@ def test_what_promises_less_once_it_is_tried_lets_others_go_first():
     assert again is not None
     assert again.legal
     assert again.estimate.speedup == 1.7
+
+
+def test_when_no_more_is_to_be_tried_only_what_was_tried_is_left():
+    made = candidates(PROMISES)
+    tried = made.best()
+    assert tried is not None
+    after: Any = {TILES: 1.2}
+    made.add(tried, Fit(tried.port.recipe, after=after))
+    left = made.best(tried=True)
+    assert left is not None
+    assert left.port.recipe == tried.port.recipe
+    assert made.best(tried=True) is None
+    assert text(made) == LARGER

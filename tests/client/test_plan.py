@@ -93,6 +93,12 @@ def test_a_permuted_product_is_served_by_its_neighbour(good):
     assert report.loops == ("col", "row", "mid")
 
 
+def test_what_was_tried_last_is_served_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("loopbook.client.planner.TRIED", 1)
+    books = layered(tmp_path, record(product, blocked()))
+    assert plan(product_permuted, books).nests[0].tier == "near"
+
+
 def test_an_unrelated_nest_gets_nothing_and_says_why(good, tmp_path):
     found = plan(stencil, good)
     (report,) = found.nests

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from client_kit import encoder, fill, nests_of, product, product_transposed, record, stencil
 
+from loopbook.client import sketch
 from loopbook.client.layered import LayeredBook
-from loopbook.client.reembed import packed, reembed
+from loopbook.client.packing import packed
+from loopbook.client.reembed import reembed
 from loopbook.embed.inference import Encoder
 from loopbook.embed.weights import Weights
 from loopbook.errors import BookError
@@ -86,3 +89,19 @@ def test_a_damaged_nest_is_named(tmp_path: Path):
         book.add(replace(RECORDS[0], nest_json="{}"))
         with pytest.raises(BookError, match=r"nest in book .* is damaged"):
             reembed(book, encoder())
+
+
+def test_packing_finds_the_fingerprints_anew(tmp_path: Path):
+    (nest,) = nests_of(product)
+    known = record(product, "interchange L1 L2\n")
+    before = replace(known, fingerprint="ab" * 16)
+    with Book.open(tmp_path / "book.db") as book:
+        book.add(before, encoder().encode(nest))
+        packed(book, tmp_path / "packed.book", encoder())
+        assert list(book.records()) == [before]
+    with Book.open(tmp_path / "packed.book", readonly=True) as book:
+        assert list(book.records()) == book.exact(nest.fingerprint, "sequential") == [known]
+        assert book.nearest(encoder().encode(nest), 1)[0].record == known
+        assert book.embedding(before.fingerprint, encoder().version) is None
+        assert book.notes([known.id], sketch.VERSION).keys() == {known.id}
+        assert book.verify() == []

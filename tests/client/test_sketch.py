@@ -23,8 +23,8 @@ from msgspec import structs
 
 from loopbook.client import sketch as sketches
 from loopbook.client.layered import LayeredBook
+from loopbook.client.packing import packed
 from loopbook.client.places import STARTER
-from loopbook.client.reembed import packed
 from loopbook.client.sketch import Sketch, featured, kept, nest_of, sketch
 from loopbook.errors import BookError
 from loopbook.program.trips import iterations

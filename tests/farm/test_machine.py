@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopbook.farm.cluster import AUTH_MODE, surroundings
@@ -17,7 +17,8 @@ VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 """Of a label, as Kubernetes has it, which Ray follows."""
 
 
-@given(st.text(max_size=200), st.integers(1, 512), st.booleans())
+@settings(max_examples=20)
+@given(st.text(max_size=80), st.integers(1, 512), st.booleans())
 def test_labels_are_labels_and_tell_what_can_be_leased(cpu, threads, jail):
     profiles = {
         name: HardwareProfile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -52,13 +53,27 @@ def kernel(Q, K, V):
 """A workload file of arrays, of which docc's front end loses the transpose."""
 
 
+PROGRESS = re.compile(r"\[[\d:]+\] ")
+"""How a line begins that tells what a command is doing."""
+
+
 @dataclass(frozen=True)
 class Answer:
-    """What a command left behind."""
+    """What a command left behind.
+
+    Attributes:
+        err: what it said on stderr, but for its progress.
+    """
 
     code: int
     out: str
     err: str
+
+    @classmethod
+    def of(cls, code: int, out: str, err: str) -> Answer:
+        """The answer of a command that said `err` with its progress."""
+        lines = err.splitlines(keepends=True)
+        return cls(code, out, "".join(line for line in lines if not PROGRESS.match(line)))
 
     @property
     def documents(self) -> list[Any]:
@@ -91,7 +106,7 @@ class Shell:
         self._capfd.readouterr()
         code = main([str(word) for word in words])
         out, err = self._capfd.readouterr()
-        return Answer(code, str(out), str(err))
+        return Answer.of(code, str(out), str(err))
 
     def file(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -108,6 +123,7 @@ def surroundings(folder: Path) -> dict[str, str]:
         "LOOPBOOK_STARTER": "",
         "LOOPBOOK_BOOK": str(folder / "own.db"),
         "OMP_NUM_THREADS": "1",
+        "COLUMNS": "80",
     }
 
 
@@ -133,7 +149,7 @@ def run_program(
     """
     code = f"import sys\n{before}\nfrom loopbook.cli import main\nsys.exit(main(sys.argv[1:]))\n"
     done = _python(folder, code, [*map(str, words)], environment)
-    return Answer(done.returncode, done.stdout, done.stderr)
+    return Answer.of(done.returncode, done.stdout, done.stderr)
 
 
 _EACH = """\
@@ -169,7 +185,7 @@ def run_programs(
     words = json.dumps([[str(word) for word in command] for command in commands])
     done = _python(folder, _EACH.replace("{before}", before), [words], environment)
     assert (done.returncode, done.stderr) == (0, ""), done
-    return [Answer(*json.loads(line)) for line in done.stdout.splitlines()]
+    return [Answer.of(*json.loads(line)) for line in done.stdout.splitlines()]
 
 
 def _python(

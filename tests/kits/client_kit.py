@@ -87,6 +87,12 @@ def chain(A, B, C, D):
             D[i, j] = 2.0 * C[i, j]
 
 
+def undefined(A):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = 1.0 / (A[i, j] - A[i, j])
+
+
 def matrices(n: int = 37, transposed: bool = False) -> tuple[np.ndarray, ...]:
     """Operands and result of a product whose three sizes differ and are multiples of nothing."""
     random = np.random.default_rng(n)
@@ -101,6 +107,7 @@ ARGUMENTS: dict[Callable[..., Any], Callable[[], tuple[Any, ...]]] = {
     product_permuted: matrices,
     product_transposed: lambda: matrices(transposed=True),
     stencil: lambda: (3, matrices()[0], matrices()[0]),
+    undefined: lambda: matrices()[:1],
     chain: lambda: (*matrices(), matrices()[2]),
 }
 

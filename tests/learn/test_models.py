@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loopbook.cli import learning
 from loopbook.embed.inference import Encoder
 from loopbook.errors import CorpusError, InputError
 from loopbook.learn.examples import FAILED, Examples, gain_of, tabulate
@@ -143,28 +142,3 @@ def test_retrieval_counts_the_best_record_among_the_first():
     assert perfect.recall[1] == 1.0
     assert worst.recall[1] < 1.0
     assert perfect.regret[1] < worst.regret[1]
-
-
-@pytest.mark.heavy
-def test_training_tells_where_it_is_without_a_terminal(capsys, monkeypatch):
-    """A line for each stage, and for a long one every now and then."""
-    from loopbook.learn.train import Progress
-
-    now = [0.0]
-    monkeypatch.setattr(learning.time, "monotonic", lambda: now[0])
-    with learning.stages(hidden=False) as tell:
-        for step in range(4):
-            tell(Progress("tracing", step, 4))
-        for epoch in range(4):
-            now[0] += 0.4 * learning.LINE_SECONDS
-            tell(Progress("training", epoch, 4, 1 / (epoch + 1)))
-    said = capsys.readouterr()
-    assert said.err.splitlines() == [
-        "tracing 0/4",
-        "training 0/4 loss 1.000",
-        "training 3/4 loss 0.250",
-    ]
-    assert said.out == ""
-    with learning.stages(hidden=True) as tell:
-        tell(Progress("tracing", 0, 4))
-    assert capsys.readouterr().err == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 import tempfile
 import zlib
@@ -32,6 +33,7 @@ from loopbook.recipes.tasks import (
     WAITING,
     Abilities,
     Ask,
+    Lease,
     Wanted,
 )
 
@@ -213,6 +215,37 @@ def test_finishing_counts_once(work):
     task, document = work.show(asked.task)
     assert (task.state, task.records, document) == (DONE, [record().id], "")
     assert leased(work) is None
+
+
+def test_what_comes_of_a_lost_lease_does_not_get_into_the_book(location):
+    with Book.open(location) as book:
+        book.queue.ask(ask(1))
+        lease = book.queue.lease("a", ABLE, 60)
+        assert lease is not None
+        book.queue.drop(lease.task.id)
+        assert book.conclude(lease, [(record(), [])]) == (False, "", "the task was dropped")
+        assert book.count() == 0
+
+
+def test_a_lease_that_is_taken_over_is_no_longer_for_who_handed_it_on(work, clock):
+    work.ask(ask(1))
+    first = work.lease("dispatcher", ABLE, 60)
+    assert first is not None
+    clock.now += 50
+    assert work.extend(first, 60)
+    clock.now += 50
+    begun = work.begin(first, "node", 60)
+    assert isinstance(begun, Lease)
+    assert (begun.id, begun.deadline) == (first.id, clock.now + 60)
+    assert work.show(first.task.id)[0] == dataclasses.replace(begun.task, due=begun.deadline)
+    clock.now += 50
+    assert not work.extend(first, 60)
+    assert work.extend(begun, 60)
+    clock.now += 60
+    assert work.lease("b", ABLE, 60) is not None
+    assert work.begin(begun, "node", 60) == (False, LEASED, "the lease was lost to b")
+    with pytest.raises(InputError, match="worker's name"):
+        work.begin(begun, "", 60)
 
 
 def test_a_lease_is_lost_at_its_deadline_and_the_task_is_the_next_workers(work, clock):

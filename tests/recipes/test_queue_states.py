@@ -45,6 +45,7 @@ class Model:
     number: int
     state: str = WAITING
     lease: str = ""
+    worker: str = ""
     due: float | None = None
     attempts: int = 0
     lost: int = 0
@@ -115,6 +116,7 @@ class Workers(RuleBasedStateMachine):
         assert top[lease.task.id] == max(top[one] for one in ready)
         task = self.tasks[lease.task.id]
         task.state, task.lease, task.due = LEASED, lease.id, self.clock.now + LEASE_S
+        task.worker = "worker"
         task.attempts += 1
         assert lease.task.attempts == task.attempts <= MOST_ATTEMPTS
         self.leases.append(lease)
@@ -138,10 +140,22 @@ class Workers(RuleBasedStateMachine):
     @rule(data=st.data())
     def extend(self, data: st.DataObject) -> None:
         lease = data.draw(st.sampled_from(self.leases))
-        holds = self._holds(lease)
-        assert self.queue.extend(lease, LEASE_S) == holds
-        if holds:
+        task = self.tasks.get(lease.task.id)
+        own = self._holds(lease) and task is not None and task.worker == lease.task.worker
+        assert self.queue.extend(lease, LEASE_S) == own
+        if own:
             self.tasks[lease.task.id].due = self.clock.now + LEASE_S
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data(), name=st.sampled_from(["node 1", "node 2"]))
+    def begin(self, data: st.DataObject, name: str) -> None:
+        lease = data.draw(st.sampled_from(self.leases))
+        begun = self.queue.begin(lease, name, LEASE_S)
+        assert isinstance(begun, Lease) == self._holds(lease)
+        if isinstance(begun, Lease):
+            self.leases.append(begun)
+            task = self.tasks[lease.task.id]
+            task.worker, task.due = name, self.clock.now + LEASE_S
 
     @rule(seconds=st.sampled_from([1.0, LEASE_S, FIRST_PAUSE_S, 20 * FIRST_PAUSE_S, QUIET_S]))
     def wait(self, seconds: float) -> None:

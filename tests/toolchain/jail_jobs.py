@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from loopbook import errors
+
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 
 
@@ -34,6 +36,10 @@ def echo(given: Any) -> Any:
 
 def fail(message: str) -> None:
     raise ValueError(message)
+
+
+def fail_with(kind: str) -> None:
+    raise getattr(errors, kind)("why")
 
 
 def surroundings(_: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tuner_kit import VECTORISED, task
 from loopbook.errors import (
     CompilerError,
     DeadlineError,
+    GeneratedCodeError,
     IllegalStepError,
     KernelError,
     WrongResultError,
@@ -111,7 +112,7 @@ def test_what_does_not_compile_fails_alone(bench, tuned, tmp_path):
     bad = broken(tuned[1], tmp_path / "bad", "this is no C++;")
     good, failed = bench.measure([tuned[0], bad], "native")
     assert [reading.error for reading in good] == [None, None]
-    assert [type(reading.error) for reading in failed] == [CompilerError] * 2
+    assert [type(reading.error) for reading in failed] == [GeneratedCodeError] * 2
     with pytest.raises(CompilerError, match="does not compile"):
         compile_together([bad], tmp_path / "bad.so")
 

@@ -169,6 +169,7 @@ def test_memory_is_limited_for_each_and_for_all():
         '{"result": 1, "more": 2}',
         '{"result": NaN}',
         '{"wrong": 1}',
+        '{"error": "why"}',
         '{"result": 1}{"result": 2}',
         "[" * 100_000,
         '{"result": ' + "1" * 100_000 + "}",
@@ -184,6 +185,21 @@ def test_a_forged_answer_is_one_line_of_error(text):
 def test_a_flood_is_cut_off():
     with pytest.raises(KernelError, match="the guest sent more than 1048576 bytes"):
         run("flood")
+
+
+@pytest.mark.parametrize(
+    "kind", ["InputError", "SdfgError", "GeneratedCodeError", "WrongResultError", "DeadlineError"]
+)
+def test_errors_keep_their_kind(kind):
+    with pytest.raises(LoopbookError, match=r"^why$") as met:
+        run("fail_with", kind)
+    assert type(met.value).__name__ == kind
+
+
+@pytest.mark.parametrize("kind", ["BookError", "JailError", "FarmError"])
+def test_of_what_lies_outside_an_inmate_can_say_nothing(kind):
+    with pytest.raises(KernelError, match=r"^why$"):
+        run("fail_with", kind)
 
 
 def test_what_an_inmate_says_is_cleaned():

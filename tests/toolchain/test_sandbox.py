@@ -17,12 +17,13 @@ from wait_kit import wait_until
 from loopbook.errors import (
     CompilerError,
     DeadlineError,
+    GeneratedCodeError,
     IllegalStepError,
     KernelError,
     LoopbookError,
     MemoryLimitError,
 )
-from loopbook.toolchain.sandbox import run_limited
+from loopbook.toolchain.sandbox import compile_error, run_limited
 
 
 def test_a_result_comes_back():
@@ -169,7 +170,7 @@ def test_no_descriptors_or_zombies_are_left():
 
 FORKS_UNDER_FIRE = """\
 import os, signal
-from loopbook.toolchain.sandbox import run_limited
+from loopbook.toolchain.sandbox import compile_error, run_limited
 from loopbook.toolchain.worker import Worker
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of shells ignore it
@@ -192,3 +193,20 @@ def test_an_interrupt_while_forking_is_not_lost():
         [sys.executable, "-c", FORKS_UNDER_FIRE], capture_output=True, text=True, timeout=600
     )
     assert (done.stdout, done.stderr) == ("stopped\nstopped\nno child is left\n", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "codes"),
+    [
+        ("In file included from a.h:1:\na.cpp:3:17: error: expected ';'\n1 error generated.", True),
+        ("a.cpp:3:17: fatal error: too many errors emitted", True),
+        ("a.h:1:10: fatal error: 'omp.h' file not found", False),
+        ("clang++: error: unable to execute command: Killed", False),
+        ("clang++: error: linker command failed with exit code 1", False),
+        ("exit code 1", False),
+    ],
+)
+def test_what_the_compiler_says_tells_whether_the_code_is_at_fault(said, codes):
+    error = compile_error(said)
+    assert isinstance(error, GeneratedCodeError) == codes
+    assert "\n" not in str(error)

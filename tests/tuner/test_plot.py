@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,14 @@ from hypothesis import strategies as st
 from loopbook.errors import BookError, InputError
 from loopbook.recipes.recipe import Recipe
 from loopbook.tuner.log import Trial
-from loopbook.tuner.plot import best_so_far, curves, plot_panels, plot_searches
+from loopbook.tuner.plot import (
+    FAILED,
+    best_so_far,
+    curves,
+    failures,
+    plot_panels,
+    plot_searches,
+)
 
 TRIALS = [
     Trial(0, 0, "f", Recipe(()), "ok", 0.9, before_s=9.0, after_s=10.0),
@@ -45,6 +53,22 @@ def test_figures_are_written(tmp_path, ending):
     assert (tmp_path / f"a.{ending}").stat().st_size > 2000
 
 
+def test_searches_are_steps_with_failures_marked(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("loopbook.figure_style.save", lambda figure, path: drawn.append(figure))
+    plot_searches({"gemm": TRIALS}, tmp_path / "a.png")
+    (figure,) = drawn
+    (axes,) = figure.axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert list(lines) == ["nest 0", FAILED, "nest 1"]
+    assert lines["nest 0"].get_drawstyle() == "steps-post"
+    assert list(lines["nest 0"].get_ydata()) == [1.0, 1.0, 3.0]
+    assert list(lines[FAILED].get_xdata()) == [2]
+    assert failures(TRIALS) == {"nest 0": [2]}
+    assert figure.get_suptitle() == "Best speedup found so far"
+    assert (figure.get_supxlabel(), axes.get_title()) == ("trials of the nest", "gemm")
+
+
 def test_several_panels_with_several_runs(tmp_path):
     runs = [[1.0, 2.0, 2.0], [1.0, 1.5, 3.0]]
     plot_panels(
@@ -57,10 +81,14 @@ def test_several_panels_with_several_runs(tmp_path):
 def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="no trials"):
         plot_searches({"gemm": []}, tmp_path / "a.png")
-    with pytest.raises(InputError, match=r"take \.png"):
+    with pytest.raises(InputError, match=r"ends in \.png"):
         plot_searches({"gemm": TRIALS}, tmp_path / "a.doc")
-    with pytest.raises(BookError, match="cannot write"):
+    with pytest.raises(InputError, match="in no folder that there is"):
         plot_searches({"gemm": TRIALS}, tmp_path / "nowhere" / "a.png")
+    if os.getuid():  # root may write anywhere
+        tmp_path.chmod(0o500)
+        with pytest.raises(BookError, match="cannot write"):
+            plot_searches({"gemm": TRIALS}, tmp_path / "a.png")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"loopbook\[plot\]"):
         plot_searches({"gemm": TRIALS}, tmp_path / "a.png")

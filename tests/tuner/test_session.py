@@ -197,8 +197,9 @@ class LayeredBook:
         name = job.task.name
         return [r for r in self.records if (r.kernel, r.target) == (name, job.target)]
 
-    def keep(self, records: Sequence[Record]) -> None:
+    def keep(self, records: Sequence[Record]) -> Sequence[Record]:
         self.records += records
+        return records
 
 
 def test_one_program_that_fails_does_not_stop_the_others(tmp_path):
@@ -237,6 +238,20 @@ def test_sizes_to_search_and_confirm_at(tmp_path):
 # -- the book --------------------------------------------------------------------------------------
 
 
+def test_what_the_book_says_already_is_not_added(tmp_path):
+    first = kit.record(kit.stencil, "", 1.0)
+    later = dataclasses.replace(first.provenance, date="2031-01-01T00:00:00+00:00", trials=99)
+    again = dataclasses.replace(first, provenance=later)
+    newer = dataclasses.replace(again, provenance=dataclasses.replace(later, compiler="clang 99"))
+    assert len({first.id, again.id, newer.id}) == 3
+    with Book.open(tmp_path / "own.db") as book:
+        keeper = Keeper(book, kit.encoder(), lambda _: first.hardware)
+        assert keeper.keep([first]) == [first]
+        assert keeper.keep([again]) == [first]
+        assert keeper.keep([newer]) == [newer], "what another compiler makes of it is news"
+        assert len(book) == 2
+
+
 def test_a_programs_records_are_kept_all_or_none(tmp_path):
     good = kit.record(kit.product, kit.blocked())
     other = kit.record(kit.stencil, "", 1.0)
@@ -253,5 +268,6 @@ def test_a_programs_records_are_kept_all_or_none(tmp_path):
         assert set(book.info()["encoders"].values()) == {2}
         elsewhere = dataclasses.replace(good.hardware, l2_bytes=good.hardware.l2_bytes * 2)
         assert Keeper(book, kit.encoder(), lambda _: elsewhere).known(job) == []
+    new = dataclasses.replace(good, nest="new:0")
     with Book.open(tmp_path / "own.db", readonly=True) as book, pytest.raises(BookError):
-        Keeper(book, kit.encoder(), lambda _: good.hardware).keep([good])
+        Keeper(book, kit.encoder(), lambda _: good.hardware).keep([new])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tuner_kit import task
 
 from loopbook.errors import WrongResultError
 from loopbook.recipes.hardware import HardwareProfile
+from loopbook.recipes.record import Record
 from loopbook.tuner.seed import jobs, seed
 from loopbook.tuner.settings import Settings
 from loopbook.workloads import call, reference
@@ -50,13 +53,18 @@ def test_a_wrong_one_does_not(tmp_path, as_written):
 
 def test_nothing_is_learnt_from_it(tmp_path, as_written):
     kept = []
+
+    def keep(records: Sequence[Record]) -> Sequence[Record]:
+        kept.extend(records)
+        return records
+
     done = seed(
         jobs([task(tmp_path, text=LOST)], ["sequential"], "S"),
         lambda target: HardwareProfile(),
         Settings(trials=1),
         logs=tmp_path,
         known=lambda job: (),
-        keep=kept.extend,
+        keep=keep,
     )
     (only,) = done
     assert "is wrong" in only.error

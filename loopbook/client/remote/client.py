@@ -16,6 +16,7 @@ from loopbook.client.remote.answer import MAX_ANSWER, Answer, Unpacker
 from loopbook.client.remote.calls import Call
 from loopbook.client.remote.flows import TROUBLE, Came, Export, Item, Policy, Step, asking
 from loopbook.client.remote.transport import Transport, ending, trusted
+from loopbook.display import brief
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
@@ -25,6 +26,12 @@ from loopbook.recipes.reports import Report
 
 class Client:
     """A server's book. Safe to share between threads.
+
+    ::
+
+        with loopbook.Client("http://127.0.0.1:8080", token="…") as client:
+            client.info()["records"]
+            client.exact(fingerprint, "openmp")
 
     Args:
         url: base address, such as ``http://127.0.0.1:8080``; default ``$LOOPBOOK_SERVER``.
@@ -51,6 +58,9 @@ class Client:
         self._policy = policy or Policy()
         options = _options(self.url, token, self._policy)
         self._http = httpx.Client(**options, transport=Transport(self.url, verify))
+
+    def __repr__(self) -> str:
+        return brief(self, self.url)
 
     def __enter__(self) -> Client:
         return self
@@ -183,7 +193,13 @@ class Client:
 
 
 class AsyncClient:
-    """`Client` for asyncio; see there."""
+    """`Client` for asyncio; see there.
+
+    ::
+
+        async with loopbook.AsyncClient("http://127.0.0.1:8080") as client:
+            await client.info()
+    """
 
     def __init__(
         self,
@@ -197,6 +213,9 @@ class AsyncClient:
         self._policy = policy or Policy()
         options = _options(self.url, token, self._policy)
         self._http = httpx.AsyncClient(**options, verify=trusted(self.url, verify))
+
+    def __repr__(self) -> str:
+        return brief(self, self.url)
 
     async def __aenter__(self) -> AsyncClient:
         return self

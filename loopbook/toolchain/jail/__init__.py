@@ -26,7 +26,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from loopbook.errors import DeadlineError, JailError, KernelError, MemoryLimitError
+from loopbook.errors import (
+    CompilerError,
+    DeadlineError,
+    IllegalStepError,
+    InputError,
+    JailError,
+    KernelError,
+    LoopbookError,
+    MemoryLimitError,
+    RunError,
+    kinds,
+)
 from loopbook.toolchain.jail import walls, watch
 from loopbook.toolchain.jail.inmate import READY
 
@@ -34,6 +45,10 @@ GIB = 1 << 30
 
 PAUSE = 0.2
 """Seconds between two looks at what the jail's processes take."""
+
+MAY_RAISE = kinds(InputError, IllegalStepError, CompilerError, RunError)
+"""What a job may say that it has met, by name. Of the database, say, or of the jail itself it knows
+nothing."""
 
 LAST_WORDS = 4096
 """Bytes of what it says on stderr that are kept."""
@@ -85,7 +100,9 @@ def call(
 
     Raises:
         JailError: there can be no jail on this machine.
-        KernelError: the function raised, the process died, or it sent something else than JSON.
+        LoopbookError: the function raised one of `MAY_RAISE`, or so says what comes back.
+        KernelError: it raised something else, the process died, or it sent something else than
+            JSON.
         DeadlineError: it did not end in time.
         MemoryLimitError: it took more memory than it may.
     """
@@ -192,7 +209,7 @@ def _read(answer: bytes, status: int, words: IO[bytes], what: str) -> Any:
     """The value in what a jailed process sent.
 
     Raises:
-        JailError, KernelError: see `call`.
+        LoopbookError: see `call`.
     """
     words.seek(0)
     last = words.read().decode(errors="replace").strip().rpartition("\n")[2]
@@ -206,13 +223,15 @@ def _read(answer: bytes, status: int, words: IO[bytes], what: str) -> Any:
         told = json.loads(payload, parse_constant=_refuse)
     except (ValueError, RecursionError):
         told = None
-    if not isinstance(told, dict) or len(told) != 1:
-        raise KernelError(f"{what} sent something that is no answer")
-    if "error" in told:
-        raise KernelError(clean(str(told["error"])))
-    if "result" not in told:
-        raise KernelError(f"{what} sent something that is no answer")
-    return told["result"]
+    if isinstance(told, dict) and told.keys() == {"result"}:
+        return told["result"]
+    if isinstance(told, dict) and told.keys() == {"error", "kind"}:
+        raise _error(told["kind"])(clean(str(told["error"])))
+    raise KernelError(f"{what} sent something that is no answer")
+
+
+def _error(kind: object) -> type[LoopbookError]:
+    return MAY_RAISE.get(kind, KernelError) if isinstance(kind, str) else KernelError
 
 
 def _refuse(constant: str) -> None:

@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from loopbook.toolchain.sandbox import answer
+
 READY = "loopbook is in jail"
 """Said before the job begins: what goes wrong earlier is the jail's fault."""
 
@@ -39,16 +41,10 @@ def main() -> None:
     module, _, name = orders["job"].partition(":")
     function = getattr(importlib.import_module(module), name)
     os.write(answers, f"{READY}\n".encode())
-    told = json.dumps(_told(function, orders["given"])).encode()
+    worked, came = answer(function, (orders["given"],), orders["address_space"])
+    told = {"result": came} if worked else {"error": str(came), "kind": type(came).__name__}
     with open(answers, "wb") as file:
-        file.write(told)
-
-
-def _told(function: Any, given: Any) -> dict[str, Any]:
-    try:
-        return {"result": function(given)}
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+        file.write(json.dumps(told).encode())
 
 
 def _become_nobody() -> None:

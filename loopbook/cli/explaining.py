@@ -1,0 +1,232 @@
+"""``loopbook explain``: what is served for each nest of a program, why, and what it does to the
+C++."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loopbook.cli import diffs, options, style
+from loopbook.cli.plans import plan_for
+from loopbook.cli.query import Query, asking
+from loopbook.printable import show
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from loopbook.client.decision import Plan
+
+NESTS = 8
+"""Nests that are shown without ``--full``."""
+
+STEPS = 20
+"""Steps that are shown without ``--full``, of all nests together."""
+
+WORDS = {
+    "exact": "of this very nest, {name}",
+    "near": "ported from {name} at distance {distance:.3f}",
+    "library": "a product, which a library computes",
+    "order": "loops in the order in which the arrays lie in memory",
+}
+"""What is said of each tier."""
+
+
+@asking
+def explain(
+    query: Query,
+    code: Annotated[bool, typer.Option(help="show what changes in the generated C++")] = True,
+    full: Annotated[bool, typer.Option("--full", help="all of it, however long")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="write a page with the C++ side by side")
+    ] = None,
+    lowered: Annotated[
+        bool, typer.Option("--lowered", help="show the function as explicit loops, no more")
+    ] = False,
+) -> None:
+    """Show what was found for each nest, how near it is, which steps it takes, and the C++ before
+    and after."""
+    if lowered:
+        _show_lowered(query)
+        return
+    if html is not None:
+        diffs.check_page(html)
+    told = query.run(_explain)
+    if html is not None:
+        title, text = f"{told['kernel']}, {_size(told)}", style.rendered(*_parts(told, full=True))
+        diffs.write_page(html, title, text, told["before"], told["after"])
+    if query.json:
+        options.print_json(told)
+        return
+    shown = style.rendered(*_parts(told, full=full))
+    print(shown, end="")
+    if html is not None:
+        show(f"\nthe C++ side by side: {html}")
+    elif code:
+        room = None if full else max(style.LINES - shown.count("\n") - 4, 8)
+        style.tell("", *diffs.changes(told["before"], told["after"], room))
+
+
+def _size(told: Mapping[str, Any]) -> str:
+    """At which size a program is looked at, and what for."""
+    sizes = ", ".join(f"{name}={value}" for name, value in told["sizes"].items())
+    return f"{told['preset']}{f' ({sizes})' if sizes else ''}, {told['target']}"
+
+
+def _parts(told: Mapping[str, Any], *, full: bool) -> Iterator[RenderableType]:
+    """All but the code."""
+    yield style.heading(told["kernel"], _size(told))
+    where = f"{told['file']}:{told['line']}" if told["line"] else told["file"]
+    yield style.text(where, style.QUIET)
+    if told["lowered"]:
+        yield style.text("as explicit loops (--lowered prints them)", style.QUIET)
+    if told["not_lowered"]:
+        yield f"not turned into loops: {told['not_lowered']}"
+    nests = told["nests"] if full else told["nests"][:NESTS]
+    with_steps = sum(bool(nest["recipe"]) for nest in nests)
+    for nest in nests:
+        yield ""
+        yield from _nest(nest, 1_000_000 if full else max(STEPS // max(with_steps, 1), 3))
+    if len(told["nests"]) > len(nests):
+        yield f"… {len(told['nests']) - len(nests)} more nests (--full)"
+    tried = [f"{n['choices']} for nest {n['position']}" for n in nests if n["choices"]]
+    if tried:
+        yield ""
+        yield style.text(
+            "This is what the book says, and what 'bench --no-measure' runs. 'bench' measures"
+            f" recipes before it takes one ({', '.join(tried)}) and keeps the fastest, or"
+            " docc's own schedule.",
+            style.QUIET,
+        )
+
+
+def _nest(nest: Mapping[str, Any], most: int) -> Iterator[RenderableType]:
+    where = f"line {nest['line']}: " if nest["line"] else ""
+    yield style.heading(f"nest {nest['position']}", f"{where}{' '.join(nest['loops'])}")
+    if not nest["recipe"]:
+        nearest = ""
+        if nest["neighbour"] and nest["distance"]:
+            nearest = f"{nest['neighbour']} at distance {nest['distance']:.3f}"
+        yield style.pairs(
+            ("  schedule", "docc's own"), ("  because", nest["reason"]), ("  nearest", nearest)
+        )
+        return
+    steps = style.some(nest["recipe"].splitlines(), most, "steps (--full)")
+    words = WORDS[nest["tier"]].format(name=nest["neighbour"], distance=nest["distance"])
+    _, comma, dropped = nest["reason"].rpartition(", ")
+    if "refused" in dropped:
+        words += comma + dropped
+    yield style.pairs(
+        ("  recipe", words),
+        ("  record", nest["record"]),
+        ("  expected", style.gain(nest["predicted_speedup"])),
+        ("  steps", "\n".join(steps)),
+    )
+
+
+def _explain(query: Query) -> dict[str, Any]:
+    from loopbook.client.thresholds import TRIES
+    from loopbook.sdfg import build, program
+
+    source, target = query.source, query.target
+    plan = plan_for(query)
+    tried = plan_for(query, choices=TRIES).choices
+    before = program.baseline(source.text, target).to_cpp()
+    after = before
+    if plan.active:
+        after = build.transform(source.text, target, plan.recipes)[0].to_cpp()
+    lines = _lines(query, plan)
+    nests = [
+        {
+            **source.told(nest.to_json()),
+            "position": nest.position,
+            "line": lines.get(nest.position),
+            "fingerprint": nest.fingerprint,
+            "record": nest.record,
+            "reason": source.told(nest.reason),
+            "choices": len(tried.get(nest.position, ())),
+        }
+        for nest in plan.nests
+    ]
+    call, workload = source.call, source.workload
+    form = {
+        "lowered": call is not None and call.lowered is not None,
+        "not_lowered": str(call.refusal or "") if call is not None else "",
+    }
+    sizes = source.sizes if workload is None else workload.sizes(source.preset, source.sizes)
+    return {
+        "kernel": source.name,
+        "file": query.file if workload is None else str(workload.path),
+        "line": None if workload is None else workload.kernel.__code__.co_firstlineno,
+        "preset": source.preset,
+        "sizes": dict(sizes),
+        "target": target,
+        **form,
+        "nests": nests,
+        "before": source.told(before),
+        "after": source.told(after),
+    }
+
+
+def _lines(query: Query, plan: Plan) -> dict[int, int]:
+    """Nest position to the first line of its file that it comes from, where docc has noted it."""
+    from loopbook.program.load import load_json
+    from loopbook.program.nests import read_nests
+
+    call, workload = query.source.call, query.source.workload
+    if call is None or workload is None or plan.normalised is None:
+        return {}
+    document = json.loads(plan.normalised)
+    elements = dict(_elements(document))
+    begin = workload.kernel.__code__.co_firstlineno
+    found = {}
+    for nest in read_nests(load_json(plan.normalised)):
+        element = elements.get(nest.loops[0].element_id)
+        noted = {int(n) for n in re.findall(r'"start_line": (\d+)', json.dumps(element))} - {0}
+        if call.lowered is not None:
+            noted = {call.lowered.line_map[line] for line in noted if line in call.lowered.line_map}
+        else:
+            noted = {begin + line - 1 for line in noted}
+        if noted:
+            found[nest.position] = min(noted)
+    return found
+
+
+def _elements(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    """All elements of an SDFG by their ids."""
+    if isinstance(value, dict):
+        if isinstance(value.get("element_id"), int):
+            yield value["element_id"], value
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        yield from _elements(part)
+
+
+def _show_lowered(query: Query) -> None:
+    """Print a workload's kernel as loops; numbers behind lines are those of its file."""
+    found = query.run(_lowered)
+    if query.json:
+        options.print_json(found)
+    else:
+        text = f"{query.source.name} consists of loops already: it is compiled as it is\n"
+        show(found["lowered"] or text, end="")
+
+
+def _lowered(query: Query) -> dict[str, Any]:
+    from loopbook.frontend import lower
+
+    arguments, workload = query.source.arguments, query.source.workload
+    assert workload is not None
+    made = lower(workload.kernel, arguments)
+    if made is None:
+        return {"lowered": None, "lines": {}}
+    # `line_map` counts the kernel's lines; the text begins with imports.
+    before = made.source[: made.source.index(made.kernel_source)].count("\n")
+    return {
+        "lowered": made.source,
+        "lines": {line + before: origin for line, origin in made.line_map.items()},
+    }

@@ -1,0 +1,97 @@
+"""The command that shows what a book has near to a program's nests."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from loopbook.cli import options, style
+from loopbook.cli.plans import some_nests
+from loopbook.cli.query import Query, asking
+
+ID = 8
+"""Digits of a record's id that are shown; commands take any beginning that one record has."""
+
+NESTS = 5
+"""Nests of a program that are shown."""
+
+
+@asking
+def nearest(
+    query: Query,
+    k: Annotated[int, typer.Option("-k", help="how many", min=1, max=1000)] = 5,
+    whole: Annotated[bool, typer.Option("--all", help="show all nests of the program")] = False,
+) -> None:
+    """Show the nearest records for each nest of a program."""
+    found = query.run(_nearest, k)
+    if query.json:
+        options.print_json({"program": query.source.name, "target": query.target, "nests": found})
+        return
+    shown = found if whole else found[:NESTS]
+    for nest in shown:
+        style.tell(style.heading(f"nest {nest['position']}", "loops " + " ".join(nest["loops"])))
+        if nest["neighbours"]:
+            style.tell(_table(_merged(nest["neighbours"])))
+        else:
+            style.tell("nothing in the book")
+        style.tell("")
+    if len(shown) < len(found):
+        style.tell(f"{len(found) - len(shown)} more nests: --all shows them")
+    if any(nest["neighbours"] for nest in shown):
+        style.tell("loopbook book show RECORD tells all of one")
+
+
+def _nearest(query: Query, k: int) -> list[dict[str, Any]]:
+    from loopbook.client.opening import open_book
+    from loopbook.sdfg import program
+
+    nests = some_nests(program.prepare_nests(query.source.text)[1], query.source.name)
+    with open_book(query.book) as layered:
+        return [
+            {
+                "position": nest.position,
+                "loops": query.source.told([loop.indvar for loop in nest.loops]),
+                "fingerprint": nest.fingerprint,
+                "neighbours": [
+                    {
+                        "record": near.record.id,
+                        "nest": near.record.nest,
+                        "kernel": near.record.kernel,
+                        "distance": round(near.distance, 5),
+                        "hardware_distance": round(near.hardware_distance, 4),
+                        "speedup": round(near.speedup, 3),
+                        "hardware": near.record.hardware.cpu or near.record.hardware.isa,
+                        "recipe": near.record.recipe.text(),
+                    }
+                    for near in layered.nearest(nest, k, target=query.target, exclude=query.exclude)
+                ],
+            }
+            for nest in nests
+        ]
+
+
+def _merged(neighbours: list[dict[str, Any]]) -> list[tuple[dict[str, Any], int]]:
+    """The nearest of those that are equally far and have the same recipe, and how many they are."""
+    groups: dict[tuple[float, str], list[dict[str, Any]]] = {}
+    for near in neighbours:
+        groups.setdefault((near["distance"], near["recipe"]), []).append(near)
+    return [(group[0], len(group)) for group in groups.values()]
+
+
+def _table(merged: list[tuple[dict[str, Any], int]]) -> Any:
+    made = style.table(
+        "record", "nest", "away", "machine", "gain", "recipe", right=["away", "gain"],
+        cut=["nest", "recipe"],
+    )  # fmt: skip
+    for near, count in merged:
+        style.add(
+            made,
+            near["record"][:ID],
+            near["nest"] + (f" and {count - 1} more" if count > 1 else ""),
+            f"{near['distance']:.3f}",
+            "same" if near["hardware_distance"] == 0 else f"{near['hardware_distance']:.2f}",
+            style.gain(near["speedup"]),
+            style.recipe(near["recipe"], 2),
+        )
+    return made

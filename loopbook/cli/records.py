@@ -1,0 +1,213 @@
+"""``loopbook book list``, ``search``, ``show`` and ``rm``: the records of a book, one by one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loopbook.cli import options, style
+from loopbook.cli.books import app, open_book
+from loopbook.errors import BookError, InputError
+from loopbook.targets import named
+
+if TYPE_CHECKING:
+    from loopbook.recipes.book import Book
+    from loopbook.recipes.record import Record
+
+ID = 8
+"""Digits of an id that are shown; any beginning that only one record has will do."""
+
+SCREEN = 20
+
+Which = Annotated[
+    Path | None,
+    typer.Option("--book", help="the book; default the user's, 'starter' the one shipped"),
+]
+Family = Annotated[str, typer.Option(help="only this family of programs, see 'book info'")]
+Machine = Annotated[str, typer.Option(help="only where the processor or profile is called so")]
+Target = Annotated[str, typer.Option(help="only this target")]
+Least = Annotated[float, typer.Option(help="only records at least so much faster", min=0)]
+Order = Annotated[str, typer.Option("--sort", help="speedup or kernel")]
+Limit = Annotated[int, typer.Option(help="records to show at most", min=1)]
+
+
+@app.command("list")
+def list_(
+    book: Annotated[
+        Path | None, typer.Argument(help="default the user's, 'starter' the one shipped")
+    ] = None,
+    family: Family = "",
+    machine: Machine = "",
+    target: Target = "",
+    min_speedup: Least = 0.0,
+    sort: Order = "speedup",
+    limit: Limit = SCREEN,
+    json: options.Json = False,
+) -> None:
+    """Show a book's records, the fastest first."""
+    _find(book, (), family, machine, target, min_speedup, sort, limit, json)
+
+
+@app.command()
+def search(
+    words: Annotated[
+        list[str], typer.Argument(help="parts of an id, kernel, machine or recipe; all must fit")
+    ],
+    book: Which = None,
+    family: Family = "",
+    machine: Machine = "",
+    target: Target = "",
+    min_speedup: Least = 0.0,
+    sort: Order = "speedup",
+    limit: Limit = SCREEN,
+    json: options.Json = False,
+) -> None:
+    """Find records by words."""
+    _find(book, words, family, machine, target, min_speedup, sort, limit, json)
+
+
+@app.command()
+def show(
+    record: Annotated[str, typer.Argument(help="an id, or as much as only one record begins with")],
+    book: Which = None,
+    nest: Annotated[bool, typer.Option("--nest", help="with the nest's SDFG (--json)")] = False,
+    json: options.Json = False,
+) -> None:
+    """Show all of a record: its nest, its recipe, what was measured, where it comes from."""
+    with _opened(record, book) as opened:
+        found = opened.record_like(record)
+        where = opened.name
+    if json:
+        told = {**found.to_json(), "speedup": found.speedup, "book": where}
+        options.print_json(told if nest else {k: v for k, v in told.items() if k != "nest_json"})
+        return
+    _show(found, where)
+
+
+@app.command()
+def rm(
+    records: Annotated[list[str], typer.Argument(help="ids, or beginnings of ids")],
+    book: Which = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="do not ask")] = False,
+    json: options.Json = False,
+) -> None:
+    """Remove records from a book of your own, after asking."""
+    with open_book(book, write=True) as opened:
+        found = [opened.record_like(one) for one in records]
+        if not yes:
+            if json or not sys.stdin.isatty():
+                raise InputError("nobody can be asked here: say --yes to remove records")
+            for one in found:
+                style.tell(style.joined(one.id[:ID], one.nest, style.gain(one.speedup)))
+            typer.confirm(f"Remove {len(found)} from {opened.name}?", abort=True)
+        removed = [one.id for one in found if opened.delete(one.id)]
+    if json:
+        options.print_json({"removed": removed})
+    else:
+        style.tell(f"{len(removed)} records removed")
+
+
+def _find(
+    book: Path | None,
+    words: Any,
+    family: str,
+    machine: str,
+    target: str,
+    min_speedup: float,
+    sort: str,
+    limit: int,
+    json: bool,
+) -> None:
+    from loopbook.workloads.families import family_of
+
+    with open_book(book) as opened:
+        entries = opened.search(
+            *words,
+            target=named(target).name if target else None,
+            kernels=(lambda kernel: family_of(kernel) == family) if family else None,
+            machine=machine,
+            min_speedup=min_speedup,
+            order=sort,
+        )
+        found = [opened.record(entry.id) for entry in entries[:limit]]
+        shown = [record for record in found if record is not None]
+        name = opened.name
+    if json:
+        told = [_brief(record) for record in shown]
+        options.print_json({"book": name, "found": len(entries), "records": told})
+        return
+    rows = style.table(
+        "record", "nest", "machine", "target", "gain", "recipe",
+        right=["gain"], cut=["nest", "recipe"],
+    )  # fmt: skip
+    for one in shown:
+        cells = one.id[:ID], one.nest, one.hardware.isa, one.target, style.gain(one.speedup)
+        style.add(rows, *cells, style.recipe(one.recipe.text(), 2))
+    if shown:
+        style.tell(rows)
+    part = f"{len(shown)} of " if len(shown) < len(entries) else ""
+    style.tell(f"{part}{len(entries)} records" + (" shown (--limit)" if part else ""))
+
+
+def _brief(record: Record) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "nest": record.nest,
+        "kernel": record.kernel,
+        "target": record.target,
+        "hardware_key": record.hardware.key,
+        "speedup": record.speedup,
+        "recipe": record.recipe.text(),
+    }
+
+
+def _show(record: Record, book: str) -> None:
+    origin, machine = record.provenance, record.hardware
+    style.tell(
+        style.pairs(
+            ("record", record.id),
+            ("nest", record.nest),
+            ("target", record.target),
+            ("machine", f"{machine.cpu or machine.isa}, {machine.key}"),
+            ("gain", style.gain(record.speedup)),
+            ("source", origin.source),
+            ("date", origin.date),
+            ("made with", ", ".join(filter(None, (origin.compiler, f"docc {origin.docc}")))),
+            ("trials", f"{origin.trials}, seed {origin.seed}"),
+            ("book", book),
+        )
+    )
+    if record.measurements:
+        rows = style.table(
+            "sizes", "docc", "recipe", "gain", "runs",
+            right=["docc", "recipe", "gain", "runs"], fold=["sizes"],
+        )  # fmt: skip
+        for one in record.measurements:
+            sizes = " ".join(f"{name}={size}" for name, size in one.sizes.items())
+            times = options.seconds(one.baseline_s), options.seconds(one.tuned_s)
+            style.add(rows, sizes or "-", *times, style.gain(one.speedup), one.runs)
+        style.tell("", rows)
+    style.tell("", style.text("recipe", style.HEAD))
+    lines = record.recipe.text().splitlines() or ["docc's own schedule"]
+    style.tell(*style.some(lines, 25, "steps (--json has all)"))
+
+
+def _opened(record: str, book: Path | None) -> Book:
+    """The named book, or the first of those that look-ups ask that has a record."""
+    from loopbook.client.places import downloaded_path, own_path, starter_path
+
+    if book is not None:
+        return open_book(book)
+    places = [path for path in (own_path(), downloaded_path(), starter_path()) if path is not None]
+    for path in places:
+        if path.exists():
+            opened = open_book(path)
+            if opened.search(record):
+                return opened
+            opened.close()
+    if not any(path.exists() for path in places):
+        raise BookError("there is no book: name one with --book")
+    raise InputError(f"there is no record {record[:40]!a} in your books")
