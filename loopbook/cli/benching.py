@@ -54,8 +54,8 @@ def bench(
     with progress(f"reading {', '.join(files)}"):
         from loopbook.client.bench import bench as bench_one
         from loopbook.client.opening import open_book
-    from loopbook.workloads.given import usual_preset
         from loopbook.workloads import polybench
+        from loopbook.workloads.given import usual_preset
 
         names = [n for f in files for n in (polybench.names() if f == "polybench" else [f])]
         workloads = [load_workload(name) for name in names]
