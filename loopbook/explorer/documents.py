@@ -175,14 +175,14 @@ class RecordPage(Document):
 
 
 class Code(Document):
-    """C++ of a record's states, in the order of `RecordPage.steps`.
+    """The states of a record's nest, all of them, with their C++.
 
     Attributes:
-        problem: why some are None.
+        problem: why some have none.
     """
 
     id: str
-    cpp: list[str | None]
+    steps: list[State]
     problem: str | None = None
 
 
@@ -199,6 +199,8 @@ class Expected(Document):
 
 
 class Near(Document):
+    """A neighbour. `fingerprint` is for finding its place, and not sent."""
+
     record: str
     name: str
     x: float | None
@@ -210,6 +212,7 @@ class Near(Document):
     why: str
     refused: list[str]
     recipe: list[str]
+    fingerprint: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Decision(Document):
@@ -223,6 +226,8 @@ class Decision(Document):
 
 
 class Located(Document):
+    """A nest of what was pasted. `vector` and `encoder` are for finding its place, and not sent."""
+
     name: str
     loops: str
     x: float | None
@@ -230,6 +235,8 @@ class Located(Document):
     fingerprint: str
     decision: Decision
     neighbours: list[Near]
+    vector: list[float] | msgspec.UnsetType = msgspec.UNSET
+    encoder: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Location(Document):
