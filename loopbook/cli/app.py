@@ -24,6 +24,7 @@ from loopbook.cli import (
     service,
     steps,
     transfers,
+    ui,
 )
 from loopbook.errors import LoopbookError
 from loopbook.printable import show
@@ -46,6 +47,8 @@ COMMANDS: list[tuple[str, Callable[..., Any]]] = [
     ("adopt", adopt.adopt),
     ("train", learning.train),
     ("evaluate", learning.evaluate),
+    ("ui", ui.ui),
+    ("report", ui.report),
     ("serve", service.serve),
     ("demo-server", service.demo_server),
     ("steps", steps.steps),

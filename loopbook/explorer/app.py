@@ -14,8 +14,8 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import JSONResponse
 
 from loopbook.client.opening import open_book
+from loopbook.explorer.answers import Answer
 from loopbook.explorer.child import Child
-from loopbook.explorer.jobs import Answer
 from loopbook.explorer.pages import Pages
 from loopbook.explorer.routes import HEADERS, router
 

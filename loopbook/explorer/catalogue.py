@@ -23,17 +23,21 @@ class Shown:
         stamps: of the books, when they were read.
         briefs: by their places.
         machines: profiles by the id that briefs name.
-        by_id: place of each record.
+        encoder: whose vectors the map is made of.
     """
 
     stamps: tuple[str, ...]
     briefs: list[Brief]
     machines: dict[str, HardwareProfile]
-    by_id: dict[str, int]
+    encoder: str
 
 
 class Catalogue:
-    """Books to look at. Safe to share between threads."""
+    """Books to look at. Safe to share between threads.
+
+    Args:
+        encoder: whose vectors are wanted.
+    """
 
     def __init__(self, books: Sequence[Book], encoder: str) -> None:
         self.books = tuple(books)
@@ -44,13 +48,6 @@ class Catalogue:
     @property
     def names(self) -> list[str]:
         return [book.name for book in self.books]
-
-    @property
-    def encoder(self) -> str:
-        """Whose vectors the map is made of: those of the encoder at hand, or of whatever encoder
-        the books have them."""
-        known = [name for book in self.books for name in book.encoders()]
-        return self._wanted if self._wanted in known or not known else known[0]
 
     def shown(self) -> Shown:
         """The records as they are now.
@@ -68,16 +65,19 @@ class Catalogue:
                     for one in book.briefs():
                         briefs.setdefault(one.id, one)
                 listed = [one for one in briefs.values() if one.hardware_id in machines]
-                places = {one.id: place for place, one in enumerate(listed)}
-                self._shown = Shown(stamps, listed, machines, places)
+                self._shown = Shown(stamps, listed, machines, self._encoder())
             return self._shown
 
-    def vectors(self, names: Sequence[str] | None) -> tuple[list[str], np.ndarray]:
-        """Vectors of nests; see `loopbook.explorer.layout.Vectors`."""
+    def _encoder(self) -> str:
+        """The encoder at hand, or whichever the books have vectors of."""
+        known = [name for book in self.books for name in book.encoders()]
+        return self._wanted if self._wanted in known or not known else known[0]
+
+    def vectors(self, encoder: str, names: Sequence[str] | None) -> tuple[list[str], np.ndarray]:
+        """One encoder's vectors of nests; see `loopbook.explorer.layout.Vectors`."""
         seen: set[str] = set()
         found: list[str] = []
         parts: list[np.ndarray] = []
-        encoder = self.encoder
         for book in self.books:
             for some, vectors in book.vectors(encoder, names):
                 fresh = [row for row, name in enumerate(some) if name not in seen]

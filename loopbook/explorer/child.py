@@ -6,16 +6,12 @@ import json
 import os
 import tempfile
 import threading
-from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from loopbook.errors import LoopbookError
-from loopbook.explorer.jobs import Answer, refusal
+from loopbook.explorer.answers import Answer, refusal
 from loopbook.toolchain.attendant import READY, Attendant
-
-Ask = Callable[[str, bytes], Answer]
-"""Has a job done, wherever that is; never raises."""
 
 SECONDS = 30.0
 """For one job."""

@@ -62,7 +62,9 @@ def _readable(path: Path) -> bool:
 
 def _reports(folder: Path) -> list[Path]:
     try:
-        return [path for path in sorted(folder.glob("evaluate*.md"))[:MOST_FILES] if _readable(path)]
+        return [
+            path for path in sorted(folder.glob("evaluate*.md"))[:MOST_FILES] if _readable(path)
+        ]
     except OSError:
         return []
 

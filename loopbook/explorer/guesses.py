@@ -49,8 +49,8 @@ def guess(
 
     Args:
         sizes: whole numbers by name, as far as the file says them.
-        default: rank of arrays of which the text does not say it; by default those with a capital
-            letter are matrices, and the others vectors.
+        default: rank of arrays of which the text does not say it, and all sizes are equal then; by
+            default those with a capital letter are matrices, and the others vectors.
     """
     wanted = list(unknown)
     uses = _Uses(frozenset(wanted))
@@ -59,7 +59,7 @@ def guess(
     values: dict[str, Any] = {}
     notes = []
     all_sure = True
-    numbers = _Numbers(uses, sizes)
+    numbers = _Numbers(uses, sizes, equal=default is not None)
     for name in wanted:
         if name in sizes:
             values[name] = sizes[name]
@@ -142,7 +142,10 @@ class _Uses(ast.NodeVisitor):
                 for axis in _constants(indices):
                     self._seen(name, axis + 1)
             case ast.Name(id=name) if name in self.names:
-                self._seen(name, len(indices))
+                if all(isinstance(index, ast.Slice) for index in indices) and len(indices) == 1:
+                    self.whole.add(name)  # x[:] is all of x, whatever its rank
+                else:
+                    self._seen(name, len(indices))
                 for axis, index in enumerate(indices):
                     self._indexed(name, axis, index)
             case _:
@@ -220,7 +223,8 @@ class _Uses(ast.NodeVisitor):
 class _Numbers:
     """A size for each class of things that have the same."""
 
-    def __init__(self, uses: _Uses, sizes: Mapping[str, Any]) -> None:
+    def __init__(self, uses: _Uses, sizes: Mapping[str, Any], *, equal: bool) -> None:
+        self._more = 0 if equal else NEXT
         self._parents: dict[Key, Key] = {}
         for one, other in uses.same:
             self._parents[self._root(one)] = self._root(other)
@@ -233,7 +237,7 @@ class _Numbers:
         root = self._root(key)
         if root not in self._known:
             self._known[root] = self._next
-            self._next += NEXT
+            self._next += self._more
         return self._known[root]
 
     def _take(self, key: Key, sizes: Mapping[str, Any]) -> None:

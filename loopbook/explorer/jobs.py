@@ -1,7 +1,6 @@
 """What touches docc, or reads nests that somebody sent: done in a child process, job by job.
 
-A job takes a request's JSON and gives an answer's. What is wrong with a request is an answer too:
-``{"detail": "one sentence"}``, with a status as HTTP has them.
+A job takes a request's JSON and gives an answer's; see `loopbook.explorer.answers`.
 """
 
 from __future__ import annotations
@@ -9,36 +8,31 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from loopbook.client.layered import LayeredBook
-from loopbook.errors import DeadlineError, InputError, LoopbookError
+from loopbook.errors import InputError, LoopbookError
 from loopbook.explorer import locate, record, states
+from loopbook.explorer.answers import (
+    CODE,
+    LOCATE,
+    MOST_BODY,
+    RECORD,
+    VECTORS,
+    Answer,
+    MissingError,
+    refusal,
+)
 from loopbook.explorer.documents import Document
-from loopbook.printable import one_line
 from loopbook.program.load import load_json
 from loopbook.program.nests import read_nests
-
-RECORD, CODE, LOCATE, VECTORS = "record", "code", "locate", "vectors"
-
-MOST_BODY = 8 << 20
-"""Bytes of a request."""
 
 KEPT = 256
 """Answers that are given again, until the book changes."""
 
 ID = re.compile(r"[0-9a-f]{32}\Z")
-
-
-class Answer(NamedTuple):
-    status: int
-    body: bytes
-
-
-class Missing(InputError):
-    """There is no such thing."""
 
 
 class Jobs:
@@ -96,10 +90,10 @@ class Jobs:
     def _record(self, given: dict[str, Any]) -> Any:
         name = given.get("id")
         if not isinstance(name, str) or not ID.match(name):
-            raise Missing("a record's id is 32 hexadecimal digits")
+            raise MissingError("a record's id is 32 hexadecimal digits")
         found = record.find(self._layered, name)
         if found is None:
-            raise Missing(f"there is no record {name}; it may have been removed")
+            raise MissingError(f"there is no record {name}; it may have been removed")
         return found
 
     def _vectors(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -117,20 +111,3 @@ class Jobs:
             "encoder": self._layered.encoder.version,
             "vectors": {n: one.nest.tolist() for n, one in zip(nests, made, strict=True)},
         }
-
-
-def refusal(error: Exception) -> Answer:
-    """The answer to what went wrong; the words of errors that nobody expected stay here."""
-    if isinstance(error, Missing):
-        status, words = 404, str(error)
-    elif isinstance(error, DeadlineError):
-        status, words = 503, str(error)
-    elif isinstance(error, LoopbookError):
-        status, words = 422, str(error)
-    elif isinstance(error, RecursionError):
-        status, words = 422, "it is nested too deeply"
-    elif isinstance(error, MemoryError):
-        status, words = 422, "it takes too much memory"
-    else:
-        status, words = 500, f"that failed ({type(error).__name__}); the book may be damaged"
-    return Answer(status, msgspec.json.encode({"detail": one_line(words)}))

@@ -122,11 +122,6 @@ class Layouts:
             self._now = now
             return now
 
-    @property
-    def version(self) -> int:
-        """Another number whenever places may have changed."""
-        return id(self._now)
-
     def close(self) -> None:
         """End what is being worked out; it is begun again by the next process."""
         self._closed = True

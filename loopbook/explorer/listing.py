@@ -1,8 +1,8 @@
 """A nest as text that people read: its loops by name, its statements as assignments.
 
-    L0        for i in 0 … N0 (map)
-    L1          for j in 0 … N1, threads
-                  A0[i, j] = A1[i] * A2[j]
+L0        for i in 0 … N0 (map)
+L1          for j in 0 … N1, threads
+              A0[i, j] = A1[i] * A2[j]
 """
 
 from __future__ import annotations
@@ -167,8 +167,7 @@ def _in_order(block: Block) -> list[int]:
 
 def _value(block: Block, place: int, node: Operation, names: Mapping[str, str]) -> str:
     given = {
-        one.target_connector: _element(block, one, one.source, names)
-        for one in block.inputs[place]
+        one.target_connector: _element(block, one, one.source, names) for one in block.inputs[place]
     }
     if isinstance(node, Tasklet):
         values = [given.get(one, one) for one in node.inputs]

@@ -75,9 +75,7 @@ def location(layered: LayeredBook, given: dict[str, object]) -> Location:
     return Location(found, problems, f"loopbook explain {file} --target {target}")
 
 
-def _located(
-    layered: LayeredBook, one: Pasted, target: str, problems: list[str]
-) -> list[Located]:
+def _located(layered: LayeredBook, one: Pasted, target: str, problems: list[str]) -> list[Located]:
     document, tree, nests = program.prepare_tree(one.text)
     if not nests:
         problems.append(f"{one.name} has no loops: there is nothing to look up")

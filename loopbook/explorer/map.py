@@ -23,8 +23,7 @@ Embedded = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
 """Vectors of missed nests, by fingerprint, as far as there are any."""
 
 
-def map_of(shown: Shown, layout: Layout, encoder: str, missed: Sequence[Miss], vectors: Embedded,
-           ) -> Map:
+def map_of(shown: Shown, layout: Layout, missed: Sequence[Miss], vectors: Embedded) -> Map:
     """The map's document.
 
     Args:
@@ -56,7 +55,7 @@ def map_of(shown: Shown, layout: Layout, encoder: str, missed: Sequence[Miss], v
     return Map(
         datetime.now(UTC).isoformat(timespec="seconds"),
         len(briefs),
-        Projection(layout.method if len(layout.names) else "none", encoder),
+        Projection(layout.method if len(layout.names) else "none", shown.encoder),
         families,
         [Machine(one, machine_name(shown.machines[one])) for one in machines],
         targets,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,13 +13,11 @@ import msgspec
 import numpy as np
 
 from loopbook.errors import LoopbookError
-from loopbook.explorer import jobs
+from loopbook.explorer.answers import VECTORS, Answer, Ask
 from loopbook.explorer.catalogue import Catalogue, Shown
-from loopbook.explorer.child import Ask
-from loopbook.explorer.documents import About, Evaluation, Live, Location, Map, Miss
+from loopbook.explorer.documents import About, Evaluation, Live, Location
 from loopbook.explorer.families import family_of
-from loopbook.explorer.jobs import Answer
-from loopbook.explorer.layout import Layouts
+from loopbook.explorer.layout import Layout, Layouts
 from loopbook.explorer.live import live, misses
 from loopbook.explorer.map import map_of
 from loopbook.explorer.searches import trial_folders
@@ -61,14 +60,16 @@ class Pages:
         self._ask = ask
         self._evaluations = tuple(evaluations)
         self._read_only = read_only
-        self._layouts = Layouts(self.catalogue.names, self.catalogue.encoder, patient=patient)
+        self._patient = patient
+        self._layouts: dict[str, Layouts] = {}
         self._lock = threading.Lock()
         self._drawn: tuple[object, bytes] | None = None
         self._seen: tuple[float, Live] | None = None
         self._vectors: dict[str, np.ndarray | None] = {}
 
     def close(self) -> None:
-        self._layouts.close()
+        for one in self._layouts.values():
+            one.close()
 
     @property
     def own(self) -> Book | None:
@@ -105,20 +106,21 @@ class Pages:
         missed = misses(self.own, shown)[:MOST_MISSES] if self.own else []
         with self._lock:
             told = [(one.id, one.asked, one.state) for one in missed]
-            state = (shown.stamps, self._layouts.version, told)
+            layout = self._layout(shown)
+            state = (shown.stamps, id(layout), told)
             if self._drawn is None or self._drawn[0] != state:
-                drawn = self._map(shown, missed).json()
-                self._drawn = (shown.stamps, self._layouts.version, told), drawn
+                drawn = map_of(shown, layout, missed, partial(self._embedded, shown.encoder))
+                self._drawn = state, drawn.json()
             return self._drawn[1]
 
-    def map_document(self) -> Map:
-        """The same, as a document."""
-        return msgspec.json.decode(self.map(), type=Map)
-
-    def _map(self, shown: Shown, missed: Sequence[Miss]) -> Map:
+    def _layout(self, shown: Shown) -> Layout:
+        """Where the nests lie; whoever asks holds the lock."""
+        encoder = shown.encoder
+        if encoder not in self._layouts:
+            names = self.catalogue.names
+            self._layouts[encoder] = Layouts(names, encoder, patient=self._patient)
         prints = [one.fingerprint for one in shown.briefs]
-        layout = self._layouts.of(prints, self.catalogue.vectors)
-        return map_of(shown, layout, self.catalogue.encoder, missed, self._embedded)
+        return self._layouts[encoder].of(prints, partial(self.catalogue.vectors, encoder))
 
     def placed(self, answer: Answer) -> Answer:
         """An answer of `loopbook.explorer.locate` with places on the map."""
@@ -126,23 +128,22 @@ class Pages:
             return answer
         told = msgspec.json.decode(answer.body, type=Location)
         shown = self.catalogue.shown()
-        prints = [one.fingerprint for one in shown.briefs]
         with self._lock:
-            layout = self._layouts.of(prints, self.catalogue.vectors)
+            layout = self._layout(shown)
         for nest in told.nests:
             vector, encoder = nest.vector, nest.encoder
             nest.vector = nest.encoder = msgspec.UNSET
-            if isinstance(vector, list) and encoder == self.catalogue.encoder:
+            if isinstance(vector, list) and encoder == shown.encoder:
                 place = layout.place(np.asarray([vector], np.float32))[0]
                 nest.x, nest.y = (round(float(one), 4) for one in place)
-            names = [one.fingerprint if isinstance(one.fingerprint, str) else "" for one in nest.neighbours]
+            names = [str(one.fingerprint) for one in nest.neighbours]
             for one, place in zip(nest.neighbours, layout.places_of(names), strict=True):
                 one.fingerprint = msgspec.UNSET
                 if not np.isnan(place[0]):
                     one.x, one.y = (round(float(number), 4) for number in place)
         return Answer(200, told.json())
 
-    def _embedded(self, prints: Sequence[str]) -> Mapping[str, np.ndarray]:
+    def _embedded(self, encoder: str, prints: Sequence[str]) -> Mapping[str, np.ndarray]:
         """Vectors of missed nests, as far as the queue has their documents."""
         unknown = set(prints) - self._vectors.keys()
         if unknown and self._ask is not None and self.own is not None:
@@ -157,15 +158,15 @@ class Pages:
             given = {name: text for name, text in documents.items() if text}
             self._vectors |= dict.fromkeys(unknown)
             if given:
-                self._vectors |= self._asked(self._ask, given)
+                self._vectors |= self._asked(self._ask, encoder, given)
         return {n: v for n in prints if (v := self._vectors.get(n)) is not None}
 
-    def _asked(self, ask: Ask, documents: dict[str, str]) -> dict[str, np.ndarray]:
-        answer = ask(jobs.VECTORS, msgspec.json.encode({"nests": documents}))
+    def _asked(self, ask: Ask, encoder: str, documents: dict[str, str]) -> dict[str, np.ndarray]:
+        answer = ask(VECTORS, msgspec.json.encode({"nests": documents}))
         if answer.status != 200:
             return {}
         told = msgspec.json.decode(answer.body)
-        if told["encoder"] != self.catalogue.encoder:
+        if told["encoder"] != encoder:
             return {}
         return {n: np.asarray(v, np.float32) for n, v in told["vectors"].items()}
 

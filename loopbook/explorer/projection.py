@@ -9,6 +9,7 @@ whatever comes later, is placed by its neighbours among these. So a new point mo
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -108,6 +109,7 @@ def _units(vectors: np.ndarray) -> np.ndarray:
 def main(given: str, out: str) -> None:
     """``python -m loopbook.explorer.projection VECTORS.npy PLACES.npy``: t-SNE in a process of its
     own, which takes a minute and may be ended at any time."""
+    os.nice(10)
     places = project(np.load(given), TSNE)
     partial = Path(out).with_suffix(".partial.npy")
     np.save(partial, places)

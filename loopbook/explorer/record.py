@@ -80,11 +80,7 @@ def _preset(sizes: dict[str, int], number: int) -> str:
     return " × ".join(str(size) for size in sizes.values()) or f"size {number + 1}"
 
 
-
-
-def _related(
-    layered: LayeredBook, record: Record, problems: list[str]
-) -> list[Related]:
+def _related(layered: LayeredBook, record: Record, problems: list[str]) -> list[Related]:
     """Records near it, one for each nest."""
     try:
         found = _near(layered, record)
@@ -105,9 +101,7 @@ def _near(layered: LayeredBook, record: Record) -> Sequence[Neighbour]:
                 near = [
                     one
                     for layer in layered.books
-                    for one in layer.nearest(
-                        vectors, RELATED + 4, target=record.target, per_nest=2
-                    )
+                    for one in layer.nearest(vectors, RELATED + 4, target=record.target, per_nest=2)
                     if one.record.id != record.id
                 ]
                 different = {one.record.id: one for one in near}

@@ -10,7 +10,7 @@ import msgspec
 
 from loopbook.client.opening import open_book
 from loopbook.errors import InputError
-from loopbook.explorer import assets, jobs
+from loopbook.explorer import answers, assets
 from loopbook.explorer.child import Child
 from loopbook.explorer.documents import Code, RecordPage
 from loopbook.explorer.pages import Pages
@@ -76,7 +76,7 @@ def write_report(
 def _record(child: Child, name: str) -> bytes | None:
     """A record's page with the C++ of all its states; None where it cannot be read."""
     given = msgspec.json.encode({"id": name})
-    page, code = child.ask(jobs.RECORD, given), child.ask(jobs.CODE, given)
+    page, code = child.ask(answers.RECORD, given), child.ask(answers.CODE, given)
     if page.status != 200:
         return None
     if code.status != 200:

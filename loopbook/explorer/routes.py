@@ -11,9 +11,9 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse, StreamingResponse
 
 from loopbook.errors import LoopbookError
-from loopbook.explorer import assets, jobs
+from loopbook.explorer import answers, assets
+from loopbook.explorer.answers import Answer
 from loopbook.explorer.documents import Document, Live
-from loopbook.explorer.jobs import Answer
 from loopbook.explorer.pages import ALL, Pages, changed
 from loopbook.printable import one_line
 
@@ -34,7 +34,7 @@ LOOK_S = 2.0
 STILL_HERE_S = 10.0
 
 Jobs = Callable[[Request, str, bytes], Awaitable[Answer]]
-"""Has one of `loopbook.explorer.jobs` done for a request."""
+"""Has one of `loopbook.explorer.answers` done for a request."""
 
 
 def router(
@@ -79,12 +79,12 @@ def router(
     @made.get("/record/{name}.json", **data)
     async def record(request: Request, name: str) -> Response:
         """All about one record."""
-        return await done(request, jobs.RECORD, {"id": name})
+        return await done(request, answers.RECORD, {"id": name})
 
     @made.get("/record/{name}/cpp.json", **data)
     async def code(request: Request, name: str) -> Response:
         """The states of a record's nest with their C++; takes seconds for long recipes."""
-        return await done(request, jobs.CODE, {"id": name})
+        return await done(request, answers.CODE, {"id": name})
 
     @made.post("/locate.json", **data)
     async def locate(request: Request) -> Response:
@@ -95,9 +95,9 @@ def router(
         body = bytearray()
         async for part in request.stream():
             body += part
-            if len(body) > jobs.MOST_BODY:
-                return _detail(413, f"that is more than {jobs.MOST_BODY >> 20} MiB")
-        answer = await ask(request, jobs.LOCATE, bytes(body))
+            if len(body) > answers.MOST_BODY:
+                return _detail(413, f"that is more than {answers.MOST_BODY >> 20} MiB")
+        answer = await ask(request, answers.LOCATE, bytes(body))
         try:
             return _json(*await asyncio.to_thread(pages(request).placed, answer))
         except LoopbookError as error:

@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
