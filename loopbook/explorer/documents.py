@@ -113,6 +113,7 @@ class State(Document):
         summary: what the step does, as its class says.
         cpp: the nest's C++; None where it was not asked for, or there is none.
         refused: why the step is not legal here; the nest is what it was before.
+        pending: there was no time for the step; it comes with the C++.
     """
 
     step: str | None
@@ -120,6 +121,7 @@ class State(Document):
     nest: str
     cpp: str | None = None
     refused: str | None = None
+    pending: bool = False
 
 
 class Size(Document):

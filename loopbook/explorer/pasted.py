@@ -29,6 +29,7 @@ from loopbook.sdfg import frontend
 MOST_TEXT = 64 << 10
 MOST_NODES = 20_000
 MOST_FUNCTIONS = 4
+LARGEST_EXPONENT = 1000
 
 _MODULES = {"numpy": np, "math": math}
 
@@ -65,6 +66,7 @@ def programs(text: str) -> tuple[list[Pasted], list[str]]:
         raise InputError(f"that is no Python: {type(error).__name__}") from None
     if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
         raise InputError("that is too much Python; paste one kernel")
+    _refuse_bombs(tree)
     nodes = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     chosen = kernels(nodes)
     if not chosen:
@@ -84,6 +86,26 @@ def programs(text: str) -> tuple[list[Pasted], list[str]]:
         except InputError as error:
             problems.append(f"line {node.lineno}: {node.name}: {error}")
     return found, problems
+
+
+def _refuse_bombs(tree: ast.Module) -> None:
+    """Refuse numbers that would fill the memory of whoever works them out.
+
+    Raises:
+        InputError: there is one.
+    """
+    for node in ast.walk(tree):
+        match node:
+            case ast.BinOp(op=ast.Pow() | ast.LShift(), right=right):
+                inner = [*ast.walk(right)]
+                large = any(
+                    isinstance(one, ast.Constant)
+                    and isinstance(one.value, int | float)
+                    and one.value > LARGEST_EXPONENT
+                    for one in inner
+                )
+                if large or any(isinstance(one, ast.Pow | ast.LShift) for one in inner):
+                    raise InputError(f"line {node.lineno}: a power with so large an exponent")
 
 
 def _pasted(

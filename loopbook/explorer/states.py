@@ -28,7 +28,7 @@ CODE_SECONDS = 20.0
 MOST_CODE = 200_000
 """Characters of one state's C++."""
 
-LATER = "shown in a moment"
+QUICK_STEPS = 20
 
 
 class Walk:
@@ -47,9 +47,10 @@ class Walk:
             raise BookError(f"the nest in record {record.id} is damaged: {error}") from None
 
     def states(self, seconds: float = QUICK_SECONDS) -> list[State]:
-        """The nest before any step, and after each; without those that cannot be had in time, of
-        which `refused` says so."""
-        return [state for state, _ in self._states(seconds)]
+        """The nest before any step, and after each; those that cannot be had in time are pending.
+        Long recipes have some that take long, which nothing can stop: of these all are."""
+        quick = len(self._record.recipe) <= QUICK_STEPS
+        return [state for state, _ in self._states(seconds if quick else 0.0)]
 
     def code(self) -> Code:
         """The states with their C++, as docc writes it with its own schedule for what the recipe
@@ -80,15 +81,17 @@ class Walk:
         yield State(None, "the nest as it was recorded", text), bench.program
         end = time.monotonic() + seconds
         for position, step in enumerate(self._record.recipe):
-            refused = LATER if time.monotonic() > end else None
-            if refused is None:
+            refused, pending = None, time.monotonic() > end
+            if not pending:
                 try:
                     bench.apply(*step, position)
                     text = listing(bench.transformed, self.nest)
                 except LoopbookError as error:
                     refused = str(error)
-            state = State(step.text(), type(step).summary(), text, refused=refused)
-            yield state, None if refused else bench.program
+            state = State(
+                step.text(), type(step).summary(), text, refused=refused, pending=pending
+            )
+            yield state, None if refused or pending else bench.program
 
     def _cpp(self, tree: Program | None) -> str:
         target = self._record.target
