@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import threading
+import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -169,7 +171,11 @@ class Layouts:
             if self._closed:
                 return None
             null = subprocess.DEVNULL
-            self._process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null)
+            # Threads that wait for work would keep cores from those who have some.
+            environment = os.environ | {"OMP_NUM_THREADS": "1"}
+            self._process = subprocess.Popen(
+                command, stdin=null, stdout=null, stderr=null, env=environment
+            )
             try:
                 self._process.wait(SECONDS)
             except subprocess.TimeoutExpired:
@@ -211,7 +217,7 @@ def _read(path: Path) -> Layout | None:
                 str(file["method"]),
                 *(file[name] for name in ("names", "places", "landmarks", "landmark_places")),
             )
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
     whole = len(found.names) == len(found.places) and len(found.landmarks) == len(
         found.landmark_places

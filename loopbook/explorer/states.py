@@ -88,9 +88,7 @@ class Walk:
                     text = listing(bench.transformed, self.nest)
                 except LoopbookError as error:
                     refused = str(error)
-            state = State(
-                step.text(), type(step).summary(), text, refused=refused, pending=pending
-            )
+            state = State(step.text(), type(step).summary(), text, refused=refused, pending=pending)
             yield state, None if refused or pending else bench.program
 
     def _cpp(self, tree: Program | None) -> str:

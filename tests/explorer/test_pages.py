@@ -38,9 +38,8 @@ def test_the_map_has_every_record_once_and_no_two_on_one_place(page):
     assert len(set(places)) == 4
     assert all(-1 <= one <= 1 for place in places for one in place)
     assert {told["targets"][one] for one in columns["target"]} == {"sequential", "openmp"}
-    families = dict(
-        zip(columns["name"], (told["families"][n] for n in columns["family"]), strict=True)
-    )
+    kinds = (told["families"][one] for one in columns["family"])
+    families = dict(zip(columns["name"], kinds, strict=True))
     assert (families["product:0"], families["stencil:0"]) == ("other", "stencil")
 
 
