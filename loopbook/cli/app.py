@@ -102,7 +102,7 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return _say("not enough memory; choose a smaller size")
     except ModuleNotFoundError as error:
-        extras = "train,tune,plot,corpus,server,farm"
+        extras = "train,tune,plot,ui,corpus,server,farm"
         return _say(f"this needs {error.name}; install it with 'pip install loopbook[{extras}]'")
     if code == INTERRUPTED:  # what typer makes of a KeyboardInterrupt
         return _interrupted()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import webbrowser
@@ -42,6 +43,8 @@ def ui(
     if open_:
         # It answers as soon as it is started: the browser waits a moment at most.
         threading.Timer(1.0, _opened, [address]).start()
+    for noisy in ("faiss", "uvicorn.error"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
     run(app, listener=listener, drain_s=2.0)
 
 

@@ -32,11 +32,11 @@ def clusters(places: np.ndarray, groups: np.ndarray, names: list[str]) -> list[C
     least = max(SMALLEST, len(places) // 200)
     found = []
     for group, name in enumerate(names):
-        regions, number = ndimage.label(
-            (leading == group).reshape(CELLS, CELLS), structure=np.ones((3, 3))
-        )
+        cells_of = (leading == group).reshape(CELLS, CELLS)
+        regions = np.zeros((CELLS, CELLS), np.int32)
+        ndimage.label(cells_of, structure=np.ones((3, 3)), output=regions)
         region_of = regions.ravel()[flat]
-        for region in range(1, number + 1):
+        for region in range(1, int(regions.max()) + 1):
             own = (region_of == region) & (groups == group)
             size = int(own.sum())
             if size >= least:

@@ -197,8 +197,7 @@ def _stripped(node: ast.FunctionDef) -> ast.FunctionDef:
     node = copy.deepcopy(node)
     node.decorator_list = []
     node.returns = None
-    if hasattr(node, "type_params"):
-        node.type_params = []
+    vars(node)["type_params"] = []  # from Python 3.12 on
     given = node.args
     given.defaults = []
     given.kw_defaults = [None] * len(given.kwonlyargs)

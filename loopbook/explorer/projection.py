@@ -92,7 +92,7 @@ def _tsne(vectors: np.ndarray) -> np.ndarray:
     distances = np.sqrt(np.maximum(squares[:, 1:], 0.0))
     near = nearest_neighbors.PrecomputedNeighbors(rows[:, 1:], distances)
     affinities = affinity.PerplexityBasedNN(
-        knn_index=near, perplexity=min(PERPLEXITY, count / 3), n_jobs=1
+        knn_index=near, perplexity=min(PERPLEXITY, count // 3), n_jobs=1
     )
     first = initialization.rescale(np.asarray(_principal(units), float))
     places = TSNEEmbedding(first, affinities, n_jobs=1, random_state=0)

@@ -49,7 +49,7 @@ def briefs_of(database: Database, damage: Damage) -> list[Brief]:
     found = []
     for *values, provenance in rows:
         if [type(value) for value in values] == _TYPES:
-            found.append(Brief(*values, _date(provenance)))
+            found.append(Brief._make((*values, _date(provenance))))
         else:
             told = f"the row of record {values[0]!a} can't be read"
             damage.met(str(values[0]), told, strict=False)

@@ -45,7 +45,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
         opened.note_miss("unknown", "sequential", "key", "", 1)
     log = path.with_name("book-trials") / "product.jsonl"
     log.parent.mkdir()
-    lines = [{"kernel": "product", "preset": "S", "target": "sequential"}]
+    lines: list[dict[str, object]] = [{"kernel": "product", "preset": "S", "target": "sequential"}]
     for number, (status, speedup) in enumerate(
         [("ok", 1.5), ("crash", 0.0), ("ok", 1.2), ("ok", 4.0)]
     ):

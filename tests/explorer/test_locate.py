@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import multiprocessing
 import os
@@ -147,16 +148,15 @@ def test_a_body_that_is_nested_too_deeply_is_refused(page):
 def test_a_child_that_dies_takes_nothing_with_it(page):
     """docc may crash of what is pasted."""
     (child,) = multiprocessing.active_children()
-    os.kill(child.pid, signal.SIGKILL)
+    os.kill(child.pid or 0, signal.SIGKILL)
     child.join()
     assert page.get("/about.json").status_code == 200
     assert asked(page, python=PRODUCT)["nests"]
 
 
-def _node(text: str):
-    import ast
-
+def _node(text: str) -> ast.FunctionDef:
     (node,) = ast.parse(text).body
+    assert isinstance(node, ast.FunctionDef)
     return node
 
 
