@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -14,6 +15,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import JSONResponse
 
 from loopbook.client.opening import open_book
+from loopbook.errors import LoopbookError
 from loopbook.explorer.answers import Answer
 from loopbook.explorer.child import Child
 from loopbook.explorer.pages import Pages
@@ -52,10 +54,13 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        # Whoever opens the page finds the map drawn, or nearly so.
+        drawing = asyncio.create_task(asyncio.to_thread(_drawn, pages))
         await asyncio.to_thread(child.start)
         try:
             yield
         finally:
+            await drawing
             pages.close()
             child.close()
             layered.close()
@@ -75,6 +80,11 @@ def create_app(
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=HERE)
     app.add_exception_handler(HTTPException, _refusal)
     return app
+
+
+def _drawn(pages: Pages) -> None:
+    with contextlib.suppress(LoopbookError):  # told to who asks for the map
+        pages.map()
 
 
 async def _refusal(_: Request, error: Exception) -> Response:

@@ -124,6 +124,11 @@ class Layouts:
             self._now = now
             return now
 
+    @property
+    def now(self) -> Layout | None:
+        """The latest; another one once t-SNE is done."""
+        return self._now
+
     def close(self) -> None:
         """End what is being worked out; it is begun again by the next process."""
         self._closed = True
@@ -200,14 +205,18 @@ def _complete(
 
 
 def _missing(layout: Layout, names: Sequence[str]) -> list[str]:
-    if not names:
-        return []
-    asked = np.unique(_packed(names))
-    return [name.decode() for name in np.setdiff1d(asked, layout.names, assume_unique=True)]
+    """The nests that have no place yet, each once."""
+    homeless = np.isnan(layout.places_of(names)[:, 0])
+    return sorted({names[row] for row in np.flatnonzero(homeless)})
 
 
 def _packed(names: Sequence[str]) -> np.ndarray:
-    return np.array([name.encode() for name in names], dtype="S128" if not names else None)
+    if not names:
+        return np.empty(0, "S1")
+    try:
+        return np.array(names, "S")
+    except UnicodeEncodeError:
+        return np.array([name.encode("utf-8", "surrogatepass") for name in names])
 
 
 def _read(path: Path) -> Layout | None:

@@ -62,6 +62,7 @@ class Pages:
         self._read_only = read_only
         self._patient = patient
         self._layouts: dict[str, Layouts] = {}
+        self._laid: Shown | None = None
         self._lock = threading.Lock()
         self._drawn: tuple[object, bytes] | None = None
         self._seen: tuple[float, Live] | None = None
@@ -119,8 +120,13 @@ class Pages:
         if encoder not in self._layouts:
             names = self.catalogue.names
             self._layouts[encoder] = Layouts(names, encoder, patient=self._patient)
-        prints = [one.fingerprint for one in shown.briefs]
-        return self._layouts[encoder].of(prints, partial(self.catalogue.vectors, encoder))
+        layouts = self._layouts[encoder]
+        if self._laid is not shown or layouts.now is None:
+            prints = [one.fingerprint for one in shown.briefs]
+            layouts.of(prints, partial(self.catalogue.vectors, encoder))
+            self._laid = shown
+        assert layouts.now is not None
+        return layouts.now
 
     def placed(self, answer: Answer) -> Answer:
         """An answer of `loopbook.explorer.locate` with places on the map."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
-import msgspec
 import sqlalchemy as sa
 
 from loopbook.recipes._damage import Damage
@@ -34,30 +34,34 @@ class Brief(NamedTuple):
     date: str
 
 
-class _Provenance(msgspec.Struct):
-    date: str = ""
-
-
-_DECODER = msgspec.json.Decoder(_Provenance)
-
-
 def briefs_of(database: Database, damage: Damage) -> list[Brief]:
     """All records in brief, in order of id; damaged rows are left out and noted."""
     query = sa.select(*(RECORDS.c[name] for name in _COLUMNS), RECORDS.c.provenance)
     with database.reading() as connection:
         rows = connection.execute(query.order_by(RECORDS.c.id)).all()
     found = []
+    shared: dict[str, str] = {}
     for *values, provenance in rows:
-        if [type(value) for value in values] == _TYPES:
-            found.append(Brief._make((*values, _date(provenance))))
-        else:
+        if [type(value) for value in values] != _TYPES:
             told = f"the row of record {values[0]!a} can't be read"
             damage.met(str(values[0]), told, strict=False)
+            continue
+        name, fingerprint, nest, kernel, target, hardware_id, speedup = values
+        date = _date(provenance)
+        # Few kernels, targets, machines and dates: one text of each is enough in memory.
+        kernel, target = shared.setdefault(kernel, kernel), shared.setdefault(target, target)
+        hardware_id, date = (
+            shared.setdefault(hardware_id, hardware_id),
+            shared.setdefault(date, date),
+        )
+        found.append(Brief(name, fingerprint, nest, kernel, target, hardware_id, speedup, date))
     return found
 
 
+_DATE = re.compile(r'"date": ?"([^"]{0,40})"')
+
+
 def _date(provenance: object) -> str:
-    try:
-        return _DECODER.decode(provenance).date if isinstance(provenance, str) else ""
-    except msgspec.MsgspecError:
-        return ""
+    """Found without reading the rest, which is several times faster."""
+    found = _DATE.search(provenance) if isinstance(provenance, str) else None
+    return found[1] if found else ""
