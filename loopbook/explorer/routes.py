@@ -42,7 +42,6 @@ def router(
     ask: Jobs,
     *,
     allowed: Sequence[Any] = (),
-    over: Callable[[Request], bool] = lambda request: False,
 ) -> APIRouter:
     """The routes.
 
@@ -50,7 +49,6 @@ def router(
         pages: what is shown to a request.
         ask: does jobs.
         allowed: dependencies of routes that give data away; pages and assets are open.
-        over: streams have to end.
     """
     made = APIRouter(tags=["explorer"])
     data = {"dependencies": list(allowed), "response_class": Response}
@@ -119,7 +117,7 @@ def router(
             nonlocal streams
             streams += 1
             try:
-                async for part in _events(pages(request), lambda: over(request)):
+                async for part in _events(pages(request), lambda: _is_over(request)):
                     yield part
             finally:
                 streams -= 1
@@ -152,6 +150,11 @@ def router(
         return Response(content, headers={**HEADERS, "Cache-Control": "no-cache"}, media_type=kind)
 
     return made
+
+
+def _is_over(request: Request) -> bool:
+    """Whether streams have to end: the server has been told to stop, and waits for them."""
+    return getattr(request.app.state, "ending", False)
 
 
 async def _events(pages: Pages, over: Callable[[], bool]) -> AsyncIterator[bytes]:

@@ -22,5 +22,4 @@ router = pages_router(
     lambda request: service_of(request).pages,
     _ask,
     allowed=[Depends(caller("lookup"))],
-    over=lambda request: service_of(request).draining,
 )

@@ -8,6 +8,7 @@ import signal
 import socket
 import ssl
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import h11
@@ -86,7 +87,14 @@ class PatientProtocol(H11Protocol):
 
 
 class AnnouncingServer(uvicorn.Server):
-    """uvicorn's server, which says where it is as soon as it answers."""
+    """uvicorn's server, which says where it is as soon as it answers, and tells its application
+    that it is about to end (``state.ending``): answers that would go on for ever may stop."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        state = getattr(self.config.app, "state", None)
+        if state is not None:
+            state.ending = True
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
