@@ -207,7 +207,7 @@ def _complete(
 def _missing(layout: Layout, names: Sequence[str]) -> list[str]:
     """The nests that have no place yet, each once."""
     homeless = np.isnan(layout.places_of(names)[:, 0])
-    return sorted({names[row] for row in np.flatnonzero(homeless)})
+    return sorted({names[row] for row in np.flatnonzero(homeless).tolist()})
 
 
 def _packed(names: Sequence[str]) -> np.ndarray:
