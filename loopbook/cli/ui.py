@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from loopbook.cli import options
-from loopbook.cli.bars import bars
+from loopbook.cli.progress import progress
 from loopbook.errors import InputError
 from loopbook.printable import show
 
@@ -68,16 +68,13 @@ def report(
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{out} is no HTML file: give a name that ends in .html")
-    with bars(hidden=json, elapsed=True) as shown:
-        bar = shown.add_task("", total=None)
-
-        def tell(stage: str, done: int, total: int) -> None:
-            shown.update(bar, completed=done, total=total, description=stage)
-            if shown.disable and not json and done % 50 == 0:
-                show(f"{stage} {done}/{total}", file=sys.stderr, flush=True)
-
+    with progress("reading the book") as shown:
         count = write_report(
-            out, book, records=records, evaluations=evaluation or default_folders(), progress=tell
+            out,
+            book,
+            records=records,
+            evaluations=evaluation or default_folders(),
+            progress=lambda stage, done, total: shown.at(done, total, stage),
         )
     if json:
         options.print_json({"out": str(out), "records": count, "bytes": out.stat().st_size})

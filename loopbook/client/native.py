@@ -127,7 +127,6 @@ def native(
 
 @overload
 def native(
-    func: None = None,
     *,
     target: str = ...,
     book: Book = ...,
