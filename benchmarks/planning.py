@@ -1,6 +1,7 @@
 """How long it takes to plan a nest that was never seen, and where the time goes.
 
     python benchmarks/planning.py [--synthetic 500] [--seed 77] [--target sequential] [--json OUT]
+    python benchmarks/planning.py --against CHECKOUT   # this tree and another one in turns
 
 On one core, without docc's parsing, in processor time (what else the machine does is not part of
 it): nests are embedded, looked up, their neighbours' recipes ported, tried and ranked, up to eight
@@ -12,13 +13,18 @@ the time:
 * ``neighbours``: the book's nearest;
 * ``try``: steps on the program's tree, with isl;
 * ``rest``: reading neighbours, porting, refitting, expecting.
+
+Against another checkout, each has a process of its own, which plan one nest after the other in
+turns; nests that the two decide about otherwise are listed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -51,8 +57,17 @@ def main() -> int:
     parser.add_argument("--target", default="sequential")
     parser.add_argument("--book", default=None)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--against", type=Path, help="another checkout, planned with in turns")
+    parser.add_argument("--turns", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if options.turns:  # a row for each line that comes in
+        for row in _measured(options):
+            sys.stdin.readline()
+            print(json.dumps(row), flush=True)
+        return 0
+    if options.against:
+        return _compare(options)
     rows = list(_measured(options))
     for suite in ("polybench", "synthetic"):
         _print(suite, [row for row in rows if row["suite"] == suite])
@@ -60,6 +75,49 @@ def main() -> int:
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    """This tree's and another one's rows, measured in turns, and where their plans differ."""
+    here = Path(__file__).resolve().parents[1]
+    given = [f"--{name}={getattr(options, name)}" for name in ("synthetic", "seed", "target")]
+    given += [f"--book={options.book}"] if options.book else []
+    command = [sys.executable, __file__, "--turns", *given]
+    children = {
+        name: subprocess.Popen(
+            command,
+            env={**os.environ, "PYTHONPATH": str(root), "PYTHONHASHSEED": "0"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name, root in (("before", options.against.resolve()), ("now", here))
+    }
+    pairs = list(zip(*map(_asked, children.values()), strict=True))
+    rows = dict(zip(children, zip(*pairs, strict=True), strict=True))
+    for before, now in pairs:
+        if before["plan"] != now["plan"]:
+            print(f"{now['nest']}: {before['plan']} before, {now['plan']} now")
+    for suite in ("polybench", "synthetic", "all"):
+        for name, measured in rows.items():
+            chosen = [row for row in measured if suite in (row["suite"], "all")]
+            _print(f"{suite}, {name}", chosen)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return 0
+
+
+def _asked(child: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+    """A child's rows, each measured when it is asked for."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    while True:
+        with contextlib.suppress(BrokenPipeError):  # it has ended
+            print(file=child.stdin, flush=True)
+        line = child.stdout.readline()
+        if not line:
+            return
+        yield json.loads(line)
 
 
 def _measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -76,7 +134,7 @@ def _measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 layered.candidates.clear()
                 spent.clear()
                 begun = time.thread_time()
-                plan_nests(
+                plan = plan_nests(
                     [nest],
                     text,
                     options.target,
@@ -92,6 +150,8 @@ def _measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                         "nest": f"{workload.name}:{nest.position}",
                         "loops": len(nest.loops),
                         "seconds": total,
+                        "plan": {n: recipe.text() for n, recipe in plan.recipes.items()}
+                        or plan.nests[0].reason,
                         **spent,
                     }
                 else:

@@ -31,7 +31,7 @@ from loopbook.dependence.places import (
     read_before_written,
     suspects,
 )
-from loopbook.dependence.sets import empty, holds, same_points
+from loopbook.dependence.sets import adds_up, empty, holds, same_points
 
 __all__ = [
     "Distances",
@@ -39,6 +39,7 @@ __all__ = [
     "Meeting",
     "Moved",
     "Tile",
+    "adds_up",
     "carries_nothing",
     "check_order",
     "covered",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from loopbook.dependence.instances import excluded
 from loopbook.dependence.model import Linear, shifted
-from loopbook.dependence.sets import empty, holds
+from loopbook.dependence.sets import adds_up, empty, holds
 
 FORMS = st.dictionaries(
     st.sampled_from(["", "i", "j", "n"]), st.integers(-3, 3).filter(bool), max_size=4
@@ -25,6 +25,11 @@ def test_what_holds_is_what_isl_finds_without_an_exception(known: list[Linear], 
         assert truly
     elif truly:  # said not to be known, which is allowed where nothing satisfies what is known
         assert empty([], known)
+
+
+@given(st.lists(FORMS, max_size=5), FORMS)
+def test_what_adds_up_isl_finds_to_hold(known: list[Linear], form: Linear):
+    assert not adds_up(known, form) or empty([], [*known, _below(form)])
 
 
 FEW = st.lists(FORMS, max_size=3)
@@ -46,8 +51,15 @@ def test_an_equation_excludes_what_it_contradicts():
 def test_tiles_in_tiles_add_up():
     known: list[Linear] = [{"ii": 1}, {"i": 1, "ii": -1}, {"k": 1, "i": -1}]
     assert holds(known, {"k": 1})
+    assert adds_up(known, {"k": 2, "": 5})
     assert holds(known, {"k": 2, "": 5})
     assert not holds(known, {"k": 1, "": -1})
+
+
+def test_what_only_integers_know_does_not_add_up():
+    known: list[Linear] = [{"i": 2, "": -1}]  # so that i is 1 or more
+    assert holds(known, {"i": 1, "": -1})
+    assert not adds_up(known, {"i": 1, "": -1})
 
 
 def test_a_side_without_a_bound_does_not_hold():
