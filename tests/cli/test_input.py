@@ -138,13 +138,13 @@ def damaged(text: str, chance: random.Random) -> str:
 LOOK_UP = """\
 import json, sys
 from pathlib import Path
-from loopbook.cli import lookups, query, source
+from loopbook.cli import nearest, query, source
 from loopbook.errors import LoopbookError
 for text in json.loads(Path(sys.argv[1]).read_text())[int(sys.argv[2]):]:
     given = source.Source("given", "given", {}, None, text)
     try:
         asked = query.Query("given", given, "sequential", Path(sys.argv[3]), [], json=True)
-        found = lookups._nearest(asked, 2)
+        found = nearest._nearest(asked, 2)
     except LoopbookError as error:
         print(f"{type(error).__name__}: {error}", flush=True)
     else:

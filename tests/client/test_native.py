@@ -11,7 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from client_kit import blocked, fill, layered, matrices, product, product_permuted, record, stencil
+from client_kit import (
+    blocked,
+    fill,
+    layered,
+    matrices,
+    plan_of,
+    product,
+    product_permuted,
+    record,
+    stencil,
+)
 from docc.python import native as docc_native
 
 import loopbook
@@ -47,7 +57,7 @@ def test_the_decorator_without_arguments():
     program = loopbook.native(product_permuted)
     check_product(program)
     assert program.plan is not None
-    assert program.plan.nests[0].neighbour == "product:0"
+    assert plan_of(program).nests[0].neighbour == "product:0"
     assert program.__name__ == "product_permuted"
     check_product(program, 29)
 
@@ -56,7 +66,7 @@ def test_the_decorator_with_arguments(tmp_path):
     books = layered(tmp_path, record(product, "", 1.0, target="openmp"))
     program = loopbook.native(target="openmp", book=books, exclude=["nobody"])(product_permuted)
     check_product(program)
-    assert not program.plan.active
+    assert not plan_of(program).active
 
 
 def test_a_library_that_docc_has_loaded_is_not_taken_for_ours():
@@ -69,8 +79,8 @@ def test_a_library_that_docc_has_loaded_is_not_taken_for_ours():
         check_product(program)
     again = loopbook.native(product_permuted, exclude=["product"])
     check_product(again)
-    assert ours.plan.active
-    assert not again.plan.active
+    assert plan_of(ours).active
+    assert not plan_of(again).active
     args = matrices(43)
     handles = {program.compile(*args).lib._handle for program in (own, ours, again)}
     assert len(handles) == 3
@@ -79,7 +89,7 @@ def test_a_library_that_docc_has_loaded_is_not_taken_for_ours():
 def test_openmp_runs_its_own_recipe():
     program = loopbook.native(product, target="openmp")
     check_product(program)
-    assert program.plan.nests[0].recipe.endswith("parallel L0.tile\n")
+    assert plan_of(program).nests[0].recipe.endswith("parallel L0.tile\n")
 
 
 def test_a_program_that_the_book_knows_nothing_for():
@@ -90,7 +100,7 @@ def test_a_program_that_the_book_knows_nothing_for():
     program(3, field, other)
     np.testing.assert_allclose(field, expected, rtol=1e-12)
     np.testing.assert_allclose(other, expected_other, rtol=1e-12)
-    assert not program.plan.active
+    assert not plan_of(program).active
 
 
 def test_a_recipe_that_does_not_compile_is_left_out(monkeypatch):
@@ -104,8 +114,8 @@ def test_a_recipe_that_does_not_compile_is_left_out(monkeypatch):
     monkeypatch.setattr(native_module, "build_plan", failing)
     program = loopbook.native(product_permuted)
     check_product(program)
-    assert not program.plan.active
-    assert program.plan.nests[0].reason == "made to fail"
+    assert not plan_of(program).active
+    assert plan_of(program).nests[0].reason == "made to fail"
 
 
 def test_where_docc_crashes_while_preparing_its_own_compile_is_tried(monkeypatch):
@@ -116,7 +126,7 @@ def test_where_docc_crashes_while_preparing_its_own_compile_is_tried(monkeypatch
     monkeypatch.setattr(docc_program, "prepare_document", crash)
     program = loopbook.native(product)
     check_product(program)
-    assert not program.plan.active
+    assert not plan_of(program).active
 
 
 def test_mistakes_are_named_at_once():

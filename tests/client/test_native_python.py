@@ -64,9 +64,10 @@ def test_defaults_and_names():
 
 
 def test_the_wrong_number_of_arguments_is_python_s_own_error():
+    called: Any = scaled  # what a type checker would not let pass
     for args, named in (((), {}), ((line(), 1, 2), {}), ((line(),), {"m": 1})):
         with pytest.raises(TypeError) as ours:
-            scaled(*args, **named)
+            called(*args, **named)
         with pytest.raises(TypeError) as theirs:
             scaled.func(*args, **named)
         assert str(ours.value) == str(theirs.value)
@@ -110,9 +111,10 @@ def outcome(function: Any, *args: Any) -> Any:
 
 @pytest.mark.filterwarnings("ignore::loopbook.errors.InterpretedWarning")
 def test_types_are_told_apart():
+    called: Any = scaled
     for n in (3, 3.5, np.float32(3.5), np.int64(3), True):  # docc refuses True
         mine, theirs = line(), line()
-        got, want = scaled(mine, n), scaled.func(theirs, n)
+        got, want = called(mine, n), called.func(theirs, n)
         np.testing.assert_allclose(mine, theirs)
         assert got == want
     whole = np.arange(5)
@@ -315,6 +317,7 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     program = loopbook.native(scaled.func)
     quietly(program, line())
     assert not list(tmp_path.glob(f"loopbook-of-{os.getpid()}-*"))
+    assert program.last is not None
     assert not Path(program.last.lib_path).exists()
     kept = program.compile(line(), 3, output_folder=tmp_path / "kept")
     assert Path(kept.lib_path).is_relative_to(tmp_path / "kept")

@@ -6,6 +6,7 @@ import types
 import warnings
 from collections import namedtuple
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,7 +90,8 @@ def test_what_the_caller_has_too_is_not_changed_behind_its_back():
         xs.append(x)
         return x + 1
 
-    for function, given in ((stores, {"y": 1.0}), (appends, [1.0])):
+    cases: list[tuple[Any, Any]] = [(stores, {"y": 1.0}), (appends, [1.0])]
+    for function, given in cases:
         with pytest.raises(SdfgError, match="as Python"):
             loopbook.native(function, strict=True)(given, np.ones(3))
         with warnings.catch_warnings():

@@ -17,6 +17,7 @@ from client_kit import (
     fill,
     layered,
     nests_of,
+    plan_of,
     product,
     product_permuted,
     record,
@@ -190,7 +191,7 @@ def test_native_goes_by_the_sizes_of_its_first_call(tmp_path, monkeypatch):
         native = loopbook.native(book=books)(product)
         native(left, right, out)
         assert out[0, 0] == n + 1
-        assert native.plan.nests[0].recipe == recipe
+        assert plan_of(native).nests[0].recipe == recipe
 
 
 def test_docc_s_targets_go_by_the_sizes_of_a_program_s_first_call(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from docc.sdfg import StructuredSDFG
 
+from loopbook.client.decision import Plan
 from loopbook.client.layered import LayeredBook
 from loopbook.client.verify import Verifier
 from loopbook.embed.inference import Encoder
@@ -198,3 +199,9 @@ def fill(path: Path, records: Iterable[Record]) -> Path:
 def layered(folder: Path, *records: Record) -> LayeredBook:
     """A layered book with one book of these records."""
     return LayeredBook([Book.open(fill(folder / "book.db", records))])
+
+
+def plan_of(program: Any) -> Plan:
+    """What was decided for a `loopbook.native` program that has run."""
+    assert program.plan is not None
+    return program.plan
