@@ -185,11 +185,21 @@ need_postgres() {
     fi
 }
 
+# The tests of the explorer look at it with a browser. Ubuntu's is a snap, which no container can
+# install: there these tests are skipped.
+need_chromium() {
+    if ! command -v chromium >/dev/null && ! grep -qs '^ID=ubuntu' /etc/os-release; then
+        refresh_apt Chromium
+        want "tests look at the explorer's pages" chromium
+    fi
+}
+
 need_python
 need_compiler
 need_gomp
 need_bubblewrap
 need_postgres
+need_chromium
 if [ ${#packages[@]} -gt 0 ]; then
     say "installing with apt: ${packages[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive \
