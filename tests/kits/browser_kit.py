@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-SECONDS = 300.0
+SECONDS = 120.0
 """After which a browser gives up waiting. A test that passes never waits so long."""
 
 FLAGS = (
