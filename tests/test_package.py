@@ -91,7 +91,7 @@ def test_the_wheel_works_in_an_environment_of_its_own(python: Path, tmp_path: Pa
     where = ran(python, "-c", "import loopbook; print(loopbook.__file__)", **options)
     assert Path(where.strip()).is_relative_to(python.parents[1])
     assert "tile LOOP SIZE" in ran(command, "steps", "tile", **options)
-    assert "distance" in ran(command, "nearest", "kernel.py", **options)
+    assert "away" in ran(command, "nearest", "kernel.py", **options)
     compiled = "import numpy, loopbook, kernel; f = loopbook.native(strict=True)(kernel.kernel)\n"
     compiled += "a = kernel.initialize(24); f(*a.values())\n"
     compiled += "print(numpy.allclose(a['out'], a['left'] @ a['right']))"

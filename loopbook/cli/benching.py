@@ -43,7 +43,7 @@ def bench(
     ] = None,
     json: options.Json = False,
 ) -> int:
-    """Time docc's own compile, Python and ours, in turn, and check the numbers.
+    """Time docc, Python and us in turn, and check the numbers.
 
     A kernel made of arrays is compiled as explicit loops.
 

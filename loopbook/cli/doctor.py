@@ -32,8 +32,10 @@ class Finding:
 
 
 def doctor(json: options.Json = False) -> int:
-    """Check compiler, libraries, jail, extras, books and server, and say what to do. Exit code 1
-    if something needed is missing."""
+    """Check what loopbook needs here, and say what to do.
+
+    Compiler, libraries, jail, extras, books and server. Exit code 1 if something needed is missing.
+    """
     found = [finding for check in CHECKS for finding in check()]
     well = all(one.state != FAIL for one in found)
     if json:

@@ -48,8 +48,7 @@ def explain(
         bool, typer.Option("--lowered", help="show the function as explicit loops, no more")
     ] = False,
 ) -> None:
-    """Show what was found for each nest, how near it is, which steps it takes, and the C++ before
-    and after."""
+    """Show which recipe each nest gets, why, and what it does to the C++."""
     if lowered:
         _show_lowered(query)
         return
@@ -63,7 +62,7 @@ def explain(
         options.print_json(told)
         return
     shown = style.rendered(*_parts(told, full=full))
-    print(shown, end="")
+    style.put(shown)
     if html is not None:
         show(f"\nthe C++ side by side: {html}")
     elif code:

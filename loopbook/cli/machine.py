@@ -16,7 +16,7 @@ def hardware(
     measured: Annotated[bool, typer.Option(help="measure peak and bandwidth (a second)")] = True,
     json: options.Json = False,
 ) -> None:
-    """Show this machine's hardware profile, and the compiler that is used."""
+    """Show what this machine is, and which compiler is used."""
     from loopbook.client.hardware import local_profile
     from loopbook.errors import CompilerError
     from loopbook.toolchain.compiler import find_compiler
@@ -41,7 +41,7 @@ def workloads(
     ] = None,
     json: options.Json = False,
 ) -> int:
-    """List the PolyBench kernels: does docc compile them, are the numbers right, and if not, why.
+    """List the PolyBench kernels, and whether docc gets them right.
 
     Exit code 1 if some kernel is not right.
     """

@@ -210,10 +210,10 @@ class _Bar(Progress):
     def _above(self, text: str) -> None:
         """Print on stdout; where that is the same terminal, above the bar."""
         if not sys.stdout.isatty():
-            print(text, end="", flush=True)
+            style.put(text)
             return
         self._bar.stop()
-        print(text, end="", flush=True)
+        style.put(text)
         self._bar.start()
 
     def _changed(self) -> None:

@@ -69,8 +69,11 @@ def serve(
     key: Annotated[Path | None, typer.Option(help="its key, if in a file of its own")] = None,
     proxied: Annotated[bool, typer.Option(help="a proxy on this machine is in front")] = False,
 ) -> None:
-    """Serve a book: docc's protocol under /docc, our own API under /v1. SIGTERM ends it, after the
-    requests that it holds."""
+    """Serve a book to docc's clients and to ours.
+
+    docc's protocol is under /docc, our own API under /v1. SIGTERM ends it, after the requests that
+    it holds.
+    """
     from loopbook.server.app import create_app
     from loopbook.server.run import run
     from loopbook.server.settings import Limits, Settings
@@ -121,7 +124,10 @@ def demo_server(
     ] = "",
     host: Annotated[str, typer.Option(help="address to listen at")] = "127.0.0.1",
 ) -> None:
-    """Serve canned answers, for trying a client with no book and no compiler."""
+    """Serve canned answers, for trying a client.
+
+    There is no book behind it, and no compiler.
+    """
     from loopbook.demo_server.answers import FOLDER, Answers
     from loopbook.demo_server.app import MODES, create_app
     from loopbook.server.run import run

@@ -59,7 +59,13 @@ def rendered(*parts: RenderableType) -> str:
 
 def tell(*parts: RenderableType) -> None:
     """Print texts, tables and words on stdout, each on lines of its own."""
-    print(rendered(*parts), end="", flush=True)
+    put(rendered(*parts))
+
+
+def put(made: str) -> None:
+    """Print on stdout what `rendered` made. Its colours are what a terminal obeys, so it is not
+    made fit to be printed again: its words are (`text`)."""
+    print(made, end="", flush=True)
 
 
 def text(words: object, style: str = "") -> Text:
