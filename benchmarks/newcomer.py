@@ -33,8 +33,12 @@ PATIENCE = 600.0
 """Seconds for one command: longer than a newcomer would wait, so that one sees how long it took."""
 
 COMMANDS = [
+    "loopbook --version",
     "loopbook --help",
+    "loopbook doctor",
+    "loopbook steps",
     "loopbook bench kernel.py --preset S",
+    "loopbook explain kernel.py --preset S",
 ]
 
 _PROMPT = "@@newcomer "

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from loopbook.cli import options
+from loopbook.cli import options, style
 from loopbook.errors import InputError
 from loopbook.printable import show
 from loopbook.steps import STEPS, Step, kind_of, parsed
@@ -28,8 +28,10 @@ def steps(
     elif names:
         show("\n\n".join(map(_page, kinds)))
     else:
-        width = max(len(kind.usage()) for kind in kinds)
-        show("\n".join(f"{kind.usage():<{width}}  {kind.summary()}" for kind in kinds))
+        rows = style.table("step", "what it does", cut=["what it does"])
+        for kind in kinds:
+            style.add(rows, kind.name, kind.summary())
+        style.tell(rows, "", "'loopbook steps NAME' explains one")
 
 
 def table(kinds: list[type[Step]]) -> str:
