@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,8 @@ COMMANDS = [
     "loopbook bench kernel.py --preset S",
     "loopbook explain kernel.py --preset S",
 ]
+
+LOOK = "loopbook ui --no-open"
 
 _PROMPT = "@@newcomer "
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]")
@@ -96,6 +99,18 @@ class Terminal:
         code, text = self._ended()
         return Told(command, code, time.monotonic() - begun, lines(text), text)
 
+    def look(self, command: str) -> tuple[Told, str]:
+        """Type a command that serves a page until Ctrl-C, and open that in Chromium; the page as
+        Chromium has it after its scripts have run."""
+        begun = time.monotonic()
+        self._shell.sendline(command)
+        self._shell.expect(r"http://127\.0\.0\.1:\d+[^\s\x1b]*")
+        before, page = self._shell.before + self._shell.match[0], opened(self._shell.match[0])
+        self._shell.sendintr()
+        code, text = self._ended()
+        text = before + text
+        return Told(command, code, time.monotonic() - begun, lines(text), text), page
+
     def close(self) -> None:
         self._shell.close(force=True)
 
@@ -119,6 +134,17 @@ def plain(text: str) -> str:
     return re.sub(r"[^\n]*\r", "", text)  # what a carriage return has drawn over
 
 
+def opened(address: str) -> str:
+    """What headless Chromium makes of a page, as HTML."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or "google-chrome"
+    with tempfile.TemporaryDirectory() as profile:
+        words = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
+        words += ["--virtual-time-budget=10000", "--dump-dom", address]
+        return subprocess.run(
+            [browser, *words], capture_output=True, text=True, timeout=PATIENCE, check=True
+        ).stdout
+
+
 def tutorial_kernel() -> str:
     """The file that the tutorial's first page has one write."""
     page = (ROOT / "docs" / "tutorial" / "first-kernel.md").read_text()
@@ -127,10 +153,13 @@ def tutorial_kernel() -> str:
     return match[1]
 
 
-def visit(terminal: Terminal, folder: Path) -> list[Told]:
-    """Type what a newcomer types after installing, one after the other."""
+def visit(terminal: Terminal, folder: Path) -> tuple[list[Told], str]:
+    """Type what a newcomer types after installing, one after the other; what each left behind, and
+    the explorer's page."""
     (folder / "kernel.py").write_text(tutorial_kernel())
-    return [terminal.type(command) for command in COMMANDS]
+    told = [terminal.type(command) for command in COMMANDS]
+    last, page = terminal.look(LOOK)
+    return [*told, last], page
 
 
 def main() -> int:
@@ -156,8 +185,10 @@ def main() -> int:
         terminal = Terminal(folder / "work")
         try:
             made = terminal.type(f"{sys.executable} -m venv .venv && . .venv/bin/activate")
-            installed = terminal.type(f"pip install --quiet --disable-pip-version-check {wheel}")
-            told = [made, installed, *visit(terminal, folder / "work")]
+            installed = terminal.type(
+                f"pip install --quiet --disable-pip-version-check '{wheel}[server]'"
+            )
+            told = [made, installed, *visit(terminal, folder / "work")[0]]
         finally:
             terminal.close()
     for one in told:

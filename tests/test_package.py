@@ -103,12 +103,14 @@ def test_a_newcomer_gets_through_the_first_minutes(python: Path, tmp_path: Path)
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     terminal = newcomer.Terminal(tmp_path / "work", {"PATH": path})
     try:
-        for told in newcomer.visit(terminal, tmp_path / "work"):
+        all_told, page = newcomer.visit(terminal, tmp_path / "work")
+        for told in all_told:
             assert told.good, f"{told.code}, {told.lines} lines:\n{newcomer.plain(told.text)}"
         failed = terminal.type("loopbook bench nothing.py")
     finally:
         terminal.close()
     assert (failed.code, failed.lines) == (2, 1), failed
+    assert "Map" in page, page
 
 
 def test_rows_of_a_terminal_are_counted():
