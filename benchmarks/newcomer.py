@@ -54,6 +54,7 @@ class Told:
     """What a command left behind.
 
     Attributes:
+        expected: how it has to end: with 130 if Ctrl-C ends it.
         lines: on the terminal; what was drawn over, as by a progress bar, is not counted.
     """
 
@@ -62,10 +63,11 @@ class Told:
     seconds: float
     lines: int
     text: str
+    expected: int = 0
 
     @property
     def good(self) -> bool:
-        return self.code == 0 and self.lines <= MOST_LINES
+        return self.code == self.expected and self.lines <= MOST_LINES
 
 
 class Terminal:
@@ -109,7 +111,7 @@ class Terminal:
         self._shell.sendintr()
         code, text = self._ended()
         text = before + text
-        return Told(command, code, time.monotonic() - begun, lines(text), text), page
+        return Told(command, code, time.monotonic() - begun, lines(text), text, 130), page
 
     def close(self) -> None:
         self._shell.close(force=True)
