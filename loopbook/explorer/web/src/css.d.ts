@@ -1,0 +1,2 @@
+/** Style sheets that a module brings along; esbuild puts them into one. */
+declare module "*.css";
