@@ -42,7 +42,7 @@ export function Nest(props: {
             <strong>{TIERS[decision.tier] ?? decision.tier}</strong>
             {decision.record && (
               <>
-                {": "}
+                {decision.tier === "none" ? "; tried: " : ": "}
                 <a href={href(`record/${decision.record}`)}>record {decision.record.slice(0, 12)}</a>
               </>
             )}

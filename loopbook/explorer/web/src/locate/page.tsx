@@ -68,7 +68,7 @@ function Found({ document }: { document: LocateDocument }): VNode {
     <div class="locate-found">
       <p role="status">{counted(nests.length, "loop nest")} found.</p>
       {problems.length > 0 && (
-        <div class="notice" role="alert">
+        <div class="notice" role="status">
           <ul>
             {problems.map((problem) => (
               <li key={problem}>{problem}</li>
