@@ -111,9 +111,12 @@ function Twin({ address, about }: { address: Address; about: Loaded<About> }): V
           .json
         </a>
       )}
+      {/* These pages show commands of their own. */}
+      {page !== "locate" && page !== "record" && (
       <span class="command" title={command}>
-        <CopyButton text={command} label={`Copy command: ${command}`} />
+        <CopyButton text={command} label={`Copy command: ${command}`} name="Copy command" />
       </span>
+      )}
     </span>
   );
 }

@@ -44,9 +44,11 @@ export function day(value: number | string | null | undefined): string {
   return Number.isNaN(date.getTime()) ? String(value) : date.toISOString().slice(0, 10);
 }
 
-/** The time of day, from Unix seconds. */
-export function clock(value: number | null | undefined): string {
-  return value == null ? "–" : new Date(value * 1000).toLocaleTimeString("en-GB");
+/** The time of day if it was today, else the day; from Unix seconds. */
+export function moment(value: number, now: number): string {
+  const date = new Date(value * 1000);
+  if (date.toDateString() !== new Date(now * 1000).toDateString()) return day(value);
+  return date.toLocaleTimeString("en-GB");
 }
 
 /** How long ago, from Unix seconds. */

@@ -6,7 +6,7 @@ import type { LiveDocument, Search } from "../documents";
 import { Chart } from "../parts/chart";
 import { Empty, useDocument, When } from "../parts/document";
 import { Table } from "../parts/table";
-import { ago, clock, count, times } from "../text";
+import { ago, count, moment, times } from "../text";
 import { follow } from "./stream";
 
 export function LivePage(): VNode {
@@ -56,7 +56,7 @@ function Following({ first }: { first: LiveDocument }): VNode {
       </div>
       <div class="halves">
         <Misses live={live} />
-        <Events live={live} />
+        <Events live={live} now={now} />
       </div>
     </div>
   );
@@ -239,7 +239,7 @@ function Misses({ live }: { live: LiveDocument }): VNode {
   );
 }
 
-function Events({ live }: { live: LiveDocument }): VNode {
+function Events({ live, now }: { live: LiveDocument; now: number }): VNode {
   return (
     <section aria-labelledby="events">
       <h2 id="events">Last events</h2>
@@ -247,7 +247,7 @@ function Events({ live }: { live: LiveDocument }): VNode {
         <ol class="events" tabIndex={0} aria-label="Last events, newest first">
           {live.events.map((event, index) => (
             <li key={`${event.time} ${index}`}>
-              <time>{clock(event.time)}</time>
+              <time>{moment(event.time, now)}</time>
               <span class="kind">{event.kind}</span>
               <span>
                 {event.record ? <a href={href(`record/${event.record}`)}>{event.text}</a> : event.text}

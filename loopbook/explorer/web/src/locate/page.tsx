@@ -143,7 +143,7 @@ export function LocatePage(): VNode {
         {tooLong && <p class="aside">This code is too long for an address: share the file beside the link.</p>}
         {answer?.state === "there" && <Commands commands={[answer.document.command]} />}
         {answer?.state === "there" && answer.document.problems.length > 0 && (
-          <ul class="problems" aria-label="What could not be read">
+          <ul class="problems" aria-label="What to know of this code">
             {answer.document.problems.map((problem) => (
               <li key={problem}>{problem}</li>
             ))}

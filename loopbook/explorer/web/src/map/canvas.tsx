@@ -163,11 +163,14 @@ export function MapCanvas(props: {
             <button type="button" aria-pressed={lassoing} onClick={() => setLassoing(!lassoing)} title="Or hold Shift and draw">
               Lasso
             </button>
-            <button type="button" onClick={() => props.onLasso!(view.current!.seen().map(([x, y]) => [x, y]))}>
+            <button type="button" onClick={() => props.onLasso!(view.current!.seen())}>
               Select what is seen
             </button>
           </>
         )}
+        <span class="projection">
+          {atlas.document.projection.method} of {atlas.document.projection.encoder}
+        </span>
       </div>
       <div
         class="map-box"

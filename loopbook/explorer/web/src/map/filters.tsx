@@ -144,11 +144,11 @@ function SpeedupFilter({ atlas, chosen, counts }: { atlas: Atlas; chosen: Chosen
       <div class="bounds">
         <label>
           from{" "}
-          <input type="number" min="0" step="any" placeholder="least" value={low > 0 ? String(low) : ""} onChange={(event) => set(0, event.currentTarget.value)} />
+          <input type="number" min="0" step="any" placeholder="any" value={low > 0 ? String(low) : ""} onChange={(event) => set(0, event.currentTarget.value)} />
         </label>
         <label>
           to{" "}
-          <input type="number" min="0" step="any" placeholder="greatest" value={high < Infinity ? figure(high).replaceAll(",", "") : ""} onChange={(event) => set(1, event.currentTarget.value)} />
+          <input type="number" min="0" step="any" placeholder="any" value={high < Infinity ? figure(high).replaceAll(",", "") : ""} onChange={(event) => set(1, event.currentTarget.value)} />
         </label>
       </div>
     </fieldset>

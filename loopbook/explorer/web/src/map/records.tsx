@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { href } from "../address";
 import { Empty } from "../parts/document";
 import { sorted, Table, useOrder, type Column } from "../parts/table";
-import { count, counted, day, times } from "../text";
+import { count, counted, times } from "../text";
 import type { Atlas } from "./atlas";
 import { choosePolygon } from "./state";
 
@@ -26,7 +26,11 @@ export function RecordsPanel(props: {
         key: "name",
         label: "Record",
         value: (index) => atlas.names[index]!,
-        show: (index) => <a href={href(`record/${atlas.ids[index]}`)}>{atlas.names[index]}</a>,
+        show: (index) => (
+          <a href={href(`record/${atlas.ids[index]}`)} title={atlas.names[index]}>
+            {atlas.names[index]}
+          </a>
+        ),
       },
       {
         key: "speedup",
@@ -36,12 +40,6 @@ export function RecordsPanel(props: {
         show: (index) => times(atlas.speedup[index]),
       },
       { key: "family", label: "Family", value: (index) => families[atlas.family[index]!]! },
-      {
-        key: "created",
-        label: "Day",
-        value: (index) => atlas.created[index]!,
-        show: (index) => day(atlas.created[index]),
-      },
     ],
     [atlas],
   );

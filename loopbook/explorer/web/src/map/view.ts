@@ -302,19 +302,27 @@ export class View {
       parts.push(element);
     };
     const taken: [number, number, number, number][] = [];
+    const names = new Map<string, [number, number][]>();
     for (const { x, y, name } of this.clusters) {
-      const [px, py] = this.project(x, y);
-      const half = name.length * 3.6 + 6;
-      const box: [number, number, number, number] = [px - half, py - 10, px + half, py + 8];
+      const [px, middle] = this.project(x, y);
+      const py = middle - this.radius() - 12; // beside the cluster's heart, not upon it
+      const half = name.length * 3.8 + 8;
+      const box: [number, number, number, number] = [px - half, py - 10, px + half, py + 10];
       if (box[0] < 0 || box[2] > this.width || box[1] < 0 || box[3] > this.height) continue;
       if (taken.some(([a, b, c, d]) => box[0] < c && box[2] > a && box[1] < d && box[3] > b)) continue;
+      // One family may have clusters all over: its name again right beside itself says nothing.
+      const said = names.get(name) ?? [];
+      if (said.some(([a, b]) => Math.hypot(a - px, b - py) < 150)) continue;
+      names.set(name, [...said, [px, py]]);
       taken.push(box);
       make("text", { class: "cluster", x: px, y: py, "text-anchor": "middle", dy: "0.32em" }, name);
     }
     const polygon = this.drawing ?? this.polygon?.map(([x, y]) => this.project(x, y));
     if (polygon) make("polygon", { class: "lasso", points: polygon.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ") });
     const located = this.marks.find(({ kind }) => kind === "located");
-    for (const { x, y, kind, label } of this.marks) {
+    // What was located lies above its neighbours.
+    const marks = [...this.marks].sort((a, b) => Number(a.kind === "located") - Number(b.kind === "located"));
+    for (const { x, y, kind, label } of marks) {
       const [px, py] = this.project(x, y);
       if (kind === "neighbour" && located) {
         const [lx, ly] = this.project(located.x, located.y);

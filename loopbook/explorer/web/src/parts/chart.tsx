@@ -211,7 +211,12 @@ export function Chart(props: {
                     <title>{`${label ?? name}: ${figure(a)}, ${figure(b)}`}</title>
                   </path>
                   {props.named && (
-                    <text class="name" x="9" dy="0.32em">
+                    <text
+                      class="name"
+                      x={x(a) > 0.7 * width ? -9 : 9}
+                      dy="0.32em"
+                      text-anchor={x(a) > 0.7 * width ? "end" : "start"}
+                    >
                       {label ?? name}
                     </text>
                   )}

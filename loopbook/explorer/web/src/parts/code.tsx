@@ -118,6 +118,12 @@ export function SideBySide(props: {
         <caption class="unseen">
           {props.label}: {changes === 0 ? "nothing changed" : `${changes} lines changed`}
         </caption>
+        <colgroup>
+          <col class="at" />
+          <col />
+          <col class="at" />
+          <col />
+        </colgroup>
         <thead>
           <tr>
             <th scope="col" colSpan={2}>

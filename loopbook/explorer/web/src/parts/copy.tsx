@@ -1,6 +1,7 @@
 /** Commands that do the same in a terminal, each with a button that copies it. */
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { counted } from "../text";
 
 async function copy(text: string): Promise<void> {
   if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text);
@@ -15,7 +16,7 @@ async function copy(text: string): Promise<void> {
   if (!done) throw new Error("the browser does not let pages copy");
 }
 
-export function CopyButton({ text, label }: { text: string; label: string }): VNode {
+export function CopyButton({ text, label, name = "Copy" }: { text: string; label: string; name?: string }): VNode {
   const [said, say] = useState<string | null>(null);
   useEffect(() => {
     if (!said) return;
@@ -34,13 +35,30 @@ export function CopyButton({ text, label }: { text: string; label: string }): VN
         )
       }
     >
-      <span aria-live="polite">{said ?? "Copy"}</span>
+      <span aria-live="polite">{said ?? name}</span>
     </button>
   );
 }
 
+const FEW = 3;
+
 export function Commands({ commands }: { commands: string[] | undefined }): VNode | null {
   if (!commands?.length) return null;
+  const rest = commands.slice(FEW);
+  return (
+    <>
+      <CommandList commands={commands.slice(0, FEW)} />
+      {rest.length > 0 && (
+        <details class="numbers">
+          <summary>{counted(rest.length, "more command")}</summary>
+          <CommandList commands={rest} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function CommandList({ commands }: { commands: string[] }): VNode {
   return (
     <ul class="commands" aria-label="The same in a terminal">
       {commands.map((command) => (

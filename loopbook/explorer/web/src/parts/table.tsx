@@ -74,9 +74,7 @@ export function Table<Row>(props: {
                     }
                   >
                     {column.label}
-                    <span class="arrow" aria-hidden="true">
-                      {mine ? (order.down ? "↓" : "↑") : ""}
-                    </span>
+                    {mine && <span aria-hidden="true"> {order.down ? "↓" : "↑"}</span>}
                   </button>
                 </th>
               );

@@ -103,17 +103,17 @@ function Loaded({ record }: { record: RecordDocument }): VNode {
 }
 
 function sizeName(size: Size): string {
-  const sizes = Object.entries(size.sizes)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(" ");
-  return [size.preset, sizes, size.machine].filter(Boolean).join(" · ") || "as measured";
+  const sizes = Object.entries(size.sizes).map(([name, value]) => `${name}=${value}`);
+  return sizes.join(" ") || size.preset || "as measured";
 }
 
 function Sizes({ sizes }: { sizes: Size[] }): VNode {
   if (!sizes.length) return <Empty>Nothing was measured: tune it to know what it gains.</Empty>;
+  const machines = [...new Set(sizes.map(({ machine }) => machine).filter(Boolean))];
   const rows = sizes.map((size, index) => ({ ...size, name: sizeName(size), index }));
   return (
     <>
+      <p class="aside">{machines.join("; ")}</p>
       <Bars
         label={`Speedup at each size: ${rows.map((row) => `${row.name} ${times(row.speedup)}`).join(", ")}`}
         x="size"

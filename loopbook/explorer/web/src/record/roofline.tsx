@@ -39,7 +39,7 @@ export function RooflineChart({ roofline }: { roofline: Roofline }): VNode {
         return (
           <g class="roof">
             <path d={`M${x(foot)} ${y(foot * bandwidth)}L${x(ridge)} ${y(peak)}L${x(xs[1])} ${y(peak)}`} />
-            <text x={x(xs[1]) - 4} y={y(peak) - 6} text-anchor="end">
+            <text x={x(ridge) + 4} y={y(peak) - 7}>
               {figure(peak)} GFLOP/s
             </text>
             <text x={x(Math.sqrt(foot * ridge)) - 8} y={y(Math.sqrt(foot * ridge) * bandwidth) - 4} text-anchor="end">
