@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a machine ready for loopbook: C++ compiler, BLAS, OpenMP, bubblewrap, and a virtual
-# environment.
+# Makes a machine ready for loopbook: C++ compiler, BLAS, OpenMP, bubblewrap, a browser for the
+# tests, a virtual environment, and the explorer's web application.
 #
 # What is there already is left alone; what is missing comes from apt (Debian 12 and newer, Ubuntu
 # 24.04 and newer) and pip. Calling it again costs a second at most.
@@ -185,11 +185,24 @@ need_postgres() {
     fi
 }
 
+# The tests open the explorer in it. Where apt has none (Ubuntu keeps it elsewhere), they are skipped.
+need_chromium() {
+    if ! command -v chromium >/dev/null; then
+        refresh_apt Chromium
+        if available chromium; then
+            want 'the tests open the explorer in a browser' chromium fonts-dejavu-core
+        else
+            say 'there is no chromium in apt: tests that need a browser are skipped'
+        fi
+    fi
+}
+
 need_python
 need_compiler
 need_gomp
 need_bubblewrap
 need_postgres
+need_chromium
 if [ ${#packages[@]} -gt 0 ]; then
     say "installing with apt: ${packages[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive \
@@ -205,10 +218,23 @@ fi
 
 # --- the virtual environment ----------------------------------------------------------------------
 
+# The explorer's web application, where its sources are newer.
+build_explorer() {
+    if [ -e loopbook/explorer/static/index.html ] &&
+        [ -z "$(find loopbook/explorer/web -name node_modules -prune -o -type f \
+            -newer loopbook/explorer/static/index.html -print -quit)" ]; then
+        return
+    fi
+    say "building the explorer's web application"
+    "$VENV/bin/python" hatch_build.py >"$scratch/explorer" 2>&1 ||
+        { tail -5 "$scratch/explorer" >&2; fail "the explorer's web application could not be built"; }
+}
+
 # The stamp says what the environment was made from, so that a change makes it anew.
 stamp=$VENV/.loopbook-setup
 state=$({ pwd; cat pyproject.toml requirements.lock tools/setup.sh; } | sha256sum)
 if [ -x "$VENV/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$state" ]; then
+    build_explorer
     exit 0
 fi
 if [ ! -x "$VENV/bin/python" ]; then
@@ -231,4 +257,5 @@ pip install --no-deps --no-build-isolation --editable . || fail 'pip could not i
 pip check >"$scratch/check" ||
     fail "requirements.lock does not fit, renew it with 'make lock': $(head -1 "$scratch/check")"
 printf '%s' "$state" >"$stamp"
+build_explorer
 say "ready; 'source $VENV/bin/activate' gives you the loopbook command"

@@ -11,11 +11,21 @@ export class Problem extends Error {
   }
 }
 
+/**
+ * A document from its text. Characters that turn the direction of writing or are not seen are
+ * written out: with them a stranger's name for a record could make another of what stands beside it.
+ */
+export function parsed(text: string): unknown {
+  const hidden = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  const plain = text.replace(hidden, (one) => `\\\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return JSON.parse(plain);
+}
+
 const embedded = document.getElementById("loopbook-data");
 
 /** The documents in this file, if it is a static report. */
 export const report: ReportData | null = embedded
-  ? (JSON.parse(embedded.textContent ?? "null") as ReportData)
+  ? (parsed(embedded.textContent ?? "null") as ReportData)
   : null;
 
 const TOKEN = "loopbook-token";
@@ -63,7 +73,7 @@ function upper(text: string): string {
 export async function load<T>(name: string): Promise<T> {
   if (report) return fromReport(report, name) as T;
   const response = await ask(`${name}.json`);
-  return (await response.json()) as T;
+  return parsed(await response.text()) as T;
 }
 
 function fromReport(data: ReportData, name: string): unknown {
@@ -88,5 +98,5 @@ export async function post<T>(name: string, body: unknown, signal: AbortSignal):
     body: JSON.stringify(body),
     signal,
   });
-  return (await response.json()) as T;
+  return parsed(await response.text()) as T;
 }

@@ -7,6 +7,7 @@ import { Chart } from "../parts/chart";
 import { Empty, useDocument, When } from "../parts/document";
 import { Table } from "../parts/table";
 import { ago, count, moment, times } from "../text";
+import { parsed } from "../source";
 import { follow } from "./stream";
 
 export function LivePage(): VNode {
@@ -29,7 +30,7 @@ function Following({ first }: { first: LiveDocument }): VNode {
       "live/events",
       controller.signal,
       ({ event, data }) => {
-        setLive((before) => ({ ...before, [event]: JSON.parse(data) as unknown }));
+        setLive((before) => ({ ...before, [event]: parsed(data) }));
         setHeard((number) => number + 1);
       },
       setConnected,

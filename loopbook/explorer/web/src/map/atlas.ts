@@ -53,6 +53,8 @@ export class Atlas {
   readonly created: Float64Array;
   readonly ids: string[];
   readonly names: string[];
+  /** Names of machines; what else is called the same has the beginning of its id. */
+  readonly machineNames: string[];
   /** The range of speedups that colours spread over: the middle 98 %. */
   readonly speedups: [number, number];
   readonly ages: [number, number];
@@ -66,6 +68,10 @@ export class Atlas {
 
   constructor(readonly document: MapDocument) {
     const { columns } = document;
+    const { machines } = document;
+    this.machineNames = machines.map(({ id, name }) =>
+      machines.some((other) => other.name === name && other.id !== id) ? `${name} (${id.slice(0, 4)})` : name,
+    );
     this.count = columns.id.length;
     this.ids = columns.id;
     this.names = columns.name;

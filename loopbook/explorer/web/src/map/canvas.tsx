@@ -9,6 +9,8 @@ import { View, type Mark, type Place } from "./view";
 
 const KEYS = "Arrow keys move the map, + and − enlarge, 0 shows all, N and P go from record to record, Enter opens it, Escape lets go.";
 
+const METHODS: Record<string, string> = { tsne: "t-SNE", pca: "PCA", umap: "UMAP" };
+
 export interface Hovered {
   index: number | null;
   miss: number | null;
@@ -169,7 +171,8 @@ export function MapCanvas(props: {
           </>
         )}
         <span class="projection">
-          {atlas.document.projection.method} of {atlas.document.projection.encoder}
+          {METHODS[atlas.document.projection.method] ?? atlas.document.projection.method} of{" "}
+          {atlas.document.projection.encoder}
         </span>
       </div>
       <div
@@ -223,7 +226,7 @@ function Tip({ atlas, hovered, box }: { atlas: Atlas; hovered: Hovered; box: HTM
         {times(atlas.speedup[index])} · {document.families[atlas.family[index]!]} ·{" "}
         {document.targets[atlas.target[index]!]}
       </span>
-      <span>{document.machines[atlas.machine[index]!]?.name}</span>
+      <span>{atlas.machineNames[atlas.machine[index]!]}</span>
     </div>
   );
 }

@@ -67,7 +67,7 @@ export function FiltersPanel(props: { atlas: Atlas; chosen: Chosen; counts: Coun
       <Facet
         name="machine"
         title="Machine"
-        values={document.machines.map(({ id, name }) => ({ value: id, label: name }))}
+        values={document.machines.map(({ id }, index) => ({ value: id, label: atlas.machineNames[index]! }))}
         counts={counts.machine}
         chosen={chosen.machines}
         looks={by === "machine" ? looks(atlas, "machine", theme) : undefined}

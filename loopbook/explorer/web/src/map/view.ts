@@ -302,6 +302,11 @@ export class View {
       parts.push(element);
     };
     const taken: [number, number, number, number][] = [];
+    const located = this.marks.find(({ kind }) => kind === "located");
+    if (located) {
+      const [px, py] = this.project(located.x, located.y);
+      taken.push([px - 20, py - 16, px + 100, py + 16]);
+    }
     const names = new Map<string, [number, number][]>();
     for (const { x, y, name } of this.clusters) {
       const [px, middle] = this.project(x, y);
@@ -319,7 +324,6 @@ export class View {
     }
     const polygon = this.drawing ?? this.polygon?.map(([x, y]) => this.project(x, y));
     if (polygon) make("polygon", { class: "lasso", points: polygon.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ") });
-    const located = this.marks.find(({ kind }) => kind === "located");
     // What was located lies above its neighbours.
     const marks = [...this.marks].sort((a, b) => Number(a.kind === "located") - Number(b.kind === "located"));
     for (const { x, y, kind, label } of marks) {
