@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -60,18 +59,15 @@ def visit(browser, address: str) -> Iterator[Callable[..., Visit]]:
     yield made
     for one in opened:
         one.close()
-    assert [problem for one in opened for problem in one.problems] == []
+    problems = [problem for one in opened for problem in one.problems]
+    assert not problems, "\n".join(problems)
 
 
-def record_id(page, name: str, target: str = "sequential") -> str:
-    """The id of the record of this name, as the page's own server tells it."""
-    told = json.loads(page.request.get(f"{origin(page)}/map.json").text())
+def record_id(window: Visit, name: str, target: str = "sequential") -> str:
+    """The id of the record of this name, as the window's server tells it."""
+    told = window.page.request.get(f"{window.address}/map.json").json()
     columns = told["columns"]
     for row, one in enumerate(columns["name"]):
         if one == name and told["targets"][columns["target"][row]] == target:
             return columns["id"][row]
     raise AssertionError(f"no record {name} {target}")
-
-
-def origin(page) -> str:
-    return page.evaluate("location.origin")

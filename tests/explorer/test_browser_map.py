@@ -47,7 +47,8 @@ def walk(page) -> tuple[float, float]:
 def test_points_are_drawn_and_listed_with_names_that_are_only_text(page):
     colours = page.evaluate(
         """() => { const c = document.querySelector('.map-box canvas');
-        const d = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer);
+        const all = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+        const d = new Uint32Array(all.buffer);
         return new Set(d).size }"""
     )
     assert colours > 20, "four colours, and what is mixed of them at their rims"

@@ -92,7 +92,7 @@ function Searches({ searches }: { searches: Search[] }): VNode {
       {!search ? (
         <Empty>
           No search runs: start one with <code>loopbook tune FILE</code>, or let a worker take what is missing with{" "}
-          <code>loopbook farm</code>.
+          <code>loopbook farm start</code>.
         </Empty>
       ) : (
         <div class="search-body">
@@ -176,7 +176,7 @@ function Tasks({ live, now }: { live: LiveDocument; now: number }): VNode {
         />
       ) : (
         <Empty>
-          The queue is empty: what users miss comes here by itself, or add tasks with <code>loopbook queue add</code>.
+          The queue is empty: what programs ask for in vain comes here by itself.
         </Empty>
       )}
     </section>
@@ -204,7 +204,7 @@ function Workers({ live, now }: { live: LiveDocument; now: number }): VNode {
         />
       ) : (
         <Empty>
-          No worker has been here: start one with <code>loopbook farm run</code> on a machine that may measure.
+          No worker has been here: start one with <code>loopbook farm start</code> on a machine that may measure.
         </Empty>
       )}
     </section>
