@@ -59,10 +59,10 @@ def seconds(value: float | None) -> str:
     """A time, three digits and a unit."""
     if value is None:
         return ""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if value >= size:
             return f"{value / size:.3g} {unit}"
-    return f"{value / 1e-9:.3g} ns"
+    return f"{value / 1e-6:.3g} µs"
 
 
 def times(value: float | None) -> str:

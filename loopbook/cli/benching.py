@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopbook import targets
+from loopbook import display, targets
 from loopbook.cli import options, style
+from loopbook.cli.plans import whence
 from loopbook.cli.progress import progress
 from loopbook.cli.source import load_workload
 from loopbook.errors import LoopbookError
@@ -122,9 +123,9 @@ def _parts(told: Mapping[str, Any], *, alone: bool) -> Iterator[RenderableType]:
     yield _row(
         style.text(told["kernel"], style.NAME),
         told["preset"],
-        options.seconds(told["baseline_s"]) if baseline != "python" else "-",
-        options.seconds(python) if python is not None else "-",
-        options.seconds(told["optimized_s"]),
+        display.seconds(told["baseline_s"]) if baseline != "python" else "-",
+        display.seconds(python) if python is not None else "-",
+        display.seconds(told["optimized_s"]),
         style.gain(told["speedup"]),
         style.verdict(told["correct"], "right" if told["correct"] else "WRONG"),
     )
@@ -136,21 +137,13 @@ def _parts(told: Mapping[str, Any], *, alone: bool) -> Iterator[RenderableType]:
     left = len(told["nests"]) - len(served)
     yield ""
     for number, nest in served:
-        yield style.heading(f"nest {number}", " ".join(nest["loops"]), _whence(nest))
+        yield style.heading(f"nest {number}", " ".join(nest["loops"]), whence(nest))
         steps = nest["recipe"].splitlines() or ["no steps: its program, prepared, is faster"]
         for step in style.some(steps, max(STEPS // len(served), 3), "steps"):
             yield f"    {step}"
     if left:
         count = "the nest has" if left == 1 and not served else f"{left} nests have"
         yield f"{count} docc's own schedule"
-
-
-def _whence(nest: Mapping[str, Any]) -> str:
-    if not nest["neighbour"]:
-        return nest["tier"]
-    if nest["tier"] == "exact":
-        return f"of this very nest, {nest['neighbour']}"
-    return f"ported from {nest['neighbour']} at distance {nest['distance']:.3f}"
 
 
 def remarks(told: Mapping[str, Any]) -> Iterator[str]:

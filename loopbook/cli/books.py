@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopbook.cli import options, style
-from loopbook.cli.progress import progress as progress_of
-from loopbook.errors import BookError, InputError
+from loopbook.cli import files, options, style
+from loopbook.cli.progress import progress
+from loopbook.errors import BookError
 from loopbook.printable import show
+
+if TYPE_CHECKING:
+    from loopbook.recipes.book import Book
 
 app = typer.Typer(help="Look into a book, check it, move records.", no_args_is_help=True)
 
@@ -32,20 +33,21 @@ def _location(book: Path | None) -> Path:
     return STARTER if str(book) == "starter" else book
 
 
-def open_book(book: Path | None, *, write: bool = False):
-    from loopbook.client.places import STARTER, own_path
-    from loopbook.recipes.book import Book
-
+def open_book(book: Path | None, *, write: bool = False) -> Book:
     """A book to look into, or to write to.
 
     Raises:
+        InputError: its folder is missing.
         BookError: there is none, or it is not to be written.
     """
+    from loopbook.client.places import STARTER, own_path
+    from loopbook.recipes.book import Book
+
     path = own_path() if write and book is None else _location(book)
     if not write and not path.exists():
         raise BookError(f"there is no book at {path}")
-    if write and book is not None and not path.parent.is_dir():
-        raise BookError(f"the folder {path.parent} is missing: make it first")
+    if write and book is not None:
+        files.check_folder(path)
     if write and path == STARTER:
         raise BookError("the starter book is read-only; name a book of your own")
     return Book.open(path, readonly=not write)
@@ -108,7 +110,7 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write a book's records to a file."""
-    _check_folder(out)
+    files.check_folder(out)
     with open_book(book) as opened:
         count = opened.export(out)
     _count(json, "exported", count)
@@ -165,7 +167,7 @@ def pack(
     from loopbook.client.packing import packed
     from loopbook.embed.inference import Encoder
 
-    _check_folder(out)
+    files.check_folder(out)
     with open_book(book) as opened:
         packed(opened, out, Encoder.load())
         count = len(opened)
@@ -197,8 +199,8 @@ def pull(
     from loopbook.recipes.book import Book
 
     path = book or downloaded_path()
-    with Client(server, token) as client, Book.open(path) as opened, progress() as advance:
-        done = run(client, opened, path.with_name(f"{path.name}.pull.json"), advance)
+    with Client(server, token) as client, Book.open(path) as opened, progress("records") as shown:
+        done = run(client, opened, path.with_name(f"{path.name}.pull.json"), shown.at)
     if json:
         options.print_json(asdict(done))
     else:
@@ -219,8 +221,8 @@ def push(
     from loopbook.client.remote.transfer import push as run
 
     path = _location(book)
-    with Client(server, token) as client, open_book(book) as opened, progress() as advance:
-        done = run(client, opened, path.with_name(f"{path.name}.push.json"), advance)
+    with Client(server, token) as client, open_book(book) as opened, progress("records") as shown:
+        done = run(client, opened, path.with_name(f"{path.name}.push.json"), shown.at)
     if json:
         options.print_json({"given": done.given, "refused": dict(done.refused)})
     else:
@@ -228,19 +230,6 @@ def push(
         for record, words in done.refused:
             show(f"{record}: {words}")
     return 1 if done.refused else 0
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[int, int], None]]:
-    """Progress that is told how many records are done, and of how many."""
-    with progress_of("records") as shown:
-        yield shown.at
-
-
-def _check_folder(file: Path) -> None:
-    """No folder is made for what a command line may have misspelt."""
-    if not file.parent.is_dir():
-        raise InputError(f"the folder {file.parent} is missing: make it first")
 
 
 def _count(json: bool, verb: str, count: int) -> None:

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loopbook.cli import style
-from loopbook.errors import InputError
+from loopbook.cli import files, style
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -84,21 +83,10 @@ td.diff_header, th {{ color: GrayText; text-align: right; padding: 0 .5rem; }}
 """
 
 
-def check_page(path: Path) -> None:
-    """Make sure that a page can be written there.
-
-    Raises:
-        InputError: it cannot.
-    """
-    if path.is_dir() or not path.resolve().parent.is_dir():
-        what = "is a folder" if path.is_dir() else "is in no folder that there is"
-        raise InputError(f"cannot write {path}: it {what}")
-
-
 def write_page(path: Path, title: str, text: str, before: str, after: str) -> None:
     """One page that needs nothing else: what was decided, and the code side by side."""
     made = difflib.HtmlDiff(tabsize=4, wrapcolumn=90).make_table(
         before.splitlines(), after.splitlines(), "docc", "loopbook"
     )
     name = html.escape(title)
-    path.write_text(PAGE.format(title=name, text=html.escape(text), table=made), encoding="utf-8")
+    files.write(path, PAGE.format(title=name, text=html.escape(text), table=made))

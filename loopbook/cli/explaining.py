@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopbook.cli import diffs, options, style
-from loopbook.cli.plans import plan_for
+from loopbook.cli import diffs, files, options, style
+from loopbook.cli.plans import plans_for, whence
 from loopbook.cli.query import Query, asking
 from loopbook.printable import show
 
@@ -26,14 +26,6 @@ NESTS = 8
 
 STEPS = 20
 """Steps that are shown without ``--full``, of all nests together."""
-
-WORDS = {
-    "exact": "of this very nest, {name}",
-    "near": "ported from {name} at distance {distance:.3f}",
-    "library": "a product, which a library computes",
-    "order": "loops in the order in which the arrays lie in memory",
-}
-"""What is said of each tier."""
 
 
 @asking
@@ -53,7 +45,7 @@ def explain(
         _show_lowered(query)
         return
     if html is not None:
-        diffs.check_page(html)
+        files.check_file(html)
     told = query.run(_explain)
     if html is not None:
         title, text = f"{told['kernel']}, {_size(told)}", style.rendered(*_parts(told, full=True))
@@ -115,7 +107,7 @@ def _nest(nest: Mapping[str, Any], most: int) -> Iterator[RenderableType]:
         )
         return
     steps = style.some(nest["recipe"].splitlines(), most, "steps (--full)")
-    words = WORDS[nest["tier"]].format(name=nest["neighbour"], distance=nest["distance"])
+    words = whence(nest)
     _, comma, dropped = nest["reason"].rpartition(", ")
     if "refused" in dropped:
         words += comma + dropped
@@ -132,8 +124,7 @@ def _explain(query: Query) -> dict[str, Any]:
     from loopbook.sdfg import build, program
 
     source, target = query.source, query.target
-    plan = plan_for(query)
-    tried = plan_for(query, choices=TRIES).choices
+    plan, tried = plans_for(query, 1, TRIES)
     before = program.baseline(source.text, target).to_cpp()
     after = before
     if plan.active:
@@ -147,7 +138,7 @@ def _explain(query: Query) -> dict[str, Any]:
             "fingerprint": nest.fingerprint,
             "record": nest.record,
             "reason": source.told(nest.reason),
-            "choices": len(tried.get(nest.position, ())),
+            "choices": len(tried.choices.get(nest.position, ())),
         }
         for nest in plan.nests
     ]
@@ -179,11 +170,11 @@ def _lines(query: Query, plan: Plan) -> dict[int, int]:
     call, workload = query.source.call, query.source.workload
     if call is None or workload is None or plan.normalised is None:
         return {}
-    document = json.loads(plan.normalised)
+    document = load_json(plan.normalised)
     elements = dict(_elements(document))
     begin = workload.kernel.__code__.co_firstlineno
     found = {}
-    for nest in read_nests(load_json(plan.normalised)):
+    for nest in read_nests(document):
         element = elements.get(nest.loops[0].element_id)
         noted = {int(n) for n in re.findall(r'"start_line": (\d+)', json.dumps(element))} - {0}
         if call.lowered is not None:

@@ -13,10 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from loopbook.cli import options, style
-from loopbook.cli.plans import plan_for
+from loopbook.cli import files, options, style
+from loopbook.cli.plans import plans_for
 from loopbook.cli.query import Query, asking
-from loopbook.errors import InputError
 from loopbook.printable import show
 
 
@@ -30,7 +29,7 @@ def optimize(
     """Write a program's SDFG with the recipes of the book applied."""
     text, nests = query.run(_optimize)
     if out is not None:
-        _write(out, text)
+        files.write(out, text)
     if query.json:
         told = {"out": str(out) if out else None, "target": query.target, "nests": nests}
         options.print_json(told)
@@ -52,19 +51,8 @@ def optimize(
 def _optimize(query: Query) -> tuple[str, list[dict[str, Any]]]:
     from loopbook.client.plan import finish_plan
 
-    plan, source = plan_for(query), query.source
+    (plan,), source = plans_for(query, 1), query.source
     text = finish_plan(source.text, plan)
     if source.workload is None:
         text = json.dumps(source.names.restored_program(json.loads(text)))
     return text, [source.told(nest.to_json()) for nest in plan.nests]
-
-
-def _write(path: Path, text: str) -> None:
-    """All of the file or nothing."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text)
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}") from None

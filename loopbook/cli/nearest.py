@@ -10,9 +10,6 @@ from loopbook.cli import options, style
 from loopbook.cli.plans import some_nests
 from loopbook.cli.query import Query, asking
 
-ID = 8
-"""Digits of a record's id that are shown; commands take any beginning that one record has."""
-
 NESTS = 5
 """Nests of a program that are shown."""
 
@@ -87,7 +84,7 @@ def _table(merged: list[tuple[dict[str, Any], int]]) -> Any:
     for near, count in merged:
         style.add(
             made,
-            near["record"][:ID],
+            near["record"][: style.ID],
             near["nest"] + (f" and {count - 1} more" if count > 1 else ""),
             f"{near['distance']:.3f}",
             "same" if near["hardware_distance"] == 0 else f"{near['hardware_distance']:.2f}",

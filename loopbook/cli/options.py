@@ -98,11 +98,3 @@ def _finite(value: Any) -> Any:
 def counts(numbers: Mapping[str, int]) -> str:
     """How many there are of each, for people."""
     return ", ".join(f"{number} {what}" for what, number in numbers.items())
-
-
-def seconds(value: float) -> str:
-    """A time for people: three digits and a unit."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if value * factor >= 1 or unit == "µs":
-            return f"{value * factor:.3g} {unit}"
-    raise AssertionError

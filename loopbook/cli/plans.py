@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from loopbook.cli.query import Query
@@ -10,12 +11,26 @@ from loopbook.errors import SdfgError
 if TYPE_CHECKING:
     from loopbook.client.decision import Plan
 
+WHENCE = {
+    "exact": "of this very nest, {neighbour}",
+    "near": "ported from {neighbour} at distance {distance:.3f}",
+    "library": "a product, which a library computes",
+    "order": "loops in the order in which the arrays lie in memory",
+}
+"""What is said of a recipe of each tier."""
 
-def plan_for(query: Query, *, choices: int = 1) -> Plan:
-    """The plan for a query's program.
+
+def whence(nest: Mapping[str, Any]) -> str:
+    """Where the recipe of a nest comes from, by what is told of it in JSON."""
+    return WHENCE[nest["tier"]].format_map(nest)
+
+
+def plans_for(query: Query, *choices: int) -> list[Plan]:
+    """Plans for a query's program, of one look into the books.
 
     Args:
-        choices: recipes to find for each nest, see `loopbook.client.plan.make_plan`.
+        choices: for each of them, recipes to find for a nest, see
+            `loopbook.client.plan.make_plan`.
 
     Raises:
         SdfgError: it has no loops, or is no usable SDFG.
@@ -25,17 +40,21 @@ def plan_for(query: Query, *, choices: int = 1) -> Plan:
 
     source = query.source
     with open_book(query.book) as layered:
-        plan = make_plan(
-            source.text,
-            query.target,
-            layered,
-            exclude=query.exclude,
-            choices=choices,
-            sizes=source.symbols,
-            expressions=source.call is not None and source.call.lowered is not None,
-        )
-    some_nests(list(plan.nests), source.name)
-    return plan
+        plans = [
+            make_plan(
+                source.text,
+                query.target,
+                layered,
+                exclude=query.exclude,
+                choices=count,
+                sizes=source.symbols,
+                expressions=source.call is not None and source.call.lowered is not None,
+            )
+            for count in choices
+        ]
+    for plan in plans:
+        some_nests(list(plan.nests), source.name)
+    return plans
 
 
 def some_nests(nests: list[Any], name: str) -> list[Any]:

@@ -90,7 +90,7 @@ class Progress:
         self._what = one_line(what, 100)
         self._done, self._total, self._note = 0.0, 0.0, ""
         self._left = None if left is None else (left, time.monotonic())
-        self._changed()
+        self.look()
 
     def at(self, done: float, total: float, note: object = "") -> None:
         """So much of the stage is done; the note is what it has come to."""
@@ -98,7 +98,7 @@ class Progress:
         self._done, self._total, self._note = done, total, one_line(note, 100)
         if first and self._jobs == 1:  # what came before it took its time for something else
             self.restart()
-        self._changed()
+        self.look()
 
     def restart(self) -> None:
         """What is done so far took no time, and says nothing of how long the rest takes."""
@@ -149,8 +149,8 @@ class Progress:
         left = self.left()
         return clock(self.elapsed) + ("" if left is None else f", about {clock(left)} left")
 
-    def _changed(self) -> None:
-        """Called when there is something new to be shown."""
+    def look(self) -> None:
+        """Show what there is to be shown by now."""
 
 
 class _Lines(Progress):
@@ -176,9 +176,6 @@ class _Lines(Progress):
     def _more(self) -> str:
         left = self.left()
         return "" if left is None else f"; about {clock(left)} left"
-
-    def _changed(self) -> None:
-        self.look()
 
 
 class _Bar(Progress):
@@ -215,9 +212,6 @@ class _Bar(Progress):
         self._bar.stop()
         style.put(text)
         self._bar.start()
-
-    def _changed(self) -> None:
-        self.look()
 
 
 @contextmanager

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from loopbook import display
 from loopbook.cli import options, style
 from loopbook.cli.books import app, open_book
 from loopbook.errors import BookError, InputError
@@ -16,9 +19,6 @@ from loopbook.targets import named
 if TYPE_CHECKING:
     from loopbook.recipes.book import Book
     from loopbook.recipes.record import Record
-
-ID = 8
-"""Digits of an id that are shown; any beginning that only one record has will do."""
 
 SCREEN = 20
 
@@ -34,39 +34,70 @@ Order = Annotated[str, typer.Option("--sort", help="speedup or kernel")]
 Limit = Annotated[int, typer.Option(help="records to show at most", min=1)]
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Which records are looked for, and how they are shown.
+
+    Attributes:
+        target: None for all.
+        json: print JSON.
+    """
+
+    family: str
+    machine: str
+    target: str | None
+    min_speedup: float
+    sort: str
+    limit: int
+    json: bool
+
+    @classmethod
+    def of(
+        cls,
+        family: Family = "",
+        machine: Machine = "",
+        target: Target = "",
+        min_speedup: Least = 0.0,
+        sort: Order = "speedup",
+        limit: Limit = SCREEN,
+        json: options.Json = False,
+    ) -> Wanted:
+        """What a command line's words ask for.
+
+        Raises:
+            InputError: there is no such target.
+        """
+        one = named(target).name if target else None
+        return cls(family, machine, one, min_speedup, sort, limit, json)
+
+
+finding = options.made_by(Wanted.of)
+"""Makes a command of a function of `Wanted`."""
+
+
 @app.command("list")
+@finding
 def list_(
+    wanted: Wanted,
     book: Annotated[
         Path | None, typer.Argument(help="default the user's, 'starter' the one shipped")
     ] = None,
-    family: Family = "",
-    machine: Machine = "",
-    target: Target = "",
-    min_speedup: Least = 0.0,
-    sort: Order = "speedup",
-    limit: Limit = SCREEN,
-    json: options.Json = False,
 ) -> None:
     """Show a book's records, the fastest first."""
-    _find(book, (), family, machine, target, min_speedup, sort, limit, json)
+    _find(book, (), wanted)
 
 
 @app.command()
+@finding
 def search(
+    wanted: Wanted,
     words: Annotated[
         list[str], typer.Argument(help="parts of an id, kernel, machine or recipe; all must fit")
     ],
     book: Which = None,
-    family: Family = "",
-    machine: Machine = "",
-    target: Target = "",
-    min_speedup: Least = 0.0,
-    sort: Order = "speedup",
-    limit: Limit = SCREEN,
-    json: options.Json = False,
 ) -> None:
     """Find records by words."""
-    _find(book, words, family, machine, target, min_speedup, sort, limit, json)
+    _find(book, words, wanted)
 
 
 @app.command()
@@ -101,7 +132,7 @@ def rm(
             if json or not sys.stdin.isatty():
                 raise InputError("nobody can be asked here: say --yes to remove records")
             for one in found:
-                style.tell(style.joined(one.id[:ID], one.nest, style.gain(one.speedup)))
+                style.tell(style.joined(one.id[: style.ID], one.nest, style.gain(one.speedup)))
             typer.confirm(f"Remove {len(found)} from {opened.name}?", abort=True)
         removed = [one.id for one in found if opened.delete(one.id)]
     if json:
@@ -110,32 +141,23 @@ def rm(
         style.tell(f"{len(removed)} records removed")
 
 
-def _find(
-    book: Path | None,
-    words: Any,
-    family: str,
-    machine: str,
-    target: str,
-    min_speedup: float,
-    sort: str,
-    limit: int,
-    json: bool,
-) -> None:
+def _find(book: Path | None, words: Sequence[str], wanted: Wanted) -> None:
     from loopbook.workloads.families import family_of
 
+    family = wanted.family
     with open_book(book) as opened:
         entries = opened.search(
             *words,
-            target=named(target).name if target else None,
+            target=wanted.target,
             kernels=(lambda kernel: family_of(kernel) == family) if family else None,
-            machine=machine,
-            min_speedup=min_speedup,
-            order=sort,
+            machine=wanted.machine,
+            min_speedup=wanted.min_speedup,
+            order=wanted.sort,
         )
-        found = [opened.record(entry.id) for entry in entries[:limit]]
+        found = [opened.record(entry.id) for entry in entries[: wanted.limit]]
         shown = [record for record in found if record is not None]
         name = opened.name
-    if json:
+    if wanted.json:
         told = [_brief(record) for record in shown]
         options.print_json({"book": name, "found": len(entries), "records": told})
         return
@@ -144,7 +166,7 @@ def _find(
         right=["gain"], cut=["nest", "recipe"],
     )  # fmt: skip
     for one in shown:
-        cells = one.id[:ID], one.nest, one.hardware.isa, one.target, style.gain(one.speedup)
+        cells = one.id[: style.ID], one.nest, one.hardware.isa, one.target, style.gain(one.speedup)
         style.add(rows, *cells, style.recipe(one.recipe.text(), 2))
     if shown:
         style.tell(rows)
@@ -187,7 +209,7 @@ def _show(record: Record, book: str) -> None:
         )  # fmt: skip
         for one in record.measurements:
             sizes = " ".join(f"{name}={size}" for name, size in one.sizes.items())
-            times = options.seconds(one.baseline_s), options.seconds(one.tuned_s)
+            times = display.seconds(one.baseline_s), display.seconds(one.tuned_s)
             style.add(rows, sizes or "-", *times, style.gain(one.speedup), one.runs)
         style.tell("", rows)
     style.tell("", style.text("recipe", style.HEAD))
@@ -205,7 +227,7 @@ def _opened(record: str, book: Path | None) -> Book:
     for path in places:
         if path.exists():
             opened = open_book(path)
-            if opened.search(record):
+            if any(entry.id.startswith(record) for entry in opened.search(record)):
                 return opened
             opened.close()
     if not any(path.exists() for path in places):

@@ -27,6 +27,9 @@ WIDEST = 120
 LINES = 60
 """No command prints more by default."""
 
+ID = 8
+"""Digits of a record's id that are shown; commands take any beginning that one record has."""
+
 GOOD, BAD, QUIET, HEAD, NAME = "green", "red", "dim", "bold", "cyan"
 
 SAME = 0.02

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from loopbook import display
 from loopbook.cli import options, style
 from loopbook.cli.progress import Progress, progress
 from loopbook.errors import BookError, LoopbookError
@@ -191,11 +192,11 @@ def outcome(result: Done, book: Path, log: Path, share: float) -> Iterator[Rende
     tuned = result.tuned
     assert tuned is not None
     tried = f"{len({trial.number for trial in tuned.trials})} candidates"
-    yield style.heading(title(result.job), f"{tried}, {options.seconds(result.seconds)}")
+    yield style.heading(title(result.job), f"{tried}, {display.seconds(result.seconds)}")
     times = style.table("size", "docc", "tuned", "gain", right=["docc", "tuned", "gain"])
     for preset, (before, after) in tuned.times.items():
         gain = style.gain(before / after)
-        style.add(times, preset, options.seconds(before), options.seconds(after), gain)
+        style.add(times, preset, display.seconds(before), display.seconds(after), gain)
     yield times
     yield ""
     found = [record for record in result.kept if len(record.recipe)]

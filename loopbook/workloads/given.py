@@ -10,6 +10,7 @@ from typing import Any
 
 from loopbook.errors import InputError
 from loopbook.workloads import arrays, polybench, synthetic
+from loopbook.workloads.families import ARRAYS, OTHER, POLYBENCH, family_of
 from loopbook.workloads.workload import Workload, load_workload
 
 USUAL_PRESETS = ("M", "MEDIUM", "S", "SMALL")
@@ -25,14 +26,12 @@ def usual_preset(parameters: Mapping[str, Any]) -> str:
 
 def known(name: str) -> Workload | None:
     """The PolyBench kernel or the made program of this name, if there is one."""
-    if name in polybench.names():
+    family = family_of(name)
+    if family == POLYBENCH:
         return polybench.load(name)
-    family = name.partition(".")[0]
-    if family in synthetic.FAMILIES and not Path(name).exists():
-        return synthetic.load(name)
-    if family == "arrays" and not Path(name).exists():
-        return arrays.load(name)
-    return None
+    if family == OTHER or Path(name).exists():
+        return None
+    return arrays.load(name) if family == ARRAYS else synthetic.load(name)
 
 
 def workload_of(

@@ -149,3 +149,13 @@ def test_records_are_listed_searched_shown_and_removed(shell):
     assert shell("book", "rm", fast["id"][:8], "--yes").good().out == "1 records removed\n"
     assert shell("book", "info", "--json").good().documents[0]["records"] == 1
     assert "read-only" in shell("book", "rm", "a", "--yes", "--book", "starter").refusal()
+
+
+def test_an_id_is_looked_for_in_every_book_though_one_has_its_letters_elsewhere(shell, monkeypatch):
+    wanted = kit.record(kit.chain, "")
+    kit.fill(shell.folder / "shipped.book", [wanted])
+    monkeypatch.setenv("LOOPBOOK_STARTER", str(shell.folder / "shipped.book"))
+    with Book.open(shell.folder / "own.db") as own:
+        own.add(kit.record(kit.product, "", name=wanted.id[:8]))
+    (told,) = shell("book", "show", wanted.id[:8], "--json").good().documents
+    assert told["id"] == wanted.id
