@@ -23,6 +23,9 @@ from loopbook.toolchain.run import Guarded, compare
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.toolchain.timers import Timers
 
+PATIENCE = 600.0
+"""Seconds for kernels: threads that wait for one another take long where others want the cores."""
+
 
 def children() -> set[int]:
     """Processes that this one has started, ended ones that nobody has waited for among them."""
@@ -183,7 +186,9 @@ def check_recipe(
         text = prepared_text(kernel, group[0])
         built = build_tuned(text, target, {0: recipe}, folder / str(number))
         assert built.recipes[0] == tuple(recipe)
-        found = run_limited(_results, kernel, group, built.library, what="the kernel")
+        found = run_limited(
+            _results, kernel, group, built.library, seconds=PATIENCE, what="the kernel"
+        )
         for args, got in zip(group, found, strict=True):
             compare(got, _expected(kernel, args))
 

@@ -10,6 +10,7 @@ from collections import Counter
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from queue_kit import ABLE, ask, open_queue
 
@@ -17,6 +18,9 @@ from loopbook.errors import LoopbookError
 from loopbook.recipes.tasks import DEAD, DONE, LEASED, WAITING
 
 CHILDREN = get_context("spawn")
+FORKS = get_context("fork")
+"""Where nothing of the book is open here that they could inherit: they need not load all anew."""
+
 TASKS = 60
 
 
@@ -54,16 +58,16 @@ def fill(location: str, told: Connection) -> None:
         told.send((count, type(error).__name__, str(error)))
 
 
-def start(function, *words):
-    ours, theirs = CHILDREN.Pipe()
-    process = CHILDREN.Process(target=function, args=(*words, theirs), daemon=True)
+def start(function, *words, context: Any = CHILDREN):
+    ours, theirs = context.Pipe()
+    process = context.Process(target=function, args=(*words, theirs), daemon=True)
     process.start()
     theirs.close()
     return process, ours
 
 
 def test_workers_at_the_same_time_never_get_the_same_task(location):
-    workers = [start(work_off, location, f"worker {n}") for n in range(4)]
+    workers = [start(work_off, location, f"worker {n}", context=FORKS) for n in range(4)]
     answers = [pipe.recv() for _, pipe in workers]
     for process, _ in workers:
         process.join(60)
