@@ -12,6 +12,7 @@ import numpy as np
 from docc.compiler.docc_program import DoccOptions
 from docc.python.python_program import PythonProgram
 from docc.sdfg import StructuredSDFG, TargetOptions
+from shared_kit import shared
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
@@ -120,7 +121,8 @@ def prepared_text(kernel: Callable[..., Any], args: Sequence[Any]) -> str:
     who = kernel if kernel.__closure__ else (code, code.co_filename)
     key = who, _kinds(args)
     if key not in _PREPARED:
-        _PREPARED[key] = program.prepare(frontend.trace(kernel, args)).to_json()
+        text = frontend.trace(kernel, args)
+        _PREPARED[key] = shared(f"prepared {text}", lambda: program.prepare(text).to_json())
     return _PREPARED[key]
 
 

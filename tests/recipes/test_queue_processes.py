@@ -70,7 +70,7 @@ def test_workers_at_the_same_time_never_get_the_same_task(location):
     workers = [start(work_off, location, f"worker {n}", context=FORKS) for n in range(4)]
     answers = [pipe.recv() for _, pipe in workers]
     for process, _ in workers:
-        process.join(60)
+        process.join(600)
         assert process.exitcode == 0
     # A task that is asked for after it was done is not done again.
     assert sum(new for new, _ in answers) == TASKS
@@ -88,7 +88,7 @@ def test_a_worker_that_is_killed_loses_its_lease_at_the_deadline(location):
     lost = pipe.recv()
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
-    process.join(60)
+    process.join(600)
     assert queue.lease("next", ABLE, 60) is None
     later = queue.now() + 3601
     queue._clock = lambda: later
@@ -103,7 +103,7 @@ def test_a_full_disk_is_one_line_and_the_queue_as_it_was(tmp_path):
     path = Path(tmp_path, "book.db")
     process, pipe = start(fill, str(path))
     count, kind, told = pipe.recv()
-    process.join(60)
+    process.join(600)
     assert kind == "BookError"
     assert told.startswith(f"book {path}: it can't be written, the disk is full")
     assert "\n" not in told
