@@ -23,11 +23,14 @@ from loopbook.cli import (
     lookups,
     machine,
     nearest,
+    quarantine,
     queue,
     records,
     search,
     service,
+    schemas,
     steps,
+    tokens,
     transfers,
 )
 from loopbook.cli.progress import Interrupted
@@ -79,6 +82,7 @@ COMMANDS: list[tuple[str, Callable[..., Any], str]] = [
     ("demo-server", service.demo_server, SHARE),
     ("doctor", doctor.doctor, ABOUT),
     ("steps", steps.steps, ABOUT),
+    ("schema", schemas.schema, ABOUT),
     ("hardware", machine.hardware, ABOUT),
     ("workloads", machine.workloads, ABOUT),
 ]
@@ -91,8 +95,8 @@ GROUPS: list[tuple[str, typer.Typer, str]] = [
     ("queue", queue.app, FILL),
     ("farm", farm.app, FILL),
     ("field", field.app, SHARE),
-    ("token", service.token_app, SHARE),
-    ("quarantine", service.quarantine_app, SHARE),
+    ("token", tokens.app, SHARE),
+    ("quarantine", quarantine.app, SHARE),
 ]
 
 for _name, _command, _panel in COMMANDS:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from loopbook.cli import options, style
+from loopbook.cli.answers import UNSET, Answer, Left, answers, write
 from loopbook.cli.progress import Progress, progress
 from loopbook.errors import InputError
 from loopbook.targets import DEFAULT, here, runnable
@@ -32,6 +33,60 @@ LEGEND = (
 )
 
 
+class Encoder(Answer):
+    """An encoder that was trained.
+
+    Attributes:
+        path: its weights.
+        nests, classes: that it learnt from.
+        loss: of the last epoch.
+        top1: share of nests that are nearest to one of their class.
+        loops: share of loops that are matched rightly.
+    """
+
+    path: str
+    version: str
+    nests: int
+    classes: int
+    loss: float | None
+    top1: float | None
+    loops: float | None
+
+
+class CostModel(Answer):
+    """A cost model that was trained, and how it does on families that it has not seen.
+
+    Attributes:
+        path: its file.
+        examples, transfers: that it learnt from.
+        rows: how many were predicted.
+        error: mean absolute error of the mean, in powers of two.
+        explained: share of the variance that the mean explains.
+        order: Spearman's rank correlation within a nest, averaged over nests.
+        covered: share of the promising rows at or above the low quantile.
+        shifts: target to what is taken off it.
+    """
+
+    path: str
+    version: str
+    examples: int
+    transfers: int
+    rows: int
+    error: float | None
+    explained: float | None
+    order: float | None
+    covered: float | None
+    shifts: dict[str, float]
+
+
+class Trained(Answer):
+    """The models that were trained."""
+
+    encoder: Encoder | Left = UNSET
+    cost_model: CostModel | Left = UNSET
+
+
+@answers(Trained)
 def train(
     out: Annotated[
         Path,
@@ -106,7 +161,7 @@ def train(
             **asdict(cost_model.calibration),
         }
     if json:
-        options.print_json(told)
+        write(Trained, told)
         return
     for name, values in told.items():
         style.tell(style.heading(name.replace("_", " ")))
@@ -124,6 +179,93 @@ def _figure(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+class Headline(Answer):
+    """The figures by which the book's nearness is judged.
+
+    Attributes:
+        share_of_gain_1, share_of_gain_5: of the tuner's gain, with one recipe and with the best of
+            five measured.
+        slowdowns: kernels that lost.
+        declined: kernels with something to gain that got nothing.
+        lost_by_declining: of the tuner's gain.
+        kernels: on which they were measured.
+    """
+
+    share_of_gain_1: float | None
+    share_of_gain_5: float | None
+    slowdowns: int
+    declined: int
+    lost_by_declining: float
+    kernels: int
+
+
+class Score(Answer):
+    """How a method does.
+
+    Attributes:
+        kernels: on which it was measured.
+        share_of_gain: of the tuner's.
+        speedup: over docc's own compile, geometric mean.
+        tuner: the same, of the tuner.
+        regret: share of the tuner's speedup that is missed, on average.
+        slowdowns: kernels and targets that lost.
+        declined: those with something to gain that got nothing.
+        lost_by_declining: of the tuner's gain.
+    """
+
+    kernels: int
+    share_of_gain: float | None
+    speedup: float | None
+    tuner: float | None
+    regret: float | None
+    slowdowns: list[str]
+    declined: list[str]
+    lost_by_declining: float
+
+
+class Retrieval(Answer):
+    """Whether the best record is among the nearest.
+
+    Attributes:
+        nests: that were asked for.
+        recall: how many nearest ones to the share of nests whose best record is among them.
+        regret: the same, to what is lost by taking the best of these.
+    """
+
+    nests: int
+    recall: dict[str, float | None]
+    regret: dict[str, float | None]
+
+
+class Evaluated(Answer):
+    """What the book is worth on kernels that were left out of it, one entry for each way of leaving
+    out.
+
+    Attributes:
+        preset: of PolyBench.
+        leave_one_out: without the kernel.
+        leave_family_out: without its family.
+        leave_polybench_out: without PolyBench.
+        leave_hardware_out: tuned on other machines only.
+        methods_kernel, methods_family, methods_polybench, methods_hardware: method, and how many
+            recipes it measures, to how it does.
+        retrieval: method to what is retrieved of the transfers.
+    """
+
+    preset: str
+    targets: list[str]
+    leave_one_out: Headline | Left = UNSET
+    leave_family_out: Headline | Left = UNSET
+    leave_polybench_out: Headline | Left = UNSET
+    leave_hardware_out: Headline | Left = UNSET
+    methods_kernel: dict[str, Score] | Left = UNSET
+    methods_family: dict[str, Score] | Left = UNSET
+    methods_polybench: dict[str, Score] | Left = UNSET
+    methods_hardware: dict[str, Score] | Left = UNSET
+    retrieval: dict[str, Retrieval] | Left = UNSET
+
+
+@answers(Evaluated)
 def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="folder for tables, figures and the log")
@@ -201,7 +343,7 @@ def evaluate(
     if found:
         told["retrieval"] = {name: report.told(one) for name, one in found.items()}
     if json:
-        options.print_json(told)
+        write(Evaluated, told)
         return
     for rule in rules:
         style.tell(style.heading(HOLDOUTS[rule].title, f"PolyBench {preset}"))

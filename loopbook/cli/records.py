@@ -12,6 +12,7 @@ import typer
 
 from loopbook import display
 from loopbook.cli import options, style
+from loopbook.cli.answers import Answer, Left, answers, mirrored, told_as, write
 from loopbook.cli.books import app, open_book
 from loopbook.errors import BookError, InputError
 from loopbook.targets import named
@@ -75,7 +76,90 @@ finding = options.made_by(Wanted.of)
 """Makes a command of a function of `Wanted`."""
 
 
+class Brief(Answer):
+    """A record in brief.
+
+    Attributes:
+        hardware_key: class of the machine that it was measured on.
+        speedup: geometric mean over the sizes measured.
+        recipe: its steps, a line each.
+    """
+
+    id: str
+    nest: str
+    kernel: str
+    target: str
+    hardware_key: str
+    speedup: float
+    recipe: str
+
+
+class Found(Answer):
+    """The records of a book that fit.
+
+    Attributes:
+        book: its path or address.
+        found: how many there are.
+        records: the first of them.
+    """
+
+    book: str
+    found: int
+    records: list[Brief]
+
+
+class Removed(Answer):
+    """What was removed from a book.
+
+    Attributes:
+        removed: ids of records.
+    """
+
+    removed: list[str]
+
+
+class Steps(Answer):
+    """A recipe: for each of its steps the name and the arguments."""
+
+    version: int
+    steps: list[list[str | int]]
+
+
+def _record() -> Any:
+    """The type of what 'book show' prints: that of a record's JSON, and more."""
+    from loopbook.recipes.hardware import HardwareProfile
+    from loopbook.recipes.record import Measurement, Provenance
+
+    return told_as(
+        "Record",
+        """A tuned nest, with its proof.
+
+        Attributes:
+            version: of this form.
+            fingerprint: of the nest; the same however its variables are named.
+            nest: a name for people: the kernel and the nest's position in it.
+            nest_json: the nest as SDFG JSON text, with --nest.
+            measurements: one for each size measured.
+            speedup: geometric mean over these.
+            book: that it is in.
+        """,
+        id=str,
+        version=int,
+        fingerprint=str,
+        nest=str,
+        nest_json=str | Left,
+        target=str,
+        hardware=mirrored(HardwareProfile),
+        recipe=Steps,
+        measurements=list[mirrored(Measurement)],
+        provenance=mirrored(Provenance),
+        speedup=float,
+        book=str,
+    )
+
+
 @app.command("list")
+@answers(Found)
 @finding
 def list_(
     wanted: Wanted,
@@ -88,6 +172,7 @@ def list_(
 
 
 @app.command()
+@answers(Found)
 @finding
 def search(
     wanted: Wanted,
@@ -101,6 +186,7 @@ def search(
 
 
 @app.command()
+@answers(_record)
 def show(
     record: Annotated[str, typer.Argument(help="an id, or as much as only one record begins with")],
     book: Which = None,
@@ -113,12 +199,13 @@ def show(
         where = opened.name
     if json:
         told = {**found.to_json(), "speedup": found.speedup, "book": where}
-        options.print_json(told if nest else {k: v for k, v in told.items() if k != "nest_json"})
+        write(_record(), told if nest else {k: v for k, v in told.items() if k != "nest_json"})
         return
     _show(found, where)
 
 
 @app.command()
+@answers(Removed)
 def rm(
     records: Annotated[list[str], typer.Argument(help="ids, or beginnings of ids")],
     book: Which = None,
@@ -136,9 +223,9 @@ def rm(
             typer.confirm(f"Remove {len(found)} from {opened.name}?", abort=True)
         removed = [one.id for one in found if opened.delete(one.id)]
     if json:
-        options.print_json({"removed": removed})
+        write(Removed, {"removed": removed})
     else:
-        style.tell(f"{len(removed)} records removed")
+        style.tell(f"{options.number(len(removed), 'record')} removed")
 
 
 def _find(book: Path | None, words: Sequence[str], wanted: Wanted) -> None:
@@ -159,7 +246,7 @@ def _find(book: Path | None, words: Sequence[str], wanted: Wanted) -> None:
         name = opened.name
     if wanted.json:
         told = [_brief(record) for record in shown]
-        options.print_json({"book": name, "found": len(entries), "records": told})
+        write(Found, {"book": name, "found": len(entries), "records": told})
         return
     rows = style.table(
         "record", "nest", "machine", "target", "gain", "recipe",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loopbook.cli import options, tuning
+from loopbook.cli.answers import answers
 from loopbook.cli.progress import progress
 from loopbook.cli.source import load_source, load_workload
 from loopbook.errors import InputError
@@ -100,6 +101,7 @@ class Search:
         return cls([runnable(name).name for name in target or here()], settings, book, json)
 
 
+@answers(list[tuning.Searched])
 @options.made_by(Search.of, libraries=True)
 def tune(
     search: Search,
@@ -131,6 +133,7 @@ def tune(
 
 
 @seed_app.command("polybench")
+@answers(list[tuning.Searched])
 @options.made_by(Search.of)
 def polybench(
     search: Search,
@@ -152,6 +155,7 @@ def polybench(
 
 
 @seed_app.command("synthetic")
+@answers(list[tuning.Searched])
 @options.made_by(Search.of)
 def synthetic(
     search: Search,
@@ -179,6 +183,7 @@ def synthetic(
 
 
 @seed_app.command("arrays")
+@answers(list[tuning.Searched])
 @options.made_by(Search.of)
 def arrays(
     search: Search,
@@ -195,6 +200,7 @@ def arrays(
 
 
 @seed_app.command("files")
+@answers(list[tuning.Searched])
 @options.made_by(Search.of)
 def files(
     search: Search,
