@@ -1,7 +1,7 @@
 """What ``--json`` prints: one document a command, whose type the command declares beside itself.
 
-What is printed goes through that type, and its JSON schema is made from it, with what the class says
-of its attributes: so neither can say what the other does not.
+What is printed goes through that type, and its JSON schema is made from it, with what the class
+says of its attributes: so neither can say what the other does not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An object that a command prints. What may be left out is `Left`, with `UNSET` as default."""
 
 
@@ -53,7 +53,12 @@ def answers(*kinds: Any) -> Callable[[C], C]:
 
 
 def write(kind: Any, told: Any) -> None:
-    """Print a document on stdout: one line of plain ASCII.
+    """Print `document` on stdout."""
+    show(document(kind, told), flush=True)
+
+
+def document(kind: Any, told: Any) -> str:
+    """A JSON document on one line, in plain ASCII.
 
     Args:
         kind: the type that the command has declared.
@@ -63,12 +68,8 @@ def write(kind: Any, told: Any) -> None:
         msgspec.ValidationError: it is something else, which is a fault of ours.
     """
     made = msgspec.convert(told, kind, from_attributes=True)
-    show(line(msgspec.to_builtins(made, str_keys=True, enc_hook=str)), flush=True)
-
-
-def line(value: Any) -> str:
-    """One JSON document on one line, in plain ASCII."""
-    return json.dumps(_finite(value)).replace("\x7f", "\\u007f")
+    plain = msgspec.to_builtins(made, str_keys=True, enc_hook=str)
+    return json.dumps(_finite(plain)).replace("\x7f", "\\u007f")
 
 
 def _finite(value: Any) -> Any:
@@ -140,7 +141,8 @@ def schema_of(command: Callable[..., Any], name: str) -> dict[str, Any]:
     Args:
         name: of the command, such as ``book list``.
     """
-    kinds = [kind() if inspect.isfunction(kind) else kind for kind in command.answers]  # type: ignore[attr-defined]
+    declared: tuple[Any, ...] = command.answers  # type: ignore[attr-defined]
+    kinds = [kind() if inspect.isfunction(kind) else kind for kind in declared]
     made, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
     for kind in _named(kinds):
         if kind.__name__ in parts:
@@ -157,7 +159,9 @@ def _named(kinds: Any) -> set[type]:
     while todo:
         one = todo.pop()
         todo += get_args(one)
-        structured = isinstance(one, type) and (issubclass(one, msgspec.Struct) or is_dataclass(one))
+        structured = isinstance(one, type) and (
+            issubclass(one, msgspec.Struct) or is_dataclass(one)
+        )
         if structured and one not in found:
             found.add(one)
             todo += get_type_hints(one).values()

@@ -10,7 +10,7 @@ import typer
 
 from loopbook import display, targets
 from loopbook.cli import options, style
-from loopbook.cli.answers import UNSET, Answer, Left, answers, listed, write
+from loopbook.cli.answers import UNSET, Answer, Left, answers, listed
 from loopbook.cli.plans import Nest, whence
 from loopbook.cli.progress import progress
 from loopbook.cli.source import load_workload
@@ -25,7 +25,7 @@ STEPS = 24
 """Steps that are shown of all nests of a kernel together."""
 
 
-class Bench(Answer):
+class Bench(Answer, kw_only=True):
     """A kernel as docc compiles it, as Python, and as the book has it compiled: seconds are those
     of the fastest runs.
 

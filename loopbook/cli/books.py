@@ -302,7 +302,9 @@ def pull(
     if json:
         write(Pulled, done)
     else:
-        style.tell("nothing has changed" if done.unchanged else f"{done.new} new of {done.received}")
+        style.tell(
+            "nothing has changed" if done.unchanged else f"{done.new} new of {done.received}"
+        )
 
 
 @app.command()

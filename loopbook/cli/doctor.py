@@ -17,7 +17,7 @@ OK, WARN, FAIL = "ok", "warn", "fail"
 SIGNS = {OK: ("✓", style.GOOD), WARN: ("!", "yellow"), FAIL: ("✗", style.BAD)}
 
 
-class Finding(Answer, kw_only=False):
+class Finding(Answer):
     """What came of one check.
 
     Attributes:

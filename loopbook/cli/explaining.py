@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopbook.cli import diffs, files, options, style
+from loopbook.cli import diffs, files, style
 from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.plans import Nest, plans_for, whence
 from loopbook.cli.query import Query, asking

@@ -153,7 +153,9 @@ def status(store: Store = None, address: Address = "", json: options.Json = Fals
         write(Status, told)
         return
     if any(told["counts"].values()):
-        style.tell(options.counts(told["counts"]), f"{told['done_last_hour']} done in the last hour")
+        style.tell(
+            options.counts(told["counts"]), f"{told['done_last_hour']} done in the last hour"
+        )
     else:
         style.tell(NOTHING, "'loopbook farm start' begins when there is something to do.")
     leased, nodes = told["leased"], told["nodes"]

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from loopbook.cli import files, options, style
+from loopbook.cli import files, style
 from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.plans import Nest, plans_for
 from loopbook.cli.query import Query, asking

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from loopbook.cli import options, style
+from loopbook.cli import style
 from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.plans import some_nests
 from loopbook.cli.query import Query, asking

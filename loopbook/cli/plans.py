@@ -12,6 +12,7 @@ from loopbook.errors import SdfgError
 if TYPE_CHECKING:
     from loopbook.client.decision import Plan
 
+
 class Nest(Answer):
     """What is served for a nest.
 

@@ -55,7 +55,7 @@ class Waiting(Answer):
     why: str
 
 
-class Measured(Answer):
+class Measured(Answer, kw_only=True):
     """What measuring a record came to.
 
     Attributes:
@@ -73,7 +73,7 @@ class Measured(Answer):
 
     id: str
     decision: str
-    served: str | None | Left = UNSET
+    served: str | Left | None = UNSET
     status: str
     speedup: float
     sizes: dict[str, int]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsons
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -38,11 +39,16 @@ def schema(
         write(dict[str, Any], {name: schema_of(one, name) for name, one in known.items()})
         return
     rows = style.table("command", "prints with --json", cut=["prints with --json"])
+    alike: dict[tuple[str, str], list[str]] = {}
     for name, one in known.items():
-        style.add(rows, name, brief(schema_of(one, name)))
+        group, _, rest = name.rpartition(" ")
+        alike.setdefault((group, brief(schema_of(one, name))), []).append(rest)
+    for (group, what), names in alike.items():
+        style.add(rows, f"{group} {', '.join(names)}".strip(), what)
     style.tell(rows, "'loopbook schema COMMAND' prints a schema, --json all of them")
 
 
+@cache
 def commands() -> dict[str, Callable[..., Any]]:
     """All commands with ``--json``, by their names, such as ``book list``."""
     from loopbook.cli.app import app
