@@ -174,7 +174,7 @@ def _counted(told: dict[str, Any], name: str) -> Counter[str]:
 @answers(Verified)
 def verify(book: Where = None, json: options.Json = False) -> int:
     """Check the file, every record and every vector. Exit code 1 if something is wrong."""
-    with open_book(book) as opened, progress("checking records"):
+    with progress("checking records"), open_book(book) as opened:
         faults = opened.verify()
         count = len(opened)
     if json:
@@ -199,7 +199,7 @@ def export(
 ) -> None:
     """Write a book's records to a file."""
     files.check_folder(out)
-    with open_book(book) as opened, progress("writing records"):
+    with progress("writing records"), open_book(book) as opened:
         count = opened.export(out)
     _count(json, "exported", count)
 
@@ -212,9 +212,9 @@ def import_(
     json: options.Json = False,
 ) -> None:
     """Add records from a file, all or none."""
-    from loopbook.client.incoming import check_record
+    with progress("reading and checking records"), open_book(book, write=True) as opened:
+        from loopbook.client.incoming import check_record
 
-    with open_book(book, write=True) as opened, progress("reading and checking records"):
         count = opened.import_(source, check_record)
     _count(json, "imported", count)
 
@@ -227,13 +227,13 @@ def merge(
     json: options.Json = False,
 ) -> None:
     """Add the records of other books."""
-    from loopbook.client.incoming import check_record
-
     count = 0
     with (
+        progress("opening the book", len(others), "book") as shown,
         open_book(book, write=True) as opened,
-        progress("checking records", len(others), "book") as shown,
     ):
+        from loopbook.client.incoming import check_record
+
         for number, other in enumerate(others):
             shown.job(number)
             shown.stage(f"checking the records of {other}")
@@ -247,7 +247,7 @@ def merge(
 def migrate(book: Where = None, json: options.Json = False) -> None:
     """Write a book's records as they are written today, with the names that steps have now. Older
     names are read anyway."""
-    with open_book(book, write=True) as opened, progress("rewriting records"):
+    with progress("rewriting records"), open_book(book, write=True) as opened:
         count = opened.respell()
     _count(json, "rewritten", count)
 
@@ -261,11 +261,11 @@ def pack(
 ) -> None:
     """Write a book as one compact file to ship read-only, like the starter book, with the vectors
     of the encoder in use."""
-    from loopbook.client.packing import packed
-    from loopbook.embed.inference import Encoder
-
     files.check_folder(out)
-    with open_book(book) as opened, progress("packing records"):
+    with progress("packing records"), open_book(book) as opened:
+        from loopbook.client.packing import packed
+        from loopbook.embed.inference import Encoder
+
         packed(opened, out, Encoder.load())
         count = len(opened)
     _count(json, "packed", count)

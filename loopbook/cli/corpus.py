@@ -14,6 +14,7 @@ import typer
 
 from loopbook.cli import options, style
 from loopbook.cli.answers import Answer, answers, write
+from loopbook.cli.progress import progress
 from loopbook.errors import CorpusError
 from loopbook.targets import here, named
 
@@ -205,14 +206,13 @@ def measure_preparing(
 ) -> None:
     """Measure what preparing each synthetic program of the corpus gains by itself. Stop it any
     time; the same command goes on."""
-    from loopbook.cli.progress import progress
-    from loopbook.client.hardware import local_profile
-    from loopbook.tuner import preparing
-    from loopbook.tuner.corpus import CORPUS, load, samples
-
-    folder = corpus or CORPUS
     added = 0
     with progress("reading the corpus", stopped="what was measured is kept") as shown:
+        from loopbook.client.hardware import local_profile
+        from loopbook.tuner import preparing
+        from loopbook.tuner.corpus import CORPUS, load, samples
+
+        folder = corpus or CORPUS
         for name in target or here():
             threads = named(name).threads
             machine = local_profile(threads, measured=False)

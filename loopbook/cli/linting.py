@@ -12,6 +12,7 @@ from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.deadline import deadline
 from loopbook.cli.source import SECONDS
 from loopbook.errors import InputError
+from loopbook.printable import show
 
 
 class Refusal(Answer):
@@ -62,9 +63,11 @@ def lint(
     if json:
         write(Linted, {"file": path, "functions": found})
         return 1 if refused else 0
-    # A helper that several functions call is told of once.
+    # A helper that several functions call is told of once. Editors read these lines, so they are
+    # not folded.
     lines = list(dict.fromkeys(str(e) for one in found for e in one.refusals))
-    style.tell(*style.some(lines, MOST, "(--json has all)"))
+    for line in style.some(lines, MOST, "lines (--json has all)"):
+        show(line)
     for one in found:
         if one.untyped:
             style.tell(

@@ -9,6 +9,7 @@ import typer
 from loopbook.cli import options, style
 from loopbook.cli.answers import Answer, answers, listed, mirrored, write
 from loopbook.cli.progress import progress
+from loopbook.errors import InputError
 from loopbook.targets import UNSCHEDULED, choice
 
 KIB = 1024
@@ -82,17 +83,17 @@ def workloads(
 
     Exit code 1 if some kernel is not right.
     """
-    from loopbook.errors import InputError
-    from loopbook.workloads import polybench
-    from loopbook.workloads.state import TARGETS, states
+    with listed(State, json) as found, progress("reading the kernels") as shown:
+        from loopbook.workloads import polybench
+        from loopbook.workloads.state import TARGETS, states
 
-    unknown = set(names or ()) - set(polybench.names())
-    unknown |= set(target or ()) - set(TARGETS)
-    if unknown:
-        raise InputError(f"there is no kernel or target {', '.join(sorted(unknown))}")
-    kernels, targets = names or polybench.names(), target or TARGETS
-    total = len(kernels) * len(targets)
-    with listed(State, json) as found, progress("compiling") as shown:
+        unknown = set(names or ()) - set(polybench.names())
+        unknown |= set(target or ()) - set(TARGETS)
+        if unknown:
+            raise InputError(f"there is no kernel or target {', '.join(sorted(unknown))}")
+        kernels, targets = names or polybench.names(), target or TARGETS
+        total = len(kernels) * len(targets)
+        shown.stage("compiling")
         for name, where, state in states(kernels, targets):
             found.append(State(kernel=name, target=where, ok=state.ok, reason=state.reason))
             shown.at(len(found), total, f"{name} {where}")

@@ -84,8 +84,9 @@ class Search:
         Raises:
             InputError: if one of them names nothing that there is.
         """
-        from loopbook.tuner.settings import Settings
-        from loopbook.tuner.strategies import DEFAULT, STRATEGIES
+        with progress("loading the tuner"):
+            from loopbook.tuner.settings import Settings
+            from loopbook.tuner.strategies import DEFAULT, STRATEGIES
 
         strategy = strategy or DEFAULT
         if strategy not in STRATEGIES:
@@ -114,12 +115,12 @@ def tune(
     ] = None,
 ) -> None:
     """Search recipes for one program by measuring, and put them into the book."""
-    from loopbook.tuner.plot import check_picture, plot_searches
-    from loopbook.tuner.seed import Job
-
-    if plot is not None:
-        check_picture(plot)
     with progress(f"reading {file}"):
+        from loopbook.tuner.plot import check_picture, plot_searches
+        from loopbook.tuner.seed import Job
+
+        if plot is not None:
+            check_picture(plot)
         source = load_source(file, preset, options.read_sizes(size))
         source.check()
         task = source.task()
@@ -219,10 +220,10 @@ def _seeded(workloads: Iterable[Workload], preset: str, search: Search) -> int:
     Raises:
         WorkloadError: one of them has no such preset.
     """
-    from loopbook.tuner.seed import jobs
-    from loopbook.tuner.task import PythonTask
-
     with progress("reading programs"):
+        from loopbook.tuner.seed import jobs
+        from loopbook.tuner.task import PythonTask
+
         todo = list(workloads)
         for workload in todo if preset else ():
             workload.sizes(preset)

@@ -121,28 +121,32 @@ def measure(
     json: options.Json = False,
 ) -> int:
     """Try recipes of other nests on programs. Stop it any time; the same command goes on."""
-    from loopbook.embed.inference import Encoder
-    from loopbook.toolchain.compiler import activate
-    from loopbook.tuner.transfers.donors import Donors
-    from loopbook.tuner.transfers.jobs import jobs
-    from loopbook.tuner.transfers.measure import Plan
-    from loopbook.tuner.transfers.measure import measure as run
-    from loopbook.workloads import polybench
-
     targets.runnable(target)
     if core and not set(core) <= os.sched_getaffinity(0):
         raise InputError(f"this process may not use core {', '.join(map(str, core))}")
-    activate()
-    profiles = _profiles(target, march or MARCHES)
-    if core:  # the profiles are still of the whole machine
-        os.sched_setaffinity(0, core)
-    encoder = Encoder.load()
-    donors = Donors.load(book or _starter(), target, encoder)
-    plan = Plan(target, profiles, donors, encoder, logs, per_nest, seed)
-    failed, pairs, begun = False, 0, time.monotonic()
-    total = programs + len(kernel or polybench.names())
     kept = "what the logs hold is kept"
-    with listed(Tried, json) as found, progress("programs", stopped=kept) as shown:
+    with listed(Tried, json) as found, progress("reading the books", stopped=kept) as shown:
+        from loopbook.embed.inference import Encoder
+        from loopbook.toolchain.compiler import activate
+        from loopbook.tuner.transfers.donors import Donors
+        from loopbook.tuner.transfers.jobs import jobs
+        from loopbook.tuner.transfers.measure import Plan
+        from loopbook.tuner.transfers.measure import measure as run
+        from loopbook.workloads import polybench
+
+        books = book or _starter()
+        activate()
+        shown.stage("measuring this machine")
+        profiles = _profiles(target, march or MARCHES)
+        if core:  # the profiles are still of the whole machine
+            os.sched_setaffinity(0, core)
+        shown.stage("reading the books")
+        encoder = Encoder.load()
+        donors = Donors.load(books, target, encoder)
+        plan = Plan(target, profiles, donors, encoder, logs, per_nest, seed)
+        failed, pairs, begun = False, 0, time.monotonic()
+        total = programs + len(kernel or polybench.names())
+        shown.stage("programs")
         for number, one in enumerate(run(jobs(programs, seed, kernel), plan), 1):
             failed |= bool(one.error)
             pairs += len(one.pairs)

@@ -32,7 +32,7 @@ def test_info_is_about_the_users_book_unless_another_is_named(shell):
 
 def test_verify_finds_a_book_well_and_a_spoilt_record_not(shell):
     assert shell("book", "verify", "--json").good().document == {"records": 2, "faults": []}
-    assert shell("book", "verify").good().out == "2 records, all well\n"
+    assert shell("book", "verify").good().out == "✓ 2 records, all well\n"
 
     import sqlite3
 
@@ -137,6 +137,13 @@ def test_records_are_listed_searched_shown_and_removed(shell):
         .out.endswith("1 of 2 records shown (--limit)\n")
     )
     assert shell("book", "list", "--family", "matvec").good().out == "0 records\n"
+    with Book.open(shell.folder / "own.db") as book:
+        book.add(kit.record(kit.chain, kit.SIMPLE, 3000.0, name="matvec.made"))
+    for words, first in (([], "product"), (["--sort", "speedup"], "matvec.made")):
+        told = shell("book", "list", "--json", *words).good().document
+        assert [one["kernel"] for one in told["records"]][0] == first
+    shell("book", "rm", told["records"][0]["id"], "--yes").good()
+    assert "known, speedup, kernel" in shell("book", "list", "--sort", "age").refusal()
 
     text = shell("book", "show", fast["id"][:8]).good().out
     assert fast["id"] in text
@@ -146,7 +153,7 @@ def test_records_are_listed_searched_shown_and_removed(shell):
     assert "there is no record 'zz'" in shell("book", "show", "zz").refusal()
 
     assert "--yes" in shell("book", "rm", fast["id"][:8], "--json").refusal()
-    assert shell("book", "rm", fast["id"][:8], "--yes").good().out == "1 records removed\n"
+    assert shell("book", "rm", fast["id"][:8], "--yes").good().out == "1 record removed\n"
     assert shell("book", "info", "--json").good().document["records"] == 1
     assert "read-only" in shell("book", "rm", "a", "--yes", "--book", "starter").refusal()
 

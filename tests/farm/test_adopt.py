@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_kit import surroundings
+from cli_kit import surroundings, validator
 from client_kit import fill, product, product_permuted, product_transposed, record
 from hypothesis import given
 from hypothesis import strategies as st
