@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -128,6 +129,7 @@ def run(arguments: list[str]) -> int:
     """Run one command line; see `loopbook.cli.main`."""
     try:
         code = _all()(arguments, prog_name="loopbook", standalone_mode=False)
+        sys.stdout.flush()
     except Interrupted as error:
         _say(str(error))
         return INTERRUPTED
@@ -138,8 +140,11 @@ def run(arguments: list[str]) -> int:
     except USAGE_ERROR as error:
         return 0 if type(error).__name__ == NO_ARGUMENTS else _say(_misused(error))
     except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+        return _unread()
+    except SystemExit as error:  # what typer makes of one
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return _unread()
     except OSError as error:
         return _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
     except MemoryError:
@@ -161,6 +166,13 @@ def _say(message: str) -> int:
     line = " ".join(message.split())
     show(f"loopbook: {line}", file=sys.stderr)
     return 2
+
+
+def _unread() -> int:
+    """Whoever read stdout, such as 'head', has had enough: nothing has gone wrong. What is left in
+    Python's buffers goes nowhere, or Python would complain when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _interrupted() -> int:

@@ -141,7 +141,7 @@ def test_records_are_listed_searched_shown_and_removed(shell):
         book.add(kit.record(kit.chain, kit.SIMPLE, 3000.0, name="matvec.made"))
     for words, first in (([], "product"), (["--sort", "speedup"], "matvec.made")):
         told = shell("book", "list", "--json", *words).good().document
-        assert [one["kernel"] for one in told["records"]][0] == first
+        assert told["records"][0]["kernel"] == first
     shell("book", "rm", told["records"][0]["id"], "--yes").good()
     assert "known, speedup, kernel" in shell("book", "list", "--sort", "age").refusal()
 
