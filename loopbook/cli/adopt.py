@@ -83,10 +83,10 @@ def adopt(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Measure here what the books know from other machines, the most useful first.
+    """Measure here what the books know from other machines.
 
-    What turns out slower than expected is searched for. Stop it any time; the same command goes
-    on.
+    The most useful comes first. What turns out slower than expected is searched for. Stop it any
+    time; the same command goes on.
     """
     targets = [runnable(name).name for name in target or here()]
     kept = "what was measured is kept, and the same command goes on"

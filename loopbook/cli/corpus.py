@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from loopbook.tuner.corpus import Group
 
 app = typer.Typer(
-    help="Look into the corpus of measured candidates, add to it, export it.",
+    help="Measured candidates: look into the corpus, add to it, export.",
     no_args_is_help=True,
 )
 

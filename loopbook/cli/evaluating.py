@@ -145,8 +145,9 @@ def evaluate(
     cost_model: Annotated[Path | None, typer.Option(help="the cost model")] = None,
     json: options.Json = False,
 ) -> None:
-    """Serve PolyBench from records of other kernels; compile, run and time what is served.
+    """Judge the books by kernels that are left out of them.
 
+    PolyBench is served from records of other kernels; what is served is compiled, run and timed.
     With --out, the log of measurements is kept there, and a later call goes on from it.
     """
     suite = _kernels(kernels, preset)

@@ -98,7 +98,7 @@ def explain(
         bool, typer.Option("--lowered", help="show the function as explicit loops, no more")
     ] = False,
 ) -> None:
-    """Show which recipe each nest gets, why, and what it does to the C++."""
+    """Show which recipe each nest gets, why, and the C++ with it."""
     if lowered:
         _show_lowered(query)
         return

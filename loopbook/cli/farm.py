@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
-    help="Tune what the queue of work holds, on this machine or on a cluster.", no_args_is_help=True
+    help="Tune what the queue holds, on this machine or on a cluster.", no_args_is_help=True
 )
 
 DAY_S = 86400.0

@@ -48,7 +48,7 @@ def lint(
     file: Annotated[str, typer.Argument(help="FILE.py[:FUNC]")],
     json: options.Json = False,
 ) -> int:
-    """List what in a file's functions has no form in loops, without running any of it.
+    """List what in a file has no form in loops, without running it.
 
     Exit code 1 if there is something.
     """

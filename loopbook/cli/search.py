@@ -114,7 +114,7 @@ def tune(
         typer.Option(help="draw the best speedup against the number of candidates: PNG, SVG…"),
     ] = None,
 ) -> None:
-    """Search recipes for one program by measuring, and put them into the book."""
+    """Search recipes for a program by measuring, and keep them."""
     with progress(f"reading {file}"):
         from loopbook.tuner.plot import check_picture, plot_searches
         from loopbook.tuner.seed import Job

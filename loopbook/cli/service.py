@@ -10,7 +10,10 @@ import typer
 from loopbook.cli.stores import Store, location_of
 from loopbook.errors import InputError
 
-Port = Annotated[int, typer.Option(help="0 takes a free one", min=0, max=65535)]
+Port = Annotated[int, typer.Option(metavar="N", help="0 takes a free one", min=0, max=65535)]
+
+LIMITS, TLS = "Limits", "Encryption"
+"""Heads under which the help lists options."""
 
 
 def serve(
@@ -18,36 +21,92 @@ def serve(
     store: Store = None,
     host: Annotated[str, typer.Option(help="address to listen at")] = "127.0.0.1",
     starter: Annotated[bool, typer.Option(help="serve the starter book too")] = True,
-    workers: Annotated[int, typer.Option(help="processes; default one a core, and one", min=0)] = 0,
-    deadline: Annotated[float, typer.Option(help="seconds for each request", min=0.1)] = 20.0,
+    workers: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="processes; default one a core, and one",
+            min=0,
+            rich_help_panel=LIMITS,
+        ),
+    ] = 0,
+    deadline: Annotated[
+        float,
+        typer.Option(metavar="N", help="seconds for each request", min=0.1, rich_help_panel=LIMITS),
+    ] = 20.0,
     held: Annotated[
-        float, typer.Option(help="seconds for a request that others wait for", min=0.1)
+        float,
+        typer.Option(
+            metavar="N",
+            help="seconds for a request that others wait for",
+            min=0.1,
+            rich_help_panel=LIMITS,
+        ),
     ] = 5.0,
-    waiting: Annotated[int, typer.Option(help="requests that may wait", min=0)] = 64,
+    waiting: Annotated[
+        int, typer.Option(metavar="N", help="requests that may wait", min=0, rich_help_panel=LIMITS)
+    ] = 64,
     anonymous: Annotated[bool, typer.Option(help="look-ups need no token")] = False,
     keep_nests: Annotated[
         bool, typer.Option(help="keep nests that the book has nothing for, to tune them")
     ] = True,
     assumed_size: Annotated[
-        int, typer.Option(help="sizes are taken to be this where unknown; 0: nothing is", min=0)
+        int,
+        typer.Option(
+            metavar="N", help="sizes are taken to be this where unknown; 0: nothing is", min=0
+        ),
     ] = 2000,
     hardware: Annotated[
         Path | None, typer.Option(help="JSON of the machine to serve for; default this one")
     ] = None,
-    rate: Annotated[float, typer.Option(help="requests a second for each; 0: any", min=0)] = 100.0,
-    burst: Annotated[int, typer.Option(help="requests at once for each", min=1)] = 1000,
+    rate: Annotated[
+        float,
+        typer.Option(
+            metavar="N", help="requests a second for each; 0: any", min=0, rich_help_panel=LIMITS
+        ),
+    ] = 100.0,
+    burst: Annotated[
+        int,
+        typer.Option(metavar="N", help="requests at once for each", min=1, rich_help_panel=LIMITS),
+    ] = 1000,
     effort: Annotated[
-        float, typer.Option(help="seconds of work a second for each; 0: any", min=0)
+        float,
+        typer.Option(
+            metavar="N",
+            help="seconds of work a second for each; 0: any",
+            min=0,
+            rich_help_panel=LIMITS,
+        ),
     ] = 0.5,
     effort_burst: Annotated[
-        float, typer.Option(help="seconds of work at once for each", min=0)
+        float,
+        typer.Option(
+            metavar="N", help="seconds of work at once for each", min=0, rich_help_panel=LIMITS
+        ),
     ] = 120.0,
-    body: Annotated[int, typer.Option(help="bytes of a request at most", min=1)] = 8 << 20,
-    depth: Annotated[int, typer.Option(help="loops inside one another at most", min=1)] = 24,
-    loops: Annotated[int, typer.Option(help="loops of a program at most", min=1)] = 400,
-    certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM")] = None,
-    key: Annotated[Path | None, typer.Option(help="its key, if in a file of its own")] = None,
-    proxied: Annotated[bool, typer.Option(help="a proxy on this machine is in front")] = False,
+    body: Annotated[
+        int,
+        typer.Option(metavar="N", help="bytes of a request at most", min=1, rich_help_panel=LIMITS),
+    ] = 8 << 20,
+    depth: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="loops inside one another at most", min=1, rich_help_panel=LIMITS
+        ),
+    ] = 24,
+    loops: Annotated[
+        int,
+        typer.Option(metavar="N", help="loops of a program at most", min=1, rich_help_panel=LIMITS),
+    ] = 400,
+    certificate: Annotated[
+        Path | None, typer.Option(help="TLS certificate, PEM", rich_help_panel=TLS)
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="its key, if in a file of its own", rich_help_panel=TLS)
+    ] = None,
+    proxied: Annotated[
+        bool, typer.Option(help="a proxy on this machine is in front", rich_help_panel=TLS)
+    ] = False,
 ) -> None:
     """Serve a book to docc's clients and to ours.
 

@@ -43,7 +43,7 @@ def steps(
     markdown: Annotated[bool, typer.Option(help="as a table in Markdown")] = False,
     json: options.Json = False,
 ) -> None:
-    """List the steps that recipes are made of; explain those that are named."""
+    """List the steps that recipes are made of, or explain some."""
     from loopbook.steps import STEPS
 
     kinds = [_kind(name) for name in names] if names else list(STEPS.values())

@@ -102,11 +102,11 @@ def train(
     threads: Annotated[int, typer.Option(help="default all cores")] = 0,
     json: options.Json = False,
 ) -> None:
-    """Train encoder and cost model on synthetic nests: on how recipes did on other nests than their
-    own.
+    """Train encoder and cost model on synthetic nests.
 
-    Stop it any time; the same command goes on from its last checkpoint. PolyBench is not learnt
-    from, so that 'loopbook evaluate' can judge the result by it.
+    They learn how recipes did on other nests than their own. Stop it any time; the same command
+    goes on from its last checkpoint. PolyBench is not learnt from, so that 'loopbook evaluate' can
+    judge the result by it.
     """
     checkpoint = "the last checkpoint is kept, and the same command goes on from it"
     with progress("reading", stopped=checkpoint) as shown, ExitStack() as opened:

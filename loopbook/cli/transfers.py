@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from loopbook.tuner.transfers.measure import Done
 
 app = typer.Typer(
-    help="Measure what the recipes of nests do on other nests, and keep it.",
+    help="Measure what recipes do on other nests than their own.",
     no_args_is_help=True,
 )
 
