@@ -80,7 +80,7 @@ def worked(process: int) -> float:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", help="these commands")
     parser.add_argument("--rounds", type=int, default=3, help="of which the fastest counts")
     given = parser.parse_args(arguments)

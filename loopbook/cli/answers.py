@@ -29,7 +29,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Answer(msgspec.Struct, forbid_unknown_fields=True):
     """An object that a command prints. What may be left out is `Left`, with `UNSET` as default."""
 
 

@@ -64,19 +64,19 @@ def commands() -> dict[str, Callable[..., Any]]:
     return dict(sorted(found.items()))
 
 
-def brief(schema: Mapping[str, Any], parts: Mapping[str, Any] | None = None) -> str:
-    """What a schema's document is, on one line.
+def brief(schema: Mapping[str, Any]) -> str:
+    """What a schema's document is, on one line."""
+    return _brief(schema, schema.get("$defs", {}))
 
-    Args:
-        parts: that it refers to; default its own.
-    """
-    parts = schema.get("$defs", {}) if parts is None else parts
+
+def _brief(schema: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
+    """The same of a part of a schema, which may refer to others."""
     if "anyOf" in schema:
-        return ", or ".join(brief(one, parts) for one in schema["anyOf"])
+        return ", or ".join(_brief(one, parts) for one in schema["anyOf"])
     if "$ref" in schema:
-        return brief(parts[schema["$ref"].rpartition("/")[2]], parts)
+        return _brief(parts[schema["$ref"].rpartition("/")[2]], parts)
     if schema.get("type") == "array":
-        return f"a list: {brief(schema['items'], parts)}"
+        return f"a list: {_brief(schema['items'], parts)}"
     return schema.get("description", "an object").partition(".")[0].replace("`", "'")
 
 

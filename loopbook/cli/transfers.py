@@ -206,8 +206,8 @@ def summary(corpus: Folder = None, json: options.Json = False) -> None:
 
 
 WHENCE = (
-    "installed packages come without it, so name one with --corpus, or measure your own with"
-    " 'loopbook transfers measure' and 'loopbook transfers pack'"
+    "packages come without; name one with --corpus, or measure one with 'loopbook transfers"
+    " measure'"
 )
 
 
