@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -29,6 +30,14 @@ def shell(tmp_path, monkeypatch, capfd) -> Shell:
 def on_a_terminal(folder: Path, words: list[str]) -> list[Any]:
     """The JSON that a command prints into a file while its stderr is a terminal."""
     controller, terminal = os.openpty()
+
+    def look() -> None:  # a terminal that nobody looks at takes 4 KiB, and then no more
+        with contextlib.suppress(OSError):  # what reading says once it is closed
+            while os.read(controller, 4096):
+                pass
+
+    reader = threading.Thread(target=look)
+    reader.start()
     try:
         done = subprocess.run(
             [sys.executable, "-m", "loopbook", *words],
@@ -40,6 +49,7 @@ def on_a_terminal(folder: Path, words: list[str]) -> list[Any]:
         )
     finally:
         os.close(terminal)
+        reader.join()
         os.close(controller)
     return json.loads(done.stdout)
 

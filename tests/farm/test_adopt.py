@@ -160,14 +160,15 @@ def test_what_was_done_before_a_kill_is_kept(own, tmp_path):
     first = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert first.stdout is not None
     try:
-        done = first.stdout.readline().split()[0]
+        line = first.stdout.readline()
         os.killpg(first.pid, signal.SIGKILL)
     finally:
         first.kill()
         first.wait()
     kept = of_here(own)
     fingerprints = {one.nest: one.fingerprint for one in kept}
-    assert done in fingerprints
+    done = line.split()[0]
+    assert done in fingerprints, line
     todo = adoption(own)
     compared = [one.entry.record for one in todo.run(ENOUGH_S) if one.stage == COMPARED]
     assert fingerprints[done] not in {one.fingerprint for one in compared}
