@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from loopbook.cli import options
+from loopbook.cli import extras, files, options
 from loopbook.cli.progress import progress
 from loopbook.errors import InputError
 from loopbook.printable import show
@@ -31,6 +31,7 @@ def ui(
 ) -> None:
     """Look at a book in the browser: its map, its records, where code lands. Only this machine can
     reach it. Ctrl-C ends it."""
+    extras.need("ui", "fastapi", "uvicorn")
     from loopbook.explorer import assets
     from loopbook.explorer.app import create_app
     from loopbook.explorer.evaluation import default_folders
@@ -64,18 +65,19 @@ def report(
 ) -> None:
     """Write a book as one HTML file to look at without a server: its map, records, evaluation."""
     from loopbook.explorer.evaluation import default_folders
-    from loopbook.explorer.report import write_report
+    from loopbook.explorer import report as pages
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{out} is no HTML file: give a name that ends in .html")
+    files.check_file(out)
     with progress("reading the book") as shown:
-        count = write_report(
-            out,
+        text, count = pages.report(
             book,
             records=records,
             evaluations=evaluation or default_folders(),
             progress=lambda stage, done, total: shown.at(done, total, stage),
         )
+    files.write(out, text)
     if json:
         options.print_json({"out": str(out), "records": count, "bytes": out.stat().st_size})
     else:

@@ -10,7 +10,8 @@ from loopbook.errors import InputError
 
 STATIC = Path(__file__).parent / "static"
 
-BUILD = "the explorer's web application is not built: run 'make explorer'"
+HOW = "run 'make explorer' in loopbook's source"
+BUILD = f"the explorer's pages are not built: {HOW}"
 
 TYPES = {
     ".js": "text/javascript; charset=utf-8",
@@ -27,6 +28,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 DATA = "<!--loopbook-data-->"
 BASE = '<base href="/">'
+
+
+def are_built(static: Path = STATIC) -> bool:
+    """Whether there are pages."""
+    return (static / "index.html").is_file()
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from loopbook.client.opening import open_book
-from loopbook.errors import InputError
 from loopbook.explorer import answers, assets
 from loopbook.explorer.child import Child
 from loopbook.explorer.documents import Code, RecordPage
@@ -20,28 +19,24 @@ PAGES = ("map", "record", "evaluation")
 Progress = Callable[[str, int, int], None]
 
 
-def write_report(
-    out: Path,
+def report(
     book: str | Path | None = None,
     *,
     records: int = 200,
     evaluations: Sequence[Path] = (),
     progress: Progress = lambda stage, done, total: None,
-) -> int:
-    """Write the map, the evaluation and the records that gained most; returns how many of these.
+) -> tuple[str, int]:
+    """HTML with the map, the evaluation and the records that gained most, and how many of these.
 
     Args:
-        out: an HTML file.
         records: how many records come with all that is known of them.
         progress: called with what is being done, how much of it is done, and how much there is.
 
     Raises:
-        InputError: the file cannot be written, or the application is not built.
+        InputError: the application is not built.
         BookError: the book cannot be opened.
     """
     assets.report_page("{}")  # better said now than after all the work
-    if not out.absolute().parent.is_dir():
-        raise InputError(f"cannot write {out}: there is no folder {out.parent}")
     with open_book(book) as layered, contextlib.closing(Child(book)) as child:
         pages = Pages(
             layered.books,
@@ -69,8 +64,7 @@ def write_report(
             "evaluation": pages.evaluation(),
         }
         text = assets.report_page(msgspec.json.encode(document).decode())
-    _write(out, text)
-    return len(found)
+    return text, len(found)
 
 
 def _record(child: Child, name: str) -> bytes | None:
@@ -84,14 +78,3 @@ def _record(child: Child, name: str) -> bytes | None:
     whole = msgspec.json.decode(page.body, type=RecordPage)
     whole.steps = msgspec.json.decode(code.body, type=Code).steps
     return whole.json()
-
-
-def _write(out: Path, text: str) -> None:
-    """All of the file or nothing."""
-    partial = out.with_name(f".{out.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(out)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"cannot write {out}: {error.strerror}") from None

@@ -24,7 +24,7 @@ def shown(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def address(shown: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the explorer of that book is served, with an evaluation."""
-    if not (assets.STATIC / "index.html").exists():
+    if not assets.are_built():
         pytest.skip("the explorer is not built: run 'make explorer'")
     from loopbook.explorer.app import create_app
 

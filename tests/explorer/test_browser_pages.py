@@ -277,11 +277,11 @@ def test_nothing_is_wider_than_the_window(visit, width):
 
 
 def test_a_report_needs_no_server(visit, shown, tmp_path, monkeypatch):
-    from loopbook.explorer.report import write_report
+    from loopbook.explorer.report import report
 
     monkeypatch.setenv("LOOPBOOK_STARTER", "")
     out = tmp_path / "report.html"
-    write_report(out, shown, records=1)
+    out.write_text(report(shown, records=1)[0])
     window = visit(f"file://{out}")
     page = window.open("")
     expect(page.locator(MAP_READY)).to_have_count(4)

@@ -47,7 +47,7 @@ def test_a_report_holds_the_map_and_whole_records(shell, built, book):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("out.txt", "ends in .html"), ("no/out.html", "there is no folder")]
+    ("name", "words"), [("out.txt", "ends in .html"), ("no/out.html", "in no folder that there is")]
 )
 def test_a_report_that_cannot_be_written_is_refused_at_once(shell, built, book, name, words):
     assert words in shell("report", built / name, "--book", book).refusal()

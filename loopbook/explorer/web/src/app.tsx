@@ -8,7 +8,7 @@ import { LivePage } from "./live/page";
 import { LocatePage } from "./locate/page";
 import { MapPage } from "./map/page";
 import { CopyButton } from "./parts/copy";
-import { Empty, useDocument, type Loaded } from "./parts/document";
+import { Empty, useDocument, useTokenFor, type Loaded } from "./parts/document";
 import { RecordPage } from "./record/page";
 import { report } from "./source";
 import { counted } from "./text";
@@ -24,6 +24,8 @@ const PAGES: { page: string; title: string }[] = [
 export function App(): VNode {
   const address = useAddress();
   const about = useDocument<About>("about", { keep: true });
+  const failed = about.state === "failed" ? about : null;
+  useTokenFor(failed?.problem ?? null, failed?.again);
   const main = useRef<HTMLElement>(null);
   const there = about.state === "there" ? about.document.pages : null;
   const title = PAGES.find(({ page }) => page === address.page)?.title ?? (address.page === "record" ? "Record" : "");

@@ -30,8 +30,18 @@ export const report: ReportData | null = embedded
 
 const TOKEN = "loopbook-token";
 
+const waiting = new Set<() => void>();
+
+/** Sends this token from now on; what was refused for want of one is asked for again. */
 export function keepToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
+  for (const again of [...waiting]) again();
+}
+
+/** Has something done once there is another token; returns what takes that back. */
+export function onToken(again: () => void): () => void {
+  waiting.add(again);
+  return () => void waiting.delete(again);
 }
 
 /** What the server answers under `path`, which is relative to where the explorer is mounted. */

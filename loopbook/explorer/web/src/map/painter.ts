@@ -2,9 +2,8 @@
  * Draws 100,000 points into a canvas, each a small picture of its shape that is mixed into the
  * pixels.
  *
- * WebGL would need a graphics driver, which a remote desktop or a headless browser lacks, and the
- * scatter plots made with it compile text to functions, which our content security policy forbids.
- * Pixels in an array need neither, and look the same everywhere.
+ * Not by WebGL: that brings a library, and a second way of drawing for where there is none. What
+ * this costs is measured by benchmarks/explorer_browser.py.
  */
 import { SHAPE_COUNT, outline } from "../palette";
 

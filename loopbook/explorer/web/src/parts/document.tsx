@@ -1,7 +1,7 @@
 /** Reading a document, and what stands in its place until it is there. */
 import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { load, keepToken, Problem } from "../source";
+import { keepToken, load, onToken, Problem } from "../source";
 
 export type Loaded<T> =
   | { state: "waiting" }
@@ -37,6 +37,11 @@ export function useDocument<T>(name: string | null, { keep = false } = {}): Load
   return loaded;
 }
 
+/** Asks again for what was refused for want of a token, once there is one. */
+export function useTokenFor(problem: Problem | null, again?: () => void): void {
+  useEffect(() => (problem?.status === 401 && again ? onToken(again) : undefined), [problem, again]);
+}
+
 /** The page of a document, once it is there. */
 export function When<T>(props: {
   loaded: Loaded<T>;
@@ -67,11 +72,12 @@ export function Empty({ children }: { children: ComponentChildren }): VNode {
 }
 
 export function Failed({ problem, again }: { problem: Problem; again?: () => void }): VNode {
+  useTokenFor(problem, again);
   return (
     <div class="notice failed" role="alert">
       <p>{problem.message}</p>
-      {problem.status === 401 && again ? (
-        <TokenForm again={again} />
+      {problem.status === 401 ? (
+        <TokenForm />
       ) : (
         again && (
           <button type="button" onClick={again}>
@@ -83,14 +89,13 @@ export function Failed({ problem, again }: { problem: Problem; again?: () => voi
   );
 }
 
-function TokenForm({ again }: { again: () => void }): VNode {
+function TokenForm(): VNode {
   const [token, set] = useState("");
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
         keepToken(token.trim());
-        again();
       }}
     >
       <label>
