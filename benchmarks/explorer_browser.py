@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "kits")]
 
 import httpx  # noqa: E402
-from browser_kit import Visit, browsing, serving  # noqa: E402
+from browser_kit import Visit, browsing  # noqa: E402
+from explorer_kit import serving  # noqa: E402
 from playwright.sync_api import Browser, Page  # noqa: E402
 
 from loopbook.explorer.app import create_app  # noqa: E402

@@ -64,8 +64,8 @@ def report(
     json: options.Json = False,
 ) -> None:
     """Write a book as one HTML file to look at without a server: its map, records, evaluation."""
-    from loopbook.explorer.evaluation import default_folders
     from loopbook.explorer import report as pages
+    from loopbook.explorer.evaluation import default_folders
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{out} is no HTML file: give a name that ends in .html")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from client_kit import blocked, fill, nests_of, product, record, stencil
+from explorer_kit import line, serving
 
 from loopbook.recipes import Book
 from loopbook.recipes.tasks import TUNE, Ask, Wanted
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of Starlette, about httpx
-    from fastapi.testclient import TestClient
 
 ODD = "od</script><b>d\u202e ‘name’"
 """A name that a page has to show, and must not obey."""
@@ -42,7 +39,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
         opened.queue.ask(Ask(TUNE, "missed", "sequential", "key", "", 3, Wanted(document)))
         opened.note_miss("missed", "sequential", "key", "stencil:9", 3)
         opened.note_miss(nest.fingerprint, "sequential", "key", "stencil:0", 1)
-        opened.note_miss("unknown", "sequential", "key", "", 1)
+        opened.note_miss("unknown", "sequential", "key", "unknown:0", 1)
     log = path.with_name("book-trials") / "product.jsonl"
     log.parent.mkdir()
     lines: list[dict[str, object]] = [{"kernel": "product", "preset": "S", "target": "sequential"}]
@@ -55,12 +52,24 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def page(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A client of the program that ``loopbook ui`` starts."""
+def address(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the program that ``loopbook ui`` starts serves that book, with an evaluation."""
+    from loopbook.explorer import child
     from loopbook.explorer.app import create_app
 
+    evaluated = tmp_path_factory.mktemp("evaluated")
+    lines = [line("gemm", 16.0, 4.0), line("mvt", 2.0, 1.0), line("atax", 3.0, 5.0)]
+    (evaluated / "evaluate.jsonl").write_text("\n".join(lines))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("LOOPBOOK_STARTER", "")
-        with TestClient(create_app(book, patient=True)) as client:
-            yield client
+        patch.setattr(child, "SECONDS", 600.0)
+        with serving(create_app(book, [evaluated], patient=True)) as where:
+            yield where
+
+
+@pytest.fixture(scope="session")
+def page(address: str) -> Iterator[httpx.Client]:
+    """A client of that program."""
+    with httpx.Client(base_url=address, timeout=600.0) as client:
+        yield client

@@ -13,7 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "kits"))
 
-from browser_kit import Visit, browsing, serving  # noqa: E402
+from browser_kit import Visit, browsing  # noqa: E402
+from explorer_kit import serving  # noqa: E402
 from PIL import Image  # noqa: E402
 from playwright.sync_api import Page  # noqa: E402
 

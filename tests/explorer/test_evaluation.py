@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from explorer_kit import line
 
 from loopbook.explorer.evaluation import evaluation
-
-NEST = {"tier": "near", "predicted": 3.0, "lower": 1.5}
-
-
-def line(kernel: str, tuner: float, ours: float, holdout: str = "kernel") -> str:
-    def served(speedup: float) -> dict:
-        return {"seconds": 1 / speedup, "docc_s": 1.0, "nests": [NEST], "error": ""}
-
-    found = {"tuner": served(tuner), "ours 1": served(ours)}
-    comparison = {"kernel": kernel, "target": "sequential", "preset": "S", "docc_s": 1.0}
-    comparison["served"] = found
-    return json.dumps({"key": kernel, "holdout": holdout, "comparison": comparison})
 
 
 @pytest.fixture

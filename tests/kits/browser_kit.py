@@ -1,22 +1,14 @@
-"""The explorer in a real browser: the system's Chromium, and a server on a port of its own."""
+"""A real browser: the system's Chromium."""
 
 from __future__ import annotations
 
 import shutil
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-import uvicorn
-from fastapi import FastAPI
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from starlette.applications import Starlette
-from starlette.routing import Mount
-
-from loopbook.server.run import listen
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 FLAGS = (
     "--headless",
@@ -29,8 +21,10 @@ FLAGS = (
     "--disable-sync",
 )
 
-PREFIX = "/under/a/prefix"
-"""Where `serving` has the explorer once more."""
+PATIENCE_MS = 300_000
+"""No test fails for being slow."""
+
+WINDOW = {"width": 1400, "height": 860}
 
 
 def chromium() -> str | None:
@@ -41,46 +35,24 @@ def chromium() -> str | None:
 @contextmanager
 def browsing(*flags: str) -> Iterator[Browser]:
     """A browser that has seen nothing yet."""
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=chromium(), args=[*FLAGS, *flags])
+        made = driver.chromium.launch(
+            executable_path=chromium(), args=[*FLAGS, *flags], timeout=PATIENCE_MS
+        )
         try:
             yield made
         finally:
             made.close()
 
 
-@contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
-    """The explorer over HTTP, at the address given and under a prefix of it."""
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette):
-        async with app.router.lifespan_context(app):
-            yield
-
-    both = Starlette(routes=[Mount(PREFIX, app), Mount("/", app)], lifespan=lifespan)
-    listener = listen("127.0.0.1", 0)
-    config = uvicorn.Config(both, log_level="warning", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    while thread.is_alive() and not server.started:
-        time.sleep(0.02)
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        app.state.ending = True  # live pages hold their connections otherwise
-        server.should_exit = True
-        thread.join()
-        listener.close()
-
-
 class Visit:
     """A page in a window of its own, and all that went wrong on it."""
 
     def __init__(self, browser: Browser, address: str, **window: Any) -> None:
-        settings = {"viewport": {"width": 1400, "height": 860}, "reduced_motion": "reduce"}
+        settings = {"viewport": WINDOW, "reduced_motion": "reduce", "color_scheme": "light"}
         self.context: BrowserContext = browser.new_context(**{**settings, **window})
+        self.context.set_default_timeout(PATIENCE_MS)
         self.page: Page = self.context.new_page()
         self.address = address
         self.problems: list[str] = []
@@ -91,6 +63,14 @@ class Visit:
     def open(self, path: str) -> Page:
         self.page.goto(self.address + path)
         return self.page
+
+    def forget(self) -> None:
+        """Make it again as it was at first."""
+        self.problems.clear()
+        self.page.unroute_all()
+        self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.page.set_viewport_size(WINDOW)
+        self.page.emulate_media(color_scheme="light")
 
     def close(self) -> None:
         self.context.close()

@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 
 from tests.explorer.conftest import ODD
 
-pytest_plugins = ["tests.explorer.browsers"]
 pytestmark = pytest.mark.heavy
 
 NAMES = ".records tbody th a"
@@ -18,8 +17,8 @@ MARK = ".map-box circle.hover"
 
 
 @pytest.fixture
-def page(visit):
-    page = visit().open("/")
+def page(window):
+    page = window.open("/")
     expect(page.locator(NAMES)).to_have_count(4)
     return page
 
@@ -58,19 +57,25 @@ def test_points_are_drawn_and_listed_with_names_that_are_only_text(page):
     assert page.title() == "Map · loopbook"
 
 
-@pytest.mark.parametrize("by", ["family", "machine", "age"])
-def test_colours_follow_the_choice_and_the_address_has_it(page, by):
-    before = painted(page)
-    page.get_by_label("Colour by").select_option(by)
-    assert query(page)["colour"] == [by]
-    assert painted(page) != before
-    looks = page.locator(".facet svg:not(.share) path")
-    seen = [(one.get_attribute("d"), one.get_attribute("fill")) for one in looks.all()]
-    assert len(seen) == len(set(seen)) == {"family": 2, "machine": 1, "age": 0}[by]
+def looks(page) -> list[str]:
+    """Shapes and colours that stand beside the filters."""
+    return page.locator(".facet svg:not(.share) path").evaluate_all(
+        "all => all.map(one => [one.getAttribute('d'), one.getAttribute('fill')].join())"
+    )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_two_families_look_alike(visit, page, scheme):
+def test_colours_follow_the_choice_and_the_address_has_it(page):
+    seen = {painted(page)}
+    for by, count in (("family", 2), ("machine", 1), ("age", 0)):
+        page.get_by_label("Colour by").select_option(by)
+        assert query(page)["colour"] == [by]
+        now = painted(page)
+        assert now not in seen
+        seen.add(now)
+        assert len(looks(page)) == len(set(looks(page))) == count
+
+
+def test_no_two_families_look_alike(window, page):
     """Made up: more families than any book has yet."""
     many = 56
     told = page.request.get(f"{page.url}map.json").json()
@@ -80,14 +85,16 @@ def test_no_two_families_look_alike(visit, page, scheme):
         "id": [f"{number}" for number in range(many)],
         "family": [*range(many)],
     }
-    window = visit(color_scheme=scheme)
-    window.page.route("**/map.json", lambda route: route.fulfill(json=told))
-    other = window.open("/?colour=family")
-    other.get_by_role("button", name=f"Show all {many}").click()
-    looks = other.locator(".facet svg:not(.share) path").evaluate_all(
-        "all => all.map(one => [one.getAttribute('d'), one.getAttribute('fill')].join())"
-    )
-    assert len(looks) == len(set(looks)) == many
+    page.route("**/map.json", lambda route: route.fulfill(json=told))
+    window.open("/?colour=family")
+    page.get_by_role("button", name=f"Show all {many}").click()
+    light = looks(page)
+    assert len(light) == len(set(light)) == many
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    dark = looks(page)
+    assert len(dark) == len(set(dark)) == many
+    assert dark != light
 
 
 def test_search_and_filters_count_each_other_and_are_in_the_address(page):
@@ -163,7 +170,7 @@ def test_all_can_be_done_by_keys(page):
     assert page.evaluate("document.activeElement.tagName") == "MAIN"
 
 
-def test_wheel_and_drag_move_the_map_and_its_address_shows_the_same(page, visit):
+def test_wheel_and_drag_move_the_map_and_its_address_shows_the_same(window, page):
     box = page.locator(".map-box").bounding_box()
     x, y = box["x"] + box["width"] / 3, box["y"] + box["height"] / 3
     whole = painted(page)
@@ -176,9 +183,9 @@ def test_wheel_and_drag_move_the_map_and_its_address_shows_the_same(page, visit)
     page.wait_for_url(re.compile("view="))
     moved = painted(page)
     assert moved != whole
-    again = visit().open("/?" + urlsplit(page.url).query)
-    expect(again.locator(NAMES)).to_have_count(4)
-    assert painted(again) == moved
+    window.open("/?" + urlsplit(page.url).query)
+    expect(page.locator(NAMES)).to_have_count(4)
+    assert painted(page) == moved
 
 
 def test_misses_are_hollow_and_can_be_left_out(page):
@@ -188,10 +195,9 @@ def test_misses_are_hollow_and_can_be_left_out(page):
     assert painted(page) != with_misses
 
 
-def test_a_book_without_records_says_what_to_do(visit, page):
-    window = visit()
+def test_a_book_without_records_says_what_to_do(window, page):
     empty = page.request.get(f"{window.address}/map.json").json()
     empty["columns"] = {name: [] for name in empty["columns"]}
     empty["misses"] = {name: [] for name in empty["misses"]}
-    window.page.route("**/map.json", lambda route: route.fulfill(json=empty))  # as an empty book
+    page.route("**/map.json", lambda route: route.fulfill(json=empty))  # as an empty book
     expect(window.open("/").locator("[data-empty]")).to_contain_text("loopbook tune")
