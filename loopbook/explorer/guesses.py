@@ -70,7 +70,8 @@ def guess(
             kind = "int64" if name in uses.indices else "float64"
             values[name] = np.zeros(shape, kind)
             doubt = "" if sure else ", a guess"
-            notes.append(f"{name} is taken for an array of {kind} with {rank} axes{doubt}")
+            axes = "1 axis" if rank == 1 else f"{rank} axes"
+            notes.append(f"{name} is taken for an array of {kind} with {axes}{doubt}")
         elif name in uses.counts:
             values[name] = numbers.of(("name", name, 0))
             notes.append(f"{name} is taken for a whole number")

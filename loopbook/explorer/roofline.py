@@ -3,17 +3,18 @@
 Williams, Waterman and Patterson, Roofline: an insightful visual performance model, CACM 2009.
 
 Operations are those of the nest's statements, each as often as the loops around it run. Bytes are
-those that must be moved at least: each element of each array once, and once more where it is
+those that have to be moved, about: each element of each array once, and once more where it is
 written. Both are of the nest, not of the machine: a recipe changes neither, only the time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from loopbook.explorer.documents import Point, Roofline
-from loopbook.program.nest import Nest, Stride
+from loopbook.program import expr
+from loopbook.program.nest import Access, Loop, Nest, Stride
 from loopbook.recipes.record import Measurement, Record
 
 _FLOPS = {"fp_fma": 2, "assign": 0, "fp_neg": 0}
@@ -69,17 +70,37 @@ def least_bytes(nest: Nest, trips: Mapping[str, int]) -> float | None:
     for access in nest.accesses:
         if not nest.containers[access.container].is_array:
             continue
-        around = nest.ancestry(nest.blocks[access.block].parent)
-        count = 1.0
-        for loop, stride in zip(around, access.strides, strict=False):
-            if stride != Stride.ZERO:
-                count *= max(1, trips[loop.name])
+        count = _elements(access, nest.ancestry(nest.blocks[access.block].parent), trips)
         elements[access.container] = max(count, elements.get(access.container, 0.0))
     total = 0.0
     for number, count in elements.items():
         container = nest.containers[number]
         total += count * _BYTES.get(container.dtype, 8) * (2 if container.written else 1)
     return total
+
+
+def _elements(access: Access, around: Sequence[Loop], trips: Mapping[str, int]) -> float:
+    """How many elements an access comes to. Loops that move it equally far, as those of i and k do
+    in ``A[i + k]``, reach as many together as their trips add up to."""
+    reached: dict[object, int] = {}
+    for loop, stride in zip(around, access.strides, strict=False):
+        if stride == Stride.ZERO:
+            continue
+        way = loop.name if stride == Stride.NON_AFFINE else _way(access, loop.indvar)
+        reached[way] = reached.get(way, 1) + max(1, trips[loop.name]) - 1
+    return float(math.prod(reached.values()))
+
+
+def _way(access: Access, indvar: str) -> tuple[object, ...]:
+    """How far a loop moves an access in each dimension, as factors of its variable."""
+    return tuple(
+        frozenset(
+            (tuple(symbol for symbol in monomial if symbol != indvar), abs(factor))
+            for monomial, factor in expr.polynomial(text).items()
+            if indvar in monomial
+        )
+        for text in access.subset
+    )
 
 
 def _runs(nest: Nest, trips: Mapping[str, int]) -> dict[int, float] | None:

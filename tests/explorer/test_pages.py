@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from loopbook.explorer import assets
 from loopbook.recipes import Book
+from tests.docs.command_lines import fault
 from tests.explorer.conftest import ODD
 
 
@@ -178,3 +180,11 @@ def test_where_the_application_is_not_built_the_page_says_what_to_do(page, monke
     answer = page.get("/map")
     assert answer.status_code == 503
     assert "make explorer" in answer.text
+
+
+def test_commands_that_pages_name_exist():
+    sources = (Path(assets.__file__).parent / "web" / "src").rglob("*.tsx")
+    texts = [path.read_text() for path in sources]
+    told = [one for text in texts for one in re.findall(r"<code>(loopbook [^<]+)", text)]
+    assert len(told) > 5
+    assert [problem for line in told if (problem := fault(line))] == []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 from client_kit import nests_of, product
 
 from loopbook.explorer.roofline import flops, least_bytes
 from loopbook.explorer.states import loops
+from loopbook.sdfg import frontend, program
 
 (PRODUCT,) = nests_of(product)
 TRIPS = {"L0": 10, "L1": 20, "L2": 30}
@@ -20,6 +22,19 @@ def test_each_element_moves_once_and_results_twice():
     pairs = sorted((10 * 20, 20 * 30, 10 * 30))
     moved = least_bytes(PRODUCT, TRIPS)
     assert moved in {8 * (sum(pairs) + written) for written in pairs}
+
+
+def filtered(signal, weights, out):
+    for i in range(out.shape[0]):
+        for k in range(weights.shape[0]):
+            out[i] = out[i] + signal[i + k] * weights[k]
+
+
+def test_what_two_loops_reach_together_is_no_product_of_theirs():
+    text = frontend.trace(filtered, (np.ones(40), np.ones(8), np.ones(33)))
+    (nest,) = program.nests(program.prepare(text))
+    moved = least_bytes(nest, {"L0": 33, "L1": 8})
+    assert moved == 8 * (40 + 8 + 2 * 33)
 
 
 def test_what_is_not_counted_is_not_known():

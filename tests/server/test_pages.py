@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from browser_kit import Visit, browsing, chromium
+from playwright.sync_api import expect
 from server_kit import token
+
+from loopbook.explorer import assets
 
 pytest_plugins = ["server_fixtures"]
 
@@ -54,3 +58,26 @@ def test_events_come_as_they_are(reader):
         lines = answer.iter_lines()
         assert next(line for line in lines if line).startswith("event: ")
         assert next(lines).startswith("data: ")
+
+
+def test_in_a_browser_one_signs_in_with_a_token(server, store):
+    if chromium() is None or not assets.are_built():
+        pytest.skip("there is no Chromium, or the pages are not built: 'make setup' does both")
+    with browsing() as browser:
+        window = Visit(browser, server.url)
+        page = window.open("/")
+        for given in ("wrong", token(store)):
+            expect(page.get_by_role("alert")).to_contain_text("token")
+            page.get_by_label("Token").fill(given)
+            page.get_by_role("button", name="Use it").click()
+        expect(page.locator(".records tbody th a").first).to_be_visible()
+        expect(page.locator(".book")).to_contain_text("read-only")
+        refused = [*window.problems]
+        page.get_by_role("link", name="Live", exact=True).click()
+        expect(page.locator(".connection.on")).to_be_visible()
+        page.reload()
+        expect(page.locator(".connection.on")).to_be_visible()
+        assert window.problems == refused, "nothing is refused from then on"
+        assert refused
+        assert all("401" in one for one in refused)
+        window.close()

@@ -308,9 +308,12 @@ function NestAnswer(props: {
                 row.expected ? (
                   <>
                     {times(row.expected.mid)}{" "}
-                    <small>
-                      {times(row.expected.low)} – {times(row.expected.high)}
-                    </small>
+                    {/* Of a recipe that was not tried nothing is known but this. */}
+                    {row.expected.low > 0 && (
+                      <small>
+                        {times(row.expected.low)} – {times(row.expected.high)}
+                      </small>
+                    )}
                   </>
                 ) : (
                   "–"
