@@ -29,8 +29,10 @@ def ui(
     open_: Annotated[bool, typer.Option("--open/--no-open", help="open the browser")] = True,
     evaluation: Evaluations = None,
 ) -> None:
-    """Look at a book in the browser: its map, its records, where code lands. Only this machine can
-    reach it. Ctrl-C ends it."""
+    """Look at a book in the browser.
+
+    Its map, its records, where code lands. Only this machine can reach it. Ctrl-C ends it.
+    """
     extras.need("ui", "fastapi", "uvicorn")
     from loopbook.explorer import assets
     from loopbook.explorer.app import create_app
@@ -63,7 +65,10 @@ def report(
     evaluation: Evaluations = None,
     json: options.Json = False,
 ) -> None:
-    """Write a book as one HTML file to look at without a server: its map, records, evaluation."""
+    """Write a book as one HTML file to look at.
+
+    Its map, its evaluation, and records that gained most; no server is needed.
+    """
     from loopbook.explorer import report as pages
     from loopbook.explorer.evaluation import default_folders
 
