@@ -36,7 +36,7 @@ def serious(page: Page) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("path", READY)
 def test_it_can_be_read_fits_and_has_its_twin(window, path):
-    place = path + (record_id(window, "product:0") if path == "/record/" else "")
+    place = path + (record_id(window, "stencil:0") if path == "/record/" else "")
     page = window.open(place)
     for scheme, width in (("light", 1400), ("dark", NARROW)):
         page.set_viewport_size({"width": width, "height": 800})

@@ -72,19 +72,19 @@ def test_cpp_before_and_after_stand_side_by_side(window):
 
 
 def test_sizes_roofline_provenance_and_related_records(window):
-    page = record_page(window)
+    page = record_page(window, "stencil:0")
     expect(page.locator("#sizes + *, #sizes ~ .chart").first).to_be_visible()
     expect(page.locator("table", has_text="Before").last).to_be_visible()
     sizes = page.get_by_role("region", name="Times at each size")
-    expect(sizes).to_contain_text("24.0×")
+    expect(sizes).to_contain_text("3.00×")
     roof = page.get_by_role("img", name=re.compile("^Roofline"))
-    if roof.count():  # the product's own record does not say its sizes: then it says what to do
+    if roof.count():  # its record does not say how often its loops run: then it says what to do
         expect(roof.locator(".mark")).to_have_count(2)
     else:
         expect(page.locator("#roofline ~ [data-empty]")).to_be_visible()
-    expect(page.locator(".facts-list").first).to_contain_text("product")
+    expect(page.locator(".facts-list").first).to_contain_text("stencil")
     page.get_by_role("region", name="Records whose nests are near").locator("a").first.click()
-    expect(page.locator("h1")).not_to_have_text("product:0")
+    expect(page.locator("h1")).not_to_have_text("stencil:0")
 
 
 def test_a_refused_step_says_why_and_a_hostile_name_is_only_text(window):
@@ -218,7 +218,7 @@ def test_the_switch_chooses_light_or_dark_and_stays(window):
 def test_links_and_keys_lead_on_under_a_prefix(window):
     page = window.open(f"{PREFIX}/evaluation")
     page.get_by_role("link", name="Map", exact=True).click()
-    page.locator(MAP_READY).first.click()
+    page.get_by_role("link", name="stencil:0").click()
     expect(page.locator(".slider")).to_be_visible()
     assert f"{PREFIX}/record/" in page.url
     page.reload()

@@ -1,6 +1,5 @@
 /** The points of the map as typed arrays, and which of them pass the filters. */
 import KDBush from "kdbush";
-import { quantileSorted } from "d3-array";
 import { polygonContains } from "d3-polygon";
 import type { MapDocument } from "../documents";
 
@@ -22,6 +21,18 @@ const SPEEDUP = 8;
 const SEARCH = 16;
 
 export const BINS = 28;
+
+/** The positive ones of some numbers, sorted. */
+function sorted(values: Float64Array): Float64Array {
+  return values.filter((value) => value > 0).sort();
+}
+
+/** What so large a part of sorted numbers is below; NaN where there are none. */
+function quantile(values: Float64Array, part: number): number {
+  const at = part * (values.length - 1);
+  const [low, high] = [values[Math.floor(at)] ?? NaN, values[Math.ceil(at)] ?? NaN];
+  return low + (high - low) * (at - Math.floor(at));
+}
 
 /** How many points there are of each kind, each counted under all filters but its own. */
 export interface Counts {
@@ -83,8 +94,8 @@ export class Atlas {
     this.target = Uint8Array.from(columns.target);
     this.created = Float64Array.from(columns.created);
     this.out = new Uint8Array(this.count);
-    const known = Array.from(this.speedup.filter((value) => value > 0).sort());
-    const at = (part: number) => quantileSorted(known, part) ?? 1;
+    const known = sorted(Float64Array.from(this.speedup));
+    const at = (part: number) => (known.length ? quantile(known, part) : 1);
     this.speedups = [Math.min(at(0.01), 0.9), Math.max(at(0.99), 1.1)];
     this.binEnds = [Math.log(this.speedups[0]), Math.log(this.speedups[1])];
     this.bin = Uint8Array.from(this.speedup, (value) => this.binOf(value));
@@ -181,7 +192,8 @@ export class Atlas {
 
   /** The points that pass, in the document's order; within a polygon, if one is given. */
   chosen(polygon: [number, number][] | null): Uint32Array {
-    const found: number[] = [];
+    const found = new Uint32Array(this.count);
+    let count = 0;
     if (polygon) {
       const xs = polygon.map(([x]) => x);
       const ys = polygon.map(([, y]) => y);
@@ -190,19 +202,21 @@ export class Atlas {
       for (let i = 0; i < this.count; i++) {
         const [x, y] = [this.x[i]!, this.y[i]!];
         if (this.out[i] !== 0 || x < left || x > right || y < bottom || y > top) continue;
-        if (polygonContains(polygon, [x, y])) found.push(i);
+        if (polygonContains(polygon, [x, y])) found[count++] = i;
       }
     } else {
-      for (let i = 0; i < this.count; i++) if (this.out[i] === 0) found.push(i);
+      for (let i = 0; i < this.count; i++) if (this.out[i] === 0) found[count++] = i;
     }
-    return Uint32Array.from(found);
+    return found.slice(0, count);
   }
 
   statistics(points: Uint32Array): Statistics {
-    const values = Array.from(Float64Array.from(points, (index) => this.speedup[index]!).filter((value) => value > 0).sort());
+    const own = new Float64Array(points.length);
+    for (let i = 0; i < points.length; i++) own[i] = this.speedup[points[i]!]!;
+    const values = sorted(own);
     let logs = 0;
     for (const value of values) logs += Math.log(value);
-    const at = (part: number) => quantileSorted(values, part) ?? NaN;
+    const at = (part: number) => quantile(values, part);
     return {
       count: points.length,
       mean: Math.exp(logs / values.length),

@@ -303,9 +303,10 @@ export class View {
     };
     const taken: [number, number, number, number][] = [];
     const located = this.marks.find(({ kind }) => kind === "located");
-    if (located) {
-      const [px, py] = this.project(located.x, located.y);
-      taken.push([px - 20, py - 16, px + 100, py + 16]);
+    for (const { x, y, label } of this.marks) {
+      if (!label) continue;
+      const [px, py] = this.project(x, y);
+      taken.push([px - 20, py - 16, px + 20 + 8 * label.length, py + 16]);
     }
     const names = new Map<string, [number, number][]>();
     for (const { x, y, name } of this.clusters) {
