@@ -48,7 +48,7 @@ def main() -> None:
         for scheme in ("light", "dark"):
             window = Visit(browser, address, viewport=WINDOW, color_scheme=scheme)
             page = window.open("/?colour=family" if scheme == "dark" else "/")
-            page.locator(".records tbody th a").first.wait_for(timeout=120_000)
+            page.locator(".records tbody th a").first.wait_for()
             taken(page, "map" if scheme == "light" else "map-dark")
             if scheme == "light":
                 others(window)
@@ -58,16 +58,15 @@ def main() -> None:
 def others(window: Visit) -> None:
     page = window.open("/?q=trmm")
     page.locator(".records tbody th a").first.click()
-    page.get_by_role("slider").wait_for()
+    page.get_by_role("region", name="The C++").wait_for()
     taken(page, "record")
-    page.get_by_role("region", name="The C++").wait_for(timeout=60_000)
     page.locator("#sizes").scroll_into_view_if_needed()
     page.evaluate("document.querySelector('#sizes').scrollIntoView()")
     taken(page, "record-measured")
     page = window.open("/locate")
     page.get_by_label("Python or SDFG").fill(CODE)
     page.get_by_role("button", name="Locate", exact=True).click()
-    page.get_by_role("region", name=re.compile("^Neighbours, and why")).wait_for(timeout=60_000)
+    page.get_by_role("region", name=re.compile("^Neighbours, and why")).wait_for()
     taken(page, "locate")
     page = window.open("/live")
     page.locator(".connection.on").wait_for()

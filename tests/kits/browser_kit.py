@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 FLAGS = (
     "--headless",
@@ -24,7 +31,7 @@ FLAGS = (
 PATIENCE_MS = 300_000
 """No test fails for being slow."""
 
-WINDOW = {"width": 1400, "height": 860}
+WINDOW: ViewportSize = {"width": 1400, "height": 860}
 
 
 def chromium() -> str | None:
