@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from loopbook.cli import extras, files, options
+from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.progress import progress
 from loopbook.errors import InputError
 from loopbook.printable import show
@@ -56,6 +57,21 @@ def _opened(address: str) -> None:
         show(f"loopbook: open {address} in a browser", file=sys.stderr, flush=True)
 
 
+class Written(Answer):
+    """What was written.
+
+    Attributes:
+        out: the file.
+        records: how many come with all that is known of them.
+        bytes: the file's size.
+    """
+
+    out: str
+    records: int
+    bytes: int
+
+
+@answers(Written)
 def report(
     out: Annotated[Path, typer.Argument(help="the HTML file to write")],
     book: options.BookPath = None,
@@ -84,6 +100,6 @@ def report(
         )
     files.write(out, text)
     if json:
-        options.print_json({"out": str(out), "records": count, "bytes": out.stat().st_size})
+        write(Written, Written(str(out), count, out.stat().st_size))
     else:
         show(f"{out}: {count} records, {out.stat().st_size / 1e6:.1f} MB")

@@ -30,7 +30,7 @@ def built(tmp_path, monkeypatch):
 def test_a_report_holds_the_map_and_whole_records(shell, built, book):
     out = built / "out.html"
     words = ("report", out, "--book", book, "--records", 2, "--evaluation", built, "--json")
-    (told,) = shell(*words).good().documents
+    told = shell(*words).good().document
     text = out.read_text()
     (inside,) = re.findall(
         r'<script type="application/json" id="loopbook-data">(.*?)</script>', text
