@@ -2,6 +2,7 @@
 # make demo    the main job on kernels that the book has never met
 # make farm-demo   what nobody knew is learnt: server, PostgreSQL, a cluster, docc's own client
 # make test    lint and all tests (make lint and make pytest, side by side)
+# make explorer   the explorer's pages, where their sources are newer
 # make docs    the documentation as a site, in out/site
 # make lock    renews requirements.lock, from which setup installs
 # VENV=path and PYTHON=python choose the virtual environment and what it is made with.
@@ -14,10 +15,13 @@ BIN = $(VENV)/bin
 # Tests start hundreds of Python processes, which are not to compile the package again each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo farm-demo test pytest lint format docs lock clean
+.PHONY: setup demo farm-demo explorer test pytest lint format docs lock clean
 
 setup:
 	@tools/setup.sh
+
+explorer: setup
+	@$(BIN)/python hatch_build.py
 
 demo: setup
 	@$(BIN)/python examples/demo.py

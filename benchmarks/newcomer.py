@@ -3,9 +3,10 @@
     python benchmarks/newcomer.py [--wheel FILE]
 
 Makes a new virtual environment, installs the wheel with pip (a new one of this folder, if none is
-named) and everything that it needs, and types what the tutorial's first pages say. Prints how long
-each command took, how many lines it left on the terminal and how it ended; the exit code is 1 if
-one failed or left more than `MOST_LINES`, or if all took longer than `MOST_SECONDS`.
+named), its extra ``ui`` and everything that they need, types what the tutorial's first pages say,
+and opens the explorer in Chromium. Prints how long each command took, how many lines it left on the
+terminal and how it ended; the exit code is 1 if one failed or left more than `MOST_LINES`, or if
+all took longer than `MOST_SECONDS`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,6 +43,8 @@ COMMANDS = [
     "loopbook explain kernel.py --preset S",
 ]
 
+LOOK = "loopbook ui --no-open"
+
 _PROMPT = "@@newcomer "
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]")
 _UP = re.compile(r"\x1b\[(\d*)[AF]")
@@ -51,6 +55,7 @@ class Told:
     """What a command left behind.
 
     Attributes:
+        expected: the exit code that is right; 130 if Ctrl-C ends the command.
         lines: on the terminal; what was drawn over, as by a progress bar, is not counted.
     """
 
@@ -59,10 +64,11 @@ class Told:
     seconds: float
     lines: int
     text: str
+    expected: int = 0
 
     @property
     def good(self) -> bool:
-        return self.code == 0 and self.lines <= MOST_LINES
+        return self.code == self.expected and self.lines <= MOST_LINES
 
 
 class Terminal:
@@ -96,6 +102,19 @@ class Terminal:
         code, text = self._ended()
         return Told(command, code, time.monotonic() - begun, lines(text), text)
 
+    def look(self, command: str) -> tuple[Told, str]:
+        """Type a command that serves a page until Ctrl-C, and open that; what the command left
+        behind, and the page as HTML, see `opened`."""
+        begun = time.monotonic()
+        self._shell.sendline(command)
+        self._shell.expect(r"http://127\.0\.0\.1:\d+")
+        before, address = self._shell.before + self._shell.match[0], self._shell.match[0]
+        page = opened(address)
+        self._shell.sendintr()
+        code, text = self._ended()
+        text = before + text
+        return Told(command, code, time.monotonic() - begun, lines(text), text, 130), page
+
     def close(self) -> None:
         self._shell.close(force=True)
 
@@ -119,6 +138,25 @@ def plain(text: str) -> str:
     return re.sub(r"[^\n]*\r", "", text)  # what a carriage return has drawn over
 
 
+def chromium() -> str | None:
+    """The browser's program, where there is one."""
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def opened(address: str) -> str:
+    """What headless Chromium makes of a page once its scripts have run, as HTML."""
+    with tempfile.TemporaryDirectory() as profile:
+        words = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
+        words += ["--virtual-time-budget=10000", "--dump-dom", address]
+        return subprocess.run(
+            [chromium() or "chromium", *words],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        ).stdout
+
+
 def tutorial_kernel() -> str:
     """The file that the tutorial's first page has one write."""
     page = (ROOT / "docs" / "tutorial" / "first-kernel.md").read_text()
@@ -127,10 +165,15 @@ def tutorial_kernel() -> str:
     return match[1]
 
 
-def visit(terminal: Terminal, folder: Path) -> list[Told]:
-    """Type what a newcomer types after installing, one after the other."""
+def visit(terminal: Terminal, folder: Path) -> tuple[list[Told], str]:
+    """Type what a newcomer types after installing, one after the other; what each command left
+    behind, and the explorer's page, empty where there is no browser."""
     (folder / "kernel.py").write_text(tutorial_kernel())
-    return [terminal.type(command) for command in COMMANDS]
+    told = [terminal.type(command) for command in COMMANDS]
+    if chromium() is None:
+        return told, ""
+    last, page = terminal.look(LOOK)
+    return [*told, last], page
 
 
 def main() -> int:
@@ -156,14 +199,18 @@ def main() -> int:
         terminal = Terminal(folder / "work")
         try:
             made = terminal.type(f"{sys.executable} -m venv .venv && . .venv/bin/activate")
-            installed = terminal.type(f"pip install --quiet --disable-pip-version-check {wheel}")
-            told = [made, installed, *visit(terminal, folder / "work")]
+            installed = terminal.type(
+                f"pip install --quiet --disable-pip-version-check '{wheel}[ui]'"
+            )
+            visited, page = visit(terminal, folder / "work")
+            told = [made, installed, *visited]
         finally:
             terminal.close()
     for one in told:
         print(f"{one.seconds:7.1f} s  {one.lines:3} lines  code {one.code}  {one.command}")
         if not one.good:
             print(plain(one.text))
+    print(f"{len(page):7} characters of the explorer's page, as Chromium shows it")
     total = sum(one.seconds for one in told)
     print(f"{total:7.1f} s  in all")
     return int(total > MOST_SECONDS or not all(one.good for one in told))

@@ -71,13 +71,18 @@ def test_its_description_has_links_to_addresses_only(packages: tuple[Path, Path]
 
 
 def test_they_hold_what_they_should(packages: tuple[Path, Path]):
+    pages = {f"loopbook/explorer/static/{name}" for name in ("report.html", "assets/app.js")}
     with zipfile.ZipFile(packages[0]) as wheel:
         tops = {name.partition("/")[0] for name in wheel.namelist()}
         assert tops == {"loopbook", "loopbook-0.1.0.dist-info"}
         assert "loopbook/data/starter.book" in wheel.namelist()
-        assert not [name for name in wheel.namelist() if "/corpus/" in name or ".pyc" in name]
+        assert {"loopbook/explorer/static/index.html", *pages} <= set(wheel.namelist())
+        unwanted = ("/corpus/", ".pyc", "node_modules", "explorer/web/")
+        assert not [name for name in wheel.namelist() if any(one in name for one in unwanted)]
     with tarfile.open(packages[1]) as source:
         names = {name.partition("/")[2] for name in source.getnames()}
+    assert {"hatch_build.py", "loopbook/explorer/web/package-lock.json", *pages} <= names
+    assert not [name for name in names if "node_modules" in name]
     assert {"README.md", "CHANGELOG.md", "mkdocs.yml", "docs/index.md", "LICENSE"} <= names
 
 
@@ -103,12 +108,18 @@ def test_a_newcomer_gets_through_the_first_minutes(python: Path, tmp_path: Path)
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     terminal = newcomer.Terminal(tmp_path / "work", {"PATH": path})
     try:
-        for told in newcomer.visit(terminal, tmp_path / "work"):
+        every, page = newcomer.visit(terminal, tmp_path / "work")
+        for told in every:
             assert told.good, f"{told.code}, {told.lines} lines:\n{newcomer.plain(told.text)}"
         failed = terminal.type("loopbook bench nothing.py")
     finally:
         terminal.close()
     assert (failed.code, failed.lines) == (2, 1), failed
+    if newcomer.chromium() is None:
+        pytest.skip("there is no Chromium: 'make setup' installs one")
+    told = newcomer.plain(page)
+    assert re.search(r"\d records? . read-only", told), "the book's name stands at the top"
+    assert "Map of the book" in told, told
 
 
 def test_rows_of_a_terminal_are_counted():

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes a machine ready for loopbook: C++ compiler, BLAS, OpenMP, bubblewrap, and a virtual
-# environment.
+# Makes a machine ready for loopbook: C++ compiler, BLAS, OpenMP, bubblewrap, a browser for the
+# tests, a virtual environment, and the explorer's pages.
 #
 # What is there already is left alone; what is missing comes from apt (Debian 12 and newer, Ubuntu
-# 24.04 and newer) and pip. Calling it again costs a second at most.
+# 24.04 and newer), pip and npm. Calling it again costs a second at most.
 #
 #   VENV=path      the virtual environment to make, default .venv
 #   PYTHON=python  the interpreter to make it with, default the first of python3, python3.11…
@@ -185,11 +185,24 @@ need_postgres() {
     fi
 }
 
+# The tests open the explorer in it. Where apt has none (Ubuntu keeps it elsewhere), they are skipped.
+need_chromium() {
+    if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null; then
+        refresh_apt Chromium
+        if available chromium; then
+            want 'the tests open the explorer in a browser' chromium fonts-dejavu-core
+        else
+            say 'there is no chromium in apt: tests that need a browser are skipped'
+        fi
+    fi
+}
+
 need_python
 need_compiler
 need_gomp
 need_bubblewrap
 need_postgres
+need_chromium
 if [ ${#packages[@]} -gt 0 ]; then
     say "installing with apt: ${packages[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive \
@@ -203,12 +216,18 @@ if [ ${#packages[@]} -gt 0 ]; then
         fail "$clang still cannot link OpenMP and BLAS: $(head -1 "$scratch/why")"
 fi
 
-# --- the virtual environment ----------------------------------------------------------------------
+# --- the virtual environment, and what is built with it -------------------------------------------
+
+# The explorer's pages, where their sources are newer; says so itself.
+build_explorer() {
+    "$VENV/bin/python" hatch_build.py || fail "the explorer's pages could not be built: see above"
+}
 
 # The stamp says what the environment was made from, so that a change makes it anew.
 stamp=$VENV/.loopbook-setup
 state=$({ pwd; cat pyproject.toml requirements.lock tools/setup.sh; } | sha256sum)
 if [ -x "$VENV/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$state" ]; then
+    build_explorer
     exit 0
 fi
 if [ ! -x "$VENV/bin/python" ]; then
@@ -231,4 +250,5 @@ pip install --no-deps --no-build-isolation --editable . || fail 'pip could not i
 pip check >"$scratch/check" ||
     fail "requirements.lock does not fit, renew it with 'make lock': $(head -1 "$scratch/check")"
 printf '%s' "$state" >"$stamp"
+build_explorer
 say "ready; 'source $VENV/bin/activate' gives you the loopbook command"

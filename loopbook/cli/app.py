@@ -34,6 +34,7 @@ from loopbook.cli import (
     tokens,
     training,
     transfers,
+    ui,
 )
 from loopbook.cli.progress import Interrupted
 from loopbook.errors import LoopbookError
@@ -76,6 +77,8 @@ COMMANDS: list[tuple[str, Callable[..., Any], str]] = [
     ("optimize", lookups.optimize, LOOK_UP),
     ("bench", benching.bench, LOOK_UP),
     ("lint", linting.lint, LOOK_UP),
+    ("ui", ui.ui, LOOK_UP),
+    ("report", ui.report, LOOK_UP),
     ("tune", search.tune, FILL),
     ("adopt", adopt.adopt, FILL),
     ("train", training.train, FILL),

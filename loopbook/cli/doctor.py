@@ -127,6 +127,15 @@ def _extras() -> Iterator[Finding]:
             yield Finding(f"extra {name}", OK, purpose)
 
 
+def _explorer() -> Iterator[Finding]:
+    from loopbook.explorer import assets
+
+    if assets.are_built():
+        yield Finding("explorer", OK, "its pages are built")
+    else:
+        yield Finding("explorer", WARN, "no 'ui', 'report': its pages are not built", assets.HOW)
+
+
 def _books() -> Iterator[Finding]:
     from loopbook.client.places import downloaded_path, own_path, starter_path
 
@@ -185,6 +194,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _speed_of_blas,
     _jail,
     _extras,
+    _explorer,
     _books,
     _server,
 )

@@ -159,7 +159,7 @@ def evaluate(
         from loopbook.embed.inference import Encoder
         from loopbook.learn import report
         from loopbook.learn import transfers as corpus
-        from loopbook.learn.evaluate import Settings
+        from loopbook.learn.evaluate import LOG, Settings
         from loopbook.learn.evaluate import evaluate as run
         from loopbook.learn.holdout import HOLDOUTS
         from loopbook.learn.methods import methods
@@ -177,7 +177,7 @@ def evaluate(
             until=QUICK_SECONDS if quick else 0.0,
         )
         entrants = methods(chosen, Encoder.load(encoder), CostModel.load(cost_model), contrastive)
-        log = out / "evaluate.jsonl" if out is not None else None
+        log = out / LOG if out is not None else None
         with open_book(book) as layered:
             shown.stage("kernels")
             results = list(run(layered.books, entrants, settings, log, shown.at))

@@ -61,6 +61,11 @@ class Candidates:
         other._seen, other._waiting = set(self._seen), list(self._waiting)
         return other
 
+    @property
+    def waiting(self) -> Sequence[Candidate]:
+        """Those that are left."""
+        return tuple(self._waiting)
+
     def best(self, beside: Sequence[Recipe] = (), *, tried: bool = False) -> Candidate | None:
         """The most promising one that is left, which is left no more; of equal ones the one that
         `Ports.best` names first. None at the end.

@@ -14,6 +14,7 @@ from loopbook.client.layered import LayeredBook
 from loopbook.client.planner import Planner
 from loopbook.client.sizes import Trips
 from loopbook.client.thresholds import TRYING_SECONDS
+from loopbook.client.weighing import Weighing
 from loopbook.program.nest import Nest
 from loopbook.program.tree import Program
 from loopbook.program.trips import iterations, trip_counts
@@ -93,11 +94,13 @@ def plan_nests(
     sizes: Mapping[str, int] | None = None,
     expressions: bool = False,
     tree: Program | None = None,
+    weighing: Weighing | None = None,
 ) -> Plan:
     """`make_plan` for the nests of an SDFG that is normalised already, given as JSON text.
 
     Args:
         tree: what the text says, where it has been read.
+        weighing: is told what was weighed.
     """
     different = {nest.fingerprint: nest for nest in nests}
 
@@ -116,7 +119,7 @@ def plan_nests(
     patience = math.inf if frames is None or choices > 1 else TRYING_SECONDS
     trials = Trials(normalised, tree)
     planner = Planner(
-        layered, target, exclude, max_distance, choices, trials, expressions, patience
+        layered, target, exclude, max_distance, choices, trials, expressions, patience, weighing
     )
     for nest, trips in zip(nests, counted, strict=True):
         if frames and nest.loops[0].element_id in frames:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 from loopbook.client.candidates import Candidates
 from loopbook.client.decision import Choice, NestReport, left_to_docc, used
@@ -27,6 +28,7 @@ from loopbook.client.thresholds import (
     WORTH_TRYING,
     WORTH_USING,
 )
+from loopbook.client.weighing import LESS, Weighing
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
@@ -63,6 +65,7 @@ class Planner:
     Args:
         choices: recipes to find for each nest.
         patience: seconds that recipes may be tried for in all.
+        weighing: is told what was weighed.
     """
 
     def __init__(
@@ -75,8 +78,10 @@ class Planner:
         trials: Trials,
         expressions: bool,
         patience: float,
+        weighing: Weighing | None = None,
     ) -> None:
         self._layered = layered
+        self._weighing = weighing or Weighing()
         self._patience = patience
         self._target = target
         self._exclude = exclude
@@ -120,6 +125,7 @@ class Planner:
         neighbours = self._layered.neighbours(
             nest, embedding, LOOKED_AT, self._target, self._exclude
         )
+        self._weighing.looked_at(nest.fingerprint, neighbours)
         if not neighbours:
             usable, reason = (), "the book has nothing for this target"
         else:
@@ -198,6 +204,7 @@ class Planner:
         choices: list[Choice] = []
         reasons: list[str] = []
         refusals = Refusals()
+        told = partial(self._weighing.weighed, nest.fingerprint)
         fits = 0
         while len(choices) < self._count:
             beside = [choice.recipe for choice in choices]
@@ -207,29 +214,38 @@ class Planner:
             name = best.port.evidence.near.record.nest
             if best.estimate.speedup < least:
                 reasons.append(f"{best.estimate.speedup:.2f}× is all that {name} promises")
+                told(best, reasons[-1])
                 if not choices:  # the others promise less
                     break
                 continue
             if not self._changes(best.port.recipe, hot):
+                told(best, "it does nothing that docc would not do by itself")
                 continue
             if best.legal:
                 if self._count == 1 and best.estimate.lower * best.estimate.speedup < SURE:
                     span = f"{best.estimate.lower:.2f} to {best.estimate.speedup:.2f}×"
                     reasons.append(f"the recipe of {name} may make it slower: {span}")
+                    told(best, reasons[-1])
                 else:
                     choices.append(best.choice())
+                    told(best, f"{best.estimate.speedup:.2f}× is expected", taken=True)
                 continue
             if refusals.cover(best.port.recipe.steps):
+                told(best, "steps like those that were refused")
                 continue
             fits += 1
             fit = self._fit(nest, best.port.recipe)
             if isinstance(fit, Fit):
+                self._weighing.dropped(fit.recipe, fit.dropped)
                 candidates.add(best, fit)
                 continue
             if fit.reason == NO_TIME:
                 return _distinct(choices), NO_TIME
             reasons.append(f"the recipe of {name} is illegal here: {fit.reason}")
+            told(best, reasons[-1], refused=(fit.reason,))
             refusals.add(best.port.recipe.steps, fit)
+        for one in candidates.waiting:
+            told(one, LESS)
         return _distinct(choices), reasons[0] if reasons else ""
 
     def _changes(self, recipe: Recipe, hot: bool) -> bool:

@@ -72,14 +72,15 @@ def lint(path: Path, function: str = "") -> list[Linted]:
     nodes = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
     if function and function not in nodes:
         raise InputError(f"{path} has no function {function!r}")
-    chosen = [nodes[function]] if function else _kernels(nodes)
+    chosen = [nodes[function]] if function else kernels(nodes)
     if not chosen:
         raise InputError(f"{path} has no function that could be a kernel")
     names = _names(tree, str(path))
-    return [_linted(node, names, _sizes(tree), str(path)) for node in chosen]
+    return [_linted(node, names, sizes_of(tree), str(path)) for node in chosen]
 
 
-def _kernels(nodes: Mapping[str, ast.FunctionDef]) -> list[ast.FunctionDef]:
+def kernels(nodes: Mapping[str, ast.FunctionDef]) -> list[ast.FunctionDef]:
+    """Of a file's functions those that are to be translated."""
     public = [n for n in nodes.values() if n.name not in NO_KERNELS and n.name[0] != "_"]
     native = [n for n in nodes.values() if any(map(_is_native, n.decorator_list))]
     return native or public
@@ -147,7 +148,7 @@ def _names(tree: ast.Module, file: str) -> dict[str, Any]:
                 names[node.name] = Unknown()
             case _:
                 names.update(dict.fromkeys(stores([node]), Unknown()))
-                names.update(_literals(node))
+                names.update(literals(node))
     if "*" in names:  # nobody knows what that brings
         used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
         names.update({n: Unknown() for n in used - names.keys() if not hasattr(builtins, n)})
@@ -163,7 +164,8 @@ def _module(name: str) -> Any:
         return Unknown()
 
 
-def _literals(node: ast.stmt) -> dict[str, Any]:
+def literals(node: ast.stmt) -> dict[str, Any]:
+    """What a statement gives names that can be told without running it."""
     if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
         return {}
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -174,10 +176,10 @@ def _literals(node: ast.stmt) -> dict[str, Any]:
     return {t.id: value for t in targets if isinstance(t, ast.Name)}
 
 
-def _sizes(tree: ast.Module) -> dict[str, Any]:
+def sizes_of(tree: ast.Module) -> dict[str, Any]:
     """The sizes of the first preset of a literal ``PARAMETERS``."""
     for node in tree.body:
-        presets = _literals(node).get("PARAMETERS")
+        presets = literals(node).get("PARAMETERS")
         if isinstance(presets, dict) and presets:
             first = next(iter(presets.values()))
             if isinstance(first, dict):

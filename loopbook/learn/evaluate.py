@@ -164,6 +164,16 @@ class _Bench:
         return [self._filtered[target]]
 
 
+LOG = "evaluate.jsonl"
+"""What the log is called in the folder that is evaluated into."""
+
+
+def results_of(log: Path) -> Iterator[Result]:
+    """All results in a log, the latest of each kernel, target and hold-out."""
+    found = {(r.holdout, r.comparison.target, r.comparison.kernel): r for _, r in _read(log)}
+    yield from found.values()
+
+
 def _read(log: Path) -> Iterator[tuple[str, Result]]:
     try:
         lines = log.read_text().splitlines()

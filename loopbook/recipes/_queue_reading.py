@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -52,6 +53,21 @@ class Reading:
                 except BookError:
                     damaged += 1
         return found, damaged
+
+    def latest(self, limit: int = 100, kind: str | None = None) -> list[Task]:
+        """The tasks whose state changed last, the latest first; those that can't be read are left
+        out."""
+        if not self._there_are():
+            return []
+        query = sa.select(*SPARSE).order_by(TASKS.c.changed.desc(), TASKS.c.id).limit(limit)
+        if kind is not None:
+            query = query.where(TASKS.c.kind == kind)
+        found = []
+        with self._database.reading() as connection:
+            for row in connection.execute(query):
+                with suppress(BookError):
+                    found.append(self._task(row))
+        return found
 
     def counts(self) -> dict[str, int]:
         """How many tasks there are in each state."""

@@ -15,6 +15,7 @@ from loopbook import private
 from loopbook.display import brief, counted, table
 from loopbook.errors import BookError, InputError
 from loopbook.recipes import _search, _whole
+from loopbook.recipes._briefs import Brief
 from loopbook.recipes._indexes import Indexes
 from loopbook.recipes._rows import Entry, Miss
 from loopbook.recipes._snapshot import Snapshot
@@ -341,6 +342,23 @@ class Book:
     def hardware(self) -> list[HardwareProfile]:
         """The machines that records are about."""
         return list(self._store.hardware().values())
+
+    def briefs(self) -> list[Brief]:
+        """All records in brief, in order of id: what a list or a map shows. Damaged ones are left
+        out (`damage`). Nothing is kept in memory."""
+        return self._store.briefs()
+
+    def machines(self) -> dict[str, HardwareProfile]:
+        """The machines that records are about, by the id that briefs name."""
+        return self._store.hardware(strict=False)
+
+    def vectors(
+        self, encoder: str, fingerprints: Sequence[str] | None = None
+    ) -> Iterator[tuple[list[str], np.ndarray]]:
+        """Nests with one encoder's vectors, shape ``(n, d)``, some thousands at a time: of all
+        nests, or of some."""
+        for names, vectors, _ in self._store.vectors(encoder, fingerprints):
+            yield names, vectors
 
     def embedding(self, fingerprint: str, encoder: str) -> Embedding | None:
         """What one encoder made of a nest, or None."""

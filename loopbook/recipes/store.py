@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from loopbook.errors import BookError, InputError, OverloadError
 from loopbook.recipes import _digests, _log, schema
+from loopbook.recipes._briefs import Brief, briefs_of
 from loopbook.recipes._damage import Damage
 from loopbook.recipes._delete import delete_record
 from loopbook.recipes._digests import Total
@@ -237,6 +238,10 @@ class Store:
                 told = f"records are missing or doubled: there should be {total.count}"
                 self.damage.met("records", told, strict=strict)
         return entries
+
+    def briefs(self) -> list[Brief]:
+        """All records in brief; see `loopbook.recipes._briefs`."""
+        return briefs_of(self._database, self.damage)
 
     def hardware(self, *, strict: bool = True) -> dict[str, HardwareProfile]:
         """All hardware profiles by their id."""

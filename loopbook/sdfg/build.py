@@ -213,6 +213,20 @@ def transform(
     return Transformed(sdfg, improved, kept if len(before) == len(after) else {}, applied)
 
 
+def cpp_of(tree: Program, target: str) -> str:
+    """The C++ of a prepared program after some steps, with docc's own schedule for what they leave.
+
+    Raises:
+        SdfgError: docc cannot schedule it.
+    """
+    sdfg = program.parse(json.dumps(write(keep_loops(tree))))
+    sdfg, finished = program.scheduled(sdfg, target)
+    improved = in_canonical_order(improve_threads(finished))
+    if improved is not finished:
+        sdfg = program.parse(json.dumps(write(improved)))
+    return sdfg.to_cpp()
+
+
 def _apply(
     bench: Workbench, steps: Iterable[StepPair], lenient: bool, patient: bool
 ) -> tuple[StepPair, ...]:

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 
 from loopbook.errors import LoopbookError
 from loopbook.printable import one_line
-from loopbook.server import routes_docc, routes_misses, routes_v1
+from loopbook.server import routes_docc, routes_misses, routes_pages, routes_v1
 from loopbook.server.access import Access, service_of
 from loopbook.server.failures import cause_of, headers_of, status_of
 from loopbook.server.guard import Guard
@@ -60,6 +60,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(routes_docc.router)
     app.include_router(routes_v1.router)
     app.include_router(routes_misses.router)
+    app.include_router(routes_pages.router, include_in_schema=False)
     app.add_exception_handler(HTTPException, _refusal)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(LoopbookError, _failure)
@@ -82,7 +83,7 @@ def create_app(settings: Settings) -> FastAPI:
         service.gauge()
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
-    own = (routes_docc, routes_v1, routes_misses)
+    own = (routes_docc, routes_v1, routes_misses, routes_pages)
     routes = [*(route for one in own for route in one.router.routes), *app.router.routes]
     app.add_middleware(
         Guard, limits=settings.limits, metrics=metrics, admit=Access(routes, service)

@@ -8,6 +8,7 @@ import signal
 import socket
 import ssl
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import h11
@@ -86,7 +87,14 @@ class PatientProtocol(H11Protocol):
 
 
 class AnnouncingServer(uvicorn.Server):
-    """uvicorn's server, which says where it is as soon as it answers."""
+    """uvicorn's server, which says where it is as soon as it answers, and tells its application
+    that it is about to end (``state.ending``): answers that would go on for ever may stop."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        state = getattr(self.config.app, "state", None)
+        if state is not None:
+            state.ending = True
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -99,8 +107,9 @@ class AnnouncingServer(uvicorn.Server):
 def run(
     app: Any,
     *,
-    host: str,
-    port: int,
+    host: str = "",
+    port: int = 0,
+    listener: socket.socket | None = None,
     certificate: Path | None = None,
     key: Path | None = None,
     drain_s: float = 30.0,
@@ -110,6 +119,7 @@ def run(
 
     Args:
         port: 0 takes a free one, which is printed.
+        listener: a socket of `listen`, in place of host and port.
         certificate, key: files in PEM; HTTPS if given.
         drain_s: seconds in which requests that are being answered may end.
         proxied: take the client's address from a proxy in front, which is on this machine.
@@ -120,7 +130,7 @@ def run(
     log_to_terminal()
     if certificate is not None:
         _check_certificate(certificate, key)
-    listener = _listen(host, port)
+    listener = listener or listen(host, port)
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -144,7 +154,15 @@ def run(
         raise InputError("the server did not start: see its log")
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket for `run`.
+
+    Args:
+        port: 0 takes a free one.
+
+    Raises:
+        InputError: the address is taken or none.
+    """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.socket(family)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import logging
 import time
@@ -14,13 +15,16 @@ from typing import Any, TypeVar
 from loopbook.client.hardware import local_profile
 from loopbook.client.places import starter_path
 from loopbook.errors import DeadlineError, InputError, LoopbookError
+from loopbook.explorer.answers import Answer as Page
+from loopbook.explorer.answers import refusal
+from loopbook.explorer.pages import Pages
 from loopbook.recipes.book import Book
 from loopbook.server.answers import Answers, Kept, Question, question
 from loopbook.server.failures import DOCC
 from loopbook.server.field import FieldReports
 from loopbook.server.latest import digest
 from loopbook.server.metrics import Metrics
-from loopbook.server.pool import Pool, Reply
+from loopbook.server.pool import OURSELVES, Pool, Reply
 from loopbook.server.quarantine import Quarantine
 from loopbook.server.rates import Rates
 from loopbook.server.settings import Settings
@@ -67,12 +71,14 @@ class Service:
         self.rates = Rates(settings.limits.rate, settings.limits.burst)
         self.effort = Rates(settings.limits.effort, settings.limits.effort_burst)
         self.pool = Pool(settings, self.effort.spend)
+        self.pages = Pages(self._layers, "", ask=self._page_from_thread, read_only=True)
         self.metrics.count_replaced(self.pool.replaced)
         self._misses: Counter[tuple[str, str]] = Counter()
         self._wanted = Told()
         self._working: dict[bytes, asyncio.Task[Reply]] = {}
         self._ticking: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.draining = False
         self.reachable = True
         self.news = asyncio.Event()
@@ -84,6 +90,7 @@ class Service:
         Raises:
             LoopbookError: a worker does not start.
         """
+        self._loop = asyncio.get_running_loop()
         self.answers.renew(await self.ask(lambda: self.book.stamp))
         self.metrics.records.set(await self.ask(self._count))
         await self.pool.start()
@@ -98,6 +105,7 @@ class Service:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
+        await asyncio.to_thread(self.pages.close)
         await self.pool.close()
         with contextlib.suppress(LoopbookError):
             await self._write_misses()
@@ -130,6 +138,25 @@ class Service:
         self.metrics.repeated.inc()
         self._count_in(job, {"tiers": known.tiers, "missed": known.missed})
         return Reply({"status": 200}, known.body)
+
+    async def page(self, job: str, body: bytes, caller: str) -> Page:
+        """What a worker makes of a job of `loopbook.explorer.jobs`.
+
+        Raises:
+            LoopbookError: see `loopbook.server.pool.Pool.run`.
+        """
+        reply = await self.pool.run(f"page {job}", body, until(self.settings), caller)
+        return Page(reply.told["status"], reply.body)
+
+    def _page_from_thread(self, job: str, body: bytes) -> Page:
+        """`page` on our own account, for a thread."""
+        if self._loop is None:
+            return refusal(DeadlineError("the server is not ready"))
+        asked = asyncio.run_coroutine_threadsafe(self.page(job, body, OURSELVES), self._loop)
+        try:
+            return asked.result(2 * self.settings.deadline_s)
+        except (LoopbookError, TimeoutError, concurrent.futures.CancelledError) as error:
+            return refusal(error)
 
     async def _question(self, job: str, body: bytes) -> Question:
         if len(body) > MOST_READ:

@@ -21,6 +21,7 @@ from loopbook.client.plan import plan_nests
 from loopbook.client.thresholds import WORTH_USING
 from loopbook.client.wants import Wants
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
+from loopbook.explorer.jobs import Jobs
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.program.tree import Program
@@ -47,6 +48,9 @@ NEST_COST = 10
 """Bytes in memory of a program's nests, for each byte of its text, at most."""
 
 MAX_EXACT = 50
+
+PAGE = "page "
+"""What jobs begin with that are those of `loopbook.explorer.jobs`."""
 
 
 @dataclass
@@ -110,6 +114,7 @@ class Work:
         self._programs: Latest[Prepared] = Latest(settings.programs_bytes)
         self._finished: Latest[bytes] = Latest(settings.programs_bytes)
         self._wants = Wants()
+        self._pages = Jobs(self._layered)
         self._refresh({})
         self._warm_up()
 
@@ -117,6 +122,9 @@ class Work:
         """One job; what is wrong with the request is an answer too."""
         if len(self._layered.fits) > MAX_FITS:
             self._layered.forget()
+        if job.startswith(PAGE):
+            done = self._pages.do(job.removeprefix(PAGE), body)
+            return Answer(done.body, good=False, status=done.status)
         try:
             return self._jobs[job](document.read_json(body, self._settings.limits))
         except Exception as error:

@@ -23,7 +23,7 @@ from loopbook.cli.app import app
 from loopbook.cli.schemas import commands
 from loopbook.recipes.book import Book
 
-WITHOUT = {"serve", "demo-server", "farm start", "farm dispatch"}
+WITHOUT = {"serve", "demo-server", "farm start", "farm dispatch", "ui"}
 """Commands that run until they are stopped, and print no answer."""
 
 

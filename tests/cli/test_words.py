@@ -9,8 +9,9 @@ import client_kit as kit
 import pytest
 from cli_kit import Shell, make_shell
 
-from loopbook.cli import answers
+from loopbook.cli import answers, extras
 from loopbook.cli.app import GROUPS
+from loopbook.explorer import assets
 from loopbook.tuner import corpus
 
 
@@ -62,10 +63,16 @@ def test_doctor_finds_this_machine_well_and_a_damaged_book_not(shell, monkeypatc
     states = {one["check"]: one["state"] for one in told["checks"]}
     assert told["ok"]
     assert {states[name] for name in ("compiler", "OpenMP", "BLAS", "own book")} == {"ok"}
+    assert (states["explorer"] == "ok") == assets.are_built()
+    monkeypatch.setattr(assets.are_built, "__defaults__", (shell.folder,))
+    monkeypatch.setitem(extras.EXTRAS, "ui", (("no_such_module",), "'ui', books in the browser"))
     shell.file("own.db", "no book")
     monkeypatch.setenv("LOOPBOOK_CXX", "no-such-compiler")
     answer = shell("doctor")
     assert answer.code == 1
     assert "LOOPBOOK_CXX names" in answer.out
-    assert "not a loopbook book" in " ".join(answer.out.split())
+    words = " ".join(answer.out.split())
+    assert "not a loopbook book" in words
+    assert "its pages are not built; run 'make explorer'" in words
+    assert "without no_such_module; pip install 'loopbook[ui]'" in words
     assert max(map(len, answer.out.splitlines())) <= 80

@@ -521,3 +521,16 @@ def test_a_book_being_written_to_can_be_read_only(tmp_path):
     reader.close()
     alone = Store.open(path, readonly=True)
     assert len(alone.entries()) == 6
+
+
+def test_briefs_say_what_a_list_shows(tmp_path):
+    from recipes_samples import record
+
+    one = record(1)
+    with Book.open(tmp_path / "book.db") as book:
+        book.add(one)
+        (brief,) = book.briefs()
+        assert brief[:5] == (one.id, one.fingerprint, one.nest, one.kernel, one.target)
+        assert brief.speedup == pytest.approx(one.speedup)
+        assert brief.date == one.provenance.date
+        assert book.machines()[brief.hardware_id] == one.hardware

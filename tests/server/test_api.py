@@ -19,7 +19,7 @@ from loopbook.program.nests import read_nests
 from loopbook.recipes import Book, Measurement, Recipe
 from loopbook.recipes.exchange import read_lines
 from loopbook.recipes.tasks import CONFIRM
-from loopbook.server.run import _listen
+from loopbook.server.run import listen
 from loopbook.server.tables import open_tables
 from loopbook.server.tokens import Tokens
 
@@ -261,7 +261,7 @@ def test_two_servers_on_one_postgresql_share_records(postgres):
 
 def test_answers_do_not_wait_between_head_and_body():
     """Nagle's algorithm and delayed confirmation would take 40 ms of small answers."""
-    with _listen("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         listener.listen()
         with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
