@@ -15,7 +15,7 @@ from warnings import WarningMessage
 from benchmarks.npbench_suite.programs import Program, parameters
 from benchmarks.systems.registry import Entry
 
-NUMPY, DOCC, OURS = "numpy", "docc", "loopbook"
+NUMPY, DOCC, OURS, TARGET = "numpy", "docc", "loopbook", "target"
 
 NUMBA_VERSIONS = ("n", "np", "npr", "o", "op", "opr")
 """NPBench's: without Python or with it (n, o), parallel (p), with parallel ranges (r)."""
@@ -28,10 +28,11 @@ SYSTEMS = {
         Entry("numba", "Numba", __name__, requires="numba"),
         Entry("dace", "DaCe", __name__, requires="dace"),
         Entry(OURS, "loopbook", __name__),
+        Entry(TARGET, "docc's front end, target loopbook", __name__),
     )
 }
 
-SAME_PROGRAM = (NUMPY, DOCC, OURS)
+SAME_PROGRAM = (NUMPY, DOCC, OURS, TARGET)
 """Who runs NumPy's version itself; the others run what NPBench's authors wrote for them."""
 
 
@@ -96,6 +97,12 @@ def wrapped(system: str, function: Callable[..., Any], threads: int) -> Ready:
 
         activate()  # docc itself only knows one compiler's name
         function = docc_native(target=target)(function)
+    elif system == TARGET:
+        from docc.python import native as docc_native
+
+        import loopbook  # registers the targets
+
+        function = docc_native(target=for_threads(threads).plugin)(function)
     elif system == OURS:
         import loopbook
 

@@ -19,6 +19,7 @@ from docc.sdfg import (
 from loopbook import dependence, targets
 from loopbook.dependence.missed import confirmed, missed, serialised
 from loopbook.errors import RunError, SdfgError
+from loopbook.normal_form import normal_form
 from loopbook.program.load import load_json
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.nest import Nest
@@ -258,6 +259,8 @@ def _keeps(text: str) -> bool:
 def _reordered(text: str, *, fuse: bool) -> tuple[Json, Program, RolledBack | None]:
     """The document of the SDFG normalised, its tree, and what has to be taken back of that."""
     sdfg, before = _simplified(text, fuse=fuse)
+    if not fuse and (formed := normal_form(before)) is not before:
+        sdfg, before = _simplified(json.dumps(write(formed)), fuse=False)
     passes.reorder(sdfg, fuse=fuse)
     after = json.loads(sdfg.to_json())
     tree = read(after)

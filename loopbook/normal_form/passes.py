@@ -1,0 +1,36 @@
+"""The passes in their order."""
+
+from __future__ import annotations
+
+from loopbook.errors import LoopbookError
+from loopbook.normal_form.allocations import allocated_once
+from loopbook.normal_form.contraction import contracted
+from loopbook.normal_form.inlining import inlined
+from loopbook.normal_form.products import as_loops
+from loopbook.normal_form.reuse import in_place
+from loopbook.normal_form.views import resolved
+from loopbook.program.tree import Program
+
+PASSES = (
+    as_loops,
+    resolved,
+    contracted,
+    inlined,
+    contracted,
+    in_place,
+    inlined,
+    allocated_once,
+)
+
+
+def normal_form(program: Program) -> Program:
+    """The program with fewer temporaries; itself if there is nothing to change.
+
+    A pass that meets what it cannot read leaves the program as it is.
+    """
+    for change in PASSES:
+        try:
+            program = change(program)
+        except LoopbookError:
+            continue
+    return program

@@ -1,0 +1,167 @@
+"""Nests that fill a temporary, each element by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from loopbook.errors import SdfgError
+from loopbook.normal_form.radix import Radix
+from loopbook.normal_form.temporaries import Temporary, accesses_of
+from loopbook.program import expr, walk
+from loopbook.program.accesses import Access, own_accesses, own_symbols
+from loopbook.program.dataflow import AccessNode, Block, MathsCall, Statement, Tasklet
+from loopbook.program.tree import Branch, Case, Loop, Node, Program
+from loopbook.program.types import Scalar
+
+MATHS_WORK = 20
+"""A function such as ``exp`` costs as much as so many instructions."""
+
+
+@dataclass
+class Producer:
+    """A nest that does nothing but fill a temporary.
+
+    Attributes:
+        name, element: of the temporary.
+        loops: of the nest, outermost first.
+        body: what it does for one element.
+        radix: which element that is.
+        own: the scalars that it has for itself.
+        reads: the other containers that it reads.
+        work: how many instructions an element takes.
+    """
+
+    name: str
+    element: Scalar
+    loops: list[Loop]
+    body: tuple[Node, ...]
+    radix: Radix
+    own: frozenset[str]
+    reads: frozenset[str]
+    work: int
+
+
+def producer_of(program: Program, nest: walk.Inner, temporary: Temporary) -> Producer:
+    """A nest as what fills a temporary.
+
+    Raises:
+        SdfgError: it does something else, too, or does not always do it.
+    """
+    if not isinstance(nest, Loop):
+        raise SdfgError("no loop fills it")
+    name, loops = temporary.container, walk.band(nest)
+    if any(loop.kind != "map" or loop.step != 1 for loop in loops):
+        raise SdfgError("its loops carry something")
+    body = loops[-1].body.children
+    blocks = list(_blocks(body))
+    stores = [access for block in blocks for access in accesses_of(block, name)]
+    if any(not access.write or len(access.subset) != 1 for access in stores):
+        raise SdfgError("it is read where it is filled")
+    if len({expr.normal_form(access.subset[0].text) for access in stores}) != 1:
+        raise SdfgError("more than one element is written at a time")
+    written = {access.container for block in blocks for access in _others(block, name, write=True)}
+    if any(access.subset for block in blocks for access in _others(block, name, write=True)):
+        raise SdfgError("the nest writes other arrays")
+    if not _fills_always(body, name) or not _has_for_itself(program, nest, body, written):
+        raise SdfgError("its scalars are used elsewhere, or it is not always filled")
+    variables = {loop.variable for loop in loops}
+    read = {access.container for block in blocks for access in _others(block, name, write=False)}
+    if variables & read:
+        raise SdfgError("it has the loops' variables as values")
+    for node in body:
+        read |= {symbol for inner in walk.preorder(node) for symbol in own_symbols(inner)}
+    return Producer(
+        name,
+        temporary.element,
+        loops,
+        body,
+        Radix.of(stores[0].subset[0], loops),
+        frozenset(written),
+        frozenset(read - written - variables),
+        sum(map(work_of, blocks)),
+    )
+
+
+def work_of(block: Block) -> int:
+    """How many instructions a block takes; moving a value takes none."""
+    return sum(
+        MATHS_WORK if isinstance(node, MathsCall) else node.code != "assign"
+        for node in block.nodes
+        if isinstance(node, MathsCall | Tasklet)
+    )
+
+
+def _blocks(body: Iterable[Node]) -> Iterator[Statement]:
+    """The blocks of a body.
+
+    Raises:
+        SdfgError: it holds something else than instructions and branches.
+    """
+    for node in body:
+        for inner in walk.preorder(node):
+            if type(inner) is Statement:
+                yield inner
+            elif not isinstance(inner, Branch | Case):
+                raise SdfgError("it is filled by more than instructions")
+
+
+def _others(block: Block, name: str, *, write: bool) -> Iterator[Access]:
+    """What a block reads, or writes, but for the temporary."""
+    for access in own_accesses(block):
+        if access.container != name and access.write == write:
+            yield access
+
+
+def _fills_always(body: Sequence[walk.Inner], name: str) -> bool:
+    """Whether an element is written whatever branches say. A branch has to have a case and its
+    opposite, as docc writes ``else``."""
+    for node in body:
+        if isinstance(node, Block) and any(access.write for access in accesses_of(node, name)):
+            return True
+        if isinstance(node, Branch) and len(node.cases) == 2:
+            one, two = (case.condition.text.replace(" ", "") for case in node.cases)
+            opposite = one.replace("==", "!=") == two or two.replace("==", "!=") == one
+            if opposite and all(_fills_always(case.body.children, name) for case in node.cases):
+                return True
+    return False
+
+
+def _has_for_itself(
+    program: Program, nest: Loop, body: Sequence[walk.Inner], scalars: set[str]
+) -> bool:
+    """Whether scalars are used in one nest only, and each is written before it is read."""
+    inside = {id(inner) for inner in walk.preorder(nest)}
+    for inner in walk.preorder(program):
+        if id(inner) not in inside and not isinstance(inner, Program):
+            named = {access.container for access in own_accesses(inner)} | own_symbols(inner)
+            if scalars & named:
+                return False
+    return _written_first(body, scalars, set())
+
+
+def _written_first(body: Sequence[walk.Inner], scalars: set[str], known: set[str]) -> bool:
+    """Whether none of some scalars is read before it is written; `known` are those that have been,
+    and gets more."""
+    for node in body:
+        if isinstance(node, Branch):
+            if any(case.condition.symbols & scalars - known for case in node.cases):
+                return False
+            if not all(
+                _written_first(case.body.children, scalars, set(known)) for case in node.cases
+            ):
+                return False
+        elif isinstance(node, Block):
+            if (own_symbols(node) | _taken(node)) & scalars - known:
+                return False
+            known |= {access.container for access in own_accesses(node) if access.write} & scalars
+    return True
+
+
+def _taken(block: Block) -> set[str]:
+    """What a block reads that it has not written itself."""
+    return {
+        node.container
+        for place, node in enumerate(block.nodes)
+        if isinstance(node, AccessNode) and block.outputs[place] and not block.inputs[place]
+    }
