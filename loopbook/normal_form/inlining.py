@@ -42,8 +42,8 @@ from loopbook.program.tree import Branch, Loop, Program, While
 from loopbook.steps.editor import Editor
 
 MOST_WORK = 32
-"""Instructions that an iteration may take for a temporary of which it loads several elements. Chosen:
-with two vector instructions a cycle memory is no faster at about so many. Not measured apart."""
+"""Instructions that an iteration may take for a temporary of which it loads several elements.
+Chosen: with two vector instructions a cycle memory is no faster at about so many. Not measured."""
 
 MOST_BODY = 128
 """Instructions of a loop's body: docc looks at every two of them."""
@@ -89,7 +89,7 @@ def _without(program: Program, temporary: Temporary) -> Program:
     if any(producer.reads & changed(node) for node in siblings[first + 1 : consumers[-1]]):
         raise SdfgError("what it is made of changes before it is read")
     around = [node for node in walk.way(program, above) if isinstance(node, Loop | While)]
-    changes: dict[int, walk.Inner | None] = {first: None}
+    changes: dict[int, walk.Inner | None] = {first: producer.rest}
     for place in consumers:
         inliner = _Inliner(program, producer, around)
         made = inliner.nest(siblings[place])

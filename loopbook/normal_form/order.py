@@ -45,8 +45,8 @@ def check_reads(
 
 
 def in_order(nest: Loop | While) -> Loop | While:
-    """A nest whose loops run in order: what reads elements that later iterations write was legal for
-    loops in any order before. docc finds out again which of them may."""
+    """A nest whose loops run in order, since an iteration may read what later ones write now. docc
+    finds out again which of them may run in any order."""
     body = walk.rebuilt(nest, lambda node: serial(node) if isinstance(node, Loop) else node)
     return serial(body) if isinstance(body, Loop) else body
 

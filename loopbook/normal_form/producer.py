@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.radix import Radix
+from loopbook.normal_form.slices import sliced
 from loopbook.normal_form.temporaries import Temporary, accesses_of
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, own_accesses, own_symbols
@@ -30,6 +31,7 @@ class Producer:
         own: the scalars that it has for itself.
         reads: the other containers that it reads.
         work: how many instructions an element takes.
+        rest: what else the nest does; None: nothing.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Producer:
     own: frozenset[str]
     reads: frozenset[str]
     work: int
+    rest: Loop | None
 
 
 def producer_of(program: Program, nest: walk.Inner, temporary: Temporary) -> Producer:
@@ -53,34 +56,58 @@ def producer_of(program: Program, nest: walk.Inner, temporary: Temporary) -> Pro
     name, loops = temporary.container, walk.band(nest)
     if any(loop.kind != "map" or loop.step != 1 for loop in loops):
         raise SdfgError("its loops carry something")
-    body = loops[-1].body.children
-    blocks = list(_blocks(body))
-    stores = [access for block in blocks for access in accesses_of(block, name)]
-    if any(not access.write or len(access.subset) != 1 for access in stores):
-        raise SdfgError("it is read where it is filled")
+    whole = loops[-1].body.children
+    stores, scalars, arrays = _written(whole, name)
     if len({expr.normal_form(access.subset[0].text) for access in stores}) != 1:
         raise SdfgError("more than one element is written at a time")
-    written = {access.container for block in blocks for access in _others(block, name, write=True)}
-    if any(access.subset for block in blocks for access in _others(block, name, write=True)):
-        raise SdfgError("the nest writes other arrays")
-    if not _fills_always(body, name) or not _has_for_itself(program, nest, body, written):
+    if not _fills_always(whole, name) or not _has_for_itself(program, nest, whole, scalars):
         raise SdfgError("its scalars are used elsewhere, or it is not always filled")
+    body = sliced(whole, {name}, scalars)
     variables = {loop.variable for loop in loops}
-    read = {access.container for block in blocks for access in _others(block, name, write=False)}
-    if variables & read:
-        raise SdfgError("it has the loops' variables as values")
+    read = {a.container for block in _blocks(body) for a in own_accesses(block) if not a.write}
+    if (variables | arrays) & read:
+        raise SdfgError("it has the loops' variables as values, or what its nest writes")
     for node in body:
         read |= {symbol for inner in walk.preorder(node) for symbol in own_symbols(inner)}
+    rest = _with_body(nest, sliced(whole, arrays, scalars)) if arrays else None
     return Producer(
         name,
         temporary.element,
         loops,
         body,
         Radix.of(stores[0].subset[0], loops),
-        frozenset(written),
-        frozenset(read - written - variables),
-        sum(map(work_of, blocks)),
+        frozenset(scalars),
+        frozenset(read - scalars - variables),
+        sum(map(work_of, _blocks(body))),
+        rest,
     )
+
+
+def _written(body: Iterable[Node], name: str) -> tuple[list[Access], set[str], set[str]]:
+    """The stores to a temporary, the scalars that are written, and the other arrays.
+
+    Raises:
+        SdfgError: the temporary is read, or something else happens than instructions and branches.
+    """
+    stores: list[Access] = []
+    scalars: set[str] = set()
+    arrays: set[str] = set()
+    for access in (access for block in _blocks(body) for access in own_accesses(block)):
+        if access.container == name:
+            if not access.write or len(access.subset) != 1:
+                raise SdfgError("it is read where it is filled")
+            stores.append(access)
+        elif access.write:
+            (arrays if access.subset else scalars).add(access.container)
+    return stores, scalars, arrays
+
+
+def _with_body(nest: Loop, body: Sequence[Node]) -> Loop:
+    """A perfect nest with another body."""
+    inner = walk.children(nest)
+    if len(inner) == 1 and isinstance(inner[0], Loop):
+        return walk.with_children(nest, [_with_body(inner[0], body)])
+    return walk.with_children(nest, body)
 
 
 def work_of(block: Block) -> int:
@@ -104,13 +131,6 @@ def _blocks(body: Iterable[Node]) -> Iterator[Statement]:
                 yield inner
             elif not isinstance(inner, Branch | Case):
                 raise SdfgError("it is filled by more than instructions")
-
-
-def _others(block: Block, name: str, *, write: bool) -> Iterator[Access]:
-    """What a block reads, or writes, but for the temporary."""
-    for access in own_accesses(block):
-        if access.container != name and access.write == write:
-            yield access
 
 
 def _fills_always(body: Sequence[walk.Inner], name: str) -> bool:

@@ -1,7 +1,8 @@
 """Which iteration writes an element: a flat index as digits of a mixed radix.
 
 The loops ``for i < n: for j < m: t[m*i + j] = …`` write element ``m*i + j`` in iteration (i, j),
-and no other. What is read as ``t[m*r + c + 1]`` was written in iteration (r, c + 1), if that is one.
+and no other. What is read as ``t[m*r + c + 1]`` was written in iteration (r, c + 1), if there is
+such a one.
 """
 
 from __future__ import annotations
@@ -111,15 +112,15 @@ def _nested(strides: Sequence[Polynomial], extents: Sequence[Polynomial]) -> tup
     order: list[int] = []
     size: Polynomial = ONE
     while waiting:
-        place = next(
-            (
+        place = next((p for p, stride in waiting.items() if stride == size), None)
+        if place is None:  # there may be gaps between rows
+            smallest = (
                 p
                 for p, stride in waiting.items()
                 if all(_at_least(other, stride) for other in waiting.values())
-            ),
-            None,
-        )
-        if place is None or not _at_least(strides[place], size):
+            )
+            place = next(smallest, None)
+        if place is None or not (strides[place] == size or _at_least(strides[place], size)):
             raise SdfgError("its elements do not lie in rows")
         del waiting[place]
         order.append(place)
