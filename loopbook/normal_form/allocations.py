@@ -102,6 +102,8 @@ def _freed(program: Program) -> Program:
     lost = [
         one for one in temporaries(program).values() if not one.freed and len(one.allocated) == 1
     ]
+    if not lost:
+        return program
     frees = [_free(one.container, program) for one in lost]
     place = len(children) - len(ends)
     return walk.with_children(program, (*children[:place], *frees, *children[place:]))

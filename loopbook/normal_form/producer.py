@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loopbook.errors import SdfgError
+from loopbook.normal_form.definite import written_first
 from loopbook.normal_form.radix import Radix
 from loopbook.normal_form.slices import sliced
-from loopbook.normal_form.temporaries import Temporary, accesses_of
+from loopbook.normal_form.temporaries import Temporary
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, own_accesses, own_symbols
-from loopbook.program.dataflow import AccessNode, Block, MathsCall, Statement, Tasklet
+from loopbook.program.dataflow import Block, MathsCall, Statement, Tasklet
 from loopbook.program.tree import Branch, Case, Loop, Node, Program
 from loopbook.program.types import Scalar
 
@@ -60,8 +61,11 @@ def producer_of(program: Program, nest: walk.Inner, temporary: Temporary) -> Pro
     stores, scalars, arrays = _written(whole, name)
     if len({expr.normal_form(access.subset[0].text) for access in stores}) != 1:
         raise SdfgError("more than one element is written at a time")
-    if not _fills_always(whole, name) or not _has_for_itself(program, nest, whole, scalars):
-        raise SdfgError("its scalars are used elsewhere, or it is not always filled")
+    done = written_first(whole, {name, *scalars})
+    if done is None or name not in done:
+        raise SdfgError("it is not always filled")
+    if not _has_for_itself(program, nest, scalars):
+        raise SdfgError("its scalars are used elsewhere")
     body = sliced(whole, {name}, scalars)
     variables = {loop.variable for loop in loops}
     read = {a.container for block in _blocks(body) for a in own_accesses(block) if not a.write}
@@ -133,55 +137,12 @@ def _blocks(body: Iterable[Node]) -> Iterator[Statement]:
                 raise SdfgError("it is filled by more than instructions")
 
 
-def _fills_always(body: Sequence[walk.Inner], name: str) -> bool:
-    """Whether an element is written whatever branches say. A branch has to have a case and its
-    opposite, as docc writes ``else``."""
-    for node in body:
-        if isinstance(node, Block) and any(access.write for access in accesses_of(node, name)):
-            return True
-        if isinstance(node, Branch) and len(node.cases) == 2:
-            one, two = (case.condition.text.replace(" ", "") for case in node.cases)
-            opposite = one.replace("==", "!=") == two or two.replace("==", "!=") == one
-            if opposite and all(_fills_always(case.body.children, name) for case in node.cases):
-                return True
-    return False
-
-
-def _has_for_itself(
-    program: Program, nest: Loop, body: Sequence[walk.Inner], scalars: set[str]
-) -> bool:
-    """Whether scalars are used in one nest only, and each is written before it is read."""
+def _has_for_itself(program: Program, nest: Loop, scalars: set[str]) -> bool:
+    """Whether scalars are used in one nest only."""
     inside = {id(inner) for inner in walk.preorder(nest)}
     for inner in walk.preorder(program):
         if id(inner) not in inside and not isinstance(inner, Program):
             named = {access.container for access in own_accesses(inner)} | own_symbols(inner)
             if scalars & named:
                 return False
-    return _written_first(body, scalars, set())
-
-
-def _written_first(body: Sequence[walk.Inner], scalars: set[str], known: set[str]) -> bool:
-    """Whether none of some scalars is read before it is written; `known` are those that have been,
-    and gets more."""
-    for node in body:
-        if isinstance(node, Branch):
-            if any(case.condition.symbols & scalars - known for case in node.cases):
-                return False
-            if not all(
-                _written_first(case.body.children, scalars, set(known)) for case in node.cases
-            ):
-                return False
-        elif isinstance(node, Block):
-            if (own_symbols(node) | _taken(node)) & scalars - known:
-                return False
-            known |= {access.container for access in own_accesses(node) if access.write} & scalars
     return True
-
-
-def _taken(block: Block) -> set[str]:
-    """What a block reads that it has not written itself."""
-    return {
-        node.container
-        for place, node in enumerate(block.nodes)
-        if isinstance(node, AccessNode) and block.outputs[place] and not block.inputs[place]
-    }
