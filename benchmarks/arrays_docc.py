@@ -2,8 +2,8 @@
 
     python benchmarks/arrays_docc.py --out FOLDER [--count 500] [--first 0] [--jobs 2] [--resume]
 
-docc's own front end reads programs of `benchmarks/docc_programs.py`, with ``remote_tuning=True``, and
-asks a server of ours over the starter book: they come to it as chains of nests with temporaries
+docc's own front end reads programs of `benchmarks/docc_programs.py`, with ``remote_tuning=True``,
+and asks a server of ours over the starter book: they come to it as chains of nests with temporaries
 between (`loopbook.normal_form`). NumPy's numbers are right. What docc reads wrongly, or not at all,
 without a server either is counted apart.
 

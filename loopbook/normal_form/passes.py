@@ -9,6 +9,8 @@ from loopbook.normal_form.inlining import inlined
 from loopbook.normal_form.products import as_loops
 from loopbook.normal_form.reuse import in_place
 from loopbook.normal_form.views import resolved
+from loopbook.program import walk
+from loopbook.program.dataflow import LibraryCall, Reference
 from loopbook.program.tree import Program
 
 PASSES = (
@@ -28,6 +30,8 @@ def normal_form(program: Program) -> Program:
 
     A pass that meets what it cannot read leaves the program as it is.
     """
+    if not any(isinstance(node, LibraryCall | Reference) for node in walk.preorder(program)):
+        return program  # nothing is allocated, multiplied as a whole or pointed at
     for change in PASSES:
         try:
             program = change(program)
