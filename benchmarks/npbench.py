@@ -25,10 +25,12 @@ table, and a figure for each size and number of threads.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
+import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +41,9 @@ if str(ROOT) not in sys.path:
 from benchmarks import lines  # noqa: E402
 from benchmarks.npbench_suite import calls, programs, table  # noqa: E402
 from benchmarks.npbench_suite.comparison import Setting, comparison  # noqa: E402
-from benchmarks.npbench_suite.systems import DOCC, NUMPY, OURS, SYSTEMS  # noqa: E402
+from benchmarks.npbench_suite.systems import DOCC, NUMPY, OURS, REMOTE, SYSTEMS  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
+from benchmarks.serving import serve  # noqa: E402
 from benchmarks.systems.child import Failed  # noqa: E402
 from benchmarks.systems.registry import PEERS  # noqa: E402
 from loopbook.errors import InputError, LoopbookError  # noqa: E402
@@ -89,7 +92,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _usual(mode: str) -> list[str]:
-    return list(SYSTEMS) if mode == "times" else [DOCC, OURS]
+    return [n for n in SYSTEMS if n != REMOTE] if mode == "times" else [DOCC, OURS]
 
 
 def measure(key: Key, options: argparse.Namespace, earlier: Result | None) -> Result:
@@ -176,20 +179,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     order = [(p, t, n) for p in options.preset for t in options.threads for n in names]
     waiting = [key for key in order if options.redo or not _has(done.get(key), options.systems)]
     begun, left_out = time.monotonic(), []
-    for place, key in enumerate(waiting):
-        try:
-            result = measure(key, options, done.get(key))
-        except Failed as failed:
-            left_out.append(key)
-            _say(f"{' '.join(map(str, key))}: left out, NumPy {failed.kind}: {failed.reason}")
-            continue
-        lines.append(file, result)
-        done[key] = result
-        _progress(result, place + 1, len(waiting), time.monotonic() - begun)
+    with _served(REMOTE in options.systems):
+        for place, key in enumerate(waiting):
+            try:
+                result = measure(key, options, done.get(key))
+            except Failed as failed:
+                left_out.append(key)
+                _say(f"{' '.join(map(str, key))}: left out, NumPy {failed.kind}: {failed.reason}")
+                continue
+            lines.append(file, result)
+            done[key] = result
+            _progress(result, place + 1, len(waiting), time.monotonic() - begun)
     results = [done[key] for key in sorted(done, key=_place)]
     write(results, options)
     wrong = [r for r in results if r["systems"].get(OURS, {}).get("status") == "wrong"]
     return 1 if left_out or wrong else 0
+
+
+@contextlib.contextmanager
+def _served(wanted: bool) -> Iterator[None]:
+    """A server over the starter book, where docc's client looks for one, if it is wanted."""
+    if not wanted:
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        server, url, token = serve(str(Path(folder) / "book.db"))
+        os.environ |= {"RPC_SERVER": f"{url}/docc", "DOCC_ACCESS_TOKEN": token, "DOCC_TMP": folder}
+        try:
+            yield
+        finally:
+            server.terminate()
+            server.wait(60)
 
 
 def _has(result: Result | None, systems: Sequence[str]) -> bool:

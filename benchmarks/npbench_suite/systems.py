@@ -15,7 +15,7 @@ from warnings import WarningMessage
 from benchmarks.npbench_suite.programs import Program, parameters
 from benchmarks.systems.registry import Entry
 
-NUMPY, DOCC, OURS = "numpy", "docc", "loopbook"
+NUMPY, DOCC, OURS, REMOTE = "numpy", "docc", "loopbook", "remote"
 
 NUMBA_VERSIONS = ("n", "np", "npr", "o", "op", "opr")
 """NPBench's: without Python or with it (n, o), parallel (p), with parallel ranges (r)."""
@@ -28,10 +28,11 @@ SYSTEMS = {
         Entry("numba", "Numba", __name__, requires="numba"),
         Entry("dace", "DaCe", __name__, requires="dace"),
         Entry(OURS, "loopbook", __name__),
+        Entry(REMOTE, "docc through our server", __name__),
     )
 }
 
-SAME_PROGRAM = (NUMPY, DOCC, OURS)
+SAME_PROGRAM = (NUMPY, DOCC, OURS, REMOTE)
 """Who runs NumPy's version itself; the others run what NPBench's authors wrote for them."""
 
 
@@ -89,13 +90,13 @@ def wrapped(system: str, function: Callable[..., Any], threads: int) -> Ready:
     from loopbook.targets import for_threads
 
     target = for_threads(threads).name
-    if system == DOCC:
+    if system in (DOCC, REMOTE):
         from docc.python import native as docc_native
 
         from loopbook.toolchain.compiler import activate
 
         activate()  # docc itself only knows one compiler's name
-        function = docc_native(target=target)(function)
+        function = docc_native(target=target, remote_tuning=system == REMOTE)(function)
     elif system == OURS:
         import loopbook
 

@@ -134,12 +134,12 @@ def plan_nests(
     wrong = marks.misordered(normalised)
     if TARGETS[target].parallel:
         wrong |= marks.raced(normalised)
-    if frames is not None:
+    if frames is not None or marks.formed(normalised):
         plan = replace(plan, prepared=True)
     if wrong:
         doubtful = (n for n in nests if not wrong.isdisjoint(loop.element_id for loop in n.loops))
         return plan.distrusting({n.position for n in doubtful})
-    if choices == 1 and frames is None and lose_together(times):
+    if choices == 1 and not plan.prepared and lose_together(times):
         return plan.without_recipes("docc's own compile, which fuses nests, is faster as a whole")
     return plan
 

@@ -84,7 +84,8 @@ def read_before_written(
                 ([minus({f"{n}{SECOND}": 1}, {f"{n}{FIRST}": 1}) for n in writer.counted], [])
             )
         written = [use for use in writer.uses.get(container, ()) if use.access.write]
-        for x, y in product(written, _uses(reader, container, place)):
+        read = [use for use in _uses(reader, container, place) if not use.access.write]
+        for x, y in product(written, read):
             if ways and (key := instances.meeting(x, y)) is not None:
                 keys[writer, reader, key] = ways
     instances.name(form for piece in instances.pieces for form in piece.place)

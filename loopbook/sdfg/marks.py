@@ -22,6 +22,10 @@ ORDERED = "loopbook_ordered"
 MISORDERED = "loopbook_misordered"
 """Outermost loops that docc's own compile may get wrong."""
 
+FORMED = "loopbook_formed"
+"""There if the program has another form now than docc's own compile would give it
+(`loopbook.normal_form`)."""
+
 FRAMES = "loopbook_frames"
 """There if docc was shown the program in pieces: the outermost loops that are too large for one."""
 
@@ -46,6 +50,11 @@ def raced(text: str) -> frozenset[int]:
     """Loops in a prepared SDFG's text that docc's own compile would share out among threads,
     although their order matters."""
     return _noted(text, ORDERED) or frozenset()
+
+
+def formed(text: str) -> bool:
+    """Whether a prepared SDFG's text is in a form that docc would not have given it."""
+    return _noted(text, FORMED) is not None
 
 
 def frames(text: str) -> frozenset[int] | None:

@@ -12,6 +12,7 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook import private, targets
 from loopbook.errors import SdfgError
+from loopbook.sdfg.blas_threads import with_blas_threads
 from loopbook.sdfg.incomplete_tiles import with_loops_kept
 from loopbook.toolchain import compiler
 from loopbook.toolchain.stderr import quiet_stderr
@@ -119,7 +120,7 @@ def build(
     }
     plain = not timers and not wanted
     options |= wanted or {}
-    if plain and (source := _source(sdfg)):
+    if plain and (source := _source(sdfg, target)):
         (folder / f"{sdfg.name}.cpp").write_text(source)
         options["reuse_sources"] = True
     if dump:
@@ -136,10 +137,12 @@ def build(
 _PREAMBLE = re.compile(r"(?:#pragma once\n|#include <.*>\n|\n)*(?=extern \"C\" )")
 
 
-def _source(sdfg: StructuredSDFG) -> str:
+def _source(sdfg: StructuredSDFG, target: str) -> str:
     """The source file that docc would write, with what its own lacks; empty if that is nothing."""
     code = sdfg.to_cpp()
     said = with_loops_kept(code)
+    if target in targets.TARGETS:
+        said = with_blas_threads(said, target)
     found = _PREAMBLE.match(said)
     if said == code or found is None:
         return ""

@@ -19,6 +19,7 @@ from docc.sdfg import (
 from loopbook import dependence, targets
 from loopbook.dependence.missed import confirmed, missed, serialised
 from loopbook.errors import RunError, SdfgError
+from loopbook.normal_form import normal_form
 from loopbook.program.load import load_json
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.nest import Nest
@@ -202,7 +203,7 @@ def _in_pieces(text: str) -> tuple[Json, Program | None, frozenset[int]]:
         if late or time.process_time() > end:
             return None
         try:
-            _, tree, result = _reordered(json.dumps(write(piece)), fuse=False)
+            _, tree, result = _reordered(json.dumps(write(piece)), fuse=False, form=False)
         except SdfgError:
             return None
         if result is None:
@@ -210,7 +211,7 @@ def _in_pieces(text: str) -> tuple[Json, Program | None, frozenset[int]]:
         undone.update(result.undone)
         return result.program
 
-    cut = Cut(_promoted(text, targets.DEFAULT), work)
+    cut = Cut(normal_form(_promoted(text, targets.DEFAULT)), work)
     document = _read_again(write(cut.program))
     marks.note(document, marks.FRAMES, cut.frames)
     return document, None, frozenset(undone)
@@ -255,11 +256,23 @@ def _keeps(text: str) -> bool:
     return _reordered(text, fuse=True)[2] is None
 
 
-def _reordered(text: str, *, fuse: bool) -> tuple[Json, Program, RolledBack | None]:
-    """The document of the SDFG normalised, its tree, and what has to be taken back of that."""
+def _reordered(
+    text: str, *, fuse: bool, form: bool = True
+) -> tuple[Json, Program, RolledBack | None]:
+    """The document of the SDFG normalised, its tree, and what has to be taken back of that.
+
+    Args:
+        fuse: as docc's own compile does it.
+        form: whether this is the whole program, which gets its normal form without that.
+    """
     sdfg, before = _simplified(text, fuse=fuse)
+    formed = normal_form(before) if form and not fuse else before
+    if other := formed is not before:
+        sdfg, before = _simplified(json.dumps(write(formed)), fuse=False)
     passes.reorder(sdfg, fuse=fuse)
     after = json.loads(sdfg.to_json())
+    if other:
+        marks.note(after, marks.FORMED, ())
     tree = read(after)
     return after, tree, rolled_back(before, tree)
 

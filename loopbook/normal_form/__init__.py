@@ -1,0 +1,21 @@
+"""A program of array operations in the form that loops would have been written in.
+
+What docc's front end makes of NumPy is a chain of small nests that hand temporaries to each other:
+one for each operation, with memory allocated where Python would. The same program written as loops
+has none of that. `normal_form` brings the first one near the second one, each change legal by what
+`loopbook.dependence` says of the order:
+
+::
+
+    views        pointers into arrays are indices of these arrays
+    products     products with a vector, or of two, are loops, not a `gemm` of one column
+    inlining     a cheap temporary is computed where it is used
+    reuse        a temporary is written where its values end up
+    allocations  what remains is allocated once, not in loops, and freed
+
+Nothing but what the program has made for itself changes: arrays that are allocated in it.
+"""
+
+from loopbook.normal_form.passes import normal_form
+
+__all__ = ["normal_form"]

@@ -1,0 +1,59 @@
+"""What a loop's body has written, whatever branches say (definite assignment)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from loopbook.program import walk
+from loopbook.program.accesses import own_accesses, own_symbols
+from loopbook.program.dataflow import AccessNode, Block
+from loopbook.program.tree import Branch
+
+
+def written_first(body: Sequence[walk.Inner], names: Collection[str]) -> set[str] | None:
+    """Those of some containers that are written in any case; None if one may be read before.
+
+    Args:
+        body: blocks and branches, in their order. Anything else counts as if it did not know them.
+    """
+    return _written(body, frozenset(names), frozenset())
+
+
+def _written(
+    body: Sequence[walk.Inner], names: frozenset[str], known: frozenset[str]
+) -> set[str] | None:
+    done = set(known)
+    for node in body:
+        if isinstance(node, Block):
+            if (own_symbols(node) | _taken(node)) & names - done:
+                return None
+            done |= {access.container for access in own_accesses(node) if access.write} & names
+        elif isinstance(node, Branch):
+            found = [
+                None
+                if case.condition.symbols & names - done
+                else _written(case.body.children, names, frozenset(done))
+                for case in node.cases
+            ]
+            if any(one is None for one in found):
+                return None
+            if _is_complete(node):
+                done |= set.intersection(*(one for one in found if one is not None))
+    return done
+
+
+def _is_complete(branch: Branch) -> bool:
+    """Whether one of two cases always holds: docc writes ``else`` as the opposite condition."""
+    if len(branch.cases) != 2:
+        return False
+    one, two = (case.condition.text.replace(" ", "") for case in branch.cases)
+    return one.replace("==", "!=") == two or two.replace("==", "!=") == one
+
+
+def _taken(block: Block) -> set[str]:
+    """What a block reads that it has not written itself."""
+    return {
+        node.container
+        for place, node in enumerate(block.nodes)
+        if isinstance(node, AccessNode) and block.outputs[place] and not block.inputs[place]
+    }

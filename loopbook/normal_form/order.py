@@ -1,0 +1,112 @@
+"""Whether a nest that reads an array still finds the values from before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from loopbook.dependence import read_before_written
+from loopbook.dependence.body import LoopNode, Statement, Touch, read_header, read_loop, touches
+from loopbook.dependence.scalars import private_scalars
+from loopbook.errors import SdfgError
+from loopbook.program import walk
+from loopbook.program.dataflow import AccessNode, Block
+from loopbook.program.tree import Loop, Program, While
+from loopbook.steps.region import serial
+
+Place = tuple[str, ...]
+
+
+def check_reads(
+    program: Program,
+    nest: Loop | While,
+    around: Sequence[Loop | While],
+    container: str,
+    places: Iterable[Place],
+) -> None:
+    """Refuse unless nothing in a nest writes an element before it is read in some places.
+
+    Args:
+        around: the loops around the nest, outermost first.
+        places: of the reads, as accesses have them (`Touch.place`).
+
+    Raises:
+        LoopbookError: it may be written before.
+    """
+    headers: list[LoopNode] = []
+    for loop in around:
+        headers.append(read_header(loop, [one.variable for one in headers]))
+    variables = [one.variable for one in headers]
+    whole = read_loop(nest, variables, private_scalars(program), program.containers)
+    whole = _apart(whole, container)
+    for place in places:
+        if not read_before_written(whole, headers, container, place):
+            raise SdfgError(f"{container} is overwritten before it is read")
+
+
+def in_order(nest: Loop | While) -> Loop | While:
+    """A nest whose loops run in order, since an iteration may read what later ones write now. docc
+    finds out again which of them may run in any order."""
+    body = walk.rebuilt(nest, lambda node: serial(node) if isinstance(node, Loop) else node)
+    return serial(body) if isinstance(body, Loop) else body
+
+
+def _apart(loop: LoopNode, container: str) -> LoopNode:
+    """A loop whose statements are single nodes, with what reads a container before what writes it
+    where a block does both in this order."""
+    children: list[LoopNode | Statement] = []
+    for child in loop.children:
+        if isinstance(child, LoopNode):
+            children.append(_apart(child, container))
+        elif type(child) is Statement:
+            children += _single(child, container)
+        else:
+            children.append(child)
+    return replace(loop, children=children)
+
+
+def _single(statement: Statement, container: str) -> list[Statement]:
+    kept = set(statement.touches)
+    found: list[Statement] = []
+    for node in statement.nodes:
+        own = [touch for touch in touches(node) if _known(touch, kept)]
+        if isinstance(node, Block) and _reads_first(node, container):
+            found.append(Statement([node], [t for t in own if not t.write]))
+            found.append(Statement([node], [t for t in own if t.write]))
+        else:
+            found.append(Statement([node], own))
+    return found
+
+
+def _known(touch: Touch, kept: set[Touch]) -> bool:
+    return any(
+        (touch.container, touch.subset, touch.write) == (o.container, o.subset, o.write)
+        for o in kept
+    )
+
+
+def _reads_first(block: Block, container: str) -> bool:
+    """Whether all that a block writes of a container comes of all that it reads of it."""
+    nodes = range(len(block.nodes))
+    uses = [
+        n
+        for n in nodes
+        if isinstance(one := block.nodes[n], AccessNode) and one.container == container
+    ]
+    reads = [n for n in uses if not block.inputs[n]]
+    writes = [n for n in uses if block.inputs[n]]
+    if any(block.outputs[n] for n in writes):
+        return False
+    return all(set(reads) <= _before(block, write) for write in writes)
+
+
+def _before(block: Block, place: int) -> set[int]:
+    """The nodes that a node's value comes of."""
+    found: set[int] = set()
+    waiting = [place]
+    while waiting:
+        for memlet in block.inputs[waiting.pop()]:
+            if memlet.source not in found:
+                found.add(memlet.source)
+                waiting.append(memlet.source)
+    return found

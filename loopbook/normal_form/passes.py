@@ -1,0 +1,40 @@
+"""The passes in their order."""
+
+from __future__ import annotations
+
+from loopbook.errors import LoopbookError
+from loopbook.normal_form.allocations import allocated_once
+from loopbook.normal_form.contraction import contracted
+from loopbook.normal_form.inlining import inlined
+from loopbook.normal_form.products import as_loops
+from loopbook.normal_form.reuse import in_place
+from loopbook.normal_form.views import resolved
+from loopbook.program import walk
+from loopbook.program.dataflow import LibraryCall, Reference
+from loopbook.program.tree import Program
+
+PASSES = (
+    as_loops,
+    resolved,
+    contracted,
+    inlined,
+    contracted,
+    in_place,
+    inlined,
+    allocated_once,
+)
+
+
+def normal_form(program: Program) -> Program:
+    """The program with fewer temporaries; itself if there is nothing to change.
+
+    A pass that meets what it cannot read leaves the program as it is.
+    """
+    if not any(isinstance(node, LibraryCall | Reference) for node in walk.preorder(program)):
+        return program  # nothing is allocated, multiplied as a whole or pointed at
+    for change in PASSES:
+        try:
+            program = change(program)
+        except LoopbookError:
+            continue
+    return program

@@ -1,0 +1,153 @@
+"""Arrays that a program has for itself, and what it does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from loopbook.program import walk
+from loopbook.program.accesses import Access, Part, own_accesses, own_symbols
+from loopbook.program.dataflow import Allocation, Block, LibraryCall, Reference
+from loopbook.program.expr import Expr
+from loopbook.program.tree import Jump, Loop, Opaque, Program
+from loopbook.program.types import Pointer, Scalar
+from loopbook.program.walk import Path
+
+
+@dataclass
+class Temporary:
+    """An array that is allocated in the program, in one place, and that no pointer goes to.
+
+    Attributes:
+        size: in bytes.
+        allocated: where.
+        freed: where; more than once if branches do.
+        uses: where else it stands, in the program's order.
+    """
+
+    container: str
+    element: Scalar
+    size: Expr
+    allocated: Path
+    freed: list[Path] = field(default_factory=list)
+    uses: list[Path] = field(default_factory=list)
+
+
+def temporaries(program: Program) -> dict[str, Temporary]:
+    """The temporaries of a program by their names."""
+    found: dict[str, Temporary] = {}
+    refused = set(program.public)
+    for path, node in walk.places(program):
+        refused |= own_symbols(node) if not isinstance(node, Block) else set()
+        if isinstance(node, Opaque | Jump | Reference):
+            refused |= _named(node)
+        elif isinstance(node, Allocation):
+            _allocation(program, found, refused, path, node)
+        elif isinstance(node, Block):
+            for name in dict.fromkeys(access.container for access in own_accesses(node)):
+                if name in found:
+                    found[name].uses.append(path)
+                else:  # it is used before it is allocated, or is no temporary
+                    refused.add(name)
+            refused |= {s for m in node.memlets for index in m.subset for s in index.symbols}
+    return {name: one for name, one in found.items() if name not in refused}
+
+
+def _allocation(
+    program: Program, found: dict[str, Temporary], refused: set[str], path: Path, node: Allocation
+) -> None:
+    names = {access.container for access in own_accesses(node)}
+    if len(names) != 1:
+        refused |= names
+        return
+    (name,) = names
+    kind = program.containers[name]
+    if node.call.code == "Free" and name in found:
+        found[name].freed.append(path)
+    elif (
+        node.call.code == "Malloc"
+        and name not in found
+        and isinstance(kind, Pointer)
+        and isinstance(kind.to, Scalar)
+        and isinstance(size := node.call.fields.value.get("size"), str)
+    ):
+        found[name] = Temporary(name, kind.to, Expr(size), path)
+    else:
+        refused.add(name)
+
+
+def _named(node: Part) -> set[str]:
+    return set(own_symbols(node)) | {access.container for access in own_accesses(node)}
+
+
+def changed(node: Part) -> frozenset[str]:
+    """Whatever may have another value after a node: what it writes, counts, and hands to calls."""
+    found: set[str] = set()
+    for inner in walk.preorder(node):
+        if isinstance(inner, Loop):
+            found.add(inner.variable)
+        elif isinstance(inner, LibraryCall | Reference):
+            found |= {access.container for access in own_accesses(inner)}
+        elif isinstance(inner, Opaque):
+            found |= inner.kept.symbols
+        else:
+            found |= {access.container for access in own_accesses(inner) if access.write}
+    return frozenset(found)
+
+
+def touched(node: Part) -> frozenset[str]:
+    """Every container that a node accesses or names."""
+    found: set[str] = set()
+    for inner in walk.preorder(node):
+        found |= own_symbols(inner)
+        found |= {access.container for access in own_accesses(inner)}
+    return frozenset(found)
+
+
+def accesses_of(node: Part, container: str) -> Iterator[Access]:
+    """What happens to a container below a node."""
+    for inner in walk.preorder(node):
+        for access in own_accesses(inner):
+            if access.container == container:
+                yield access
+
+
+def has_calls(node: Part, container: str) -> bool:
+    """Whether a library gets a container below a node."""
+    return any(
+        isinstance(inner, LibraryCall)
+        and any(a.container == container for a in own_accesses(inner))
+        for inner in walk.preorder(node)
+    )
+
+
+def without(
+    program: Program, temporary: Temporary, above: Path, changes: Mapping[int, walk.Inner | None]
+) -> Program:
+    """The program without a temporary's memory, and with other nodes beside each other.
+
+    Args:
+        above: where the nodes are that change.
+        changes: what stands in the place of each of them, by its number; None: nothing.
+    """
+    gone = [temporary.allocated, *temporary.freed]
+    for number, node in changes.items():
+        if node is None:
+            gone.append((*above, number))
+        else:
+            program = walk.replaced(program, (*above, number), node)
+    for path in sorted(set(gone), reverse=True):
+        program = walk.replaced(program, path)
+    return program
+
+
+def parent(paths: Iterable[Path]) -> Path:
+    """The innermost place that some places are in."""
+    shared: Path | None = None
+    for path in paths:
+        above = path[:-1]
+        if shared is None:
+            shared = above
+        while shared != above[: len(shared)]:
+            shared = shared[:-1]
+    return shared or ()
