@@ -7,7 +7,7 @@ and asks a server of ours over the starter book: they come to it as chains of ne
 between (`loopbook.normal_form`). NumPy's numbers are right. What docc reads wrongly, or not at all,
 without a server either is counted apart.
 
-FOLDER gets ``results.jsonl``. Exit code 1 if a number is wrong, or a process crashed, because of us.
+FOLDER gets ``results.jsonl``. Exit code 1 if a number is wrong, or a process crashed because of us.
 """
 
 from __future__ import annotations
