@@ -24,6 +24,7 @@ from loopbook.errors import (
 )
 from loopbook.farm.machine import Machine
 from loopbook.farm.settings import FarmSettings
+from loopbook.farm.turns import timing_alone
 from loopbook.program.nest import Nest
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import HardwareProfile
@@ -136,7 +137,8 @@ class Carrier:
             seed=self._settings.seed,
             builders=self._settings.builders,
         )
-        records = records_of(order, profile, self._settings.search_s)
+        with timing_alone():
+            records = records_of(order, profile, self._settings.search_s)
         return self._kept(lease, records, nest)
 
     def _profile(self, target: str, wanted: str) -> HardwareProfile:
@@ -179,7 +181,8 @@ class Carrier:
             return self.book.queue.finish(lease)  # somebody has decided about it meanwhile
         here = self._profile(record.target, lease.task.hardware_key)
         try:
-            verdict = reconfirm_in_jail(record, here)
+            with timing_alone():
+                verdict = reconfirm_in_jail(record, here)
         except FOR_GOOD as error:
             verdict = Verdict(UNMEASURED, message=str(error))
         judgement = Judgement(verdict.status, here, verdict.measurement, verdict.message)

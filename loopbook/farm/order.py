@@ -48,6 +48,10 @@ OFTEN = (2_000_000, 20_000_000)
 """Iterations of innermost loops, from one to some hundred milliseconds. Where a nest has more at
 all sizes that were asked for, it is searched at smaller ones, and what is found is confirmed."""
 
+NEAR = 1_000_000_000
+"""Iterations that end within seconds. Where a nest has many times more at all sizes that were asked
+for, it may take too long to be measured there: it is confirmed as near to them as that."""
+
 LEAST = 4
 """No size is smaller."""
 
@@ -200,7 +204,7 @@ def search(order: Order) -> list[Found]:
 
 def _sizes(order: Order, text: str) -> list[dict[str, int]]:
     """The sizes to measure at: those that were asked for, and where a run takes long at all of
-    these, smaller ones to search at."""
+    these, smaller ones to search and to confirm at."""
     _, nests = prepare_nests(text)
     if [nest.fingerprint for nest in nests] != [order.fingerprint]:
         raise InputError("the nest is another one than was asked for")
@@ -209,7 +213,9 @@ def _sizes(order: Order, text: str) -> list[dict[str, int]]:
     asked = [{n: one[n] for n in names if n in one} for one in order.sizes] or [{}]
     whole = [{name: min(one.get(name, USUAL), MOST) for name in names} for one in asked]
     least = min(whole, key=lambda one: _often(nest, one))
-    smaller = [_scaled(nest, least, few) for few in OFTEN if few < _often(nest, least)]
+    much = _often(nest, least)
+    few = [*(one for one in OFTEN if one < much), *([NEAR] if 4 * NEAR < much else ())]
+    smaller = [_scaled(nest, least, one) for one in few]
     return smaller + whole
 
 

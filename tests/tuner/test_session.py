@@ -235,6 +235,14 @@ def test_sizes_to_search_and_confirm_at(tmp_path):
     assert sizes_for(Job(small, "sequential")) == ("M", ("S", "M")), "too quick to be told apart"
 
 
+def test_an_sdfg_is_confirmed_at_every_size_that_it_was_asked_for(tmp_path):
+    """However many there are: smaller ones to search at come with them."""
+    names, asked = ("_s0", "_s1", "_s2"), (20, 21, 30, 40)
+    given = SdfgTask("given", kit.text_of(kit.product), [dict.fromkeys(names, n) for n in asked])
+    _, confirm = sizes_for(Job(given, "sequential"))
+    assert [given.parameters[one]["_s0"] for one in confirm if one != given.CHECKED] == [*asked]
+
+
 # -- the book --------------------------------------------------------------------------------------
 
 
