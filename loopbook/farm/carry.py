@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
@@ -53,6 +53,9 @@ AGAIN_S = 1.0
 class Carrier:
     """Does tasks of one book on this machine, one after the other. Use as a context manager.
 
+    Args:
+        doors: to builders on other machines, for one search.
+
     Attributes:
         encoder: version of the one that makes vectors here.
 
@@ -60,8 +63,11 @@ class Carrier:
         BookError: the book can't be opened or written.
     """
 
-    def __init__(self, store: str, machine: Machine, settings: FarmSettings) -> None:
+    def __init__(
+        self, store: str, machine: Machine, settings: FarmSettings, doors: Sequence[int] = ()
+    ) -> None:
         self._store = store
+        self._doors = doors
         self._machine = machine
         self._settings = settings
         self._open = ExitStack()
@@ -138,7 +144,7 @@ class Carrier:
             builders=self._settings.builders,
         )
         with timing_alone():
-            records = records_of(order, profile, self._settings.search_s)
+            records = records_of(order, profile, self._settings.search_s, self._doors)
         return self._kept(lease, records, nest)
 
     def _profile(self, target: str, wanted: str) -> HardwareProfile:

@@ -1,4 +1,4 @@
-"""Two that take times on one machine do so one after the other, unless they have their own cores."""
+"""Two that take times on one machine do so in turn, unless they have cores of their own."""
 
 from __future__ import annotations
 
