@@ -7,6 +7,7 @@ loaded in the jail of the node that takes the times.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,28 +23,34 @@ MOST = 8
 
 
 @contextmanager
-def builders_elsewhere() -> Iterator[list[int]]:
+def builders_elsewhere(seconds: float = AWAY_SECONDS) -> Iterator[list[int]]:
     """Doors to as many builders as other nodes of the cluster have; to be called in one of its
-    tasks."""
+    tasks.
+
+    Args:
+        seconds: that a candidate may take, the wait for a builder included.
+    """
     count = min(int(ray.cluster_resources().get(BUILDING, 0)), MOST)
     build = ray.remote(max_retries=0, num_cpus=0)(_build).options(
         resources={BUILDING: 1}, label_selector=selector_to_build()
     )
 
     def serve(request: bytes) -> bytes | None:
-        handle = build.remote(request)
+        handle = build.remote(request, seconds)
         try:
-            return ray.get(handle, timeout=AWAY_SECONDS)
-        except Exception:  # a node that died or is not there, in Ray's own classes: built here
-            ray.cancel(handle)
+            return ray.get(handle, timeout=seconds)
+        # A node that died or is not there, in Ray's own classes, or Ray that ends: built here.
+        except (Exception, SystemExit):
+            with contextlib.suppress(Exception, SystemExit):
+                ray.cancel(handle)
             return None
 
     with doors.opened(count, serve) as descriptors:
         yield descriptors
 
 
-def _build(request: bytes) -> bytes | None:
+def _build(request: bytes, seconds: float) -> bytes | None:
     try:
-        return built_elsewhere(request, seconds=AWAY_SECONDS)
+        return built_elsewhere(request, seconds=seconds)
     except JailError:
         return None

@@ -144,14 +144,15 @@ class Away:
 
     Args:
         march: instruction set of this machine, in words that any compiler understands.
+        seconds: that an answer may take.
     """
 
     cores: frozenset[int] = frozenset()
     pid = 0
     paused = False
 
-    def __init__(self, door: Door, march: str) -> None:
-        self._door, self._march = door, march
+    def __init__(self, door: Door, march: str, seconds: float = AWAY_SECONDS) -> None:
+        self._door, self._march, self._seconds = door, march, seconds
         self._deadline = 0.0
         self._folder = Path()
         self.killed = self.gone = False
@@ -173,7 +174,7 @@ class Away:
         plan = {str(place): [(op, list(args)) for op, args in r] for place, r in recipes.items()}
         order = Order(text, target, plan, lenient, self._march)
         self._folder, self.killed = folder, False
-        self._deadline = time.monotonic() + AWAY_SECONDS
+        self._deadline = time.monotonic() + self._seconds
         self._door.ask(json.dumps(order.to_json()).encode())
 
     @property

@@ -48,12 +48,15 @@ def opened(count: int, serve: Serve) -> Iterator[list[int]]:
 def _answer(outside: socket.socket, serve: Serve) -> None:
     """Serve one door until it is shut from within, or has to be."""
     with outside, contextlib.suppress(OSError, frames.TooLong):
-        while True:
-            request, _ = frames.read(outside.fileno(), most=MOST_REQUEST)
-            answer = None if request is None else serve(request)
-            if answer is None or len(answer) > MOST_ANSWER:
-                return
-            frames.write(outside.fileno(), answer)
+        try:
+            while True:
+                request, _ = frames.read(outside.fileno(), most=MOST_REQUEST)
+                answer = None if request is None else serve(request)
+                if answer is None or len(answer) > MOST_ANSWER:
+                    return
+                frames.write(outside.fileno(), answer)
+        finally:
+            outside.shutdown(socket.SHUT_RDWR)  # a child of ours may hold a copy
 
 
 class Door:
