@@ -59,6 +59,7 @@ class Builder(Protocol):
         folder: Path,
         lenient: bool,
         codes: Path,
+        /,
         *,
         seconds: float,
     ) -> None:
@@ -168,6 +169,7 @@ class Away:
         folder: Path,
         lenient: bool,
         codes: Path,
+        /,
         *,
         seconds: float,
     ) -> None:

