@@ -7,7 +7,6 @@ loaded in the jail of the node that takes the times.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -41,7 +40,7 @@ def builders_elsewhere(seconds: float = AWAY_SECONDS) -> Iterator[list[int]]:
             return ray.get(handle, timeout=seconds)
         # A node that died or is not there, in Ray's own classes, or Ray that ends: built here.
         except (Exception, SystemExit):
-            with contextlib.suppress(Exception, SystemExit):
+            if ray.is_initialized():
                 ray.cancel(handle)
             return None
 

@@ -160,7 +160,7 @@ def _building(address: str) -> int:
 def _niceness() -> int:
     import ray
 
-    return ray.get(ray.remote(num_cpus=0)(os.nice).remote(0))
+    return ray.get(ray.remote(num_cpus=0)(lambda: os.nice(0)).remote())
 
 
 def _built(builder: Away, folder: Path) -> Built:
