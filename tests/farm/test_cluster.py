@@ -131,15 +131,16 @@ def test_a_node_that_only_builds_builds_for_the_one_that_times(head, tmp_path):
         assert len(status_of(head.store, head.address)["nodes"]) == 1, "it takes no tasks"
         head.ask(to_tune(product, Machine.here()))
         assert wait_until(lambda: head.states() == [DONE])
-        with RayCluster(head.address), builders_elsewhere(300.0) as (door,):
-            builder = Away(Door(os.dup(door)), portable(), 300.0)
+        with RayCluster(head.address):
             assert _niceness() == 0, "other programs come first"
-            built = _built(builder, tmp_path / "first")
-            assert built.library.read_bytes()[:4] == b"\x7fELF"
-            second.kill()
-            second.wait()
-            with pytest.raises(KernelError, match="gone"):
-                _built(builder, tmp_path / "second")
+            with builders_elsewhere(300.0) as (door,), builders_elsewhere(10.0) as (later,):
+                built = _built(Away(Door(os.dup(door)), portable(), 300.0), tmp_path / "first")
+                assert built.library.read_bytes()[:4] == b"\x7fELF"
+                second.kill()
+                second.wait()
+                builder = Away(Door(os.dup(later)), portable(), 300.0)
+                with pytest.raises(KernelError, match="gone"):
+                    _built(builder, tmp_path / "second")
             assert builder.gone
             assert builder.killed, "the candidate is to blame for nothing"
     finally:
