@@ -86,8 +86,8 @@ class Machine:
     @property
     def builds(self) -> dict[str, str]:
         """Labels of a node that only builds for others: what decides which code it makes, and not
-        what it is itself."""
-        told = {**versions(), "jail": "yes" if self.jail else "no"}
+        what it is itself. Without a jail it makes none."""
+        told = {**versions(), "jail": "yes"} if self.jail else {"jail": "no"}
         return {PREFIX + name: _label(value) for name, value in told.items()}
 
 
