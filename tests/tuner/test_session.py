@@ -20,7 +20,7 @@ from loopbook.recipes.hardware import read
 from loopbook.recipes.record import Record
 from loopbook.sdfg.build import build_once
 from loopbook.steps import Step
-from loopbook.tuner import builder_pool
+from loopbook.tuner import builders
 from loopbook.tuner.keep import Keeper
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import search
@@ -170,7 +170,7 @@ def test_a_candidate_that_fails_is_measured_nest_by_nest(made, tmp_path, monkeyp
             raise CompilerError("no such luck")
         return build_once(text, target, recipes, *args)
 
-    monkeypatch.setattr(builder_pool, "build_once", build)
+    monkeypatch.setattr(builders, "build_once", build)
     log = TrialLog(None, {})
     with Session(task(tmp_path, text=PRODUCT + TWICE), "M", "sequential") as opened:
         assert len(opened.nests) == 2
