@@ -1,7 +1,7 @@
 """Whether a farm loses, doubles or forgets a task while all its parts are killed at random.
 
     python benchmarks/farm_faults.py --out FOLDER [--tasks 300] [--tuned 94] [--kills 50]
-        [--every 12] [--seed 0] [--limit 1500]
+        [--every 12] [--seed 0] [--search 40] [--limit 1500]
 
 On this machine: PostgreSQL as users have it, two servers that are asked all the time, a head and
 two nodes, of three classes of hardware. Some tasks are nests to tune, in jails; the others are
@@ -43,7 +43,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from loopbook.recipes.book import Book  # noqa: E402
 from loopbook.recipes.tasks import STATES  # noqa: E402
 
-LEASE_S, SEARCH_S, PAUSE_S = 20, 40, 1
+LEASE_S, PAUSE_S = 20, 1
 SEEK_S = 6.0
 """For a process of a kind that there is only now and then."""
 
@@ -63,6 +63,7 @@ def main() -> int:
     parser.add_argument("--every", type=float, default=12.0, help="seconds between kills at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trials", type=int, default=1)
+    parser.add_argument("--search", type=float, default=40.0, help="seconds of a search at most")
     parser.add_argument("--limit", type=float, default=1500.0, help="seconds for all tasks")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
@@ -77,7 +78,7 @@ def main() -> int:
         with Book.open(store) as book:
             count = tasks.ask(book)
         farm = ["--trials", str(options.trials), "--lease-time", str(LEASE_S)]
-        farm += ["--search-time", str(SEARCH_S), "--pause-time", str(PAUSE_S)]
+        farm += ["--search-time", str(options.search), "--pause-time", str(PAUSE_S)]
         machines = Machines(store, database, options.out, farm)
         try:
             watch = Watch(store, count, machines)
@@ -170,7 +171,7 @@ def report(
     again = ", ".join(f"{many} after {n}" for n, many in sorted(attempts.items()))
     return [
         f"{len(told)} tasks, {len(kills)} kills in {taken:.0f} s. Seed {options.seed}, leases of "
-        f"{LEASE_S} s, searches of at most {SEARCH_S} s, {options.trials} candidates.",
+        f"{LEASE_S} s, searches of at most {options.search:g} s, {options.trials} candidates.",
         provenance(),
         "",
         *rows(kills, watch),

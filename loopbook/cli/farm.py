@@ -79,6 +79,14 @@ def start(
         str, typer.Option(help="HOST:PORT: be the head of a cluster, for others to join")
     ] = "",
     join: Annotated[str, typer.Option(help="HOST:PORT: be a node of the cluster there")] = "",
+    build_for_others: Annotated[
+        int,
+        typer.Option(
+            help="processes that compile for nodes that take times; this one then takes none",
+            min=0,
+            max=256,
+        ),
+    ] = 0,
     until_empty: Annotated[
         bool, typer.Option("--until-empty", help="end when nothing is left to do")
     ] = False,
@@ -89,9 +97,12 @@ def start(
         raise InputError("a node is the head or joins one: give --head or --join, not both")
     if join and store:
         raise InputError("whoever joins works on the head's book: leave --store out")
+    if build_for_others and not (head or join):
+        raise InputError("a machine alone builds for nobody else: give --head or --join")
     with _stoppable() as stop:
         if head or join:
-            _cluster(store, _checked(head or join), settings, stop, head=bool(head))
+            where = _checked(head or join)
+            _cluster(store, where, settings, stop, head=bool(head), builds=build_for_others)
         else:
             _alone(store, settings, stop, until_empty=until_empty)
 
@@ -202,7 +213,7 @@ def labels(json: options.Json = False) -> None:
     if json:
         write(dict[str, str], dict(sorted(machine.labels.items())))
     else:
-        show(labels_text(machine))
+        show(labels_text(machine.labels))
 
 
 @app.command()
@@ -265,7 +276,13 @@ def _alone(
 
 
 def _cluster(
-    store: str | None, address: str, settings: FarmSettings, stop: threading.Event, *, head: bool
+    store: str | None,
+    address: str,
+    settings: FarmSettings,
+    stop: threading.Event,
+    *,
+    head: bool,
+    builds: int,
 ) -> None:
     from loopbook.farm.cluster import start_node
     from loopbook.farm.keep import Part, keep
@@ -275,13 +292,14 @@ def _cluster(
 
     machine = Machine.here()
     if not machine.jail:
-        _say(f"no tasks to tune for this node: {machine.why_not}")
+        what = "nothing to build" if builds else "no tasks to tune"
+        _say(f"{what} for this node: {machine.why_not}")
     folder = cache_folder()
     make_folders(folder)
     log = folder / f"farm-{os.getpid()}.log"
 
     def node() -> subprocess.Popen[bytes]:
-        return start_node(machine, address, head=head, log=log)
+        return start_node(machine, address, head=head, log=log, builds=builds)
 
     parts = [Part("Ray", node, leads=True)]
     if head:

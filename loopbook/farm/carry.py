@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
@@ -24,6 +24,7 @@ from loopbook.errors import (
 )
 from loopbook.farm.machine import Machine
 from loopbook.farm.settings import FarmSettings
+from loopbook.farm.turns import timing_alone
 from loopbook.program.nest import Nest
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import HardwareProfile
@@ -52,6 +53,9 @@ AGAIN_S = 1.0
 class Carrier:
     """Does tasks of one book on this machine, one after the other. Use as a context manager.
 
+    Args:
+        doors: to builders on other machines, for one search.
+
     Attributes:
         encoder: version of the one that makes vectors here.
 
@@ -59,8 +63,11 @@ class Carrier:
         BookError: the book can't be opened or written.
     """
 
-    def __init__(self, store: str, machine: Machine, settings: FarmSettings) -> None:
+    def __init__(
+        self, store: str, machine: Machine, settings: FarmSettings, doors: Sequence[int] = ()
+    ) -> None:
         self._store = store
+        self._doors = doors
         self._machine = machine
         self._settings = settings
         self._open = ExitStack()
@@ -136,7 +143,8 @@ class Carrier:
             seed=self._settings.seed,
             builders=self._settings.builders,
         )
-        records = records_of(order, profile, self._settings.search_s)
+        with timing_alone():
+            records = records_of(order, profile, self._settings.search_s, self._doors)
         return self._kept(lease, records, nest)
 
     def _profile(self, target: str, wanted: str) -> HardwareProfile:
@@ -179,7 +187,8 @@ class Carrier:
             return self.book.queue.finish(lease)  # somebody has decided about it meanwhile
         here = self._profile(record.target, lease.task.hardware_key)
         try:
-            verdict = reconfirm_in_jail(record, here)
+            with timing_alone():
+                verdict = reconfirm_in_jail(record, here)
         except FOR_GOOD as error:
             verdict = Verdict(UNMEASURED, message=str(error))
         judgement = Judgement(verdict.status, here, verdict.measurement, verdict.message)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from loopbook.errors import FarmError
-from loopbook.farm.machine import TIMING, Machine, abilities_of
+from loopbook.farm.machine import BUILDING, TIMING, Machine, abilities_of
 from loopbook.recipes.tasks import Abilities
 from loopbook.targets import THREADS_VARIABLE
 from loopbook.toolchain.sandbox import die_with_parent
@@ -36,6 +36,8 @@ _SURROUNDINGS = {
     "RAY_gcs_rpc_server_reconnect_timeout_s": str(LOST_S),
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
+    # Ray would run tasks at 15, where whatever else the machine does comes first, and is timed too.
+    "RAY_worker_niceness": "0",
 }
 
 
@@ -141,16 +143,22 @@ class RayCluster:
 
 
 def _do(store: str, lease: str, settings: Any) -> str:
-    from loopbook.farm.single import do_apart
+    from loopbook.farm.building import builders_elsewhere
+    from loopbook.farm.single import do_apart, unpacked
+    from loopbook.recipes.tasks import TUNE
 
-    return do_apart(store, lease, settings)
+    if unpacked(lease).task.kind != TUNE:
+        return do_apart(store, lease, settings)
+    with builders_elsewhere() as doors:
+        return do_apart(store, lease, settings, doors)
 
 
-def node_command(machine: Machine, address: str, *, head: bool) -> list[str]:
+def node_command(machine: Machine, address: str, *, head: bool, builds: int = 0) -> list[str]:
     """The command that runs a node of a cluster until it ends.
 
     Args:
         address: ``host:port`` of the head; of a head, where it listens.
+        builds: do nothing but build for others, with so many processes.
     """
     host, _, port = address.rpartition(":")
     # A node in front of its own processes: `python -m ray…` finds those of this environment.
@@ -160,13 +168,15 @@ def node_command(machine: Machine, address: str, *, head: bool) -> list[str]:
         if head
         else [f"--address={address}"]
     )
-    own = [f"--labels={labels_text(machine)}", f"--resources={json.dumps({TIMING: 1})}"]
+    labels = machine.builds if builds else machine.labels
+    resources = {BUILDING: builds} if builds else {TIMING: 1}
+    own = [f"--labels={labels_text(labels)}", f"--resources={json.dumps(resources)}"]
     return [*common, *place, *own, "--disable-usage-stats"]
 
 
-def labels_text(machine: Machine) -> str:
-    """A machine's labels, as ``ray start --labels`` wants them."""
-    return ",".join(f"{name}={value}" for name, value in sorted(machine.labels.items()))
+def labels_text(labels: Mapping[str, str]) -> str:
+    """Labels as ``ray start --labels`` wants them."""
+    return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
 def surroundings(machine: Machine) -> dict[str, str]:
@@ -186,7 +196,9 @@ def _auth() -> dict[str, str]:
     return {AUTH_MODE: "token"} if told or (Path.home() / ".ray" / "auth_token").exists() else {}
 
 
-def start_node(machine: Machine, address: str, *, head: bool, log: Path) -> subprocess.Popen[bytes]:
+def start_node(
+    machine: Machine, address: str, *, head: bool, log: Path, builds: int = 0
+) -> subprocess.Popen[bytes]:
     """Start a node of a cluster in the background.
 
     Raises:
@@ -195,7 +207,7 @@ def start_node(machine: Machine, address: str, *, head: bool, log: Path) -> subp
     _ray()
     with log.open("ab") as file:
         return subprocess.Popen(
-            node_command(machine, address, head=head),
+            node_command(machine, address, head=head, builds=builds),
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,

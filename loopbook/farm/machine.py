@@ -14,6 +14,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.tasks import CONFIRM, REEMBED, REMEASURE, TUNE, Abilities
 from loopbook.targets import TARGETS, here, named
 from loopbook.toolchain import jail
+from loopbook.tuner.search import versions
 
 PREFIX = "loopbook/"
 """Before the names of our labels: a cluster has others."""
@@ -21,6 +22,10 @@ PREFIX = "loopbook/"
 TIMING = "loopbook-timing"
 """The resource that whoever takes times must have. A node has 1: two that time at once disturb one
 another."""
+
+BUILDING = "loopbook-building"
+"""The resource of nodes that build for others, one for each process that may. They take no times:
+what compiles beside a run would disturb it."""
 
 MEASURING = (TUNE, CONFIRM, REMEASURE)
 """Kinds of tasks that run strangers' programs and take times."""
@@ -74,9 +79,15 @@ class Machine:
             "l2-kib": any_one.l2_bytes >> 10,
             "l3-kib": any_one.l3_bytes >> 10,
             "device": "cpu",
-            "jail": "yes" if self.jail else "no",
         }
         told |= {target: profile.key for target, profile in self.profiles.items()}
+        return {PREFIX + name: _label(value) for name, value in told.items()} | self.builds
+
+    @property
+    def builds(self) -> dict[str, str]:
+        """Labels of a node that only builds for others: what decides which code it makes, and not
+        what it is itself. Without a jail it makes none."""
+        told = {**versions(), "jail": "yes"} if self.jail else {"jail": "no"}
         return {PREFIX + name: _label(value) for name, value in told.items()}
 
 
@@ -94,6 +105,12 @@ def selector(kind: str, target: str, hardware_key: str) -> dict[str, str]:
     if kind not in MEASURING:
         return {}
     return {PREFIX + target: hardware_key, f"{PREFIX}jail": "yes"}
+
+
+def selector_to_build() -> dict[str, str]:
+    """The labels that a node must have that builds for this one: it makes the same code."""
+    told = {**versions(), "jail": "yes"}
+    return {PREFIX + name: _label(value) for name, value in told.items()}
 
 
 def _name() -> str:

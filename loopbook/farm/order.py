@@ -9,7 +9,7 @@ was asked for, the machine is the one that the worker knows.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,10 @@ from loopbook.sdfg.program import prepare_nests
 from loopbook.sdfg.untrusted import admit
 from loopbook.targets import TARGETS
 from loopbook.toolchain import jail
+from loopbook.toolchain.jail.doors import Door
+from loopbook.toolchain.march import portable
 from loopbook.toolchain.sandbox import run_limited
+from loopbook.tuner.builders import Away, Builder
 from loopbook.tuner.search import versions
 from loopbook.tuner.seed import Job
 from loopbook.tuner.seed import sizes_for as presets_for
@@ -47,6 +50,10 @@ NO_MORE_THAN = 16
 OFTEN = (2_000_000, 20_000_000)
 """Iterations of innermost loops, from one to some hundred milliseconds. Where a nest has more at
 all sizes that were asked for, it is searched at smaller ones, and what is found is confirmed."""
+
+NEAR = 1_000_000_000
+"""Iterations that end within seconds. Where a nest has many times more at all sizes that were asked
+for, it may take too long to be measured there: it is confirmed as near to them as that."""
 
 LEAST = 4
 """No size is smaller."""
@@ -97,16 +104,21 @@ class Found(Data):
     trials: Count
 
 
-def records_of(order: Order, hardware: HardwareProfile, seconds: float) -> list[Record]:
+def records_of(
+    order: Order, hardware: HardwareProfile, seconds: float, doors: Sequence[int] = ()
+) -> list[Record]:
     """Search in a jail, and make records of what comes back.
+
+    Args:
+        doors: to builders on other machines (`loopbook.toolchain.jail.doors`).
 
     Raises:
         LoopbookError: see `search_in_jail`.
     """
-    return [_record(order, hardware, found) for found in search_in_jail(order, seconds)]
+    return [_record(order, hardware, found) for found in search_in_jail(order, seconds, doors)]
 
 
-def search_in_jail(order: Order, seconds: float) -> list[Found]:
+def search_in_jail(order: Order, seconds: float, doors: Sequence[int] = ()) -> list[Found]:
     """What a search in a jail finds.
 
     Raises:
@@ -115,7 +127,8 @@ def search_in_jail(order: Order, seconds: float) -> list[Found]:
     """
     limits = jail.Limits(seconds=seconds, answer=MOST_ANSWER)
     job = f"{__name__}:{jailed.__name__}"
-    return found_in(jail.call(job, order.to_json(), limits=limits, what="the search"))
+    told = jail.call(job, order.to_json(), limits=limits, what="the search", doors=doors)
+    return found_in(told)
 
 
 def found_in(told: Any) -> list[Found]:
@@ -154,13 +167,18 @@ def provenance(kernel: str, source: str, seed: int, trials: int) -> Provenance:
 # In the jail
 
 
-def jailed(given: Any) -> list[Any]:
+def jailed(given: Any, doors: Sequence[int] = ()) -> list[Any]:
     """`search` as a job of `loopbook.toolchain.jail`."""
-    return [one.to_json() for one in search(Order.from_json(given))]
+    march = portable() if doors else ""
+    away = [Away(Door(one), march) for one in doors] if march else []
+    return [one.to_json() for one in search(Order.from_json(given), away)]
 
 
-def search(order: Order) -> list[Found]:
+def search(order: Order, away: Sequence[Builder] = ()) -> list[Found]:
     """The recipes worth a record, for the nest with made-up data. To be called in a jail.
+
+    Args:
+        away: builders on other machines.
 
     Raises:
         LoopbookError: the nest can't be read, compiled or run.
@@ -188,6 +206,7 @@ def search(order: Order) -> list[Found]:
             replace(settings, confirm=confirm),
             log=Path(folder) / "trials.jsonl",
             starts=lambda nest: starts,
+            away=away,
         )
     own = [one for one in tuned.records if one.fingerprint == order.fingerprint]
     if not own:
@@ -200,7 +219,7 @@ def search(order: Order) -> list[Found]:
 
 def _sizes(order: Order, text: str) -> list[dict[str, int]]:
     """The sizes to measure at: those that were asked for, and where a run takes long at all of
-    these, smaller ones to search at."""
+    these, smaller ones to search and to confirm at."""
     _, nests = prepare_nests(text)
     if [nest.fingerprint for nest in nests] != [order.fingerprint]:
         raise InputError("the nest is another one than was asked for")
@@ -209,7 +228,9 @@ def _sizes(order: Order, text: str) -> list[dict[str, int]]:
     asked = [{n: one[n] for n in names if n in one} for one in order.sizes] or [{}]
     whole = [{name: min(one.get(name, USUAL), MOST) for name in names} for one in asked]
     least = min(whole, key=lambda one: _often(nest, one))
-    smaller = [_scaled(nest, least, few) for few in OFTEN if few < _often(nest, least)]
+    much = _often(nest, least)
+    few = [*(one for one in OFTEN if one < much), *([NEAR] if much > 4 * NEAR else ())]
+    smaller = [_scaled(nest, least, one) for one in few]
     return smaller + whole
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -40,12 +40,18 @@ def unpacked(text: str) -> Lease:
     return Lease(str(name), Task.from_json(task), float(deadline), str(document))
 
 
-def do_apart(store: str, lease: str, settings: Mapping[str, Any]) -> str:
+def do_apart(store: str, lease: str, settings: Mapping[str, Any], doors: Sequence[int] = ()) -> str:
     """Do a task in a process that is started for it; returns what became of it, in words. Where the
-    process dies, the lease runs out."""
-    given = json.dumps([store, lease, dict(settings)])
+    process dies, the lease runs out.
+
+    Args:
+        doors: descriptors for the task's jail, which lead to builders on other machines.
+    """
+    given = json.dumps([store, lease, dict(settings), list(doors)])
     command = [sys.executable, "-m", __name__]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, check=False, pass_fds=doors
+    )
     if done.returncode:
         last = done.stderr.strip().rpartition("\n")[2]
         return f"the process ended with {done.returncode}: {last[:300]}"
@@ -53,14 +59,14 @@ def do_apart(store: str, lease: str, settings: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Read a store, a lease and settings from the input; do the task; write its end."""
+    """Read a store, a lease, settings and doors from the input; do the task; write its end."""
     from loopbook.farm.carry import Carrier
 
     die_with_parent()
-    store, text, told = json.load(sys.stdin)
+    store, text, told, doors = json.load(sys.stdin)
     settings = msgspec.convert(told, FarmSettings)
     lease = unpacked(text)
-    with Carrier(store, Machine.here(), settings) as carrier:
+    with Carrier(store, Machine.here(), settings, doors) as carrier:
         ending: Ending = carrier.carry_out(lease)
     sys.stdout.write(json.dumps(ending._asdict()))
 

@@ -12,7 +12,9 @@ docc's own compile does not.
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
     LOOPBOOK_MARCH: instruction set to compile for in place of ``native`` (``x86-64-v3``…), which
-        makes one machine stand for several hardware profiles.
+        makes one machine stand for several hardware profiles. A processor as another machine's
+        compiler sees it (`loopbook.toolchain.march`) is a name and what it lacks:
+        ``znver4,-avx512f,-gfni``.
 """
 
 from __future__ import annotations
@@ -161,7 +163,7 @@ def _search_path() -> str:
 
 
 def _wrapper_folder(compiler: Compiler, march: str) -> Path:
-    if not re.fullmatch(r"[A-Za-z0-9._+-]+", march):
+    if not re.fullmatch(r"[A-Za-z0-9._+-]+(,-[a-z0-9._-]+)*", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
     tag = hashlib.sha256((script + OWN_MATHS + ONLY_TIMES + linking.TRY).encode()).hexdigest()[:12]
@@ -196,16 +198,20 @@ def _script(compiler: Compiler, march: str) -> str:
     command = shlex.quote(str(compiler.path))
     script = f"#!/bin/sh\n# {compiler.version}\numask 077\n"
     if march != "native":
+        name, *lacks = march.split(",")
+        tuned = f"word=-mtune={name}" if lacks else "continue"
         script += (
             "for word do\n"
             "  shift\n"
             '  case "$word" in\n'
-            f"    -march=native) word=-march={march} ;;\n"
-            "    -mtune=native) continue ;;\n"
+            f"    -march=native) word=-march={name} ;;\n"
+            f"    -mtune=native) {tuned} ;;\n"
             "  esac\n"
             '  set -- "$@" "$word"\n'
             "done\n"
         )
+        for one in lacks:
+            script += f'set -- "$@" -Xclang -target-feature -Xclang {one}\n'
     script += 'source=\nfor word do case "$word" in *.cpp) source=$word ;; esac; done\n'
     script += f'[ "${VECTOR_MATHS}" ] && [ "$source" ] &&\n'
     script += f'  set -- -include "${{0%/*}}/{OWN_MATHS_HEADER}" "$@"\n'

@@ -14,18 +14,15 @@ import pickle
 import resource
 import select
 import signal
-import struct
 import tempfile
 import time
 from collections.abc import Callable, Collection
 from typing import Any, Generic, NoReturn, TypeVar
 
 from loopbook.errors import DeadlineError
-from loopbook.toolchain import sandbox
+from loopbook.toolchain import frames, sandbox
 
 Result = TypeVar("Result")
-
-_LENGTH = struct.Struct("<Q")
 
 
 class Worker(Generic[Result]):
@@ -93,7 +90,7 @@ class Worker(Generic[Result]):
         self._deadline = time.monotonic() + seconds
         self.busy = True
         with contextlib.suppress(BrokenPipeError):  # it has died: `receive` finds out
-            _write(self._orders, pickle.dumps(args))
+            frames.write(self._orders, pickle.dumps(args))
 
     @property
     def paused(self) -> bool:
@@ -115,7 +112,7 @@ class Worker(Generic[Result]):
         """
         assert self.busy, "no job"
         self.busy = self.killed = False
-        payload, in_time = _read(self._answers, self._deadline)
+        payload, in_time = frames.read(self._answers, self._deadline)
         if payload is None:
             status = self._end()
             with self._stderr as words:
@@ -183,13 +180,13 @@ class Worker(Generic[Result]):
             if self.cores:
                 os.sched_setaffinity(0, self.cores)
             while True:
-                payload, _ = _read(orders, None)
+                payload, _ = frames.read(orders)
                 if payload is None:
                     os._exit(0)
                 os.ftruncate(2, 0)
                 os.lseek(2, 0, os.SEEK_SET)
                 answer = sandbox.answer(self._function, pickle.loads(payload), self._memory)
-                _write(answers, pickle.dumps(answer))
+                frames.write(answers, pickle.dumps(answer))
         finally:  # the child must end here, whatever happened
             os._exit(70)
 
@@ -225,31 +222,3 @@ def _watch(lifeline: int, group: int) -> NoReturn:
         os.killpg(group, signal.SIGKILL)
     finally:
         os._exit(0)
-
-
-def _write(descriptor: int, payload: bytes) -> None:
-    view = memoryview(_LENGTH.pack(len(payload)) + payload)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _read(descriptor: int, deadline: float | None) -> tuple[bytes | None, bool]:
-    """One message, or None where the other side has closed or the deadline is over; and whether it
-    was in time."""
-    parts: list[bytes] = []
-    got, wanted = 0, _LENGTH.size
-    length = None
-    while got < wanted:
-        if deadline is not None:
-            left = deadline - time.monotonic()
-            if not select.select([descriptor], [], [], max(0.0, left))[0]:
-                return None, False
-        part = os.read(descriptor, min(wanted - got, 1 << 20))
-        if not part:
-            return None, True
-        parts.append(part)
-        got += len(part)
-        if got == wanted and length is None:
-            length = _LENGTH.unpack(b"".join(parts))[0]
-            parts, got, wanted = [], 0, length
-    return b"".join(parts), True

@@ -1,12 +1,13 @@
 """Builders and one runner, apart: candidates go in, outcomes come out as they are ready.
 
-Every core has a builder, a process that applies recipes and compiles. One runner, a process with
+Every core has a builder, a process that applies recipes and compiles; there may be more of them on
+other machines (`loopbook.tuner.builders`). One runner, a process with
 cores of its own for as long as it measures, times what they built: builders on its cores are
 stopped meanwhile, so that no measurement ever shares a core with a compile. Candidates whose
 generated code has been measured before are not measured again.
 
 Each process that dies or hangs costs the candidate in its hands and is replaced. Where somebody
-else killed it, the candidate gets another try.
+else killed it, or a builder elsewhere is gone, the candidate gets another try, here.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ import select
 import shutil
 import time
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 from loopbook.errors import LoopbookError
-from loopbook.sdfg.build import BUILD_BYTES, Recipes, build_once
+from loopbook.sdfg.build import Recipes
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.run import RUN_BYTES
 from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times
 from loopbook.toolchain.worker import Worker
+from loopbook.tuner.builders import Builder, Here
 
 COMPILE_SECONDS = 12.0
 """A candidate that takes longer to compile is given up: nobody would want to wait for its recipe,
@@ -67,7 +69,7 @@ class Ticket:
 class _Builder:
     """A builder and what it works on."""
 
-    worker: Worker[Built]
+    worker: Builder
     ticket: Ticket | None = None
 
 
@@ -104,6 +106,7 @@ class BuilderPool:
         cores: what may be used; default all that this process may run on.
         builders: how many; default one a core.
         threads: that a run uses: the runner gets so many cores, the last ones.
+        away: builders on other machines, closed with the pool.
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class BuilderPool:
         cores: Collection[int] = (),
         builders: int = 0,
         threads: int = 1,
+        away: Sequence[Builder] = (),
     ) -> None:
         self._text, self._target = text, target
         self._folder = folder
@@ -129,9 +133,8 @@ class BuilderPool:
             runner.measure, cores=chosen[-threads:], memory=2 * RUN_BYTES, what="the kernel"
         )
         self._builders = [
-            _Builder(Worker(build_once, cores=[core], memory=BUILD_BYTES, what="the compile"))
-            for core in islice(cycle(chosen), builders or len(chosen))
-        ]
+            _Builder(Here([core])) for core in islice(cycle(chosen), builders or len(chosen))
+        ] + [_Builder(one) for one in away]
         self._count = 0
         self._todo: deque[Ticket] = deque()
         self._ready: deque[Ticket] = deque()
@@ -157,7 +160,7 @@ class BuilderPool:
     @property
     def places(self) -> int:
         """How many candidates should be under way to keep everybody busy."""
-        return len(self._builders) + 2
+        return sum(not builder.worker.gone for builder in self._builders) + 2
 
     @property
     def pids(self) -> tuple[int, list[int]]:
@@ -182,7 +185,10 @@ class BuilderPool:
         while not self._done:
             self._hand_out()
             busy = [builder.worker for builder in self._builders if builder.ticket]
-            active: list[Worker[Any]] = [*busy, *([self._runner] if self._running else [])]
+            active: list[Worker[Any] | Builder] = [
+                *busy,
+                *([self._runner] if self._running else []),
+            ]
             if not active:
                 raise LookupError("nothing is under way")
             left = min((w.left() for w in active if not w.paused), default=1.0)
@@ -209,10 +215,14 @@ class BuilderPool:
         for builder in self._builders:
             if not self._todo:
                 break
-            stopped = self._running is not None and builder.worker.cores & self._runner.cores
-            if builder.ticket is None and not stopped and len(self._ready) < self.places:
+            worker = builder.worker
+            stopped = self._running is not None and worker.cores & self._runner.cores
+            unfit = worker.gone or (self._todo[0].again and not worker.cores)
+            if builder.ticket or stopped or unfit:
+                continue
+            if len(self._ready) < self.places:
                 builder.ticket = self._todo.popleft()
-                builder.worker.send(
+                worker.send(
                     self._text,
                     self._target,
                     builder.ticket.plan,
@@ -246,7 +256,11 @@ class BuilderPool:
                     self._sort_in(ticket, ticket.built)
 
     def _failed(
-        self, ticket: Ticket, error: LoopbookError, worker: Worker[Any], queue: deque[Ticket]
+        self,
+        ticket: Ticket,
+        error: LoopbookError,
+        worker: Worker[Any] | Builder,
+        queue: deque[Ticket],
     ) -> None:
         """The end of a candidate, or another try if it cannot help it."""
         if worker.killed and not ticket.again:

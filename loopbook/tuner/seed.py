@@ -25,8 +25,6 @@ from loopbook.tuner.task import TuningTask
 from loopbook.tuner.thresholds import LONG_ENOUGH, TOO_LONG
 from loopbook.tuner.tune import Tuned, tune
 
-PRESETS = ("SMALL", "MEDIUM", "LARGE")
-
 
 @dataclass(frozen=True)
 class Job:
@@ -124,11 +122,9 @@ def log_of(logs: Path, job: Job) -> Path:
 
 def sizes_for(job: Job, timeout: float = RUN_SECONDS) -> tuple[str, tuple[str, ...]]:
     """The preset to search at, and the presets to confirm at, smallest first."""
-    names = [p for p in PRESETS if p in job.task.parameters]
-    if len(names) < 2:  # of an SDFG, one is there only for numbers to be checked at
-        names = list(job.task.parameters)[:3]
     if job.preset:
         return job.preset, (job.preset,)
+    names = job.task.measured_at
     times: dict[str, float] = {}
     for name in names:
         try:

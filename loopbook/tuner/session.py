@@ -31,6 +31,7 @@ from loopbook.toolchain.run import RUN_SECONDS
 from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times
 from loopbook.tuner.builder_pool import BuilderPool, Ticket, Usage
+from loopbook.tuner.builders import Builder
 from loopbook.tuner.task import TuningTask
 from loopbook.tuner.thresholds import DISTURBED, LOST, ONE_RUN, SLOW_REFERENCE
 
@@ -107,9 +108,11 @@ class Session:
         timeout: float = RUN_SECONDS,
         threads: int = 1,
         builders: int = 0,
+        away: Sequence[Builder] = (),
     ) -> None:
         """
         Args:
+            away: builders on other machines, which are closed with the session.
             builders: processes that compile; default one a core.
             threads: that a run uses; the runner has so many cores for itself.
             timeout: limit for the run that gives the right numbers, seconds; candidates are limited
@@ -123,7 +126,7 @@ class Session:
         self.shares: dict[int, float] = {}
         self._plain_nests: dict[int, float] = {}
         self._threads = threads
-        self._builders = builders
+        self._builders, self._away = builders, away
         self._trusted = trusted
         self._kept = 0
         self._pool: BuilderPool | None = None
@@ -241,6 +244,7 @@ class Session:
                 seconds=self._seconds_limit,
                 builders=self._builders,
                 threads=self._threads,
+                away=self._away,
             )
         return self._pool
 

@@ -17,6 +17,8 @@ from loopbook.workloads.workload import Workload
 if TYPE_CHECKING:
     from loopbook.sdfg.made_up import MadeUp
 
+PRESETS = ("SMALL", "MEDIUM", "LARGE")
+
 
 class TuningTask(Protocol):
     """A program that can be measured at several sizes."""
@@ -34,6 +36,11 @@ class TuningTask(Protocol):
     @property
     def parameters(self) -> Mapping[str, Mapping[str, int]]:
         """Presets: name to sizes."""
+        ...
+
+    @property
+    def measured_at(self) -> Sequence[str]:
+        """The presets that its recipes are to be measured at, smallest first."""
         ...
 
     def arguments(self, preset: str) -> list[Any]: ...
@@ -86,6 +93,12 @@ class PythonTask:
         return {
             preset: {**sizes, **self._sizes} for preset, sizes in self.workload.parameters.items()
         }
+
+    @property
+    def measured_at(self) -> list[str]:
+        """Those that benchmarks have in common; of a program with names of its own, the first."""
+        names = [name for name in PRESETS if name in self.parameters]
+        return names if len(names) > 1 else list(self.parameters)[:3]
 
     def arguments(self, preset: str) -> list[Any]:
         return self.workload.arguments(preset, self._sizes or None)
@@ -178,6 +191,15 @@ class SdfgTask:
             LoopbookError: as for `asked`, or the SDFG is not defined on any data that were tried.
         """
         return {self.CHECKED: self._made_up.small, **self.asked}
+
+    @property
+    def measured_at(self) -> list[str]:
+        """All: who asks at a size is to get a recipe that was measured there.
+
+        Raises:
+            LoopbookError: as for `parameters`.
+        """
+        return list(self.parameters)
 
     @cached_property
     def _made_up(self) -> MadeUp:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.tuner import records
+from loopbook.tuner.builders import Builder
 from loopbook.tuner.confirmation import (
     BestRecipes,
     Confirmation,
@@ -61,6 +63,7 @@ def tune(
     *,
     log: Path | None = None,
     starts: Starts = lambda nest: (),
+    away: Sequence[Builder] = (),
     progress: Progress = unheard,
 ) -> Tuned:
     """Search recipes for every nest of a program that matters.
@@ -69,6 +72,7 @@ def tune(
         preset: the size to search at.
         log: where trials are logged; a search with the same settings goes on where it stopped.
         starts: recipes to try first, such as those of near neighbours or of another target.
+        away: builders on other machines, for the search.
 
     Raises:
         WrongResultError: docc's own compile gives other numbers than Python.
@@ -94,6 +98,7 @@ def tune(
         timeout=settings.timeout,
         threads=hardware.threads,
         builders=settings.builders,
+        away=away,
     ) as session:
         search(session, hardware, settings, trials, starts=starts, progress=told)
         best = best_recipes(session, trials, task)

@@ -13,18 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client_kit import product, record, stencil
+from client_kit import product, record, stencil, text_of
 from farm_kit import to_embed, to_tune
 from wait_kit import wait_until
 
 from loopbook.cli.app import run
 from loopbook.embed.inference import Encoder
-from loopbook.errors import FarmError
+from loopbook.errors import FarmError, KernelError
+from loopbook.farm.building import builders_elsewhere
 from loopbook.farm.cluster import RayCluster
-from loopbook.farm.machine import Machine
+from loopbook.farm.machine import BUILDING, Machine
 from loopbook.farm.status import status_of
 from loopbook.recipes.book import Book
 from loopbook.recipes.tasks import DEAD, DONE, STATES, TUNE, Ask, Wanted
+from loopbook.sdfg.build import Recipes
+from loopbook.toolchain.built import Built
+from loopbook.toolchain.jail.doors import Door
+from loopbook.toolchain.march import portable
+from loopbook.tuner.builders import Away
 
 
 class Head:
@@ -110,6 +116,60 @@ def test_tasks_go_to_nodes_and_end_in_the_book_whatever_is_killed(head):
     assert wait_until(lambda: set(head.states()) == {DEAD, DONE})
 
 
+@pytest.mark.long
+def test_a_node_that_only_builds_builds_for_the_one_that_times(head, tmp_path):
+    """Two nodes: a task is done with both, a candidate is built on the second, and when that is
+    killed there is nobody to ask."""
+    words = [sys.executable, "-m", "loopbook", "farm", "start", "--join", head.address]
+    own = {**head.env, "XDG_CACHE_HOME": str(tmp_path / "second")}
+    with (tmp_path / "second.log").open("wb") as log:
+        second = subprocess.Popen(
+            [*words, "--build-for-others", "1"], env=own, stdout=log, stderr=log
+        )
+    try:
+        assert wait_until(lambda: _building(head.address) == 1)
+        assert len(status_of(head.store, head.address)["nodes"]) == 1, "it takes no tasks"
+        head.ask(to_tune(product, Machine.here()))
+        assert wait_until(lambda: head.states() == [DONE])
+        with RayCluster(head.address):
+            assert _niceness() == 0, "other programs come first"
+            with builders_elsewhere(300.0) as (door,), builders_elsewhere(10.0) as (later,):
+                built = _built(Away(Door(os.dup(door)), portable(), 300.0), tmp_path / "first")
+                assert built.library.read_bytes()[:4] == b"\x7fELF"
+                second.kill()
+                second.wait()
+                builder = Away(Door(os.dup(later)), portable(), 300.0)
+                with pytest.raises(KernelError, match="gone"):
+                    _built(builder, tmp_path / "second")
+            assert builder.gone
+            assert builder.killed, "the candidate is to blame for nothing"
+    finally:
+        second.kill()
+        second.wait()
+
+
+def _building(address: str) -> int:
+    import ray
+
+    try:
+        with RayCluster(address):
+            return int(ray.cluster_resources().get(BUILDING, 0))
+    except FarmError:  # the head is not there yet
+        return 0
+
+
+def _niceness() -> int:
+    import ray
+
+    return ray.get(ray.remote(num_cpus=0)(lambda: os.nice(0)).remote())
+
+
+def _built(builder: Away, folder: Path) -> Built:
+    steps: Recipes = {0: (("tile", ("L1", 4)),)}
+    builder.send(text_of(product), "sequential", steps, folder, True, folder, seconds=0.0)
+    return builder.receive()
+
+
 def test_where_there_is_no_cluster_one_line_says_so(tmp_path, capsys):
     store = str(tmp_path / "book.db")
     Book.open(store).close()
@@ -128,6 +188,7 @@ def test_where_there_is_no_cluster_one_line_says_so(tmp_path, capsys):
         ["--head", "a:1", "--join", "a:1"],
         ["--join", "a:1", "--store", "x.db"],
         ["--trials", "0"],
+        ["--build-for-others", "1"],
     ],
 )
 def test_a_wrong_command_line_is_one_line(words: list[Any], capsys):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from loopbook import errors
+from loopbook.toolchain.jail.doors import Door
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 
@@ -229,3 +230,27 @@ def build(given: list[str]) -> str:
 
 def die(number: int) -> None:
     os.kill(os.getpid(), number)
+
+
+def ask(given: list[str], doors: list[int]) -> list[str | None]:
+    """What is answered to each request, one after the other, at the first door."""
+    door, found = Door(doors[0]), []
+    for one in given:
+        door.ask(one.encode())
+        answer = door.answer(time.monotonic() + 60)
+        found.append(None if answer is None else answer.decode())
+    return found
+
+
+def push(given: str, doors: list[int]) -> bool:
+    """Push bytes, in hex, through a door, not as messages; whether it is shut then."""
+    try:
+        os.write(doors[0], bytes.fromhex(given))
+        return os.read(doors[0], 1) == b""
+    except (BrokenPipeError, ConnectionResetError):
+        return True
+
+
+def push_and_end(given: str, doors: list[int]) -> None:
+    """Push bytes, in hex, through a door, and end."""
+    os.write(doors[0], bytes.fromhex(given))

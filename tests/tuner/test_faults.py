@@ -22,8 +22,8 @@ from loopbook.toolchain import runner
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.compiler import find_compiler
 from loopbook.toolchain.times import Schedule
-from loopbook.toolchain.worker import Worker
-from loopbook.tuner import builder_pool
+from loopbook.tuner import builder_pool, builders
+from loopbook.tuner.builders import Here
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import search
 from loopbook.tuner.session import Session
@@ -126,7 +126,7 @@ def mark(plan: Recipes) -> str:
     return next((kind for kind in STATUS if marked(kind)[0] == Step(*next(iter(plan[0])))), "")
 
 
-class Builder(Worker[Any]):
+class Builder(Here):
     """Knows which compilers hang."""
 
     def send(self, *args: Any, seconds: float) -> None:
@@ -192,8 +192,8 @@ def test_what_candidates_do_is_their_own_failure(session, run, monkeypatch, tmp_
         kind: bad_library(session.text, tmp_path / f"{n}", KERNELS[kind])
         for n, kind in enumerate(KERNELS)
     }
-    monkeypatch.setattr(builder_pool, "build_once", sabotaged(libraries, tmp_path))
-    monkeypatch.setattr(builder_pool, "Worker", Builder)
+    monkeypatch.setattr(builders, "build_once", sabotaged(libraries, tmp_path))
+    monkeypatch.setattr(builder_pool, "Here", Builder)
     monkeypatch.setattr(runner.Runner, "measure", measured(libraries["hang"].read_bytes()))
     monkeypatch.setattr(runner, "RUN_BYTES", address_space() + (1 << 30))
     recipes = [steps for n, kind in enumerate(STATUS) for steps in (marked(kind), good(n))]

@@ -20,7 +20,7 @@ from loopbook.recipes.hardware import read
 from loopbook.recipes.record import Record
 from loopbook.sdfg.build import build_once
 from loopbook.steps import Step
-from loopbook.tuner import builder_pool
+from loopbook.tuner import builders
 from loopbook.tuner.keep import Keeper
 from loopbook.tuner.log import TrialLog
 from loopbook.tuner.search import search
@@ -170,7 +170,7 @@ def test_a_candidate_that_fails_is_measured_nest_by_nest(made, tmp_path, monkeyp
             raise CompilerError("no such luck")
         return build_once(text, target, recipes, *args)
 
-    monkeypatch.setattr(builder_pool, "build_once", build)
+    monkeypatch.setattr(builders, "build_once", build)
     log = TrialLog(None, {})
     with Session(task(tmp_path, text=PRODUCT + TWICE), "M", "sequential") as opened:
         assert len(opened.nests) == 2
@@ -233,6 +233,14 @@ def test_sizes_to_search_and_confirm_at(tmp_path):
     small = task(tmp_path)
     assert sizes_for(Job(small, "sequential", "S")) == ("S", ("S",))
     assert sizes_for(Job(small, "sequential")) == ("M", ("S", "M")), "too quick to be told apart"
+
+
+def test_an_sdfg_is_confirmed_at_every_size_that_it_was_asked_for(tmp_path):
+    """However many there are: smaller ones to search at come with them."""
+    names, asked = ("_s0", "_s1", "_s2"), (20, 21, 30, 40)
+    given = SdfgTask("given", kit.text_of(kit.product), [dict.fromkeys(names, n) for n in asked])
+    _, confirm = sizes_for(Job(given, "sequential"))
+    assert [given.parameters[one]["_s0"] for one in confirm if one != given.CHECKED] == [*asked]
 
 
 # -- the book --------------------------------------------------------------------------------------

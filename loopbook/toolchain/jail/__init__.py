@@ -86,14 +86,18 @@ def call(
     limits: Limits | None = None,
     what: str = "the jailed process",
     modules: Sequence[Path] = (),
+    doors: Sequence[int] = (),
 ) -> Any:
-    """``function(given)`` in a jail.
+    """``function(given)`` in a jail; with doors ``function(given, doors)``.
 
     Args:
         job: ``module:function``, of ours.
         given: a JSON value.
         what: how error messages name the process.
         modules: folders, besides those of our own packages, that `job` may be imported from.
+        doors: descriptors of sockets that lead out of the jail and stay open in it, for all that
+            runs there. Who holds the other end (`loopbook.toolchain.jail.doors`) gets whatever
+            bytes a stranger may like.
 
     Returns:
         What the function returned, a JSON value that must be looked at like any stranger's.
@@ -116,11 +120,12 @@ def call(
             "processes": limits.processes,
             "seconds": math.ceil(limits.seconds),
             "files": limits.files,
+            "doors": list(doors),
         }
         orders.write(json.dumps(rules).encode())
         orders.seek(0)
         with walls.closed(limits.files, modules) as prison:
-            process = prison.start(walls.inmate(), orders)
+            process = prison.start(walls.inmate(), orders, doors)
         try:
             answer = _collect(process, limits, words, what)
         finally:
@@ -226,12 +231,14 @@ def _read(answer: bytes, status: int, words: IO[bytes], what: str) -> Any:
     if isinstance(told, dict) and told.keys() == {"result"}:
         return told["result"]
     if isinstance(told, dict) and told.keys() == {"error", "kind"}:
-        raise _error(told["kind"])(clean(str(told["error"])))
+        raise met(told["kind"], told["error"])
     raise KernelError(f"{what} sent something that is no answer")
 
 
-def _error(kind: object) -> type[LoopbookError]:
-    return MAY_RAISE.get(kind, KernelError) if isinstance(kind, str) else KernelError
+def met(kind: object, words: object) -> LoopbookError:
+    """The error that a job says it has met; of what it may not say, a `KernelError`."""
+    error = MAY_RAISE.get(kind, KernelError) if isinstance(kind, str) else KernelError
+    return error(clean(str(words)))
 
 
 def _refuse(constant: str) -> None:

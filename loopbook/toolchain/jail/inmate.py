@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ OPEN_FILES = 1024
 
 
 def main() -> None:
-    os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     with open(0, "rb", closefd=False) as file:
         orders = json.load(file)
+    _close_all_but(orders["doors"])
     answers = os.dup(1)  # children of the job have no stdout
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
@@ -41,10 +42,20 @@ def main() -> None:
     module, _, name = orders["job"].partition(":")
     function = getattr(importlib.import_module(module), name)
     os.write(answers, f"{READY}\n".encode())
-    worked, came = answer(function, (orders["given"],), orders["address_space"])
+    given = (orders["given"], orders["doors"]) if orders["doors"] else (orders["given"],)
+    worked, came = answer(function, given, orders["address_space"])
     told = {"result": came} if worked else {"error": str(came), "kind": type(came).__name__}
     with open(answers, "wb") as file:
         file.write(json.dumps(told).encode())
+
+
+def _close_all_but(doors: Sequence[int]) -> None:
+    first = 3
+    for door in sorted(doors):
+        os.closerange(first, door)
+        os.set_inheritable(door, False)
+        first = door + 1
+    os.closerange(first, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
 def _become_nobody() -> None:

@@ -72,14 +72,16 @@ class Prison:
     words: tuple[str, ...]
     descriptors: tuple[int, ...]
 
-    def start(self, command: Sequence[str], orders: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Start a command inside, with `orders` as its input."""
+    def start(
+        self, command: Sequence[str], orders: IO[bytes], doors: Sequence[int] = ()
+    ) -> subprocess.Popen[bytes]:
+        """Start a command inside, with `orders` as its input, and these descriptors open."""
         return subprocess.Popen(
             [*self.words, "--", *command],
             stdin=orders,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=self.descriptors,
+            pass_fds=(*self.descriptors, *doors),
             env={},
             cwd="/",
             start_new_session=True,
