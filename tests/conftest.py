@@ -11,6 +11,7 @@ from typing import Any
 
 import postgres_kit
 import pytest
+import shared_kit
 from hypothesis import HealthCheck, settings
 
 from loopbook.errors import CompilerError
@@ -53,6 +54,14 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "book.db")
     return request.getfixturevalue("postgres").database()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_by_all_processes(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where test processes find what others have made (`shared_kit`)."""
+    own = tmp_path_factory.getbasetemp()
+    of_all = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    shared_kit.begin(of_all / "shared")
 
 
 def pytest_sessionstart() -> None:

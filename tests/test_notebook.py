@@ -17,7 +17,7 @@ def test_the_tour_runs_and_shows_tables(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(TOUR.parents[1]))
     notebook = nbformat.read(TOUR, as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells), "it is kept without outputs"
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": tmp_path}}).execute()
     shown = [
         output
         for cell in notebook.cells

@@ -7,12 +7,13 @@ import io
 import json
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 import loopbook.cli
-from loopbook.cli import options
+from loopbook.cli import answers
 from loopbook.printable import one_line, printable, show
 
 OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -37,7 +38,7 @@ def test_text_stays_and_escapes_are_shown():
 
 def test_json_stays_json(capsys):
     value = {"a\x7f\x1b": "\u202e\x9b\ud800"}
-    options.print_json(value)
+    answers.write(Any, value)
     text = capsys.readouterr().out
     assert text.isascii()
     assert text.strip().isprintable()

@@ -155,7 +155,7 @@ def test_a_file_is_told_of_in_its_own_names(shell, tmp_path):
     file = tmp_path / "given.json"
     file.write_text(text_of(product))
     out = tmp_path / "out.json"
-    (told,) = shell("nearest", file, "--json").good().documents
+    told = shell("nearest", file, "--json").good().document
     assert told["nests"][0]["loops"] == ["i", "j", "k"]
     shell("optimize", file, "--out", out, "--size", "_s0=300").good()
     before, after = json.loads(text_of(product)), json.loads(out.read_text())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loopbook.cli import options, style
+from loopbook.cli.answers import UNSET, Answer, Left, answers, write
 from loopbook.cli.progress import Progress, progress
 from loopbook.printable import one_line
 from loopbook.targets import choice, here, runnable
@@ -19,6 +21,52 @@ if TYPE_CHECKING:
     from loopbook.farm.adopt.gains import Standing
 
 
+class Measured(Answer):
+    """A nest that was measured here.
+
+    Attributes:
+        stage: what was done with it.
+        speedup: here.
+        elsewhere: what it is on other machines.
+        error: why it could not be measured; empty if it was.
+        seconds: that it took.
+        share: of the expected gain that is there now.
+    """
+
+    nest: str
+    fingerprint: str
+    target: str
+    stage: str
+    speedup: float
+    elsewhere: float
+    error: str
+    seconds: float
+    share: float
+
+
+class Adopted(Answer):
+    """How far the books fit this machine.
+
+    Attributes:
+        share: of the expected gain that is there.
+        nests: that the books know from other machines.
+        measured: nests that were measured here.
+        searched: nests of these that were searched for.
+        failed: nests that could not be measured.
+        carried_over: share of what was expected that was found here.
+        steps: what this command has done, in its order; left out with --status.
+    """
+
+    share: float
+    nests: int
+    measured: int
+    searched: int
+    failed: int
+    carried_over: float | None
+    steps: list[Measured] | Left = UNSET
+
+
+@answers(Adopted)
 def adopt(
     book: Annotated[
         Path | None, typer.Option("--book", help="where records go; default the user's book")
@@ -35,10 +83,10 @@ def adopt(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Measure here what the books know from other machines, the most useful first.
+    """Measure here what the books know from other machines.
 
-    What turns out slower than expected is searched for. Stop it any time; the same command goes
-    on.
+    The most useful comes first. What turns out slower than expected is searched for. Stop it any
+    time; the same command goes on.
     """
     targets = [runnable(name).name for name in target or here()]
     kept = "what was measured is kept, and the same command goes on"
@@ -49,25 +97,33 @@ def adopt(
 
         activate()
         with opened(book, targets, Settings(trials=trials), readonly=status) as adoption:
-            if not status:
-                _run(adoption, minutes, json, shown)
-            told = adoption.standing
-    if json:
-        options.print_json(_standing(told))
-    else:
+            steps: list[dict[str, Any]] = []
+            try:
+                if not status:
+                    _run(adoption, minutes, json, shown, steps)
+            finally:  # also when it is stopped
+                told = adoption.standing
+                if json and (steps or not sys.exc_info()[0]):
+                    write(Adopted, _standing(told) | ({} if status else {"steps": steps}))
+    if not json:
         style.tell(_line(told))
 
 
-def _run(adoption: Adoption, minutes: float, json: bool, shown: Progress) -> None:
-    """Measure, a line for each nest, until all is done or the time is up."""
+def _run(
+    adoption: Adoption, minutes: float, json: bool, shown: Progress, steps: list[dict[str, Any]]
+) -> None:
+    """Measure, a line for each nest, until all is done or the time is up.
+
+    Args:
+        steps: takes what was done.
+    """
     shown.stage("measuring nests", left=60.0 * minutes)
     for step in adoption.run(60.0 * minutes):
         done = step.standing
         percent = f"{100 * done.share:.1f} % of the expected gain"
         shown.at(done.measured + done.failed, len(adoption.entries), percent)
-        if json:
-            shown.json(options.json_line(_told(step)))
-        else:
+        steps.append(_told(step))
+        if not json:
             shown.tell(_words(step, percent))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -14,20 +15,24 @@ from loopbook.cli import (
     benching,
     corpus,
     doctor,
+    evaluating,
     explaining,
     extras,
     farm,
     field,
-    learning,
     linting,
     lookups,
     machine,
     nearest,
+    quarantine,
     queue,
     records,
+    schemas,
     search,
     service,
     steps,
+    tokens,
+    training,
     transfers,
 )
 from loopbook.cli.progress import Interrupted
@@ -73,12 +78,13 @@ COMMANDS: list[tuple[str, Callable[..., Any], str]] = [
     ("lint", linting.lint, LOOK_UP),
     ("tune", search.tune, FILL),
     ("adopt", adopt.adopt, FILL),
-    ("train", learning.train, FILL),
-    ("evaluate", learning.evaluate, FILL),
+    ("train", training.train, FILL),
+    ("evaluate", evaluating.evaluate, FILL),
     ("serve", service.serve, SHARE),
     ("demo-server", service.demo_server, SHARE),
     ("doctor", doctor.doctor, ABOUT),
     ("steps", steps.steps, ABOUT),
+    ("schema", schemas.schema, ABOUT),
     ("hardware", machine.hardware, ABOUT),
     ("workloads", machine.workloads, ABOUT),
 ]
@@ -91,8 +97,8 @@ GROUPS: list[tuple[str, typer.Typer, str]] = [
     ("queue", queue.app, FILL),
     ("farm", farm.app, FILL),
     ("field", field.app, SHARE),
-    ("token", service.token_app, SHARE),
-    ("quarantine", service.quarantine_app, SHARE),
+    ("token", tokens.app, SHARE),
+    ("quarantine", quarantine.app, SHARE),
 ]
 
 for _name, _command, _panel in COMMANDS:
@@ -123,6 +129,7 @@ def run(arguments: list[str]) -> int:
     """Run one command line; see `loopbook.cli.main`."""
     try:
         code = _all()(arguments, prog_name="loopbook", standalone_mode=False)
+        sys.stdout.flush()
     except Interrupted as error:
         _say(str(error))
         return INTERRUPTED
@@ -133,8 +140,11 @@ def run(arguments: list[str]) -> int:
     except USAGE_ERROR as error:
         return 0 if type(error).__name__ == NO_ARGUMENTS else _say(_misused(error))
     except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+        return _unread()
+    except SystemExit as error:  # what typer makes of one
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return _unread()
     except OSError as error:
         return _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
     except MemoryError:
@@ -156,6 +166,13 @@ def _say(message: str) -> int:
     line = " ".join(message.split())
     show(f"loopbook: {line}", file=sys.stderr)
     return 2
+
+
+def _unread() -> int:
+    """Whoever read stdout, such as 'head', has had enough: nothing has gone wrong. What is left in
+    Python's buffers goes nowhere, or Python would complain when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _interrupted() -> int:

@@ -10,7 +10,8 @@ import typer
 
 from loopbook import display, targets
 from loopbook.cli import options, style
-from loopbook.cli.plans import whence
+from loopbook.cli.answers import UNSET, Answer, Left, answers, listed
+from loopbook.cli.plans import Nest, whence
 from loopbook.cli.progress import progress
 from loopbook.cli.source import load_workload
 from loopbook.errors import LoopbookError
@@ -24,6 +25,57 @@ STEPS = 24
 """Steps that are shown of all nests of a kernel together."""
 
 
+class Bench(Answer, kw_only=True):
+    """A kernel as docc compiles it, as Python, and as the book has it compiled: seconds are those
+    of the fastest runs.
+
+    Attributes:
+        baseline_s: of docc's own compile, or of what `baseline` says.
+        optimized_s: of what the book serves.
+        speedup: the one over the other.
+        correct: what is served gives the numbers of its unoptimised program at this size, and
+            Python's at the largest that Python can do.
+        wrong_reason: why not.
+        reference: what numbers were compared with: python, or docc where Python takes too long.
+        reference_preset, reference_sizes: where.
+        docc_wrong: docc's own compile gives other numbers than Python, or is known to.
+        docc_wrong_reason: how.
+        docc_failed: why docc has no program of the function as it is written.
+        lowered: the kernel was turned into loops.
+        not_lowered: why it could not be, so that Python is what is served and timed.
+        baseline: docc; where docc has no program that is right, loops for docc's schedule of our
+            loops, or python.
+        python_s: of the Python function; null where it was not timed.
+        python_speedup: over it.
+        python_skipped: why it was not timed.
+        fastest: loopbook, docc or python.
+    """
+
+    kernel: str
+    preset: str
+    target: str
+    baseline_s: float
+    optimized_s: float
+    speedup: float
+    correct: bool
+    nests: list[Nest]
+    reference: str
+    reference_preset: str | Left = UNSET
+    reference_sizes: dict[str, int] | Left = UNSET
+    docc_wrong: bool
+    docc_wrong_reason: str | Left = UNSET
+    wrong_reason: str | Left = UNSET
+    lowered: bool
+    not_lowered: str | Left = UNSET
+    baseline: str
+    docc_failed: str | Left = UNSET
+    python_s: float | None
+    python_speedup: float | None
+    python_skipped: str | Left = UNSET
+    fastest: str
+
+
+@answers(Bench, list[Bench])
 def bench(
     files: Annotated[
         list[str], typer.Argument(help="FILE.py[:FUNC]…, PolyBench names, or 'polybench' for all")
@@ -60,8 +112,12 @@ def bench(
 
         names = [n for f in files for n in (polybench.names() if f == "polybench" else [f])]
         workloads = [load_workload(name) for name in names]
-    failed = False
-    with progress("", len(workloads), "kernel") as shown, open_book(book) as layered:
+    failed, alone = False, len(workloads) == 1
+    with (
+        listed(Bench, json, alone=alone) as found,
+        progress("opening the books", len(workloads), "kernel") as shown,
+        open_book(book) as layered,
+    ):
         heads = [_row(*HEADS, bold=True)]
         for number, workload in enumerate(workloads):
             wanted = preset or usual_preset(workload.parameters)
@@ -82,16 +138,15 @@ def bench(
                     tell=lambda stage, done, total: shown.at(done, total, stage),
                 )
             except LoopbookError as error:
-                if len(workloads) == 1:
+                if alone:
                     raise
                 failed = True
                 show(f"loopbook: {workload.name}: {error}", file=sys.stderr, flush=True)
                 continue
             failed |= not told["correct"]
-            if json:
-                shown.json(options.json_line(told))
-            else:
-                shown.tell(*heads, *_parts(told, alone=len(workloads) == 1))
+            found.append(told)
+            if not json:
+                shown.tell(*heads, *_parts(told, alone=alone))
                 heads.clear()
     return 1 if failed else 0
 

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopbook.cli import options
+from loopbook.cli import options, style
+from loopbook.cli.answers import Answer, answers, write
+from loopbook.cli.progress import progress
 from loopbook.errors import CorpusError
-from loopbook.printable import show
 from loopbook.targets import here, named
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from loopbook.recipes.hardware import HardwareProfile
     from loopbook.tuner.corpus import Group
 
 app = typer.Typer(
-    help="Look into the corpus of measured candidates, add to it, export it.",
+    help="Measured candidates: look into the corpus, add to it, export.",
     no_args_is_help=True,
 )
 
@@ -35,7 +38,79 @@ Hardware = Annotated[list[str] | None, typer.Option(help="only this profile's ke
 Status = Annotated[list[str] | None, typer.Option(help="only ok, wrong, crash…; repeatable")]
 
 
+class Candidates(Answer):
+    """The measured candidates of one kernel for one target on one kind of machine.
+
+    Attributes:
+        hardware: key of its profile.
+        statuses: how they ended to how many, the most frequent first.
+        nests: how many of the kernel's nests have candidates.
+        recipes: how many different recipes were measured with status "ok".
+        best: the greatest speedup of a nest; null if no candidate is ok.
+        samples: all candidates.
+    """
+
+    kernel: str
+    target: str
+    hardware: str
+    statuses: dict[str, int]
+    nests: int
+    recipes: int
+    best: float | None
+    samples: int
+
+
+class Info(Answer):
+    """What is in a corpus of measured candidates.
+
+    Attributes:
+        corpus: its folder.
+        samples: all candidates.
+        statuses: how they ended to how many.
+    """
+
+    corpus: str
+    samples: int
+    statuses: dict[str, int]
+    groups: list[Candidates]
+
+
+class Packed(Answer):
+    """What was added to a corpus.
+
+    Attributes:
+        added: candidates that were new.
+        known: candidates that had been there before.
+        skipped: lines of the logs that could not be read.
+    """
+
+    added: int
+    known: int
+    skipped: int
+
+
+class Exported(Answer):
+    """What was written to a file.
+
+    Attributes:
+        exported: candidates.
+    """
+
+    exported: int
+
+
+class Prepared(Answer):
+    """What was measured.
+
+    Attributes:
+        added: programs.
+    """
+
+    added: int
+
+
 @app.command()
+@answers(Info)
 def info(
     corpus: Corpus = None,
     kernel: Kernel = None,
@@ -51,22 +126,19 @@ def info(
     if json:
         total = sum(group.samples for group in groups)
         told = {"corpus": str(folder), "samples": total, "statuses": _statuses(groups)}
-        options.print_json({**told, "groups": [group.to_json() for group in groups]})
+        write(Info, {**told, "groups": [group.to_json() for group in groups]})
         return
     for (machine, where), part in _parts(groups).items():
-        show(f"{machine}, {where}: {_line(part)}")
-        for group in part if kernel else ():
-            best = f"best {group.best:7.2f}×" if group.best else ""
-            show(
-                f"  {group.kernel:<16} {group.nests:>2} nests {group.samples:>6}"
-                f" {group.recipes:>6} recipes  {best:<13}  {options.counts(group.statuses)}"
-            )
-    show(f"all: {_line(groups)}")
+        style.tell(style.heading(machine, where), style.indented(_line(part), 2))
+        if kernel:
+            style.tell(_table(part))
+    style.tell(style.joined(style.text("all", style.HEAD), _line(groups), between="  "))
     if not kernel:
-        show("--kernel NAME tells more of one, --json of all")
+        style.tell("--kernel NAME tells more of one, --json of all")
 
 
 @app.command()
+@answers(Packed)
 def pack(
     folder: Annotated[Path, typer.Argument(help="the corpus, made if missing")],
     logs: Annotated[
@@ -87,14 +159,15 @@ def pack(
     found = logs or [path.parent / f"{path.stem}-trials"]
     packed = corpus.pack(found, folder, profiles=_profiles(path, named=book is not None))
     if json:
-        options.print_json(asdict(packed))
+        write(Packed, packed)
         return
-    show(f"{packed.added} candidates added, {packed.known} were there already")
+    style.tell(f"{packed.added} candidates added, {packed.known} were there already")
     if packed.skipped:
-        show(f"{packed.skipped} damaged lines skipped")
+        style.tell(f"{packed.skipped} damaged lines skipped")
 
 
 @app.command()
+@answers(Exported)
 def export(
     out: Annotated[Path, typer.Argument(help="JSON lines; compressed if it ends in .gz")],
     corpus: Corpus = None,
@@ -119,12 +192,13 @@ def export(
     finally:
         draft.unlink(missing_ok=True)
     if json:
-        options.print_json({"exported": table.num_rows})
+        write(Exported, {"exported": table.num_rows})
     else:
-        show(f"{table.num_rows} candidates exported")
+        style.tell(f"{table.num_rows} candidates exported")
 
 
 @app.command("preparing")
+@answers(Prepared)
 def measure_preparing(
     corpus: Corpus = None,
     target: Target = None,
@@ -132,14 +206,13 @@ def measure_preparing(
 ) -> None:
     """Measure what preparing each synthetic program of the corpus gains by itself. Stop it any
     time; the same command goes on."""
-    from loopbook.cli.progress import progress
-    from loopbook.client.hardware import local_profile
-    from loopbook.tuner import preparing
-    from loopbook.tuner.corpus import CORPUS, load, samples
-
-    folder = corpus or CORPUS
     added = 0
     with progress("reading the corpus", stopped="what was measured is kept") as shown:
+        from loopbook.client.hardware import local_profile
+        from loopbook.tuner import preparing
+        from loopbook.tuner.corpus import CORPUS, load, samples
+
+        folder = corpus or CORPUS
         for name in target or here():
             threads = named(name).threads
             machine = local_profile(threads, measured=False)
@@ -153,9 +226,9 @@ def measure_preparing(
                 added += one is not None
                 shown.at(number, len(missing))
     if json:
-        options.print_json({"added": added})
+        write(Prepared, {"added": added})
     else:
-        show(f"{added} programs measured")
+        style.tell(f"{options.number(added, 'program')} measured")
 
 
 def _profiles(path: Path, *, named: bool) -> dict[str, HardwareProfile]:
@@ -175,6 +248,19 @@ def _parts(groups: Sequence[Group]) -> dict[tuple[str, str], list[Group]]:
     for group in sorted(groups, key=lambda g: (g.hardware, g.target, g.kernel)):
         parts.setdefault((group.hardware, group.target), []).append(group)
     return parts
+
+
+def _table(groups: Sequence[Group]) -> Table:
+    columns = ("kernel", "nests", "candidates", "recipes", "best")
+    rows = style.table(*columns, right=columns[1:])
+    for one in groups[:SCREEN]:
+        best = style.gain(one.best) if one.best else "-"
+        style.add(rows, one.kernel, one.nests, one.samples, one.recipes, best)
+    return rows
+
+
+SCREEN = 20
+"""Kernels of one machine that are shown."""
 
 
 def _statuses(groups: Sequence[Group]) -> dict[str, int]:

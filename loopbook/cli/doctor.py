@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from loopbook.cli import extras, options, style
+from loopbook.cli.answers import Answer, answers, write
+from loopbook.cli.progress import progress
 from loopbook.errors import CompilerError, JailError, LoopbookError
 
 OK, WARN, FAIL = "ok", "warn", "fail"
@@ -16,8 +17,7 @@ OK, WARN, FAIL = "ok", "warn", "fail"
 SIGNS = {OK: ("✓", style.GOOD), WARN: ("!", "yellow"), FAIL: ("✗", style.BAD)}
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Answer):
     """What came of one check.
 
     Attributes:
@@ -31,15 +31,28 @@ class Finding:
     advice: str = ""
 
 
+class Health(Answer):
+    """Whether all is there that loopbook needs.
+
+    Attributes:
+        ok: all that is needed is there.
+    """
+
+    ok: bool
+    checks: list[Finding]
+
+
+@answers(Health)
 def doctor(json: options.Json = False) -> int:
     """Check what loopbook needs here, and say what to do.
 
     Compiler, libraries, jail, extras, books and server. Exit code 1 if something needed is missing.
     """
-    found = [finding for check in CHECKS for finding in check()]
+    with progress("checking"):
+        found = [finding for check in CHECKS for finding in check()]
     well = all(one.state != FAIL for one in found)
     if json:
-        options.print_json({"ok": well, "checks": [asdict(one) for one in found]})
+        write(Health, {"ok": well, "checks": found})
         return 0 if well else 1
     rows = style.table("", "check", "found", fold=["found"])
     for one in found:

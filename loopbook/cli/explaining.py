@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopbook.cli import diffs, files, options, style
-from loopbook.cli.plans import plans_for, whence
+from loopbook.cli import diffs, files, style
+from loopbook.cli.answers import Answer, answers, write
+from loopbook.cli.plans import Nest, plans_for, whence
 from loopbook.cli.query import Query, asking
 from loopbook.printable import show
 
@@ -28,6 +29,63 @@ STEPS = 20
 """Steps that are shown without ``--full``, of all nests together."""
 
 
+class Explained(Nest):
+    """What is served for a nest, and why.
+
+    Attributes:
+        position: in the prepared program.
+        line: of the file, where the nest begins; null where that is not known.
+        fingerprint: the same however variables are named.
+        record: id of the record that the recipe is from.
+        reason: why it was taken, or nothing was.
+        choices: recipes that 'bench' would measure.
+    """
+
+    position: int
+    line: int | None
+    fingerprint: str
+    record: str | None
+    reason: str
+    choices: int
+
+
+class Explanation(Answer):
+    """What is served for a program.
+
+    Attributes:
+        line: of the file, where the kernel begins.
+        sizes: of the preset.
+        lowered: it was turned into explicit loops.
+        not_lowered: why it could not be; empty if it was, or had loops already.
+        before, after: the C++ that docc generates without and with the recipes.
+    """
+
+    kernel: str
+    file: str
+    line: int | None
+    preset: str
+    sizes: dict[str, int]
+    target: str
+    lowered: bool
+    not_lowered: str
+    nests: list[Explained]
+    before: str
+    after: str
+
+
+class Lowered(Answer):
+    """With --lowered: a kernel as explicit loops.
+
+    Attributes:
+        lowered: as Python; null for a kernel that consists of loops already.
+        lines: line of this text to the line of the file that it comes from.
+    """
+
+    lowered: str | None
+    lines: dict[int, int]
+
+
+@answers(Explanation, Lowered)
 @asking
 def explain(
     query: Query,
@@ -40,7 +98,7 @@ def explain(
         bool, typer.Option("--lowered", help="show the function as explicit loops, no more")
     ] = False,
 ) -> None:
-    """Show which recipe each nest gets, why, and what it does to the C++."""
+    """Show which recipe each nest gets, why, and the C++ with it."""
     if lowered:
         _show_lowered(query)
         return
@@ -51,7 +109,7 @@ def explain(
         title, text = f"{told['kernel']}, {_size(told)}", style.rendered(*_parts(told, full=True))
         diffs.write_page(html, title, text, told["before"], told["after"])
     if query.json:
-        options.print_json(told)
+        write(Explanation, told)
         return
     shown = style.rendered(*_parts(told, full=full))
     style.put(shown)
@@ -200,7 +258,7 @@ def _show_lowered(query: Query) -> None:
     """Print a workload's kernel as loops; numbers behind lines are those of its file."""
     found = query.run(_lowered)
     if query.json:
-        options.print_json(found)
+        write(Lowered, found)
     else:
         text = f"{query.source.name} consists of loops already: it is compiled as it is\n"
         show(found["lowered"] or text, end="")

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopbook.cli import options
+from loopbook.cli import options, style
+from loopbook.cli.answers import Answer, answers, write
+from loopbook.cli.queue import NOTHING, Task
+from loopbook.cli.stores import Store, location_of, none_yet
 from loopbook.errors import InputError
 from loopbook.farm.settings import FarmSettings
 from loopbook.printable import one_line, show
@@ -22,14 +25,11 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
-    help="Tune what the queue of work holds, on this machine or on a cluster.", no_args_is_help=True
+    help="Tune what the queue holds, on this machine or on a cluster.", no_args_is_help=True
 )
 
 DAY_S = 86400.0
 
-Store = Annotated[
-    str | None, typer.Option("--store", help="the book: a path or a database URL; default yours")
-]
 Address = Annotated[str, typer.Option(help="HOST:PORT of the cluster's head", show_default=False)]
 Trials = Annotated[int, typer.Option(help="candidates to measure for each nest", min=1)]
 Builders = Annotated[
@@ -96,37 +96,100 @@ def start(
             _alone(store, settings, stop, until_empty=until_empty)
 
 
+class Node(Answer):
+    """A machine of a cluster.
+
+    Attributes:
+        hardware: target to the class of its machine.
+        jail: strangers' programs can be run on it.
+        labels: what Ray knows of it.
+    """
+
+    name: str
+    hardware: dict[str, str]
+    jail: bool
+    labels: dict[str, str]
+
+
+class Status(Answer):
+    """What a farm is doing.
+
+    Attributes:
+        counts: state to how many tasks there are of it.
+        done_last_hour: tasks.
+        leased: tasks that somebody works on.
+        nodes: of the cluster, if its address is given.
+    """
+
+    counts: dict[str, int]
+    done_last_hour: int
+    leased: list[Task]
+    nodes: list[Node]
+
+
+class Stopped(Answer):
+    """What `farm stop` did.
+
+    Attributes:
+        stopped: farms.
+    """
+
+    stopped: int
+
+
+SCREEN = 20
+"""Rows of each table that are shown."""
+
+
 @app.command()
+@answers(Status)
 def status(store: Store = None, address: Address = "", json: options.Json = False) -> None:
     """Show what waits, who works on what, and the nodes of a cluster."""
-    from loopbook.farm.status import status_of
+    from loopbook.farm.status import nothing, status_of
 
-    told = status_of(_location(store), _checked(address) if address else "")
+    head = _checked(address) if address else ""
+    told = nothing(head) if none_yet(store) else status_of(location_of(store), head)
     if json:
-        options.print_json(told)
+        write(Status, told)
         return
-    show(", ".join(f"{count} {name}" for name, count in told["counts"].items()))
-    show(f"{told['done_last_hour']} done in the last hour")
-    for task in told["leased"]:
-        show(f"{task['id']}  {task['kind']:<9} {task['hardware_key']:<20} {task['worker']}")
-    for node in told["nodes"]:
-        classes = " ".join(f"{name}={key}" for name, key in node["hardware"].items())
-        show(f"node {node['name']}  {classes}  {'jail' if node['jail'] else 'no jail'}")
+    if any(told["counts"].values()):
+        style.tell(
+            options.counts(told["counts"]), f"{told['done_last_hour']} done in the last hour"
+        )
+    else:
+        style.tell(NOTHING, "'loopbook farm start' begins when there is something to do.")
+    leased, nodes = told["leased"], told["nodes"]
+    if leased:
+        rows = style.table("task", "kind", "machine", "worker", cut=["task", "worker"])
+        for task in leased[:SCREEN]:
+            style.add(rows, task["id"], task["kind"], task["hardware_key"], task["worker"])
+        style.tell("", rows)
+    if nodes:
+        rows = style.table("node", "jail", "classes", fold=["classes"])
+        for node in nodes[:SCREEN]:
+            classes = " ".join(f"{name}={key}" for name, key in node["hardware"].items())
+            style.add(rows, node["name"], style.verdict(node["jail"]), classes)
+        style.tell("", rows)
+    for found, what in ((leased, "tasks"), (nodes, "nodes")):
+        if len(found) > SCREEN:
+            style.tell(f"… {len(found) - SCREEN} more {what} (--json has all)")
 
 
 @app.command()
+@answers(Stopped)
 def stop(json: options.Json = False) -> None:
     """End the farm that runs on this machine, after the tasks at hand are given back."""
     from loopbook.farm.running import stop_here
 
     count = stop_here()
     if json:
-        options.print_json({"stopped": count})
+        write(Stopped, {"stopped": count})
     else:
-        show(f"{count} stopped")
+        style.tell(f"{options.number(count, 'farm')} stopped" if count else "no farm runs here")
 
 
 @app.command()
+@answers(dict[str, str])
 def labels(json: options.Json = False) -> None:
     """Print what a cluster calls this machine, as 'ray start --labels' wants it. Where something
     else starts Ray (KubeRay does), the labels have to be given there, and this says which."""
@@ -137,7 +200,7 @@ def labels(json: options.Json = False) -> None:
     if not machine.jail:
         show(f"no tasks to tune for this node: {one_line(machine.why_not, 500)}", file=sys.stderr)
     if json:
-        options.print_json(dict(sorted(machine.labels.items())))
+        write(dict[str, str], dict(sorted(machine.labels.items())))
     else:
         show(labels_text(machine))
 
@@ -157,7 +220,7 @@ def dispatch(
     from loopbook.farm.vectors import ask_for_vectors
     from loopbook.recipes.book import Book
 
-    location = _location(store)
+    location = location_of(store)
     with RayCluster(_checked(address)) as cluster, Book.open(location) as book:
         over = _on_signals()  # Ray has handlers of its own, which it sets when it begins
         ask_for_vectors(book, Encoder.load().version)
@@ -188,7 +251,7 @@ def _alone(
     if not machine.jail:
         _say(f"tasks to tune stay where they are: {machine.why_not}")
     done = work(
-        _location(store),
+        location_of(store),
         machine,
         settings,
         stop=stop,
@@ -233,7 +296,7 @@ def _dispatcher(store: str | None, address: str, settings: FarmSettings) -> subp
     from loopbook.toolchain.sandbox import die_with_parent
 
     command = [sys.executable, "-m", "loopbook", "farm", "dispatch", "--address", address]
-    command += ["--store", _location(store), *_as_options(settings)]
+    command += ["--store", location_of(store), *_as_options(settings)]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -262,12 +325,6 @@ def _on_signals() -> threading.Event:
         with suppress(ValueError):  # not in the main thread: a test
             signal.signal(number, lambda *_: over.set())
     return over
-
-
-def _location(store: str | None) -> str:
-    from loopbook.client.places import own_path
-
-    return store or str(own_path())
 
 
 def _checked(address: str) -> str:

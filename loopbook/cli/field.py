@@ -9,19 +9,63 @@ from typing import Annotated, Any
 import typer
 
 from loopbook import targets
-from loopbook.cli import options
-from loopbook.errors import BookError, InputError
-from loopbook.printable import show
+from loopbook.cli import options, style
+from loopbook.cli.answers import Answer, answers, write
+from loopbook.cli.stores import Store, existing
+from loopbook.errors import InputError
 
 app = typer.Typer(help="How recipes did where they ran.", no_args_is_help=True)
 
-Store = Annotated[
-    str | None, typer.Option("--store", help="the book: a path or a database URL; default yours")
-]
 RecordId = Annotated[str, typer.Argument(help="id of a record")]
 
 
+class Sent(Answer):
+    """A report of how a recipe did, and what the server says to it.
+
+    Attributes:
+        record: id of the record that it is from.
+        hardware_key: class of the machine.
+        reference_s: seconds with docc's own schedule.
+        time_s: seconds with the recipe.
+        status: of the report.
+    """
+
+    record: str
+    hardware_key: str
+    reference_s: float
+    time_s: float
+    status: str
+
+
+class Reported(Answer):
+    """What was reported of a record from one class of machines.
+
+    Attributes:
+        voices: those who reported.
+        reports: of all of them.
+        expected: speedup to be expected there.
+        served: whether the record is served there.
+    """
+
+    hardware_key: str
+    voices: int
+    reports: int
+    expected: float
+    served: bool
+
+
+class Forgotten(Answer):
+    """What `field forget` did.
+
+    Attributes:
+        forgotten: voices.
+    """
+
+    forgotten: int
+
+
 @app.command("send-trace")
+@answers(Sent)
 def send_trace(
     trace: Annotated[Path, typer.Argument(help="of docc's runtime, with the recipe")],
     reference: Annotated[
@@ -53,9 +97,10 @@ def send_trace(
     with Client(server) as client:
         (status,) = client.report([report])
     if json:
-        options.print_json(report.to_json() | {"status": status})
+        write(Sent, report.to_json() | {"status": status})
     else:
-        show(f"{record}  {math.exp(report.log_speedup):.2f}× on {key}: {status}")
+        gain = style.gain(math.exp(report.log_speedup))
+        style.tell(style.joined(style.text(record, style.NAME), gain, f"on {key}: {status}"))
 
 
 def _sum(trace: Path, elements: list[int] | None) -> float:
@@ -72,12 +117,13 @@ def _sum(trace: Path, elements: list[int] | None) -> float:
 
 
 @app.command("show")
+@answers(list[Reported])
 def show_(record: RecordId, store: Store = None, json: options.Json = False) -> None:
     """Show what was reported of a record, for each class of machines."""
     from loopbook.recipes.reports import LOST
     from loopbook.recipes.standing import standing
 
-    with _book(store, write=False) as book:
+    with existing(store) as book:
         found = book.record(record)
         told: list[dict[str, Any]] = []
         for key, opinions in sorted(book.reports.opinions(record).items()):
@@ -94,27 +140,26 @@ def show_(record: RecordId, store: Store = None, json: options.Json = False) -> 
                 }
             )
     if json:
-        options.print_json(told)
+        write(list[Reported], told)
         return
+    if not told:
+        style.tell("nothing was reported of this record")
+        return
+    columns = ("machine", "gain", "voices", "reports", "")
+    rows = style.table(*columns, right=["gain", "voices", "reports"])
     for one in told:
-        served = "" if one["served"] else "  not served"
-        what = f"{one['voices']} voices, {one['reports']} reports: {one['expected']:.2f}×"
-        show(f"{one['hardware_key']:<24} {what}{served}")
+        cells = one["hardware_key"], style.gain(one["expected"]), one["voices"], one["reports"]
+        style.add(rows, *cells, "" if one["served"] else style.verdict(False, "not served"))
+    style.tell(rows)
 
 
 @app.command()
-def forget(record: RecordId, store: Store = None) -> None:
+@answers(Forgotten)
+def forget(record: RecordId, store: Store = None, json: options.Json = False) -> None:
     """Drop all that was reported of a record: what was not served because of it is again."""
-    with _book(store, write=True) as book:
-        show(f"{book.reports.forget(record)} voices forgotten")
-
-
-def _book(store: str | None, *, write: bool) -> Any:
-    """The book of a store; none is made."""
-    from loopbook.client.places import own_path
-    from loopbook.recipes.book import Book
-
-    location = store or str(own_path())
-    if "://" not in location and not Path(location).exists():
-        raise BookError(f"there is no book at {location}")
-    return Book.open(location, readonly=not write)
+    with existing(store, write=True) as book:
+        count = book.reports.forget(record)
+    if json:
+        write(Forgotten, {"forgotten": count})
+    else:
+        style.tell(f"{options.number(count, 'voice')} forgotten")

@@ -13,12 +13,26 @@ from typing import Annotated, Any
 
 import typer
 
-from loopbook.cli import files, options, style
-from loopbook.cli.plans import plans_for
+from loopbook.cli import files, style
+from loopbook.cli.answers import Answer, answers, write
+from loopbook.cli.plans import Nest, plans_for
 from loopbook.cli.query import Query, asking
 from loopbook.printable import show
 
 
+class Optimized(Answer):
+    """A program with recipes applied.
+
+    Attributes:
+        out: the file that it was written to.
+    """
+
+    out: str | None
+    target: str
+    nests: list[Nest]
+
+
+@answers(Optimized)
 @asking
 def optimize(
     query: Query,
@@ -31,8 +45,8 @@ def optimize(
     if out is not None:
         files.write(out, text)
     if query.json:
-        told = {"out": str(out) if out else None, "target": query.target, "nests": nests}
-        options.print_json(told)
+        where = str(out) if out else None
+        write(Optimized, {"out": where, "target": query.target, "nests": nests})
         return
     rows = style.table("nest", "recipe", "expected", "of", right=["expected"], cut=["of"])
     for number, nest in enumerate(nests):

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from loopbook.cli import options, style
+from loopbook.cli import style
+from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.plans import some_nests
 from loopbook.cli.query import Query, asking
 
@@ -14,6 +15,55 @@ NESTS = 5
 """Nests of a program that are shown."""
 
 
+class Near(Answer):
+    """A record near to a nest.
+
+    Attributes:
+        record: its id.
+        nest: that it is about.
+        kernel: the program that this is in.
+        distance: of the two nests' embeddings.
+        hardware_distance: of the two machines; 0 for the same class.
+        speedup: what was measured there.
+        hardware: the processor.
+        recipe: its steps, a line each.
+    """
+
+    record: str
+    nest: str
+    kernel: str
+    distance: float
+    hardware_distance: float
+    speedup: float
+    hardware: str
+    recipe: str
+
+
+class Nest(Answer):
+    """A nest of the program.
+
+    Attributes:
+        position: in the prepared program.
+        loops: as the program calls them.
+        fingerprint: the same however variables are named.
+        neighbours: the nearest first.
+    """
+
+    position: int
+    loops: list[str]
+    fingerprint: str
+    neighbours: list[Near]
+
+
+class Nearest(Answer):
+    """What a book has near to a program's nests."""
+
+    program: str
+    target: str
+    nests: list[Nest]
+
+
+@answers(Nearest)
 @asking
 def nearest(
     query: Query,
@@ -23,7 +73,8 @@ def nearest(
     """Show the nearest records for each nest of a program."""
     found = query.run(_nearest, k)
     if query.json:
-        options.print_json({"program": query.source.name, "target": query.target, "nests": found})
+        name = query.source.name
+        write(Nearest, {"program": name, "target": query.target, "nests": found})
         return
     shown = found if whole else found[:NESTS]
     for nest in shown:

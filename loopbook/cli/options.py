@@ -1,11 +1,9 @@
-"""Options that several commands share, and what they print with."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import json
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from loopbook.errors import InputError
-from loopbook.printable import show
 from loopbook.targets import choice
 
 File = Annotated[
@@ -74,25 +71,9 @@ def read_sizes(options: list[str] | None) -> dict[str, int]:
     return sizes
 
 
-def print_json(value: Any) -> None:
-    """One JSON document on one line, in plain ASCII."""
-    show(json_line(value), flush=True)
-
-
-def json_line(value: Any) -> str:
-    """One JSON document on one line, in plain ASCII."""
-    return json.dumps(_finite(value), default=str).replace("\x7f", "\\u007f")
-
-
-def _finite(value: Any) -> Any:
-    """The same without what JSON has no word for: nan and infinities become null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {name: _finite(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return value
+def number(count: int, what: str) -> str:
+    """Such as "1 task" and "2 tasks"."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def counts(numbers: Mapping[str, int]) -> str:

@@ -5,11 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from loopbook.cli.answers import Answer
 from loopbook.cli.query import Query
 from loopbook.errors import SdfgError
 
 if TYPE_CHECKING:
     from loopbook.client.decision import Plan
+
+
+class Nest(Answer):
+    """What is served for a nest.
+
+    Attributes:
+        loops: as the program calls them.
+        tier: exact, near, library, order, or none for docc's own schedule.
+        neighbour: the record's nest that the recipe is from, or the nearest one.
+        distance: to it; null where there is none.
+        recipe: its steps, a line each; empty for docc's own schedule.
+        predicted_speedup: over docc's own schedule.
+    """
+
+    loops: list[str]
+    tier: str
+    neighbour: str | None
+    distance: float | None
+    recipe: str
+    predicted_speedup: float
+
 
 WHENCE = {
     "exact": "of this very nest, {neighbour}",

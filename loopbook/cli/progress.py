@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopbook.cli import style
 from loopbook.errors import LoopbookError
-from loopbook.printable import one_line, show
+from loopbook.printable import one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -77,7 +77,7 @@ class Progress:
         self.stage("")
 
     def job(self, number: int) -> None:
-        """The job of this number, from 0, begins."""
+        """The job of this number, from 0, begins; there is none of it once all are done."""
         self._job = number
         self.stage("")
 
@@ -109,10 +109,6 @@ class Progress:
         """Print an outcome on stdout, texts and tables as `style.tell` does."""
         style.tell(*parts)
 
-    def json(self, line: str) -> None:
-        """Print a line of JSON on stdout."""
-        show(line, flush=True)
-
     @property
     def what(self) -> str:
         """The present stage."""
@@ -120,7 +116,8 @@ class Progress:
 
     def words(self) -> str:
         """The stage on one line, without its times."""
-        where = f"{self._kind} {self._job + 1} of {self._jobs}" if self._jobs > 1 else ""
+        job = min(self._job + 1, self._jobs)
+        where = f"{self._kind} {job} of {self._jobs}" if self._jobs > 1 else ""
         count = f"{self._done:g} of {self._total:g}" if self._total else ""
         return ", ".join(one for one in (where, self._what, count, self._note) if one)
 
@@ -199,13 +196,8 @@ class _Bar(Progress):
         )
 
     def tell(self, *parts: RenderableType) -> None:
-        self._above(style.rendered(*parts))
-
-    def json(self, line: str) -> None:
-        self._above(f"{line}\n")
-
-    def _above(self, text: str) -> None:
         """Print on stdout; where that is the same terminal, above the bar."""
+        text = style.rendered(*parts)
         if not sys.stdout.isatty():
             style.put(text)
             return

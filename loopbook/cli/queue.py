@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopbook.cli import options
-from loopbook.errors import BookError, InputError
-from loopbook.printable import one_line, show
+from loopbook.cli import options, style
+from loopbook.cli.answers import UNSET, Answer, Left, answers, write
+from loopbook.cli.stores import Store, existing, none_yet
+from loopbook.errors import InputError
+from loopbook.printable import one_line
 
 if TYPE_CHECKING:
     from loopbook.recipes.queue import Queue
@@ -20,15 +21,100 @@ app = typer.Typer(
     help="The work to be done on a book: tasks to tune and the like.", no_args_is_help=True
 )
 
-Store = Annotated[
-    str | None, typer.Option("--store", help="the book: a path or a database URL; default yours")
-]
 Tasks = Annotated[list[str], typer.Argument(help="ids of tasks")]
 
 ALL = "all"
 
+SCREEN = 25
+"""Tasks that are shown by default."""
+
+NOTHING = "Nothing is queued. 'loopbook serve' queues what it is asked for in vain."
+
+
+class Task(Answer):
+    """Work to be done on a book, once, by one machine.
+
+    Attributes:
+        kind: tune, confirm, remeasure or reembed.
+        hardware_key: the class of machines that it is for.
+        subject: what it is about besides the nest, such as a record.
+        sizes: that the nest was asked for with, the latest first.
+        asked: how often.
+        asked_last, due, created, changed: ISO 8601 in UTC; null for never.
+        cost_s: seconds that a run of the nest takes.
+        gain: how many times faster it may become.
+        worth_s: seconds of run time that it is expected to save.
+        state: waiting, leased, done or dead.
+        attempts: leases since it was asked for, without those lost.
+        lost: leases whose worker was not heard of again.
+        lease: id of the last one.
+        worker: that had or has it.
+        error: what went wrong last.
+        records: ids of the records that came of it.
+        nest: the nest's SDFG as JSON text, with --nest.
+    """
+
+    id: str
+    kind: str
+    fingerprint: str
+    target: str
+    hardware_key: str
+    subject: str
+    sizes: list[dict[str, int]]
+    asked: int
+    asked_last: str | None
+    cost_s: float
+    gain: float
+    worth_s: float
+    state: str
+    due: str | None
+    attempts: int
+    lost: int
+    lease: str
+    worker: str
+    error: str
+    records: list[str]
+    created: str | None
+    changed: str | None
+    nest: str | Left = UNSET
+
+
+class Listed(Answer):
+    """The tasks of a book.
+
+    Attributes:
+        counts: state to how many tasks there are of it.
+        damaged: tasks that can't be read.
+        tasks: the most wanted first.
+    """
+
+    counts: dict[str, int]
+    damaged: int
+    tasks: list[Task]
+
+
+class Raised(Answer):
+    """What `queue raise` did.
+
+    Attributes:
+        raised: ids of tasks.
+    """
+
+    raised: list[str]
+
+
+class Dropped(Answer):
+    """What `queue drop` did.
+
+    Attributes:
+        dropped: ids of tasks.
+    """
+
+    dropped: list[str]
+
 
 @app.command("list")
+@answers(Listed)
 def list_(
     state: Annotated[
         list[str] | None,
@@ -39,7 +125,7 @@ def list_(
     kind: Annotated[
         list[str] | None, typer.Option(help="tune, confirm, remeasure or reembed; repeatable")
     ] = None,
-    limit: Annotated[int, typer.Option(help="tasks to show at most", min=1)] = 100,
+    limit: Annotated[int, typer.Option(help="tasks to show at most", min=1)] = SCREEN,
     store: Store = None,
     json: options.Json = False,
 ) -> int:
@@ -47,54 +133,68 @@ def list_(
     from loopbook.recipes.tasks import KINDS, LEASED, STATES, WAITING
 
     states = _known(state or [WAITING, LEASED], "state", (*STATES, ALL))
-    with _queue(store) as queue:
-        wanted = STATES if ALL in states else states
-        tasks, damaged = queue.all(wanted, kind and _known(kind, "kind", KINDS), limit)
-        counts, now = queue.counts(), queue.now()
-    told = [task.told(now) for task in tasks]
+    kinds = kind and _known(kind, "kind", KINDS)
+    if none_yet(store):
+        told: dict[str, Any] = {"counts": dict.fromkeys(STATES, 0), "damaged": 0, "tasks": []}
+    else:
+        with _queue(store) as queue:
+            tasks, damaged = queue.all(STATES if ALL in states else states, kinds, limit)
+            counts, now = queue.counts(), queue.now()
+        found = [task.told(now) for task in tasks]
+        told = {"counts": counts, "damaged": damaged, "tasks": found}
     if json:
-        options.print_json({"counts": counts, "damaged": damaged, "tasks": told})
-        return 1 if damaged else 0
-    for one in told:
-        what = f"{one['kind']:<9} {one['target']:<10} {one['hardware_key']:<20}"
-        worth = f"asked {one['asked']}  worth {one['worth_s']:.3g} s"
-        show(f"{one['id']}  {one['state']:<7} {what} {worth}  {one['error']}".rstrip())
-    show(", ".join(f"{count} {name}" for name, count in counts.items()))
-    if damaged:
-        show(f"{damaged} tasks are damaged")
-    return 1 if damaged else 0
+        write(Listed, told)
+    else:
+        _show(told)
+    return 1 if told["damaged"] else 0
+
+
+def _show(told: Mapping[str, Any]) -> None:
+    for one in told["tasks"]:
+        worth = f"asked {one['asked']} times, worth {one['worth_s']:.3g} s"
+        style.tell(style.joined(style.text(one["id"], style.NAME), one["state"], worth))
+        style.tell(style.indented(f"{one['kind']} {one['target']} {one['hardware_key']}".rstrip()))
+        if one["error"]:
+            style.tell(style.indented(one_line(one["error"], 150)))
+    style.tell(options.counts(told["counts"]) if any(told["counts"].values()) else NOTHING)
+    if told["damaged"]:
+        style.tell(style.verdict(False, f"{told['damaged']} tasks are damaged"))
 
 
 @app.command("show")
+@answers(Task)
 def show_(
     task: Annotated[str, typer.Argument(help="id of a task")],
-    nest: Annotated[bool, typer.Option("--nest", help="with the nest's SDFG")] = False,
+    nest: Annotated[bool, typer.Option("--nest", help="with the nest's SDFG (--json)")] = False,
     store: Store = None,
     json: options.Json = False,
 ) -> None:
     """Show all of a task."""
     with _queue(store) as queue:
         found, document = queue.show(task)
-        told = found.told(queue.now()) | ({"nest": document} if nest else {})
+        told = found.told(queue.now())
     if json:
-        options.print_json(told)
+        write(Task, told | ({"nest": document} if nest else {}))
         return
-    for name, value in told.items():
-        show(f"{name:<12} {'-' if value in ('', None, []) else value}")
+    sizes = [" ".join(f"{name}={size}" for name, size in one.items()) for one in told["sizes"]]
+    more = {"sizes": "; ".join(sizes), "records": " ".join(told["records"])}
+    style.tell(style.pairs(*(told | more).items()))
 
 
 @app.command("raise")
+@answers(Raised)
 def raise_(tasks: Tasks, store: Store = None, json: options.Json = False) -> None:
     """Put tasks before all others; those that are dead get new attempts."""
     with _queue(store, write=True) as queue:
         raised = [queue.raise_(one) for one in tasks]
     if json:
-        options.print_json({"raised": [one.id for one in raised]})
+        write(Raised, {"raised": [one.id for one in raised]})
     else:
-        show(f"{len(raised)} tasks raised")
+        style.tell(f"{options.number(len(raised), 'task')} raised")
 
 
 @app.command()
+@answers(Dropped)
 def drop(tasks: Tasks, store: Store = None, json: options.Json = False) -> None:
     """Remove tasks, whatever their state."""
     with _queue(store, write=True) as queue:
@@ -102,21 +202,15 @@ def drop(tasks: Tasks, store: Store = None, json: options.Json = False) -> None:
             if not queue.drop(one):
                 raise InputError(f"there is no task {one_line(one, 40)}")
     if json:
-        options.print_json({"dropped": tasks})
+        write(Dropped, {"dropped": tasks})
     else:
-        show(f"{len(tasks)} tasks dropped")
+        style.tell(f"{options.number(len(tasks), 'task')} dropped")
 
 
 @contextmanager
 def _queue(store: str | None, *, write: bool = False) -> Iterator[Queue]:
     """The queue of a store; no book is made for it."""
-    from loopbook.client.places import own_path
-    from loopbook.recipes.book import Book
-
-    location = store or str(own_path())
-    if "://" not in location and not Path(location).exists():
-        raise BookError(f"there is no book at {location}")
-    with Book.open(location, readonly=not write) as book:
+    with existing(store, write=write) as book:
         yield book.queue
 
 

@@ -12,6 +12,7 @@ import typer
 
 from loopbook import display
 from loopbook.cli import options, style
+from loopbook.cli.answers import Answer, Left, answers, mirrored, told_as, write
 from loopbook.cli.books import app, open_book
 from loopbook.errors import BookError, InputError
 from loopbook.targets import named
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 
 SCREEN = 20
 
+KNOWN = "known"
+"""The order in which records are shown: programs that people have written come first, then those
+that were made to fill books, each with the fastest first. By speedup alone, the first pages would
+be made programs so short that docc's schedule only starts threads in vain: that not to do so is
+3000 times faster tells nobody anything."""
+
+ORDERS = (KNOWN, "speedup", "kernel")
+
 Which = Annotated[
     Path | None,
     typer.Option("--book", help="the book; default the user's, 'starter' the one shipped"),
@@ -30,7 +39,7 @@ Family = Annotated[str, typer.Option(help="only this family of programs, see 'bo
 Machine = Annotated[str, typer.Option(help="only where the processor or profile is called so")]
 Target = Annotated[str, typer.Option(help="only this target")]
 Least = Annotated[float, typer.Option(help="only records at least so much faster", min=0)]
-Order = Annotated[str, typer.Option("--sort", help="speedup or kernel")]
+Order = Annotated[str, typer.Option("--sort", help="known, speedup or kernel")]
 Limit = Annotated[int, typer.Option(help="records to show at most", min=1)]
 
 
@@ -58,15 +67,17 @@ class Wanted:
         machine: Machine = "",
         target: Target = "",
         min_speedup: Least = 0.0,
-        sort: Order = "speedup",
+        sort: Order = KNOWN,
         limit: Limit = SCREEN,
         json: options.Json = False,
     ) -> Wanted:
         """What a command line's words ask for.
 
         Raises:
-            InputError: there is no such target.
+            InputError: there is no such target or order.
         """
+        if sort not in ORDERS:
+            raise InputError(f"there is no order {sort!a}; take {', '.join(ORDERS)}")
         one = named(target).name if target else None
         return cls(family, machine, one, min_speedup, sort, limit, json)
 
@@ -75,7 +86,90 @@ finding = options.made_by(Wanted.of)
 """Makes a command of a function of `Wanted`."""
 
 
+class Brief(Answer):
+    """A record in brief.
+
+    Attributes:
+        hardware_key: class of the machine that it was measured on.
+        speedup: geometric mean over the sizes measured.
+        recipe: its steps, a line each.
+    """
+
+    id: str
+    nest: str
+    kernel: str
+    target: str
+    hardware_key: str
+    speedup: float
+    recipe: str
+
+
+class Found(Answer):
+    """The records of a book that fit.
+
+    Attributes:
+        book: its path or address.
+        found: how many there are.
+        records: the first of them.
+    """
+
+    book: str
+    found: int
+    records: list[Brief]
+
+
+class Removed(Answer):
+    """What was removed from a book.
+
+    Attributes:
+        removed: ids of records.
+    """
+
+    removed: list[str]
+
+
+class Steps(Answer):
+    """A recipe: for each of its steps the name and the arguments."""
+
+    version: int
+    steps: list[list[str | int]]
+
+
+def _record() -> Any:
+    """The type of what 'book show' prints: that of a record's JSON, and more."""
+    from loopbook.recipes.hardware import HardwareProfile
+    from loopbook.recipes.record import Measurement, Provenance
+
+    return told_as(
+        "Record",
+        """A tuned nest, with its proof.
+
+        Attributes:
+            version: of this form.
+            fingerprint: of the nest; the same however its variables are named.
+            nest: a name for people: the kernel and the nest's position in it.
+            nest_json: the nest as SDFG JSON text, with --nest.
+            measurements: one for each size measured.
+            speedup: geometric mean over these.
+            book: that it is in.
+        """,
+        id=str,
+        version=int,
+        fingerprint=str,
+        nest=str,
+        nest_json=str | Left,
+        target=str,
+        hardware=mirrored(HardwareProfile),
+        recipe=Steps,
+        measurements=list[mirrored(Measurement)],
+        provenance=mirrored(Provenance),
+        speedup=float,
+        book=str,
+    )
+
+
 @app.command("list")
+@answers(Found)
 @finding
 def list_(
     wanted: Wanted,
@@ -83,11 +177,12 @@ def list_(
         Path | None, typer.Argument(help="default the user's, 'starter' the one shipped")
     ] = None,
 ) -> None:
-    """Show a book's records, the fastest first."""
+    """Show a book's records: of programs that people know first, then the fastest."""
     _find(book, (), wanted)
 
 
 @app.command()
+@answers(Found)
 @finding
 def search(
     wanted: Wanted,
@@ -101,6 +196,7 @@ def search(
 
 
 @app.command()
+@answers(_record)
 def show(
     record: Annotated[str, typer.Argument(help="an id, or as much as only one record begins with")],
     book: Which = None,
@@ -113,12 +209,13 @@ def show(
         where = opened.name
     if json:
         told = {**found.to_json(), "speedup": found.speedup, "book": where}
-        options.print_json(told if nest else {k: v for k, v in told.items() if k != "nest_json"})
+        write(_record(), told if nest else {k: v for k, v in told.items() if k != "nest_json"})
         return
     _show(found, where)
 
 
 @app.command()
+@answers(Removed)
 def rm(
     records: Annotated[list[str], typer.Argument(help="ids, or beginnings of ids")],
     book: Which = None,
@@ -136,13 +233,13 @@ def rm(
             typer.confirm(f"Remove {len(found)} from {opened.name}?", abort=True)
         removed = [one.id for one in found if opened.delete(one.id)]
     if json:
-        options.print_json({"removed": removed})
+        write(Removed, {"removed": removed})
     else:
-        style.tell(f"{len(removed)} records removed")
+        style.tell(f"{options.number(len(removed), 'record')} removed")
 
 
 def _find(book: Path | None, words: Sequence[str], wanted: Wanted) -> None:
-    from loopbook.workloads.families import family_of
+    from loopbook.workloads.families import family_of, is_made
 
     family = wanted.family
     with open_book(book) as opened:
@@ -152,14 +249,16 @@ def _find(book: Path | None, words: Sequence[str], wanted: Wanted) -> None:
             kernels=(lambda kernel: family_of(kernel) == family) if family else None,
             machine=wanted.machine,
             min_speedup=wanted.min_speedup,
-            order=wanted.sort,
+            **({} if wanted.sort == KNOWN else {"order": wanted.sort}),
         )
+        if wanted.sort == KNOWN:
+            entries.sort(key=lambda entry: is_made(entry.kernel))
         found = [opened.record(entry.id) for entry in entries[: wanted.limit]]
         shown = [record for record in found if record is not None]
         name = opened.name
     if wanted.json:
         told = [_brief(record) for record in shown]
-        options.print_json({"book": name, "found": len(entries), "records": told})
+        write(Found, {"book": name, "found": len(entries), "records": told})
         return
     rows = style.table(
         "record", "nest", "machine", "target", "gain", "recipe",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loopbook.cli import options, tuning
+from loopbook.cli.answers import answers
 from loopbook.cli.progress import progress
 from loopbook.cli.source import load_source, load_workload
 from loopbook.errors import InputError
@@ -83,8 +84,9 @@ class Search:
         Raises:
             InputError: if one of them names nothing that there is.
         """
-        from loopbook.tuner.settings import Settings
-        from loopbook.tuner.strategies import DEFAULT, STRATEGIES
+        with progress("loading the tuner"):
+            from loopbook.tuner.settings import Settings
+            from loopbook.tuner.strategies import DEFAULT, STRATEGIES
 
         strategy = strategy or DEFAULT
         if strategy not in STRATEGIES:
@@ -100,6 +102,7 @@ class Search:
         return cls([runnable(name).name for name in target or here()], settings, book, json)
 
 
+@answers(list[tuning.Searched])
 @options.made_by(Search.of, libraries=True)
 def tune(
     search: Search,
@@ -111,13 +114,13 @@ def tune(
         typer.Option(help="draw the best speedup against the number of candidates: PNG, SVG…"),
     ] = None,
 ) -> None:
-    """Search recipes for one program by measuring, and put them into the book."""
-    from loopbook.tuner.plot import check_picture, plot_searches
-    from loopbook.tuner.seed import Job
-
-    if plot is not None:
-        check_picture(plot)
+    """Search recipes for a program by measuring, and keep them."""
     with progress(f"reading {file}"):
+        from loopbook.tuner.plot import check_picture, plot_searches
+        from loopbook.tuner.seed import Job
+
+        if plot is not None:
+            check_picture(plot)
         source = load_source(file, preset, options.read_sizes(size))
         source.check()
         task = source.task()
@@ -131,6 +134,7 @@ def tune(
 
 
 @seed_app.command("polybench")
+@answers(list[tuning.Searched])
 @options.made_by(Search.of)
 def polybench(
     search: Search,
@@ -152,6 +156,7 @@ def polybench(
 
 
 @seed_app.command("synthetic")
+@answers(list[tuning.Searched])
 @options.made_by(Search.of)
 def synthetic(
     search: Search,
@@ -179,6 +184,7 @@ def synthetic(
 
 
 @seed_app.command("arrays")
+@answers(list[tuning.Searched])
 @options.made_by(Search.of)
 def arrays(
     search: Search,
@@ -195,6 +201,7 @@ def arrays(
 
 
 @seed_app.command("files")
+@answers(list[tuning.Searched])
 @options.made_by(Search.of)
 def files(
     search: Search,
@@ -213,10 +220,10 @@ def _seeded(workloads: Iterable[Workload], preset: str, search: Search) -> int:
     Raises:
         WorkloadError: one of them has no such preset.
     """
-    from loopbook.tuner.seed import jobs
-    from loopbook.tuner.task import PythonTask
-
     with progress("reading programs"):
+        from loopbook.tuner.seed import jobs
+        from loopbook.tuner.task import PythonTask
+
         todo = list(workloads)
         for workload in todo if preset else ():
             workload.sizes(preset)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from loopbook.cli.deadline import deadline
 from loopbook.errors import InputError, SdfgError, WorkloadError
-from loopbook.sdfg.untrusted import Names, admit
 
 if TYPE_CHECKING:
+    from loopbook.sdfg.untrusted import Names
     from loopbook.tuner.task import TuningTask
     from loopbook.workloads.call import Call
     from loopbook.workloads.workload import Workload
@@ -24,6 +24,12 @@ T = TypeVar("T")
 
 SECONDS = 60.0
 """Limit for reading an SDFG or setting up a workload's data."""
+
+
+def _own_names() -> Names:
+    from loopbook.sdfg.untrusted import Names
+
+    return Names()
 
 
 @dataclass
@@ -42,7 +48,7 @@ class Source:
     sizes: Mapping[str, int]
     workload: Workload | None = None
     json_text: str = ""
-    names: Names = field(default_factory=Names)
+    names: Names = field(default_factory=_own_names)
 
     @cached_property
     def arguments(self) -> list[Any]:
@@ -116,6 +122,8 @@ def load_source(given: str, preset: str, sizes: Mapping[str, int]) -> Source:
         SdfgError: if the file is no SDFG that is let in.
     """
     if given.endswith(".json"):
+        from loopbook.sdfg.untrusted import admit
+
         path = Path(given)
         admitted = admit(_read(path))
         sizes, names = admitted.names.fresh(sizes), admitted.names

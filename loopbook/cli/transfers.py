@@ -6,25 +6,23 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loopbook import targets
-from loopbook.cli import options
+from loopbook.cli import options, style
+from loopbook.cli.answers import Answer, answers, listed, write
 from loopbook.cli.progress import progress
-from loopbook.errors import BookError, InputError
-from loopbook.printable import show
+from loopbook.errors import BookError, CorpusError, InputError
 
 if TYPE_CHECKING:
     from loopbook.recipes.hardware import HardwareProfile
-    from loopbook.tuner.transfers.corpus import Group
     from loopbook.tuner.transfers.measure import Done
 
 app = typer.Typer(
-    help="Measure what the recipes of nests do on other nests, and keep it.",
+    help="Measure what recipes do on other nests than their own.",
     no_args_is_help=True,
 )
 
@@ -35,7 +33,72 @@ Folder = Annotated[
 ]
 
 
+class Tried(Answer):
+    """What became of recipes of other nests on a program.
+
+    Attributes:
+        skipped: it had been measured before.
+        error: why it could not be measured; empty if it was.
+        usage: what time was spent on, to seconds.
+        outcomes: outcome to how many pairs of a nest and a recipe.
+    """
+
+    program: str
+    skipped: bool
+    error: str
+    seconds: float
+    usage: dict[str, float]
+    outcomes: dict[str, int]
+
+
+class Packed(Answer):
+    """What was added to a corpus.
+
+    Attributes:
+        added: pairs that were new.
+        known: pairs that had been there before.
+    """
+
+    added: int
+    known: int
+
+
+class Pairs(Answer):
+    """The pairs of one target on one kind of machine.
+
+    Attributes:
+        hardware: key of its profile.
+        outcomes: outcome to how many pairs.
+        programs, nests, donors: how many different ones.
+        shared: pairs whose generated code is that of another one.
+        pairs: all.
+    """
+
+    target: str
+    hardware: str
+    outcomes: dict[str, int]
+    programs: int
+    nests: int
+    donors: int
+    shared: int
+    pairs: int
+
+
+class Summary(Answer):
+    """What is in a corpus of transfers.
+
+    Attributes:
+        corpus: its folder.
+        pairs: all.
+    """
+
+    corpus: str
+    pairs: int
+    groups: list[Pairs]
+
+
 @app.command()
+@answers(list[Tried])
 def measure(
     logs: Annotated[Path, typer.Argument(help="folder for the logs; what they hold is kept")],
     book: Annotated[
@@ -58,27 +121,32 @@ def measure(
     json: options.Json = False,
 ) -> int:
     """Try recipes of other nests on programs. Stop it any time; the same command goes on."""
-    from loopbook.embed.inference import Encoder
-    from loopbook.toolchain.compiler import activate
-    from loopbook.tuner.transfers.donors import Donors
-    from loopbook.tuner.transfers.jobs import jobs
-    from loopbook.tuner.transfers.measure import Plan
-    from loopbook.tuner.transfers.measure import measure as run
-    from loopbook.workloads import polybench
-
     targets.runnable(target)
     if core and not set(core) <= os.sched_getaffinity(0):
         raise InputError(f"this process may not use core {', '.join(map(str, core))}")
-    activate()
-    profiles = _profiles(target, march or MARCHES)
-    if core:  # the profiles are still of the whole machine
-        os.sched_setaffinity(0, core)
-    encoder = Encoder.load()
-    donors = Donors.load(book or _starter(), target, encoder)
-    plan = Plan(target, profiles, donors, encoder, logs, per_nest, seed)
-    failed, pairs, begun = False, 0, time.monotonic()
-    total = programs + len(kernel or polybench.names())
-    with progress("programs", stopped="what the logs hold is kept") as shown:
+    kept = "what the logs hold is kept"
+    with listed(Tried, json) as found, progress("reading the books", stopped=kept) as shown:
+        from loopbook.embed.inference import Encoder
+        from loopbook.toolchain.compiler import activate
+        from loopbook.tuner.transfers.donors import Donors
+        from loopbook.tuner.transfers.jobs import jobs
+        from loopbook.tuner.transfers.measure import Plan
+        from loopbook.tuner.transfers.measure import measure as run
+        from loopbook.workloads import polybench
+
+        books = book or _starter()
+        activate()
+        shown.stage("measuring this machine")
+        profiles = _profiles(target, march or MARCHES)
+        if core:  # the profiles are still of the whole machine
+            os.sched_setaffinity(0, core)
+        shown.stage("reading the books")
+        encoder = Encoder.load()
+        donors = Donors.load(books, target, encoder)
+        plan = Plan(target, profiles, donors, encoder, logs, per_nest, seed)
+        failed, pairs, begun = False, 0, time.monotonic()
+        total = programs + len(kernel or polybench.names())
+        shown.stage("programs")
         for number, one in enumerate(run(jobs(programs, seed, kernel), plan), 1):
             failed |= bool(one.error)
             pairs += len(one.pairs)
@@ -86,14 +154,14 @@ def measure(
             shown.at(number, total, f"{pairs} pairs, {rate:.0f} a minute")
             if one.skipped:
                 shown.restart()
-            if json:
-                shown.json(options.json_line(_told(one)))
-            else:
+            found.append(_told(one))
+            if not json:
                 shown.tell(_words(one))
     return 1 if failed else 0
 
 
 @app.command()
+@answers(Packed)
 def pack(
     logs: Annotated[list[Path], typer.Argument(help="folders that 'measure' has filled")],
     corpus: Folder = None,
@@ -105,31 +173,42 @@ def pack(
 
     packed = run(logs, corpus or FOLDER)
     if json:
-        options.print_json(asdict(packed))
+        write(Packed, packed)
     else:
-        show(f"{packed.added} pairs added, {packed.known} were there already")
+        style.tell(f"{packed.added} pairs added, {packed.known} were there already")
 
 
 @app.command()
+@answers(Summary)
 def summary(corpus: Folder = None, json: options.Json = False) -> None:
     """Show how many pairs there are of each kind of machine, and what came of them."""
     from loopbook.tuner.transfers.corpus import FOLDER, load
     from loopbook.tuner.transfers.corpus import summary as summarise
 
     folder = corpus or FOLDER
+    if not folder.is_dir():
+        raise CorpusError(f"there is no corpus at {folder}: {WHENCE}")
     groups = summarise(load(folder))
+    total = sum(group.pairs for group in groups)
     if json:
-        total = sum(group.pairs for group in groups)
-        told = {"corpus": str(folder), "pairs": total}
-        options.print_json({**told, "groups": [group.to_json() for group in groups]})
+        groups_told = [group.to_json() for group in groups]
+        write(Summary, {"corpus": str(folder), "pairs": total, "groups": groups_told})
         return
+    columns = ("machine", "target", "pairs", "nests", "programs", "records")
+    rows = style.table(*columns, right=columns[2:])
     for group in groups:
-        show(
-            f"{group.hardware:<20} {group.target:<10} {group.pairs:>6} pairs of {group.nests} nests"
-            f" in {group.programs} programs and {group.donors} records: "
-            f"{options.counts(group.outcomes)}"
-        )
-    show(f"all: {_line(groups)}")
+        cells = group.pairs, group.nests, group.programs, group.donors
+        style.add(rows, group.hardware, group.target, *cells)
+    outcomes = Counter[str]()
+    for group in groups:
+        outcomes.update(group.outcomes)
+    style.tell(rows, "", f"{total} pairs: {options.counts(dict(outcomes.most_common()))}")
+
+
+WHENCE = (
+    "packages come without; name one with --corpus, or measure one with 'loopbook transfers"
+    " measure'"
+)
 
 
 def _starter() -> list[Path]:
@@ -169,10 +248,3 @@ def _words(done: Done) -> str:
     counts = options.counts(Counter(pair.outcome for pair in done.pairs))
     outcome = done.error or ("measured already" if done.skipped else counts)
     return f"{done.job.task.name:<50} {len(done.pairs):>5} {outcome}"
-
-
-def _line(groups: Sequence[Group]) -> str:
-    total = Counter[str]()
-    for group in groups:
-        total.update(group.outcomes)
-    return f"{total.total()} pairs ({options.counts(total)})"

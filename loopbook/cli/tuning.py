@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loopbook import display
-from loopbook.cli import options, style
+from loopbook.cli import style
+from loopbook.cli.answers import Answer, listed
 from loopbook.cli.progress import Progress, progress
 from loopbook.errors import BookError, LoopbookError
 from loopbook.targets import runnable
@@ -32,6 +33,43 @@ STEPS = 24
 """Steps that are shown of these."""
 
 
+class Kept(Answer):
+    """A record that came of a search.
+
+    Attributes:
+        record: its id.
+        nest: that it is about.
+        speedup: geometric mean over the sizes measured.
+        recipe: its steps, a line each.
+    """
+
+    record: str
+    nest: str
+    speedup: float
+    recipe: str
+
+
+class Searched(Answer):
+    """What came of the search for one program and target.
+
+    Attributes:
+        skipped: the book knew it already.
+        error: why it could not be tuned; empty if it was.
+        seconds: that it took.
+        speedups: size to how many times faster the whole program became.
+        failures: kind of failure to how many candidates ended that way.
+    """
+
+    kernel: str
+    target: str
+    skipped: bool
+    error: str
+    seconds: float
+    speedups: dict[str, float]
+    failures: dict[str, int]
+    records: list[Kept]
+
+
 def tune(jobs: Sequence[Job], search: Search, searched: dict[str, Sequence[Trial]]) -> None:
     """Tune one program, also if the book knows it, and show what was found.
 
@@ -47,14 +85,16 @@ def tune(jobs: Sequence[Job], search: Search, searched: dict[str, Sequence[Trial
 
     path, logs = _places(search)
     measured: set[Job] = set()
-    with progress("opening the book", len(jobs), "target", stopped=KEPT) as shown:
+    with (
+        listed(Searched, search.json) as found,
+        progress("opening the book", len(jobs), "target", stopped=KEPT) as shown,
+    ):
         try:
             for result in _done(jobs, search, shown, again=True, measured=measured):
                 if result.error:
                     raise LoopbookError(f"{result.job.task.name}: {result.error}")
-                if search.json:
-                    shown.json(options.json_line(told(result)))
-                else:
+                found.append(told(result))
+                if not search.json:
                     log = log_of(logs, result.job)
                     shown.tell(*outcome(result, path, log, 1 / len(jobs)), "")
         finally:
@@ -66,14 +106,16 @@ def tune(jobs: Sequence[Job], search: Search, searched: dict[str, Sequence[Trial
 def seed(jobs: Sequence[Job], search: Search) -> int:
     """Tune what the book does not know yet, a line for each. Exit code 1 if one failed."""
     failed = False
-    with progress("opening the book", len(jobs), "program", stopped=KEPT) as shown:
+    with (
+        listed(Searched, search.json) as found,
+        progress("opening the book", len(jobs), "program", stopped=KEPT) as shown,
+    ):
         for result in _done(jobs, search, shown, again=False, measured=set()):
             failed |= bool(result.error)
             if result.skipped:
                 shown.restart()
-            if search.json:
-                shown.json(options.json_line(told(result)))
-            else:
+            found.append(told(result))
+            if not search.json:
                 shown.tell(style.joined(f"{title(result.job):<28}", _brief(result)))
     return 1 if failed else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from loopbook.recipes.book import Book
-from loopbook.recipes.tasks import DONE, LEASED
+from loopbook.recipes.tasks import DONE, LEASED, STATES
 
 MOST_SHOWN = 1000
 
@@ -31,6 +31,17 @@ def status_of(store: str, address: str = "") -> dict[str, Any]:
         "leased": told,
         "nodes": _nodes(address) if address else [],
     }
+
+
+def nothing(address: str = "") -> dict[str, Any]:
+    """The same where there is no book yet.
+
+    Raises:
+        FarmError: there is no cluster at the address.
+    """
+    counts = dict.fromkeys(STATES, 0)
+    nodes = _nodes(address) if address else []
+    return {"counts": counts, "done_last_hour": 0, "leased": [], "nodes": nodes}
 
 
 def _nodes(address: str) -> list[dict[str, Any]]:

@@ -32,6 +32,10 @@ SUMS = 0.75
 CACHED = 16
 """Tiles of fewer iterations are not for caches."""
 
+MOST_ROWS = max(isa.registers for isa in ISAS.values())
+"""A longer tile is none of registers, although a part of its loop is written out, as in ``block L0
+L2 6 1024`` where fission has left a part of L2 to be unrolled."""
+
 
 @lru_cache(maxsize=4096)
 def rescaled(recipe: Recipe, there: HardwareProfile, here: HardwareProfile) -> Recipe:
@@ -74,7 +78,7 @@ class _Sizes:
         lanes = max(1, here.vector_bits // 64)
         wider = here.vector_bits / max(1, there.vector_bits)
         columns = [size for name, size in _tiles(recipe) if name in vectors]
-        unrolled = [size for name, size in _tiles(recipe) if name in rows]
+        unrolled = [size for name, size in _tiles(recipe) if name in rows and size <= MOST_ROWS]
         longest, most = 0, max(unrolled, default=0)
         if columns and unrolled:
             longest = max(1, round(max(columns) * wider / lanes))
@@ -83,7 +87,7 @@ class _Sizes:
         if columns:
             # A panel is as much deeper as it is narrower.
             ratio *= max(columns) / (longest * lanes if longest else max(columns) * wider)
-        own = [name for name, size in _tiles(recipe) if _for_caches(name, size, vectors | rows)]
+        own = [name for name, size in _tiles(recipe) if _for_caches(name, size, vectors, rows)]
         return cls(
             vectors,
             rows,
@@ -117,7 +121,7 @@ class _Sizes:
         if base in self.vectors:
             along = self._along(size)
             return min(along, self.columns) if self.columns else along
-        if base in self.rows:
+        if base in self.rows and size <= MOST_ROWS:
             return max(2, min(size, self.most)) if self.most else size
         return max(CACHED, _scaled(size, self.cached)) if size >= CACHED else size
 
@@ -154,5 +158,6 @@ def _tiles(recipe: Recipe) -> list[tuple[str, int]]:
     ]
 
 
-def _for_caches(name: str, size: int, others: frozenset[str]) -> bool:
-    return name not in others and size >= CACHED
+def _for_caches(name: str, size: int, vectors: frozenset[str], rows: frozenset[str]) -> bool:
+    unrolled = name in rows and size <= MOST_ROWS
+    return name not in vectors and not unrolled and size >= CACHED

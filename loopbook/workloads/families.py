@@ -17,3 +17,8 @@ def family_of(kernel: str) -> str:
         return POLYBENCH
     first = kernel.partition(".")[0]
     return first if first in FAMILIES or first == ARRAYS else OTHER
+
+
+def is_made(kernel: str) -> bool:
+    """Whether the kernel of this name was made to fill books, rather than written by somebody."""
+    return family_of(kernel) not in (POLYBENCH, OTHER)

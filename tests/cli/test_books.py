@@ -20,19 +20,19 @@ def shell(tmp_path, monkeypatch, capfd) -> Shell:
 
 
 def test_info_is_about_the_users_book_unless_another_is_named(shell):
-    told = shell("book", "info", "--json").good().documents[0]
+    told = shell("book", "info", "--json").good().document
     assert told["records"] == 2
     assert told["kernels"] == {"product": 1, "stencil": 1}
     text = shell("book", "info").good().out
     assert ["other", "1"] in [line.split() for line in text.splitlines()]
     assert "readonly  False\n" in text
     other = kit.fill(shell.folder / "other.db", [kit.record(kit.chain, "")])
-    assert shell("book", "info", other, "--json").good().documents[0]["records"] == 1
+    assert shell("book", "info", other, "--json").good().document["records"] == 1
 
 
 def test_verify_finds_a_book_well_and_a_spoilt_record_not(shell):
-    assert shell("book", "verify", "--json").good().documents == [{"records": 2, "faults": []}]
-    assert shell("book", "verify").good().out == "2 records, all well\n"
+    assert shell("book", "verify", "--json").good().document == {"records": 2, "faults": []}
+    assert shell("book", "verify").good().out == "✓ 2 records, all well\n"
 
     import sqlite3
 
@@ -43,18 +43,18 @@ def test_verify_finds_a_book_well_and_a_spoilt_record_not(shell):
     connection.close()
     answer = shell("book", "verify", "--json")
     assert answer.code == 1
-    assert len(answer.documents[0]["faults"]) >= 1
+    assert len(answer.document["faults"]) >= 1
 
 
 def test_a_packed_book_holds_the_same(shell):
     out = shell.folder / "packed.db"
     assert shell("book", "pack", out).good().out == "2 records packed\n"
-    assert shell("book", "verify", out, "--json").good().documents[0]["records"] == 2
+    assert shell("book", "verify", out, "--json").good().document["records"] == 2
 
 
 def test_a_book_written_today_has_nothing_to_migrate(shell):
     own = shell.folder / "own.db"
-    assert shell("book", "migrate", own, "--json").good().documents == [{"rewritten": 0}]
+    assert shell("book", "migrate", own, "--json").good().document == {"rewritten": 0}
     assert shell("book", "migrate", own).good().out == "0 records rewritten\n"
 
 
@@ -64,8 +64,8 @@ def test_what_is_exported_is_imported(shell, name):
     assert shell("book", "export", out).good().out == "2 records exported\n"
     new = shell.folder / "new.db"
     words = ["book", "import", out, "--book", new, "--json"]
-    assert shell(*words).good().documents == [{"imported": 2}]
-    assert shell(*words).good().documents == [{"imported": 0}]
+    assert shell(*words).good().document == {"imported": 2}
+    assert shell(*words).good().document == {"imported": 0}
     with Book.open(new, readonly=True) as book, Book.open(shell.folder / "own.db") as own:
         assert {r.id for r in book.records()} == {r.id for r in own.records()}
         assert book.info()["encoders"] == own.info()["encoders"]
@@ -77,8 +77,8 @@ def test_merge_adds_what_is_new(shell):
     fresh = kit.record(kit.chain, "")
     other = kit.fill(shell.folder / "other.db", [known, fresh])
     third = kit.fill(shell.folder / "third.db", [fresh])
-    assert shell("book", "merge", other, third, "--json").good().documents == [{"added": 1}]
-    assert shell("book", "info", "--json").good().documents[0]["records"] == 3
+    assert shell("book", "merge", other, third, "--json").good().document == {"added": 1}
+    assert shell("book", "info", "--json").good().document["records"] == 3
 
 
 def test_an_import_of_a_damaged_file_adds_nothing(shell):
@@ -106,7 +106,7 @@ def test_import_and_merge_make_the_users_book_where_there_is_none(shell):
     out = shell.folder / "out.jsonl"
     shell("book", "export", out).good()
     (shell.folder / "own.db").rename(shell.folder / "other.db")
-    assert shell("book", "import", out, "--json").good().documents == [{"imported": 2}]
+    assert shell("book", "import", out, "--json").good().document == {"imported": 2}
     (shell.folder / "own.db").unlink()
     assert shell("book", "merge", shell.folder / "other.db").good().out == "2 records added\n"
     assert (shell.folder / "own.db").stat().st_mode & 0o777 == 0o600
@@ -124,12 +124,12 @@ def test_no_folder_is_made_for_a_file_that_is_named(shell):
 
 
 def test_records_are_listed_searched_shown_and_removed(shell):
-    (told,) = shell("book", "list", "--json").good().documents
+    told = shell("book", "list", "--json").good().document
     fast, slow = told["records"]
     assert (told["found"], fast["nest"], slow["nest"]) == (2, "product:0", "stencil:0")
-    (told,) = shell("book", "list", "--min-speedup", "1.5", "--json").good().documents
+    told = shell("book", "list", "--min-speedup", "1.5", "--json").good().document
     assert [one["id"] for one in told["records"]] == [fast["id"]]
-    (told,) = shell("book", "search", "STENCIL", "--json").good().documents
+    told = shell("book", "search", "STENCIL", "--json").good().document
     assert [one["id"] for one in told["records"]] == [slow["id"]]
     assert (
         shell("book", "list", "--limit", "1")
@@ -137,17 +137,24 @@ def test_records_are_listed_searched_shown_and_removed(shell):
         .out.endswith("1 of 2 records shown (--limit)\n")
     )
     assert shell("book", "list", "--family", "matvec").good().out == "0 records\n"
+    with Book.open(shell.folder / "own.db") as book:
+        book.add(kit.record(kit.chain, kit.SIMPLE, 3000.0, name="matvec.made"))
+    for words, first in (([], "product"), (["--sort", "speedup"], "matvec.made")):
+        told = shell("book", "list", "--json", *words).good().document
+        assert told["records"][0]["kernel"] == first
+    shell("book", "rm", told["records"][0]["id"], "--yes").good()
+    assert "known, speedup, kernel" in shell("book", "list", "--sort", "age").refusal()
 
     text = shell("book", "show", fast["id"][:8]).good().out
     assert fast["id"] in text
     assert "tile L0 4" in text
-    (told,) = shell("book", "show", fast["id"], "--json").good().documents
+    told = shell("book", "show", fast["id"], "--json").good().document
     assert "nest_json" not in told
     assert "there is no record 'zz'" in shell("book", "show", "zz").refusal()
 
     assert "--yes" in shell("book", "rm", fast["id"][:8], "--json").refusal()
-    assert shell("book", "rm", fast["id"][:8], "--yes").good().out == "1 records removed\n"
-    assert shell("book", "info", "--json").good().documents[0]["records"] == 1
+    assert shell("book", "rm", fast["id"][:8], "--yes").good().out == "1 record removed\n"
+    assert shell("book", "info", "--json").good().document["records"] == 1
     assert "read-only" in shell("book", "rm", "a", "--yes", "--book", "starter").refusal()
 
 
@@ -157,5 +164,5 @@ def test_an_id_is_looked_for_in_every_book_though_one_has_its_letters_elsewhere(
     monkeypatch.setenv("LOOPBOOK_STARTER", str(shell.folder / "shipped.book"))
     with Book.open(shell.folder / "own.db") as own:
         own.add(kit.record(kit.product, "", name=wanted.id[:8]))
-    (told,) = shell("book", "show", wanted.id[:8], "--json").good().documents
+    told = shell("book", "show", wanted.id[:8], "--json").good().document
     assert told["id"] == wanted.id

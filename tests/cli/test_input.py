@@ -89,7 +89,7 @@ def test_an_sdfg_without_loops(untouched, command, kernel):
 
 def test_a_loop_that_only_looks_for_its_end(shell):
     given = shell.file("given.json", frontend.trace(searched, [kit.matrices()[0][0]]))
-    told = shell("nearest", given, "--json").good().documents[0]
+    told = shell("nearest", given, "--json").good().document
     assert len(told["nests"]) == 1
     assert "cannot " in shell("tune", given, "--trials", "1").refusal()
 
@@ -280,8 +280,8 @@ def test_without_a_compiler_only_what_needs_none_works(shell, monkeypatch):
         assert shell(command, given).good().out
     out = shell.folder / "out.json"
     assert shell("optimize", given, "--out", out).good().out
-    assert shell("hardware", "--json").good().documents[0]["compiler"] is None
-    assert shell("book", "info", "--json").good().documents[0]["records"] == 1
+    assert shell("hardware", "--json").good().document["compiler"] is None
+    assert shell("book", "info", "--json").good().document["records"] == 1
 
 
 # -- the book --------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ def test_a_read_only_book_is_read_and_not_written(open_folder):
         before=AS_NOBODY,
         environment=temporary,
     )
-    told = nearest.good().documents[0]
+    told = nearest.good().document
     assert told["nests"][0]["neighbours"][0]["kernel"] == "product"
     assert imported.refusal() == f"book {path} is read-only: open another one to write to"
     assert other.refusal().endswith("new.db: Permission denied")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cli_kit import Shell, make_shell
 
-from loopbook.cli import learning, style
+from loopbook.cli import evaluating, style
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_evaluate_prints_its_table():
     }
     nothing = found | {"kernels": 0, "share_of_gain": float("nan"), "slowdowns": []}
     methods = {"ours 1": found, "random 5": nothing}
-    heads, _, first, second = style.rendered(learning._table(methods)).splitlines()
+    heads, _, first, second = style.rendered(evaluating._table(methods)).splitlines()
     assert heads.split()[:5] == ["method", "measured", "kernels", "share", "gain"]
     assert first.split() == [
         "ours",

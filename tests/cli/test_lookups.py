@@ -36,14 +36,14 @@ def shell(tmp_path, monkeypatch, capfd) -> Shell:
 
 def test_nearest_finds_the_product_for_an_sdfg_and_for_a_workload(shell):
     sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
-    told = shell("nearest", sdfg, "--json").good().documents[0]
+    told = shell("nearest", sdfg, "--json").good().document
     assert told["program"] == "renamed"
     near = told["nests"][0]["neighbours"][0]
     assert (near["kernel"], near["distance"], near["speedup"]) == ("product", 0.0, 20.0)
     assert near["recipe"].startswith("tile L0 4\n")
 
     workload = shell.file("bad_order.py", PRODUCT)
-    told = shell("nearest", workload, "--json", "-k", "2").good().documents[0]
+    told = shell("nearest", workload, "--json", "-k", "2").good().document
     near, far = told["nests"][0]["neighbours"]
     assert (near["kernel"], far["kernel"]) == ("product", "stencil")
     assert near["distance"] == 0, "it does the same in another order"
@@ -67,7 +67,7 @@ def test_records_that_say_the_same_are_shown_once(shell):
     same = kit.record(kit.product, kit.blocked(), 10.0)
     kit.fill(shell.folder / "own.db", [same])
     sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
-    near = shell("nearest", sdfg, "--json").good().documents[0]["nests"][0]["neighbours"]
+    near = shell("nearest", sdfg, "--json").good().document["nests"][0]["neighbours"]
     recipes = [one["recipe"] for one in near if one["distance"] == 0]
     lines = shell("nearest", sdfg).good().out.splitlines()
     assert len([line for line in lines if "product:0" in line]) == len(set(recipes))
@@ -75,18 +75,18 @@ def test_records_that_say_the_same_are_shown_once(shell):
 
 def test_excluded_kernels_and_other_targets_are_not_found(shell):
     sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
-    told = shell("nearest", sdfg, "--exclude", "product", "--json").good().documents[0]
+    told = shell("nearest", sdfg, "--exclude", "product", "--json").good().document
     kernels = {near["kernel"] for near in told["nests"][0]["neighbours"]}
     assert "product" not in kernels
     assert "stencil" in kernels
-    told = shell("nearest", sdfg, "--target", "openmp", "--json").good().documents[0]
+    told = shell("nearest", sdfg, "--target", "openmp", "--json").good().document
     kernels = {near["kernel"] for near in told["nests"][0]["neighbours"]}
     assert not kernels & {"product", "stencil"}
 
 
 def test_explain_shows_neighbour_steps_and_code(shell):
     workload = shell.file("bad_order.py", PRODUCT)
-    told = shell("explain", workload, "--json").good().documents[0]
+    told = shell("explain", workload, "--json").good().document
     (nest,) = told["nests"]
     assert (nest["tier"], nest["neighbour"]) == ("near", "product:0")
     assert "tile " in nest["recipe"]
@@ -140,7 +140,7 @@ def test_explain_without_a_neighbour_says_that_docc_decides(shell):
 def test_optimize_writes_an_sdfg_that_docc_reads(shell):
     sdfg = shell.file("renamed.json", kit.text_of(kit.product_renamed))
     out = shell.folder / "out.json"
-    told = shell("optimize", sdfg, "--out", out, "--json").good().documents[0]
+    told = shell("optimize", sdfg, "--out", out, "--json").good().document
     assert [nest["tier"] for nest in told["nests"]] == ["exact"]
     program.parse(out.read_text())
     assert json.loads(out.read_text()) != json.loads(sdfg.read_text())
@@ -162,7 +162,7 @@ def test_optimize_without_a_file_says_that_nothing_is_written(shell):
 def test_bench_prints_one_object_for_each_kernel(shell):
     workload = shell.file("bad_order.py", PRODUCT)
     words = ["bench", workload, "mvt", "--seconds", "0.05", "--no-measure", "--size", "N=20"]
-    first, second = shell(*words, "--json").good().documents
+    first, second = shell(*words, "--json").good().document
     assert list(first) == [
         "kernel",
         "preset",
@@ -206,10 +206,10 @@ def test_bench_for_people_measuring_on_the_spot(shell):
 def test_arrays_are_looked_up_and_benched_as_loops(shell):
     arrays = PRODUCT[: PRODUCT.index("    for col")] + "    out[:] = left @ right\n"
     workload = shell.file("arrays.py", arrays)
-    told = shell("nearest", workload, "--json").good().documents[0]
+    told = shell("nearest", workload, "--json").good().document
     near = [nest["neighbours"][0] for nest in told["nests"]]
     assert ("product", 0.0) in [(one["kernel"], one["distance"]) for one in near]
-    told = shell("explain", workload, "--json").good().documents[0]
+    told = shell("explain", workload, "--json").good().document
     assert (told["lowered"], told["not_lowered"]) == (True, "")
     product = next(nest for nest in told["nests"] if len(nest["loops"]) == 3)
     assert product["tier"] == ("library" if has_tuned_blas() else "exact")
@@ -246,7 +246,7 @@ def test_bench_times_python_where_nothing_else_can_be_served(shell):
     arrays = PRODUCT[: PRODUCT.index("    for col")]
     foreign = shell.file("svd.py", arrays + "    out[:] = np.linalg.svd(left)[0]\n")
     words = ["--preset", "S", "--seconds", "0.05"]
-    (told,) = shell("bench", foreign, *words, "--json").good().documents
+    told = shell("bench", foreign, *words, "--json").good().document
     assert (told["baseline"], told["fastest"], told["speedup"]) == ("python", "python", 1.0)
     assert told["optimized_s"] == told["python_s"] > 0
     assert "svd.py:12: np.linalg.svd()" in told["not_lowered"]
@@ -286,13 +286,13 @@ def test_bench_goes_on_after_a_kernel_that_fails(shell):
     works = shell.file("works.py", PRODUCT)
     answer = shell("bench", broken, works, "--seconds", "0.05", "--no-measure", "--json")
     assert answer.code == 1
-    assert [told["kernel"] for told in answer.documents] == ["works"]
+    assert [told["kernel"] for told in answer.document] == ["works"]
     assert answer.err.startswith("loopbook: broken: ")
     assert answer.err.count("\n") == 1
 
 
 def test_hardware(shell):
-    told = shell("hardware", "--json", "--no-measured").good().documents[0]
+    told = shell("hardware", "--json", "--no-measured").good().document
     assert told["threads"] == 1
     assert told["cores"] >= 1
     assert "clang" in told["compiler"]
@@ -301,9 +301,11 @@ def test_hardware(shell):
 
 def test_workloads(shell):
     words = ["workloads", "mvt", "--target", "sequential"]
-    told = shell(*words, "--json").good().documents
+    told = shell(*words, "--json").good().document
     assert told == [{"kernel": "mvt", "target": "sequential", "ok": True, "reason": ""}]
-    assert shell(*words).good().out.split() == ["mvt", "sequential", "right"]
+    heads, _, row, _, last = shell(*words).good().out.splitlines()
+    assert (heads.split(), row.split()) == (["kernel", "sequential"], ["mvt", "✓"])
+    assert last == "✓ 1 of 1 are right"
 
 
 def test_the_program_and_the_module_are_the_same_command(tmp_path):
@@ -315,5 +317,5 @@ def test_the_program_and_the_module_are_the_same_command(tmp_path):
     sdfg = tmp_path / "renamed.json"
     sdfg.write_text(kit.text_of(kit.product_renamed))
     kit.fill(tmp_path / "own.db", [kit.record(kit.product, kit.blocked(), 20.0)])
-    told = run_program(tmp_path, ["nearest", sdfg, "--json"]).good().documents[0]
+    told = run_program(tmp_path, ["nearest", sdfg, "--json"]).good().document
     assert told["nests"][0]["neighbours"][0]["kernel"] == "product"

@@ -71,6 +71,8 @@ def test_several_jobs_are_counted(capfd):
         shown.at(5, 10)
         assert shown.words() == "program 2 of 3, gemm, sequential, 5 of 10"
         assert shown.share == pytest.approx(0.5)
+        shown.job(3)  # all are done
+        assert (shown.words(), shown.share) == ("program 3 of 3", 1.0)
 
 
 def test_who_stops_a_command_is_told_what_became_of_its_work():

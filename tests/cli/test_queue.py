@@ -26,41 +26,42 @@ def tasks(shell) -> list[str]:
 
 
 def test_list_is_ordered_by_what_is_wanted(shell, tasks):
-    (told,) = shell("queue", "list", "--json").good().documents
+    told = shell("queue", "list", "--json").good().document
     assert told["counts"] == {"waiting": 3, "leased": 0, "done": 0, "dead": 0}
     assert told["damaged"] == 0
     assert told["tasks"][0]["id"] == tasks[0]
     assert (told["tasks"][0]["asked"], told["tasks"][0]["worth_s"]) == (9, pytest.approx(4.5, 0.01))
     lines = shell("queue", "list").good().out.splitlines()
-    assert lines[0].startswith(f"{tasks[0]}  waiting tune      sequential {KEY}")
+    assert lines[0].startswith(f"{tasks[0]} waiting asked 9 times, worth 4.5 s")
+    assert lines[1] == f"    tune sequential {KEY}"
     assert lines[-1] == "3 waiting, 0 leased, 0 done, 0 dead"
-    (told,) = shell("queue", "list", "--kind", "confirm", "--json").good().documents
+    told = shell("queue", "list", "--kind", "confirm", "--json").good().document
     assert [one["id"] for one in told["tasks"]] == [tasks[2]]
-    (told,) = shell("queue", "list", "--limit", "1", "--json").good().documents
+    told = shell("queue", "list", "--limit", "1", "--json").good().document
     assert len(told["tasks"]) == 1
-    (told,) = shell("queue", "list", "--state", "dead", "--json").good().documents
+    told = shell("queue", "list", "--state", "dead", "--json").good().document
     assert told["tasks"] == []
 
 
 def test_show_tells_all_of_a_task(shell, tasks):
-    (told,) = shell("queue", "show", tasks[0], "--json").good().documents
+    told = shell("queue", "show", tasks[0], "--json").good().document
     assert told["fingerprint"] == "nest0"
     assert told["sizes"] == [{"N": 7}]
     assert told["created"].endswith("+00:00")
     assert "nest" not in told
-    (told,) = shell("queue", "show", tasks[0], "--nest", "--json").good().documents
+    told = shell("queue", "show", tasks[0], "--nest", "--json").good().document
     assert told["nest"] == '{"nest": 0}'
-    assert "fingerprint  nest0\n" in shell("queue", "show", tasks[0]).good().out
+    assert "fingerprint   nest0\n" in shell("queue", "show", tasks[0]).good().out
 
 
 def test_raise_and_drop(shell, tasks):
-    assert shell("queue", "raise", tasks[1], "--json").good().documents == [{"raised": [tasks[1]]}]
-    assert shell("queue", "raise", tasks[2]).good().out == "1 tasks raised\n"
-    (told,) = shell("queue", "list", "--json").good().documents
+    assert shell("queue", "raise", tasks[1], "--json").good().document == {"raised": [tasks[1]]}
+    assert shell("queue", "raise", tasks[2]).good().out == "1 task raised\n"
+    told = shell("queue", "list", "--json").good().document
     assert [one["id"] for one in told["tasks"]] == [tasks[2], tasks[1], tasks[0]]
     assert shell("queue", "drop", *tasks[:2]).good().out == "2 tasks dropped\n"
-    assert shell("queue", "drop", tasks[2], "--json").good().documents == [{"dropped": [tasks[2]]}]
-    assert shell("queue", "list").good().out == "0 waiting, 0 leased, 0 done, 0 dead\n"
+    assert shell("queue", "drop", tasks[2], "--json").good().document == {"dropped": [tasks[2]]}
+    assert shell("queue", "list").good().out.startswith("Nothing is queued.")
 
 
 def test_the_dead_are_listed_with_their_error_and_raised(shell, tasks):
@@ -68,10 +69,10 @@ def test_the_dead_are_listed_with_their_error_and_raised(shell, tasks):
         lease = book.queue.lease("a", ABLE, 60)
         assert lease is not None
         book.queue.fail(lease, "crashed\x1b[2J", for_good=True)
-    line = shell("queue", "list", "--state", "dead").good().out.splitlines()[0]
+    line = shell("queue", "list", "--state", "dead").good().out.splitlines()[2]
     assert line.endswith(r"crashed\x1b[2J")
     shell("queue", "raise", lease.task.id).good()
-    (told,) = shell("queue", "show", lease.task.id, "--json").good().documents
+    told = shell("queue", "show", lease.task.id, "--json").good().document
     assert (told["state"], told["attempts"]) == ("waiting", 0)
 
 
@@ -95,8 +96,14 @@ def test_mistakes_are_one_line(shell, tasks, words, message):
     assert shell("queue", *words).refusal().startswith(message)
 
 
-def test_no_book_is_made(shell):
-    assert shell("queue", "list").refusal().startswith("there is no book at ")
+def test_whoever_has_no_book_yet_has_nothing_queued_and_none_is_made(shell):
+    assert shell("queue", "list").good().out.startswith("Nothing is queued.")
+    assert shell("queue", "list", "--json").good().document["tasks"] == []
+    assert "loopbook farm start" in shell("farm", "status").good().out
+    assert shell("farm", "status", "--json").good().document["counts"]["waiting"] == 0
+    assert "no tokens" in shell("token", "list").good().out
+    assert shell("quarantine", "list").good().out == "no record waits\n"
+    assert shell("queue", "show", "any").refusal().startswith("there is no book at ")
     assert not (shell.folder / "own.db").exists()
 
 
@@ -106,7 +113,7 @@ def test_damage_is_told(shell, tasks):
     connection.close()
     answer = shell("queue", "list", "--json")
     assert answer.code == 1
-    assert answer.documents[0]["damaged"] == 1
-    assert len(answer.documents[0]["tasks"]) == 2
-    assert shell("queue", "list").out.endswith("1 tasks are damaged\n")
+    assert answer.document["damaged"] == 1
+    assert len(answer.document["tasks"]) == 2
+    assert shell("queue", "list").out.endswith("✗ 1 tasks are damaged\n")
     assert "is damaged" in shell("queue", "show", tasks[0]).refusal()

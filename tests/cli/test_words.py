@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import client_kit as kit
 import pytest
 from cli_kit import Shell, make_shell
 
-from loopbook.cli import options
+from loopbook.cli import answers
 from loopbook.cli.app import GROUPS
 from loopbook.tuner import corpus
 
@@ -46,7 +47,7 @@ def test_shells_complete_commands(shell, monkeypatch, capfd):
 
 
 def test_no_json_holds_what_is_no_json(capfd):
-    options.print_json({"a": [float("nan"), (float("inf"), 1.5)]})
+    answers.write(Any, {"a": [float("nan"), (float("inf"), 1.5)]})
     assert json.loads(capfd.readouterr().out) == {"a": [None, [None, 1.5]]}
 
 
@@ -57,7 +58,7 @@ def test_a_corpus_that_did_not_come_along_is_told_of(shell, monkeypatch):
 
 def test_doctor_finds_this_machine_well_and_a_damaged_book_not(shell, monkeypatch):
     kit.fill(shell.folder / "own.db", [kit.record(kit.product, "")])
-    (told,) = shell("doctor", "--json").good().documents
+    told = shell("doctor", "--json").good().document
     states = {one["check"]: one["state"] for one in told["checks"]}
     assert told["ok"]
     assert {states[name] for name in ("compiler", "OpenMP", "BLAS", "own book")} == {"ok"}

@@ -311,15 +311,15 @@ def test_traces_are_sent(server, store, tmp_path, monkeypatch, capfd):
     after = trace(tmp_path / "after.json", event(3, 50.0), event(9, 50.0))
     before = trace(tmp_path / "before.json", event(4, 300.0))
     words = ("field", "send-trace", after, "--reference", before, "--server", server.url, "--json")
-    (said,) = shell(*words, "--record", known.id).documents
+    said = shell(*words, "--record", known.id).document
     assert said["status"] == "counted"
     assert (said["reference_s"], said["time_s"]) == (pytest.approx(3e-4), pytest.approx(1e-4))
-    (said,) = shell(*words, "--record", known.id, "--element", "9").documents
+    said = shell(*words, "--record", known.id, "--element", "9").document
     assert said["time_s"] == pytest.approx(5e-5)
     assert shell(*words, "--record", known.id, "--element", "7").code == 2
-    (said,) = shell(*words, "--record", "0" * 32).documents
+    said = shell(*words, "--record", "0" * 32).document
     assert said["status"] == "unknown"
-    (shown,) = shell("field", "show", known.id, "--store", store, "--json").documents[0]
+    (shown,) = shell("field", "show", known.id, "--store", store, "--json").document
     assert (shown["voices"], shown["hardware_key"]) == (1, KEY)
     assert shell("field", "forget", known.id, "--store", store).code == 0
-    assert shell("field", "show", known.id, "--store", store, "--json").documents == [[]]
+    assert shell("field", "show", known.id, "--store", store, "--json").document == []

@@ -294,13 +294,13 @@ def test_pull_goes_on_where_it_was_and_push_gives_what_is_new(tmp_path, server, 
 def test_pull_and_push_by_command(tmp_path, monkeypatch, capfd, server, store):
     shell = make_shell(tmp_path, monkeypatch, capfd)
     monkeypatch.setenv("LOOPBOOK_TOKEN", token(store, "lookup", "contribute"))
-    (told,) = shell("book", "pull", "--server", server.url, "--json").good().documents
+    told = shell("book", "pull", "--server", server.url, "--json").good().document
     assert told["new"] >= 2
     assert (Path(tmp_path) / "downloaded.db").exists()
     answer = shell("book", "pull", "--server", server.url).good()
     assert answer.out == "nothing has changed\n"
     fill(tmp_path / "own.db", [record(product, blocked())])
-    (told,) = shell("book", "push", "--server", server.url, "--json").good().documents
+    told = shell("book", "push", "--server", server.url, "--json").good().document
     assert told == {"given": 1, "refused": {}}
     assert "no server is named" in shell("book", "pull").refusal()
     assert "cannot be reached" in shell("book", "pull", "--server", NOWHERE).refusal()

@@ -12,6 +12,7 @@ from packed_kit import MICRO, packed
 from loopbook.client.plan import build_plan, make_plan
 from loopbook.recipes.hardware import ISAS, HardwareProfile
 from loopbook.recipes.recipe import Recipe
+from loopbook.recipes.rescale import rescaled
 from loopbook.sdfg import frontend
 
 WIDE = HardwareProfile(isa="avx512", vector_bits=512, l1d_bytes=32 << 10, l2_bytes=1 << 20)
@@ -51,3 +52,15 @@ def test_this_machine_s_record_comes_before_another_s(tmp_path):
     other = record(product, SIMPLE, 90.0, name="other", hardware=wide)
     books = layered(tmp_path, other, mine)
     assert [near.record.kernel for near in books.nearest(nest, 2)] == ["mine", "other"]
+
+
+def test_a_panel_is_no_register_tile_since_a_part_of_its_loop_is_written_out():
+    """So was symm served 6 columns a panel in the place of 1024, at half the speed."""
+    recipe = Recipe.parse(
+        "tile L1 16\nblock L0 L2 6 1024\nvectorize L1*\nunroll L0*\nunroll L2.part1*"
+    )
+    narrow = dataclasses.replace(WIDE, isa="avx2", vector_bits=256, l2_bytes=512 << 10)
+    served = rescaled(recipe, WIDE, narrow)
+    (rows, columns) = served.steps[1].args[2:]
+    assert rows == 6
+    assert columns >= 256

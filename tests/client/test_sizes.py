@@ -221,7 +221,7 @@ def test_the_command_line_goes_by_the_sizes_given(tmp_path, monkeypatch, capfd):
     file = shell.file("product.json", text_of(product))
 
     def recipe(*words: str) -> str:
-        told = shell("explain", file, *words, "--json").good().documents[0]
+        told = shell("explain", file, *words, "--json").good().document
         return told["nests"][0]["recipe"]
 
     assert recipe() == ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from shared_kit import shared
+
 from loopbook.embed.corpus import Document, trace_kernels
 from loopbook.embed.kernels import Kernel, kernels
 
@@ -12,7 +14,7 @@ CLASSES, VARIANTS = 21, 2
 
 
 def documents(classes: int = CLASSES, variants: int = VARIANTS) -> list[Document]:
-    """Programs of every family, traced once for all tests: docc takes half a second for each.
+    """Programs of every family, traced once for all processes: docc takes half a second for each.
 
     Args:
         classes, variants: so many at most.
@@ -25,7 +27,7 @@ def documents(classes: int = CLASSES, variants: int = VARIANTS) -> list[Document
 
 @cache
 def _traced(kernel: Kernel) -> tuple[Document, ...]:
-    return tuple(trace_kernels([kernel]))
+    return shared(repr(kernel), lambda: tuple(trace_kernels([kernel])))
 
 
 def kernel_of(source: str, shapes: Sequence[tuple[int, ...]], label: str = "") -> Kernel:

@@ -128,7 +128,7 @@ def test_the_command_ends_with_one_two_or_nought(tmp_path, capsys):
     bad.write_text(FILE)
     good.write_text('def kernel(A: "float64[:]"):\n    return A + 1\n')
     assert main(["lint", str(good)]) == 0
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == "✓ nothing found in 1 function\n"
     assert main(["lint", f"{bad}:kernel"]) == 1
     told = capsys.readouterr().out.splitlines()
     assert told[1].startswith(f"{bad}:21: np.linalg.qr() has no loops yet")

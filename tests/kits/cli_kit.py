@@ -9,12 +9,15 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from loopbook.cli import main
+from loopbook.cli.answers import schema_of
+from loopbook.cli.schemas import commands
 
 PRODUCT = """\
 import numpy as np
@@ -76,9 +79,10 @@ class Answer:
         return cls(code, out, "".join(line for line in lines if not PROGRESS.match(line)))
 
     @property
-    def documents(self) -> list[Any]:
-        """The JSON documents on stdout, one a line."""
-        return [json.loads(line) for line in self.out.splitlines()]
+    def document(self) -> Any:
+        """The JSON document that stdout is, on one line."""
+        assert self.out.count("\n") == 1, self
+        return json.loads(self.out)
 
     def good(self) -> Answer:
         """Itself, after checking that all went well and nothing was complained about."""
@@ -95,8 +99,28 @@ class Answer:
         return self.err.removeprefix("loopbook: ").rstrip("\n")
 
 
+@cache
+def validator(command: str) -> Any:
+    """Of what a command prints with ``--json``."""
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(schema_of(commands()[command], command))
+
+
+def check_document(words: Sequence[str], out: str) -> None:
+    """A command run with ``--json`` prints one document, which its schema allows.
+
+    Args:
+        words: of the command line.
+    """
+    names = {" ".join(words[:count]) for count in (1, 2)}
+    (command,) = names & commands().keys()
+    assert out.count("\n") == 1, out
+    validator(command).validate(json.loads(out))
+
+
 class Shell:
-    """The command line with a home folder of its own."""
+    """The command line with a home folder of its own; its documents are checked."""
 
     def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
@@ -104,8 +128,11 @@ class Shell:
 
     def __call__(self, *words: object) -> Answer:
         self._capfd.readouterr()
-        code = main([str(word) for word in words])
+        given = [str(word) for word in words]
+        code = main(given)
         out, err = self._capfd.readouterr()
+        if "--json" in given and out:
+            check_document(given, out)
         return Answer.of(code, str(out), str(err))
 
     def file(self, name: str, text: str) -> Path:
@@ -160,6 +187,8 @@ for number, file in enumerate(files, 1):
     os.dup2(file.fileno(), number)
 {before}
 from loopbook.cli import main
+from loopbook.cli.answers import schema_of
+from loopbook.cli.schemas import commands
 for words in json.loads(sys.argv[1]):
     for file in files:
         file.truncate(0)

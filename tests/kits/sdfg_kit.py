@@ -12,6 +12,7 @@ import numpy as np
 from docc.compiler.docc_program import DoccOptions
 from docc.python.python_program import PythonProgram
 from docc.sdfg import StructuredSDFG, TargetOptions
+from shared_kit import shared
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
@@ -22,6 +23,9 @@ from loopbook.steps.workbench import StepPair, Workbench
 from loopbook.toolchain.run import Guarded, compare
 from loopbook.toolchain.sandbox import run_limited
 from loopbook.toolchain.timers import Timers
+
+PATIENCE = 600.0
+"""Seconds for kernels: threads that wait for one another take long where others want the cores."""
 
 
 def children() -> set[int]:
@@ -117,7 +121,8 @@ def prepared_text(kernel: Callable[..., Any], args: Sequence[Any]) -> str:
     who = kernel if kernel.__closure__ else (code, code.co_filename)
     key = who, _kinds(args)
     if key not in _PREPARED:
-        _PREPARED[key] = program.prepare(frontend.trace(kernel, args)).to_json()
+        text = frontend.trace(kernel, args)
+        _PREPARED[key] = shared(f"prepared {text}", lambda: program.prepare(text).to_json())
     return _PREPARED[key]
 
 
@@ -183,7 +188,9 @@ def check_recipe(
         text = prepared_text(kernel, group[0])
         built = build_tuned(text, target, {0: recipe}, folder / str(number))
         assert built.recipes[0] == tuple(recipe)
-        found = run_limited(_results, kernel, group, built.library, what="the kernel")
+        found = run_limited(
+            _results, kernel, group, built.library, seconds=PATIENCE, what="the kernel"
+        )
         for args, got in zip(group, found, strict=True):
             compare(got, _expected(kernel, args))
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import zlib
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,10 @@ from loopbook.recipes.sqlite_file import APPLICATION_ID
 from loopbook.recipes.store import Store
 
 ROOT = Path(__file__).parents[2]
+
+FORKS = get_context("fork")
+"""For writers of a book that is not open here, so that they inherit nothing of it. To load all
+anew takes a process a second."""
 
 
 def filled(path: Path, count: int = 5) -> Path:
@@ -432,15 +437,18 @@ def test_a_book_that_another_process_holds_is_one_line(tmp_path):
 
 
 def test_writers_take_turns_also_at_creation(location):
-    code = (
-        "start = int(sys.argv[2])\n"
-        "book = Book.open(sys.argv[1])\n"
-        "for n in range(start, start + 30): book.add(record(n), embedding(n))\n"
-        "book.add(record(1000), embedding(1000))\n"
-    )
-    processes = [child(code, location, start) for start in (0, 100)]
+    def write(start: int) -> None:
+        book = Book.open(location)
+        for n in range(start, start + 30):
+            book.add(record(n), embedding(n))
+        book.add(record(1000), embedding(1000))
+
+    processes = [FORKS.Process(target=write, args=(start,), daemon=True) for start in (0, 100)]
     for process in processes:
-        assert process.communicate(timeout=600)[0] == ""
+        process.start()
+    for process in processes:
+        process.join(600)
+        assert process.exitcode == 0
     store = Store.open(location)
     assert len(store.entries()) == 61
     assert store.encoders() == {"first": 61}
@@ -449,21 +457,23 @@ def test_writers_take_turns_also_at_creation(location):
 
 @pytest.mark.parametrize("moment", [0.0, 0.02, 0.07, 0.15])
 def test_killed_while_adding_the_book_holds_all_that_was_reported(location, moment):
-    process = child(
-        "book = Book.open(sys.argv[1])\n"
-        "for n in range(100_000):\n"
-        "    book.add(record(n), embedding(n))\n"
-        "    print(record(n).id, flush=True)\n",
-        location,
-    )
-    assert process.stdout is not None
-    reported = [process.stdout.readline().strip()]
-    time.sleep(moment)
-    process.send_signal(signal.SIGKILL)
-    # The last line may have been cut by the kill itself.
-    reported += [line.strip() for line in process.stdout if line.endswith("\n")]
-    process.wait()
-    process.stdout.close()
+    def write(lines: int) -> None:
+        book = Book.open(location)
+        for n in range(100_000):
+            book.add(record(n), embedding(n))
+            os.write(lines, f"{record(n).id}\n".encode())  # all of it or nothing
+
+    reading, writing = os.pipe()
+    process = FORKS.Process(target=write, args=(writing,), daemon=True)
+    process.start()
+    os.close(writing)
+    with os.fdopen(reading) as lines:
+        reported = [lines.readline().strip()]
+        time.sleep(moment)
+        process.kill()
+        reported += [line.strip() for line in lines]
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     store = Store.open(location)
     assert store.faults() == []
     there = store.records(reported)

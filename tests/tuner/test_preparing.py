@@ -131,6 +131,6 @@ def test_the_command_measures_what_the_corpus_has(shell: Shell, tmp_path: Path):
     log.add(Trial(0, 0, "f", Recipe.parse("tile L0 4"), "ok", 1.5, 0.25, ""))
     pack([tmp_path / "trials.jsonl"], folder, profiles={AVX512.key: AVX512})
     for added in (1, 0):
-        (told,) = shell("corpus", "preparing", "--corpus", str(folder), "--json").good().documents
+        told = shell("corpus", "preparing", "--corpus", str(folder), "--json").good().document
         assert told == {"added": added}
     assert len(preparing.load(folder / preparing.PATH.name)) == 1

@@ -140,9 +140,9 @@ def test_the_command_promotes_and_rejects(store, tmp_path, monkeypatch, capfd):
     path, waiting = store
     shell = make_shell(tmp_path, monkeypatch, capfd)
     words = ("quarantine", "measure", "--store", path, "--json")
-    (dry,) = shell(*words, "--keep", waiting["illegal"].id).good().documents
+    (dry,) = shell(*words, "--keep", waiting["illegal"].id).good().document
     assert (dry["id"], dry["decision"]) == (waiting["illegal"].id, "reject")
-    told = {one["id"]: one["decision"] for one in shell(*words).good().documents}
+    told = {one["id"]: one["decision"] for one in shell(*words).good().document}
     assert told == {
         waiting["gains"].id: "promote",
         waiting["illegal"].id: "reject",
@@ -157,10 +157,10 @@ def test_the_command_promotes_and_rejects(store, tmp_path, monkeypatch, capfd):
     assert measured.trips == TRIPS
     assert measured.speedup > 1.1
     assert sorted(measured.sizes.values()) == sorted(TRIPS.values())
-    left = shell("quarantine", "list", "--store", path, "--json").good().documents[0]
+    left = shell("quarantine", "list", "--store", path, "--json").good().document
     assert [one["id"] for one in left] == [waiting["unreadable"].id]
     assert "waits" in shell("quarantine", "measure", "0" * 32, "--store", path).refusal()
-    (again,) = shell(*words, "--served").good().documents
+    (again,) = shell(*words, "--served").good().document
     assert (again["id"], again["decision"]) == (served.id, "keep")
 
 
@@ -171,5 +171,5 @@ def test_where_there_is_no_jail_nothing_is_measured(store, tmp_path, monkeypatch
     jail.check.cache_clear()
     said = shell("quarantine", "measure", "--store", path).refusal()
     assert "install bubblewrap ('apt-get install bubblewrap')" in said
-    left = shell("quarantine", "list", "--store", path, "--json").good().documents[0]
+    left = shell("quarantine", "list", "--store", path, "--json").good().document
     assert {one["id"] for one in left} == {one.id for one in waiting.values()}

@@ -23,7 +23,7 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext, seed_population
 from loopbook.steps import Step
 from loopbook.steps.workbench import transformed
-from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy, population
+from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy, model, population
 from loopbook.tuner.strategies.editing import SIZES, edited, grafted, resized
 from loopbook.tuner.strategies.explain import ALIKE, explain
 from loopbook.tuner.strategies.genome import Genome, Tracer, cross, express, mutate
@@ -58,6 +58,14 @@ def _explained_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return _EXPLAINED[key]
 
     monkeypatch.setattr(population, "explain", once)
+
+
+@pytest.fixture(autouse=True)
+def _small_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every proposal of a pool is made, applied and read, which is most of what these tests take;
+    fewer show as well whether the model's choice of them is any good."""
+    monkeypatch.setattr(model, "POOL", 48)
+    monkeypatch.setattr(model, "SURVIVORS", 10)
 
 
 def problem(seed: int, kernel=product, around=AROUND, starts: tuple[Steps, ...] = ()) -> Problem:
@@ -111,7 +119,7 @@ def best(name: str, seed: int, trials: int) -> float:
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_what_learns_beats_random_search(name):
-    gains = [best(name, seed, 70) - best("random", seed, 70) for seed in range(3)]
+    gains = [best(name, seed, 50) - best("random", seed, 50) for seed in range(3)]
     assert median(gains) > 0, gains
 
 

@@ -353,10 +353,13 @@ def test_the_command_line_packs_and_sums_up(shell):
     logs, out = folder_of(shell.folder / "logs", pair(0)), shell.folder / "out"
     said = shell("transfers", "pack", logs, "--corpus", out).good().out
     assert said == "1 pairs added, 0 were there already\n"
-    (told,) = shell("transfers", "summary", "--corpus", out, "--json").good().documents
+    told = shell("transfers", "summary", "--corpus", out, "--json").good().document
     assert told["pairs"] == told["groups"][0]["pairs"] == 1
     text = shell("transfers", "summary", "--corpus", out).good().out
-    assert text.endswith("all: 1 pairs (1 faster)\n")
+    assert text.endswith("1 pairs: 1 faster\n")
+    gone = shell("transfers", "summary", "--corpus", shell.folder / "gone").refusal()
+    assert "packages come without" in gone
+    assert "loopbook transfers measure" in gone
     assert "no transfers" in shell("transfers", "summary", "--corpus", shell.folder).refusal()
 
 

@@ -1,4 +1,4 @@
-"""Writes the pages of commands and steps from the commands and the steps' classes (a hook of
+"""Writes the pages of commands, their schemas and steps from what declares them (a hook of
 MkDocs): each takes the place of a comment in a page of ``docs/reference``."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if str(ROOT) not in sys.path:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    for marker, write in (("commands", commands), ("steps", steps)):
+    for marker, write in (("commands", commands), ("schemas", schemas), ("steps", steps)):
         comment = f"<!-- {marker} -->"
         if comment in markdown:
             markdown = markdown.replace(comment, write())
@@ -39,6 +39,13 @@ def commands() -> str:
         # "# `loopbook book`" is to be a section, and what is below it one lower.
         parts.append(re.sub(r"^#", "##", text, flags=re.MULTILINE).strip())
     return "\n\n".join(parts)
+
+
+def schemas() -> str:
+    """What every command prints with ``--json``; one section for each command."""
+    from loopbook.cli.schemas import page
+
+    return page()
 
 
 def steps() -> str:

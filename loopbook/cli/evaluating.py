@@ -1,19 +1,17 @@
-"""Commands about the models: train and evaluate."""
+"""``loopbook evaluate``: what the book is worth on kernels that are left out of it."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loopbook.cli import options, style
-from loopbook.cli.progress import Progress, progress
+from loopbook.cli.answers import UNSET, Answer, Left, answers, write
+from loopbook.cli.progress import progress
 from loopbook.errors import InputError
 from loopbook.targets import DEFAULT, here, runnable
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from loopbook.learn.evaluate import Result
-    from loopbook.learn.train import Progress as Stage
 
 QUICK_SECONDS = 480.0
 """`--quick` begins no kernel after this."""
@@ -32,98 +29,93 @@ LEGEND = (
 )
 
 
-def train(
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="where the encoder goes; cost_model.npz goes beside it"),
-    ],
-    transfers: Annotated[
-        Path | None, typer.Option(help="corpus of transfers: recipes measured on other nests")
-    ] = None,
-    logs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="logs of searches on synthetic programs, or a corpus of them; repeatable"
-        ),
-    ] = None,
-    book: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="book of synthetic nests, whose records the cost model hears; repeatable"
-        ),
-    ] = None,
-    epochs: Annotated[int, typer.Option(help="of the encoder", min=1)] = 40,
-    classes: Annotated[int, typer.Option(help="classes of generated nests", min=8)] = 300,
-    cost_model_only: Annotated[
-        bool, typer.Option(help="keep the encoder that is at --out")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="the same seed and data give the same models")] = 0,
-    threads: Annotated[int, typer.Option(help="default all cores")] = 0,
-    json: options.Json = False,
-) -> None:
-    """Train encoder and cost model on synthetic nests: on how recipes did on other nests than their
-    own.
+class Headline(Answer):
+    """The figures by which the book's nearness is judged.
 
-    Stop it any time; the same command goes on from its last checkpoint. PolyBench is not learnt
-    from, so that 'loopbook evaluate' can judge the result by it.
+    Attributes:
+        share_of_gain_1, share_of_gain_5: of the tuner's gain, with one recipe and with the best of
+            five measured.
+        slowdowns: kernels that lost.
+        declined: kernels with something to gain that got nothing.
+        lost_by_declining: of the tuner's gain.
+        kernels: on which they were measured.
     """
-    checkpoint = "the last checkpoint is kept, and the same command goes on from it"
-    with progress("reading", stopped=checkpoint) as shown, ExitStack() as opened:
-        from loopbook.learn.train import train as run
-        from loopbook.recipes.book import Book
 
-        report = run(
-            out,
-            corpus=transfers,
-            logs=tuple(logs or ()),
-            books=[opened.enter_context(Book.open(path, readonly=True)) for path in book or ()],
-            keep_encoder=cost_model_only,
-            seed=seed,
-            threads=threads or os.cpu_count() or 1,
-            tell=lambda state: _staged(shown, state),
-            epochs=epochs,
-            classes=classes,
-        )
-    told: dict[str, Any] = {}
-    if report.encoder is not None:
-        made = report.encoder
-        told["encoder"] = {
-            "path": str(made.path),
-            "version": made.version,
-            "nests": made.nests,
-            "classes": made.classes,
-            "loss": made.losses[-1] if made.losses else None,
-            "top1": made.quality.top1,
-            "loops": made.quality.loops,
-        }
-    if report.cost_model is not None:
-        cost_model = report.cost_model
-        told["cost_model"] = {
-            "path": str(cost_model.path),
-            "version": cost_model.version,
-            "examples": cost_model.examples,
-            "transfers": cost_model.transfers,
-            **asdict(cost_model.calibration),
-        }
-    if json:
-        options.print_json(told)
-        return
-    for name, values in told.items():
-        style.tell(style.heading(name.replace("_", " ")))
-        style.tell(style.pairs(*((f"  {key}", _figure(value)) for key, value in values.items())))
+    share_of_gain_1: float | None
+    share_of_gain_5: float | None
+    slowdowns: int
+    declined: int
+    lost_by_declining: float
+    kernels: int
 
 
-def _staged(shown: Progress, state: Stage) -> None:
-    """Show where training stands."""
-    if state.stage != shown.what:
-        shown.stage(state.stage)
-    shown.at(state.done, state.total, "" if state.loss is None else f"loss {state.loss:.3f}")
+class Score(Answer):
+    """How a method does.
+
+    Attributes:
+        kernels: on which it was measured.
+        share_of_gain: of the tuner's.
+        speedup: over docc's own compile, geometric mean.
+        tuner: the same, of the tuner.
+        regret: share of the tuner's speedup that is missed, on average.
+        slowdowns: kernels and targets that lost.
+        declined: those with something to gain that got nothing.
+        lost_by_declining: of the tuner's gain.
+    """
+
+    kernels: int
+    share_of_gain: float | None
+    speedup: float | None
+    tuner: float | None
+    regret: float | None
+    slowdowns: list[str]
+    declined: list[str]
+    lost_by_declining: float
 
 
-def _figure(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+class Retrieval(Answer):
+    """Whether the best record is among the nearest.
+
+    Attributes:
+        nests: that were asked for.
+        recall: how many nearest ones to the share of nests whose best record is among them.
+        regret: the same, to what is lost by taking the best of these.
+    """
+
+    nests: int
+    recall: dict[str, float | None]
+    regret: dict[str, float | None]
 
 
+class Evaluated(Answer):
+    """What the book is worth on kernels that were left out of it, one entry for each way of leaving
+    out.
+
+    Attributes:
+        preset: of PolyBench.
+        leave_one_out: without the kernel.
+        leave_family_out: without its family.
+        leave_polybench_out: without PolyBench.
+        leave_hardware_out: tuned on other machines only.
+        methods_kernel, methods_family, methods_polybench, methods_hardware: method, and how many
+            recipes it measures, to how it does.
+        retrieval: method to what is retrieved of the transfers.
+    """
+
+    preset: str
+    targets: list[str]
+    leave_one_out: Headline | Left = UNSET
+    leave_family_out: Headline | Left = UNSET
+    leave_polybench_out: Headline | Left = UNSET
+    leave_hardware_out: Headline | Left = UNSET
+    methods_kernel: dict[str, Score] | Left = UNSET
+    methods_family: dict[str, Score] | Left = UNSET
+    methods_polybench: dict[str, Score] | Left = UNSET
+    methods_hardware: dict[str, Score] | Left = UNSET
+    retrieval: dict[str, Retrieval] | Left = UNSET
+
+
+@answers(Evaluated)
 def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="folder for tables, figures and the log")
@@ -153,8 +145,9 @@ def evaluate(
     cost_model: Annotated[Path | None, typer.Option(help="the cost model")] = None,
     json: options.Json = False,
 ) -> None:
-    """Serve PolyBench from records of other kernels; compile, run and time what is served.
+    """Judge the books by kernels that are left out of them.
 
+    PolyBench is served from records of other kernels; what is served is compiled, run and timed.
     With --out, the log of measurements is kept there, and a later call goes on from it.
     """
     suite = _kernels(kernels, preset)
@@ -201,7 +194,7 @@ def evaluate(
     if found:
         told["retrieval"] = {name: report.told(one) for name, one in found.items()}
     if json:
-        options.print_json(told)
+        write(Evaluated, told)
         return
     for rule in rules:
         style.tell(style.heading(HOLDOUTS[rule].title, f"PolyBench {preset}"))
