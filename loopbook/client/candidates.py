@@ -108,4 +108,3 @@ class Candidates:
         if ports:
             self._waiting.insert(0, replace(one, shared=True))
         return [Candidate(port, one.estimate, shared=True) for port in ports]
-

@@ -1,6 +1,6 @@
-"""About how many cycles the bodies of a nest take, by arithmetic alone (roofline: S. Williams et al.,
-CACM 52(4), 2009): what a processor's vectors, caches and threads allow at most. Bodies of a nest
-differ, and a mean of their logarithms does not tell which of them its time goes into; this does.
+"""About how many cycles the bodies of a nest take, by arithmetic alone: what a processor's vectors,
+caches and threads allow at most (roofline: S. Williams et al., CACM 52(4), 2009). Bodies of a nest
+differ, and no mean of their features tells which of them its time goes into; this does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ RUN = 6.0
 """Cycles to begin a loop and to leave it."""
 
 BYTES_PER_CYCLE = {"l1": 32.0, "l2": 16.0, "l3": 5.0}
-"""What comes into a cache from behind it; of the last one, from memory."""
+"""What comes into a cache from behind it; of the last one, from memory. As the other numbers here,
+about what today's server processors do, and not measured."""
 
 START = THREAD_START / 2
 """Cycles of waking threads and waiting for them: see `THREAD_START`."""

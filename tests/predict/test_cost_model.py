@@ -105,6 +105,22 @@ def test_predictions_are_speedups_with_a_lower_bound():
     assert shared.lower == pytest.approx(2**-1.5), "each target has a shift of its own"
 
 
+def test_what_costs_more_cycles_than_it_saves_is_not_sure_to_gain():
+    for openmp, cycles, sure in (
+        (1, 1.0, False),
+        (1, 0.2, True),
+        (1, np.nan, True),
+        (0, 1.0, True),
+    ):
+        (row,) = rows(3.0)
+        places = [COLUMNS.index("machine openmp"), COLUMNS.index("change cycles")]
+        row[places] = openmp, cycles
+        (told,) = cost_model(low=-0.5).predict([row])
+        assert told.speedup == pytest.approx(8.0), "it may be measured"
+        assert (told.lower > 1) == sure
+        assert (told.lower * told.speedup > 1) == sure
+
+
 def test_a_head_is_saved_and_loaded(tmp_path: Path):
     saved = cost_model(shift=0.25).save(tmp_path / "cost_model.npz")
     loaded = CostModel.load(tmp_path / "cost_model.npz")
