@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loopbook.client.decision import Choice
 from loopbook.client.estimate import Estimator
@@ -24,12 +24,14 @@ class Candidate:
     Attributes:
         legal: whether it has been tried; its recipe is legal then.
         dropped: how many of its steps were refused.
+        shared: whether its work has been shared among threads in other ways, too.
     """
 
     port: Port
     estimate: Prediction
     legal: bool = False
     dropped: int = 0
+    shared: bool = False
 
     def choice(self) -> Choice:
         near = self.port.evidence.near
@@ -98,4 +100,16 @@ class Candidates:
             port = self._ports.changed(port, fit.recipe)
         (estimate,) = self._estimator([port], dropped, fit.after)
         # Tried once more at once if it still comes first.
-        self._waiting.insert(0, Candidate(port, estimate, True, dropped))
+        self._waiting.insert(0, Candidate(port, estimate, True, dropped, tried.shared))
+
+    def shared(self, one: Candidate) -> list[Candidate]:
+        """A legal one with its work shared among threads in other ways, to be tried as well; they
+        begin with the same steps, so that trying them costs little. It is put back itself. None for
+        one thread, nor a second time."""
+        if one.shared:
+            return []
+        ports = [port for port in self._ports.shared(one.port) if port.recipe not in self._seen]
+        self._seen.update(port.recipe for port in ports)
+        if ports:
+            self._waiting.insert(0, replace(one, shared=True))
+        return [Candidate(port, one.estimate, shared=True) for port in ports]

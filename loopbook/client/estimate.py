@@ -15,6 +15,7 @@ from loopbook.predict.rows import Donor, Rows
 from loopbook.program.nest import Nest
 from loopbook.recipes.record import Record
 from loopbook.steps.workbench import Transformed
+from loopbook.targets import TARGETS
 
 
 class Estimator:
@@ -36,6 +37,7 @@ class Estimator:
             cost_model if cost_model is not None and target in cost_model.forests else None
         )
         self._rows = None
+        self._hope = HOPE[TARGETS[target].parallel]
         if self._cost_model is not None:
             self._rows = Rows(nest, layered.hardware(target), target, trips, rules)
 
@@ -58,7 +60,7 @@ class Estimator:
         rows = [self._rows(one.recipe.steps, after, self._donor(one), dropped) for one in ports]
         told = self._cost_model.predict(rows, sure=after is not None)
         if after is None:
-            told = [Prediction(HOPE * one.speedup, one.lower) for one in told]
+            told = [Prediction(self._hope * one.speedup, one.lower) for one in told]
         return [_sober(*pair) for pair in zip(told, ports, strict=True)]
 
     def _donor(self, port: Port) -> Donor:

@@ -206,9 +206,10 @@ class Planner:
         refusals = Refusals()
         told = partial(self._weighing.weighed, nest.fingerprint)
         fits = 0
+        enough = TRIED[TARGETS[self._target].parallel] * self._count
         while len(choices) < self._count:
             beside = [choice.recipe for choice in choices]
-            best = candidates.best(beside, tried=fits >= TRIED * self._count)
+            best = candidates.best(beside, tried=fits >= enough)
             if best is None:
                 break
             name = best.port.evidence.near.record.nest
@@ -222,6 +223,12 @@ class Planner:
                 told(best, "it does nothing that docc would not do by itself")
                 continue
             if best.legal:
+                if others := candidates.shared(best):
+                    for other in others:
+                        fit = self._fit(nest, other.port.recipe)
+                        if isinstance(fit, Fit):
+                            candidates.add(other, fit)
+                    continue
                 if self._count == 1 and best.estimate.lower * best.estimate.speedup < SURE:
                     span = f"{best.estimate.lower:.2f} to {best.estimate.speedup:.2f}×"
                     reasons.append(f"the recipe of {name} may make it slower: {span}")

@@ -31,6 +31,7 @@ from loopbook.client.thresholds import (
     RENAMED,
     THOROUGH,
     UNLIKE,
+    WAYS,
     WIDTH,
 )
 from loopbook.program.nest import Nest
@@ -45,6 +46,9 @@ from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import RARE, Built, Firsts, names, with_threads
 
 AS_IT_IS = "renamed"
+
+THREADS = ("parallel", "single")
+"""Steps that say which threads run what."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,15 @@ class Ports:
             recipe=recipe,
             expected=self.expect(recipe, "" if one.how == AS_IT_IS else one.how)[0],
         )
+
+    def shared(self, one: Port) -> list[Port]:
+        """The port with its work shared among threads in other ways; none for one thread."""
+        if not self._around.parallel:
+            return []
+        bare = Recipe(tuple(step for step in one.recipe if step.op not in THREADS))
+        ways = with_threads(bare.steps, self._around)[: WAYS + 1] if len(bare) else []
+        found = (Recipe(steps) for steps in ways)
+        return [self.changed(one, recipe) for recipe in found if recipe != one.recipe][:WAYS]
 
     def _renamed(self) -> Iterator[Port]:
         for evidence in self._evidence[:RENAMED]:

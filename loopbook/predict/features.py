@@ -8,9 +8,10 @@ appendix) and M. E. Wolf and M. S. Lam's localised iteration space (PLDI 1991).
 
 A nest may hold several bodies (blocks of statements under their own loops). Each has the features
 in `SITE`; the vector holds those of the body that runs most often (``hot …``), their mean weighted
-by how often the bodies run (``mean …``), their number, and counts of steps (``steps …``).
-``thread time`` is that of all bodies together. Sizes and counts are base-2 logarithms, shares go
-from 0 to 1, flags are 0 or 1. Bytes are estimated from trip counts; unknown ones are taken as
+by how often the bodies run (``mean …``), their number, what an iteration takes at least
+(``cycles``), and counts of steps (``steps …``). ``thread time`` and ``cycles`` are those of all
+bodies together. Sizes, counts and times are base-2 logarithms, shares go from 0 to 1, flags are 0
+or 1. Bytes are estimated from trip counts; unknown ones are taken as
 `loopbook.predict.amounts.UNKNOWN_TRIP`. What the tree tells is NaN of recipes not yet tried.
 """
 
@@ -25,6 +26,7 @@ from zlib import crc32
 import numpy as np
 
 from loopbook.predict import threads
+from loopbook.predict.cycles import cycles
 from loopbook.predict.loops import LoopReader, Node, Reference
 from loopbook.program.nest import Nest, Stride
 from loopbook.rules import TuningContext
@@ -132,6 +134,7 @@ TREE = (
     *(f"hot {name}" for name in SITE),
     *(f"mean {name}" for name in SITE),
     "bodies",
+    "cycles",
 )
 """What the program's tree tells."""
 
@@ -158,20 +161,23 @@ class Features:
     def _told(self, transformed: Transformed) -> np.ndarray:
         loops = self._read(transformed)
         shared = loops.shared() if self._around.parallel else set()
-        rows, volumes, times = [], [], []
+        rows, volumes, times, cost = [], [], [], 0.0
         for path, references in loops.bodies:
-            rows.append(self._site(path, references, shared))
+            values = self._site(path, references, shared)
+            rows.append([values[name] for name in SITE])
+            cost += cycles(values, path, references, shared, self._around)
             volumes.append(math.prod(node.trip for node in path))
             times.append(threads.time_share(path, shared, self._around.threads))
         sites = np.array(rows or [[0.0] * len(SITE)], dtype=np.float64)
         weights = np.array(volumes or [1.0])
         sites[:, _THREAD_TIME] = _log(weights @ np.array(times or [1.0]) / weights.sum())
         hot, mean = sites[int(weights.argmax())], weights @ sites / weights.sum()
-        return np.concatenate([hot, mean, [len(rows)]])
+        # By iteration: a recipe leaves as many, whatever trips are unknown of.
+        return np.concatenate([hot, mean, [len(rows), _log(cost / weights.sum())]])
 
     def _site(
         self, path: list[Node], references: list[Reference], shared: set[Node]
-    ) -> list[float]:
+    ) -> dict[str, float]:
         values: dict[str, float] = dict.fromkeys(SITE, 0.0)
         _loops(values, path, references)
         _vectors(values, path, references, self._around.lanes)
@@ -179,7 +185,7 @@ class Features:
         _caches(values, path, references, self._around)
         _buffers(values, path, references, self._around)
         threads.describe(values, path, shared, self._around)
-        return [values[name] for name in SITE]
+        return values
 
 
 def _log(value: float) -> float:

@@ -28,12 +28,14 @@ from loopbook.targets import TARGETS
 _MACHINE = ("openmp", "threads", "vector bits", "l1", "l2", "l3", "peak", "bandwidth")
 _DONOR = ("known", "expected", "speedup", "distance", "hardware distance", "dropped")
 _STEPS = tuple(sorted(STEPS))
+_CYCLES = [features.NAMES.index("cycles")]
 
 COLUMNS = (
     *features.NAMES,
     *(f"step {name}" for name in _STEPS),
     *(f"before {name}" for name in SITE),
     *(f"change {name}" for name in SITE),
+    "change cycles",
     *(f"nest {name}" for name in CONTEXT),
     *(f"machine {name}" for name in _MACHINE),
     *(f"donor {name}" for name in _DONOR),
@@ -90,7 +92,8 @@ class Rows:
         rules: Collection[str] = (),
     ) -> None:
         self._features = Features(nest, TuningContext.of(hardware, target, trips))
-        self._before = self._features(Transformed.of(nest))[: len(SITE)]
+        told = self._features(Transformed.of(nest))
+        self._before, self._cycles = told[: len(SITE)], told[_CYCLES]
         self._around = np.concatenate([context(nest, rules), _machine(hardware, target)])
 
     def __call__(
@@ -126,7 +129,8 @@ class Rows:
                 dropped,
             ]
             known = np.concatenate([said, self._before - donor.before, tuned - donor.after])
-        parts = [told, operations, self._before, tuned - self._before, self._around, known]
+        changes = [self._before, tuned - self._before, told[_CYCLES] - self._cycles]
+        parts = [told, operations, *changes, self._around, known]
         return np.concatenate(parts, dtype=np.float32)
 
     def bodies(self, after: Transformed) -> tuple[np.ndarray, np.ndarray]:

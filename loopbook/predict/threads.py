@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from loopbook.predict.loops import Node
 from loopbook.rules import TuningContext
@@ -24,7 +25,7 @@ def describe(
     if not around.parallel:
         return
     values["parallel"] = float(any("parallel" in node.marks for node in path))
-    place = _place(path, shared)
+    place = place_of(path, shared)
     if place is None:
         return
     starts = math.prod(node.trip for node in path[:place])
@@ -36,14 +37,15 @@ def describe(
     values["thread starts"] = math.log2(starts)
 
 
-def _place(path: list[Node], shared: set[Node]) -> int | None:
+def place_of(path: Sequence[Node], shared: set[Node]) -> int | None:
+    """Which loop of a path threads share; None if there is none."""
     return next((place for place, node in enumerate(path) if node in shared), None)
 
 
 def time_share(path: list[Node], shared: set[Node], threads: int) -> float:
     """Time of the body's iterations, of what one thread takes that need not be woken. A nest's is
     the mean of its bodies', whichever of them runs most often."""
-    place = _place(path, shared)
+    place = place_of(path, shared)
     if place is None:
         return 1.0
     inside = math.prod(node.trip for node in path[place:])

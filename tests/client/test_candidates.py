@@ -14,6 +14,7 @@ TILES = "tile L0 32\ntile L1 32\ninterchange L0 L1.tile"
 LARGER = "tile L0 64\ntile L1 64\ninterchange L0 L1.tile"
 STRIPS = "strip_and_sink L0 16"
 PROMISES = {TILES: 2.0, LARGER: 1.9, STRIPS: 1.6, "tile L0 8": 1.1}
+WAYS = ("parallel L0.tile\nsingle", "single")
 
 
 def candidates(promises: dict[str, float]) -> Candidates:
@@ -27,7 +28,11 @@ def candidates(promises: dict[str, float]) -> Candidates:
         return [Prediction(speedup, lower=speedup) for speedup in told]
 
     found = [port(Recipe.parse(text)) for text in promises]
-    ports: Any = SimpleNamespace(best=lambda: found, changed=lambda _, recipe: port(recipe))
+    ports: Any = SimpleNamespace(
+        best=lambda: found,
+        changed=lambda _, recipe: port(recipe),
+        shared=lambda one: [port(Recipe.parse(f"{one.recipe.text()}\n{way}")) for way in WAYS],
+    )
     asked: Any = estimator
     return Candidates(ports, asked)
 
@@ -41,6 +46,23 @@ def text(made: Candidates, *beside: str) -> str:
 def test_the_most_promising_comes_first():
     made = candidates(PROMISES)
     assert [text(made) for _ in PROMISES] == list(PROMISES)
+    assert made.best() is None
+
+
+def test_threads_are_shared_out_in_other_ways_once():
+    made = candidates({TILES: 2.0})
+    tried = made.best()
+    assert tried is not None
+    after: Any = {f"{TILES}\n{way}".strip(): 2.0 for way in ("", *WAYS)}
+    made.add(tried, Fit(tried.port.recipe, after=after))
+    served = made.best()
+    assert served is not None
+    others = made.shared(served)
+    assert [one.port.recipe.text().strip() for one in others] == [f"{TILES}\n{w}" for w in WAYS]
+    for one in others:
+        made.add(one, Fit(one.port.recipe, after=after))
+    left = [made.best() for _ in range(3)]
+    assert all(one is not None and one.legal and not made.shared(one) for one in left)
     assert made.best() is None
 
 

@@ -26,6 +26,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.frontend import lower
 from loopbook.program.nest import Nest
 from loopbook.recipes import Embedding, Recipe
+from loopbook.rules import TuningContext
 from loopbook.sdfg import frontend, program
 from loopbook.steps import Step
 
@@ -275,3 +276,22 @@ def test_no_loop_is_sunk_into_one_that_runs_enough_recurrences(monkeypatch, coun
 
     monkeypatch.setattr(ports, "recurrences", lambda nest: count)
     assert [one.recipe.text().strip() for one in Told().best()] == offered
+
+
+def test_work_is_shared_among_threads_in_other_ways():
+    class Told(Ports):
+        def __init__(self, target: str) -> None:
+            self._around = TuningContext(target, 8, threads=2)
+
+        def expect(self, recipe, rule=""):
+            return 0.0, None  # type: ignore[return-value]
+
+    one = Port(Recipe.parse(f"{TILE}\nsingle"), None, AS_IT_IS, 1.0)  # type: ignore[arg-type]
+    assert [other.recipe.text().strip() for other in Told("openmp").shared(one)] == [
+        TILE,
+        f"{TILE}\nparallel L0.tile\nsingle",
+        f"{TILE}\nparallel L0\nsingle",
+    ]
+    assert Told("sequential").shared(one) == []
+    none = Port(Recipe.parse("single"), None, AS_IT_IS, 1.0)  # type: ignore[arg-type]
+    assert Told("openmp").shared(none) == []

@@ -105,6 +105,22 @@ def test_predictions_are_speedups_with_a_lower_bound():
     assert shared.lower == pytest.approx(2**-1.5), "each target has a shift of its own"
 
 
+def test_what_costs_more_cycles_than_it_saves_is_not_sure_to_gain():
+    for openmp, cycles, sure in (
+        (1, 1.0, False),
+        (1, 0.2, True),
+        (1, np.nan, True),
+        (0, 1.0, True),
+    ):
+        (row,) = rows(3.0)
+        places = [COLUMNS.index("machine openmp"), COLUMNS.index("change cycles")]
+        row[places] = openmp, cycles
+        (told,) = cost_model(low=-0.5).predict([row])
+        assert told.speedup == pytest.approx(8.0), "it may be measured"
+        assert (told.lower > 1) == sure
+        assert (told.lower * told.speedup > 1) == sure
+
+
 def test_a_head_is_saved_and_loaded(tmp_path: Path):
     saved = cost_model(shift=0.25).save(tmp_path / "cost_model.npz")
     loaded = CostModel.load(tmp_path / "cost_model.npz")
@@ -174,8 +190,9 @@ def test_rows_tell_nest_recipe_machine_and_donor():
     assert np.isfinite(make(steps, left, near, 1)).all()
     untried = dict(zip(COLUMNS, make(steps, None, near, 1).tolist(), strict=True))
     unknown = {name for name, value in untried.items() if np.isnan(value)}
+    kinds = ("change", "donor after")
     assert unknown == {
-        *TREE, *(f"{kind} {name}" for kind in ("change", "donor after") for name in SITE)
+        *TREE, "change cycles", *(f"{kind} {name}" for kind in kinds for name in SITE)
     }  # fmt: skip
     assert all(untried[name] == tuned[name] for name in untried.keys() - unknown)
 

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from loopbook.errors import IllegalStepError
 from loopbook.predict.amounts import UNKNOWN_TRIP
-from loopbook.predict.features import NAMES, TREE, Features
+from loopbook.predict.features import NAMES, SITE, TREE, Features
 from loopbook.predict.loops import LoopReader, Loops, Node
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
@@ -237,6 +237,20 @@ def test_the_body_that_runs_most_is_the_hot_one():
     assert features("vectorize L4", stencil, around)["hot vectorized"] == 1
     assert features("vectorize L2", stencil, around)["hot vectorized"] == 0
     assert 0 < features("vectorize L2", stencil, around)["mean vectorized"] < 0.1
+
+
+def test_what_becomes_of_a_body_that_is_not_the_hot_one_shows():
+    plain, cut = features("", stencil), features("tile L4 8; interchange L3 L4.tile", stencil)
+    assert {name for name in SITE if cut[f"hot {name}"] != plain[f"hot {name}"]} == set()
+    assert cut["cycles"] > plain["cycles"], "eight iterations are little for its vectors"
+
+
+def test_cycles_are_those_of_threads_and_vectors():
+    shared = TuningContext("openmp", 8, 32 << 10, 1 << 20, 32 << 20, threads=4, trips=TRIPS)
+    assert features(around=shared)["cycles"] == pytest.approx(features()["cycles"] - 2, abs=0.01)
+    inner = features("parallel L1", around=shared)["cycles"]
+    assert inner > features("parallel L0", around=shared)["cycles"], "woken a thousand times"
+    assert features("interchange L1 L2")["cycles"] < features()["cycles"], "along memory"
 
 
 def test_a_loop_in_a_branch_can_be_followed():
