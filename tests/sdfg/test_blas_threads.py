@@ -43,6 +43,7 @@ def _busy() -> tuple[float, int, int]:
         kernel(A, B, C)
     busy = (time.process_time() - spent) / (time.perf_counter() - begun)
     assert np.array_equal(C, np.full((900, 900), 900.0))
+    assert kernel.plan is not None
     return busy, blas.openblas_get_num_threads(), "library" in str(kernel.plan.nests)
 
 
