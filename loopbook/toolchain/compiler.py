@@ -30,7 +30,7 @@ from pathlib import Path
 
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
-from loopbook.toolchain import headers, linking, scratch, traces
+from loopbook.toolchain import headers, linking, memory, scratch, traces
 from loopbook.toolchain.clang import shared_library
 
 DOCC_NAME = "clang++-21"
@@ -164,7 +164,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._+-]+", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
-    tag = hashlib.sha256((script + OWN_MATHS + ONLY_TIMES + linking.TRY).encode()).hexdigest()[:12]
+    tag = hashlib.sha256((script + OWN_MATHS + memory.TEXT + ONLY_TIMES + linking.TRY).encode()).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
     try:
@@ -178,6 +178,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
                     _write(folder / name, line, 0o600)
             _write(folder / OWN_MATHS_HEADER, OWN_MATHS, 0o600)
             _write(folder / ONLY_TIMES_HEADER, ONLY_TIMES, 0o600)
+            _write(folder / memory.HEADER, memory.TEXT, 0o600)
             _write(target, script, 0o700)
     except OSError as error:
         raise FolderError(f"cannot write {target}: {error.strerror}; set TMPDIR") from None
@@ -218,6 +219,8 @@ def _script(compiler: Compiler, march: str) -> str:
     script += f'[ "${EXACT}" = all ] && set -- "$@" -fno-associative-math\n'
     script += f'[ "${TIMED}" ] && [ "$source" ] &&\n'
     script += f'  set -- -include "${{0%/*}}/{ONLY_TIMES_HEADER}" "$@"\n'
+    script += f'[ "${memory.ARENA}" ] && [ "$source" ] &&\n'
+    script += f'  set -- -include "${{0%/*}}/{memory.HEADER}" "$@"\n'
     script += headers.SCRIPT.replace("CLANG FLAGS", f"{command} {FLAGS}")
     script += f"timed=${TIMED}\n{linking.SCRIPT}"
     script += (
