@@ -6,7 +6,7 @@ puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
 (`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum``, a ``tanh``
-made of ``exp``, a ``hypot`` made of ``sqrt`` and an ``atan2`` of divisions for C's (`OWN_MATHS`);
+made of ``exp``, a ``hypot`` made of ``sqrt``, an ``atan2`` of divisions and an ``erff`` of polynomials for C's (`OWN_MATHS`);
 docc's own compile does not.
 
 Environment:
@@ -315,6 +315,20 @@ template <class A> static inline A loopbook_tanh(A x) {
     A small = x * (next / last), large = copysign(1 - 2 / (e + 1), x);
     return a < A(0.625) ? small : large;
 }
+static inline float loopbook_erff(float x) {
+    float a = fabsf(x), z = x * x, b = a < 4 ? a : 4;
+    const float middle[] = {-5.65410586e-4f, 4.92327767e-3f, -2.67163851e-2f, 1.12803644e-1f,
+        -3.76123498e-1f, 1.12837913f};
+    const float tail[] = {-1.33093904e-5f, 3.17572035e-4f, -3.4368676e-3f, 2.26219859e-2f,
+        -1.0331898e-1f, -6.3909332e-1f, -1.12592595f, -7.56968627e-4f};
+    float near = 0, far = 0;
+#pragma clang loop unroll(full)
+    for (float factor : middle) near = near * z + factor;
+#pragma clang loop unroll(full)
+    for (float factor : tail) far = far * b + factor;
+    float large = copysignf(1 - expf(far), x);
+    return a >= 1 ? large : x * near;
+}
 static inline double loopbook_hypot(double x, double y) {
 #pragma clang fp contract(off)
     double a = fabs(x), b = fabs(y), greater = a > b ? a : b;
@@ -345,6 +359,7 @@ static inline double loopbook_atan2(double y, double x) {
     angle = copysign(__builtin_signbit(x) ? M_PI - angle : angle, y);
     return x != x || y != y ? x + y : angle;
 }
+#define erff(x) loopbook_erff(x)
 #define atan2(y, x) loopbook_atan2((double)(y), (double)(x))
 #define hypot(x, y) loopbook_hypot((double)(x), (double)(y))
 #define hypotf(x, y) loopbook_hypot((float)(x), (float)(y))
@@ -364,7 +379,8 @@ clang knows no vector version of ``tanh`` for glibc. This one is Lambert's conti
 it know one of ``hypot``: scaled by powers of two, the sum of squares neither overflows nor loses
 digits, and is exact for whole numbers. NumPy takes such a form for the size of complex numbers.
 ``atan2`` is Gauss's continued fraction for slopes up to 0.41, to which the others are brought back;
-it is right to 3 units in the last place."""
+it is right to 3 units in the last place. So is ``erff``: a polynomial up to 1, and from there to 4,
+where it is 1, one minus ``exp`` of a polynomial that was fitted to the logarithm of what is missing."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -26,6 +28,9 @@ from loopbook.torch.options import Options
 from loopbook.torch.split import split
 
 Run = Callable[..., Any]
+
+BETWEEN = ("loopbook", "torch", "contextlib")
+"""Packages between the user's call and a graph's."""
 
 TRIES = 3
 """Graphs are taken apart so often, each time around one more operation that docc-ai refuses."""
@@ -164,7 +169,7 @@ class Graph:
 
     def _timed(self, decision: Decision, run: Run, inputs: Sequence[Tensor]) -> tuple[Decision, Run]:
         """What was compiled, if it is faster than eager, or is not to be looked at."""
-        if not self._options.check:
+        if not self._options.measure:
             return decision, run
         ours, theirs = check.times(run, self._eager, inputs)
         decision = replace(decision, eager_s=theirs, compiled_s=ours)
@@ -177,7 +182,19 @@ class Graph:
 def warn(reason: str) -> None:
     """Say that a graph runs as eager."""
     text = f"a graph of the model runs as eager PyTorch: {reason}"
-    warnings.warn(text, EagerWarning, stacklevel=2)
+    warnings.warn(text, EagerWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """How far up the model is called, as `warnings.warn` counts."""
+    frame, level = sys._getframe(1), 1
+    while frame is not None and _package(frame) in BETWEEN:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _package(frame: FrameType) -> str:
+    return frame.f_globals.get("__name__", "").partition(".")[0]
 
 
 def _faster(one: Decision, other: Decision) -> bool:

@@ -19,8 +19,8 @@ class Options:
         target: a name in `loopbook.targets.TARGETS`.
         book: an open `LayeredBook`, or the path of one to put over the starter book; default the
             user's.
-        check: compare the numbers and the time of each graph with eager's at its first call.
-            Without it, whatever compiles is run.
+        check: compare the numbers of each graph with eager's at its first call, in a child process.
+        measure: time each graph beside eager at its first call, and run the faster one.
         split: take graphs apart that are not faster as a whole.
         threads: of the target ``openmp``; default what OpenMP takes by itself.
     """
@@ -28,6 +28,7 @@ class Options:
     target: str = targets.DEFAULT
     book: Book = None
     check: bool = True
+    measure: bool = True
     split: bool = True
     threads: int | None = None
 
