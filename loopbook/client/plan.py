@@ -195,9 +195,5 @@ def build_plan(
     """
     text, target, recipes = _planned(text, plan)
     if recipes is None:
-        return build_baseline(
-            text, target, folder, timers=timers, vector_maths=True, arena=arena
-        )
-    return build_tuned(
-        text, target, recipes, folder, timers=timers, vector_maths=True, arena=arena
-    )
+        return build_baseline(text, target, folder, timers=timers, vector_maths=True, arena=arena)
+    return build_tuned(text, target, recipes, folder, timers=timers, vector_maths=True, arena=arena)

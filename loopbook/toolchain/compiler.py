@@ -6,8 +6,8 @@ puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
 (`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum``, a ``tanh``
-made of ``exp``, a ``hypot`` made of ``sqrt``, an ``atan2`` of divisions and an ``erff`` of polynomials for C's (`OWN_MATHS`);
-docc's own compile does not.
+made of ``exp``, a ``hypot`` made of ``sqrt``, an ``atan2`` of divisions, and an ``erff`` and an
+``expf`` of polynomials for C's (`OWN_MATHS`); docc's own compile does not.
 
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
@@ -164,7 +164,9 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._+-]+", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
-    tag = hashlib.sha256((script + OWN_MATHS + memory.TEXT + ONLY_TIMES + linking.TRY).encode()).hexdigest()[:12]
+    tag = hashlib.sha256(
+        (script + OWN_MATHS + memory.TEXT + ONLY_TIMES + linking.TRY).encode()
+    ).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
     try:
@@ -315,6 +317,19 @@ template <class A> static inline A loopbook_tanh(A x) {
     A small = x * (next / last), large = copysign(1 - 2 / (e + 1), x);
     return a < A(0.625) ? small : large;
 }
+static inline float loopbook_expf(float x) {
+#pragma clang fp reassociate(off)
+    float a = x > -104 ? x : -104, b = a < 89 ? a : 89, n = rintf(b * 1.44269504f);
+    float r = b - n * 6.93145752e-1f - n * 1.42860677e-6f, sum = 0;
+    const float factors[] = {1.39336762e-3f, 8.36319738e-3f, 4.16664647e-2f, 1.66665769e-1f, 0.5f};
+#pragma clang loop unroll(full)
+    for (float factor : factors) sum = sum * r + factor;
+    int power = (int)n, half = power >> 1;
+    float one = __builtin_bit_cast(float, (half + 127) << 23);
+    float other = __builtin_bit_cast(float, (power - half + 127) << 23);
+    float found = (sum * r * r + r + 1) * one * other;
+    return x != x ? x : found;
+}
 static inline float loopbook_erff(float x) {
     float a = fabsf(x), z = x * x, b = a < 4 ? a : 4;
     const float middle[] = {-5.65410586e-4f, 4.92327767e-3f, -2.67163851e-2f, 1.12803644e-1f,
@@ -326,7 +341,7 @@ static inline float loopbook_erff(float x) {
     for (float factor : middle) near = near * z + factor;
 #pragma clang loop unroll(full)
     for (float factor : tail) far = far * b + factor;
-    float large = copysignf(1 - expf(far), x);
+    float large = copysignf(1 - loopbook_expf(far), x);
     return a >= 1 ? large : x * near;
 }
 static inline double loopbook_hypot(double x, double y) {
@@ -359,6 +374,7 @@ static inline double loopbook_atan2(double y, double x) {
     angle = copysign(__builtin_signbit(x) ? M_PI - angle : angle, y);
     return x != x || y != y ? x + y : angle;
 }
+#define expf(x) loopbook_expf(x)
 #define erff(x) loopbook_erff(x)
 #define atan2(y, x) loopbook_atan2((double)(y), (double)(x))
 #define hypot(x, y) loopbook_hypot((double)(x), (double)(y))
@@ -380,7 +396,9 @@ it know one of ``hypot``: scaled by powers of two, the sum of squares neither ov
 digits, and is exact for whole numbers. NumPy takes such a form for the size of complex numbers.
 ``atan2`` is Gauss's continued fraction for slopes up to 0.41, to which the others are brought back;
 it is right to 3 units in the last place. So is ``erff``: a polynomial up to 1, and from there to 4,
-where it is 1, one minus ``exp`` of a polynomial that was fitted to the logarithm of what is missing."""
+where it is 1, one minus ``exp`` of a polynomial that was fitted to the logarithm of what is
+missing. ``expf`` is a power of two and a polynomial, right to 2 units in the last place; glibc's
+vector version is a function to be called, which empties all vector registers."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register

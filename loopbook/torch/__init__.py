@@ -1,4 +1,4 @@
-"""``torch.compile(model, backend="loopbook")``: PyTorch models, compiled with recipes from the book.
+"""``torch.compile(model, backend="loopbook")``: PyTorch models, compiled with the book's recipes.
 
 ::
 

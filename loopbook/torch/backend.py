@@ -68,9 +68,10 @@ def _open(module: fx.GraphModule) -> bool:
     """Whether sizes of the graph are left open."""
     for node in module.graph.nodes:
         value = node.meta.get("example_value")
-        if node.op == "placeholder" and isinstance(value, Tensor):
-            if not all(isinstance(size, int) for size in value.shape):
-                return True
+        if node.op != "placeholder" or not isinstance(value, Tensor):
+            continue
+        if not all(isinstance(size, int) for size in value.shape):
+            return True
     return False
 
 
@@ -115,7 +116,9 @@ class _Sizes:
                 tensors.append(place)
                 continue
             for user in list(node.users):
-                user.args = fx.node.map_arg(user.args, lambda n, m=node, v=value: v if n is m else n)
+                user.args = fx.node.map_arg(
+                    user.args, lambda n, m=node, v=value: v if n is m else n
+                )
                 user.kwargs = fx.node.map_arg(
                     user.kwargs, lambda n, m=node, v=value: v if n is m else n
                 )

@@ -76,7 +76,6 @@ class TensorGraph:
         made = fx.GraphModule({}, graph)
         return cls(made, tuple(constants), tuple(different[value] for value in values), single)
 
-
     def given(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """What the module takes for these inputs."""
         return [*(tensor.detach() for tensor in inputs), *self.constants]

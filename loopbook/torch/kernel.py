@@ -56,9 +56,7 @@ class Kernel:
         self._threads = threads
         self._foreign = [n for n, tensor in enumerate(inputs) if not tensor.is_contiguous()]
         self._made = [(tuple(output.shape), output.dtype) for output in outputs]
-        self._strides = [
-            None if output.is_contiguous() else output.stride() for output in outputs
-        ]
+        self._strides = [None if output.is_contiguous() else output.stride() for output in outputs]
         self._plain = not any(self._strides)
 
     def __call__(self, *inputs: Tensor) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""Takes a graph apart: what PyTorch's own libraries do best stays, the rest are parts to compile."""
+"""Takes graphs apart: what PyTorch's own libraries do best stays, the rest are parts to compile."""
 
 from __future__ import annotations
 
@@ -48,10 +48,18 @@ VIEWS = frozenset(
 )
 """What costs nothing, and is no reason for a part."""
 
+REFUSED = frozenset({aten.sort, aten.topk, aten.cumsum, aten.roll})
+"""What docc-ai 0.8.1 cannot translate without saying what it was."""
+
 
 def kind(node: fx.Node) -> Any:
     """A node's operation, whichever of its overloads it is."""
     return getattr(node.target, "overloadpacket", node.target)
+
+
+def refused_in(module: fx.GraphModule) -> str:
+    """The name of an operation in `REFUSED` that a graph holds, such as ``aten.sort``, if any."""
+    return next((str(kind(n)) for n in module.graph.nodes if kind(n) in REFUSED), "")
 
 
 class _Support(OperatorSupportBase):
@@ -66,7 +74,7 @@ class _Support(OperatorSupportBase):
         operation = kind(node)
         return (
             isinstance(node.target, torch._ops.OpOverload)
-            and operation not in LIBRARY
+            and operation not in LIBRARY | REFUSED
             and str(operation) not in self._refused
         )
 

@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Iterator
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 
 import loopbook.torch
 from loopbook.errors import EagerWarning, InputError

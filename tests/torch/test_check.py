@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 
 from loopbook.errors import KernelError, WrongResultError
 from loopbook.torch.check import check_numbers, compare, variants

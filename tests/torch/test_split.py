@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
+import torch
 from torch.fx import symbolic_trace
 
 from loopbook.errors import SdfgError
@@ -40,8 +38,11 @@ def test_a_graph_without_products_is_not_taken_apart():
 def test_changes_in_place_become_new_tensors():
     a = torch.tensor([-1.0, 2.0])
     made = functional(symbolic_trace(lambda a: torch.relu_(a * 2).add_(1)), [a])
-    assert not any(str(node.target).split(".")[1].endswith("_") for node in made.graph.nodes
-                   if node.op == "call_function")
+    assert not any(
+        str(node.target).split(".")[1].endswith("_")
+        for node in made.graph.nodes
+        if node.op == "call_function"
+    )
     assert torch.equal(made(a), torch.tensor([1.0, 5.0]))
 
 
