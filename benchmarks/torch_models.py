@@ -111,8 +111,8 @@ def made(name: str) -> tuple[Any, tuple[Any, ...]]:
     model, inputs = models()[name]()
     for part in model.modules():
         if isinstance(part, torch.nn.BatchNorm2d):
-            part.running_mean.normal_(0, 0.1)
-            part.running_var.uniform_(0.5, 1.5)
+            part.get_buffer("running_mean").normal_(0, 0.1)
+            part.get_buffer("running_var").uniform_(0.5, 1.5)
     return model.eval(), inputs
 
 
@@ -126,10 +126,9 @@ def compiled(model: Any, way: str) -> Callable[..., Any]:
         return torch.compile(model)
     if way == "loopbook":
         return torch.compile(model, backend="loopbook")
-    options = {"target": "loopbook" if way == "target" else "sequential"}
-    return torch.compile(
-        model, backend="docc", options=options | {"remote_tuning": way == "remote"}
-    )
+    options: dict[str, Any] = {"target": "loopbook" if way == "target" else "sequential"}
+    options["remote_tuning"] = way == "remote"
+    return torch.compile(model, backend="docc", options=options)
 
 
 def one(name: str, ways: list[str], seconds: float) -> None:

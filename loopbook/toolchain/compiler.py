@@ -331,18 +331,17 @@ static inline float loopbook_expf(float x) {
     return x != x ? x : found;
 }
 static inline float loopbook_erff(float x) {
-    float a = fabsf(x), z = x * x, b = a < 4 ? a : 4;
-    const float middle[] = {-5.65410586e-4f, 4.92327767e-3f, -2.67163851e-2f, 1.12803644e-1f,
-        -3.76123498e-1f, 1.12837913f};
-    const float tail[] = {-1.33093904e-5f, 3.17572035e-4f, -3.4368676e-3f, 2.26219859e-2f,
-        -1.0331898e-1f, -6.3909332e-1f, -1.12592595f, -7.56968627e-4f};
-    float near = 0, far = 0;
+    float a = fabsf(x), z = x * x, over = 0, under = 0;
+    const float above[] = {2.02585883e-6f, 2.84666779e-4f, 3.80766805e-3f, 5.28738904e-2f,
+        1.91540234e-1f, 1.12837914f};
+    const float below[] = {3.78301881e-5f, 1.17058763e-3f, 1.50541089e-2f, 1.14555257e-1f,
+        5.03080791e-1f, 1};
 #pragma clang loop unroll(full)
-    for (float factor : middle) near = near * z + factor;
+    for (float factor : above) over = over * z + factor;
 #pragma clang loop unroll(full)
-    for (float factor : tail) far = far * b + factor;
-    float large = copysignf(1 - loopbook_expf(far), x);
-    return a >= 1 ? large : x * near;
+    for (float factor : below) under = under * z + factor;
+    float found = x * (over / under), nearest = fabsf(found) > 1 ? copysignf(1, x) : found;
+    return a > 3.9f ? copysignf(1, x) : nearest;
 }
 static inline double loopbook_hypot(double x, double y) {
 #pragma clang fp contract(off)
@@ -395,9 +394,9 @@ clang knows no vector version of ``tanh`` for glibc. This one is Lambert's conti
 it know one of ``hypot``: scaled by powers of two, the sum of squares neither overflows nor loses
 digits, and is exact for whole numbers. NumPy takes such a form for the size of complex numbers.
 ``atan2`` is Gauss's continued fraction for slopes up to 0.41, to which the others are brought back;
-it is right to 3 units in the last place. So is ``erff``: a polynomial up to 1, and from there to 4,
-where it is 1, one minus ``exp`` of a polynomial that was fitted to the logarithm of what is
-missing. ``expf`` is a power of two and a polynomial, right to 2 units in the last place; glibc's
+it is right to 3 units in the last place. ``erff`` is ``x`` times a quotient of two polynomials in
+``x * x``, fitted to the largest relative error; it is right to 6 units in the last place.
+``expf`` is a power of two and a polynomial, right to 2 units in the last place; glibc's
 vector version is a function to be called, which empties all vector registers."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"

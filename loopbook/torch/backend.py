@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, fx
+from torch.fx.node import map_arg
 
 from loopbook.sdfg.from_torch import missing
 from loopbook.torch.decision import Decision, Runs, note
@@ -116,12 +117,8 @@ class _Sizes:
                 tensors.append(place)
                 continue
             for user in list(node.users):
-                user.args = fx.node.map_arg(
-                    user.args, lambda n, m=node, v=value: v if n is m else n
-                )
-                user.kwargs = fx.node.map_arg(
-                    user.kwargs, lambda n, m=node, v=value: v if n is m else n
-                )
+                user.args = map_arg(user.args, lambda n, m=node, v=value: v if n is m else n)
+                user.kwargs = map_arg(user.kwargs, lambda n, m=node, v=value: v if n is m else n)
             module.graph.erase_node(node)
         module.recompile()
         return Graph(module, self._options), tensors

@@ -175,12 +175,9 @@ class Graph:
                 made, names = split(functional(form.module, given), frozenset(avoided))
             except SdfgError:
                 return None
-            parts = [Graph(made.get_submodule(name), self._options, part=True) for name in names]
+            parts = [self._replaced(made, name) for name in names]
             if not parts:
                 return None
-            for name, graph in zip(names, parts, strict=True):
-                made.delete_submodule(name)
-                made.__dict__[name] = graph  # called without a module's hooks
             with torch.no_grad():
                 made.forward(*given)
             decisions = [part.decision for part in parts if part.decision is not None]
@@ -194,6 +191,15 @@ class Graph:
         decision = Decision(Runs.IN_PARTS, count, parts=tuple(decisions))
         decision, run = self._timed(decision, run, inputs)
         return None if decision.runs is Runs.EAGER else (decision, run)
+
+    def _replaced(self, module: fx.GraphModule, name: str) -> Graph:
+        """A graph in place of a submodule, called without a module's hooks."""
+        part = module.get_submodule(name)
+        assert isinstance(part, fx.GraphModule)
+        graph = Graph(part, self._options, part=True)
+        module.delete_submodule(name)
+        module.__dict__[name] = graph
+        return graph
 
     def _timed(
         self, decision: Decision, run: Run, inputs: Sequence[Tensor]
