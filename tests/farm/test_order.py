@@ -22,7 +22,7 @@ HERE = HardwareProfile(isa="avx2")
 def test_sizes_that_take_long_come_with_smaller_ones(asked, smaller):
     wanted = to_tune(product, Machine("here", {"sequential": HERE}))
     document, nest = wanted.wanted.document, read(wanted.wanted.document)
-    sizes = dict.fromkeys(wanted.wanted.sizes, asked)
+    sizes = {str(name): int(asked) for name in wanted.wanted.sizes}
     order = Order(document, nest.fingerprint, "sequential", [sizes], HERE.to_json(), [], 1, 0)
     *others, last = _sizes(order, document)
     assert last == sizes, "what was asked for is always there"
