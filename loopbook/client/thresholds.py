@@ -31,15 +31,15 @@ TRIED = {False: 4, True: 5}
 HOPE = {False: 2**0.2, True: 2.0}
 """Whether a target is for several threads, to how many times as good as it promises what has not
 been tried is taken for: before the tree after it is known, promises are cautious, and tell least of
-who runs what. This and `TRIED` did well on held-out synthetic families: with several threads, on
-770 nests, sizes and machines of the corpus, 5 and 2.0 serve 68 % of what there is to gain (7.0 % of
-them slower than docc's own schedule), 4 and 2**0.2 serve 66 % (7.3 %). Trying 8 gives no more. For
-one thread no table is kept."""
+who runs what. With several threads 5 and 2.0 served 68 % of what there was to gain, 4 and 2**0.2
+66 %, of tuners' candidates on nests of synthetic families that the forests had not seen. They were
+chosen by these same nests among many settings, the difference is within what families vary by, and
+planning takes a third longer (docs/evaluation.md). For one thread no table is kept."""
 
 WAYS = 3
-"""Other ways to share among threads what is about to be served. Of 486 recipes of held-out
-synthetic families that were measured with several, the way that promises most gains 3.3 times, one
-of them as good as another 2.5 times, the best 3.7 times."""
+"""Other ways to share among threads what is about to be served. Of 486 recipes that were measured
+with several, on the same nests, the way that promises most gains 3.3 times, one of them as good as
+another 2.5 times, the best 3.7 times; among all that is tried it changed nothing there."""
 
 FIT_SECONDS = 2.0
 """Processor time that a recipe may take: what else the machine does changes no plan. Most are found
