@@ -24,7 +24,7 @@ from itertools import combinations
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
-from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, age, part
+from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, Tasklet, age, part
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.tree import Program
 from loopbook.program.walk import Inner, spread
@@ -90,6 +90,8 @@ def _ahead(whole: Block) -> defaultdict[int, Places]:
     for one, other in combinations(stores, 2):
         if (one, other) in told or (other, one) in told or not _is_surely_same(whole, one, other):
             continue
+        if _are_copies(whole, one, other):
+            continue
         ends = reached.setdefault(one.target, _reached(whole, one.target))
         if other.source in ends or one.source in _reached(whole, other.target):
             continue
@@ -107,6 +109,19 @@ def _is_surely_same(whole: Block, one: Memlet, other: Memlet) -> bool:
     return len(one.subset) == len(other.subset) and all(
         _apart(a, b) == {} for a, b in zip(one.subset, other.subset, strict=True)
     )
+
+
+def _are_copies(whole: Block, one: Memlet, other: Memlet) -> bool:
+    """Whether two stores store one value, loaded from one node: either may then be the last."""
+    loads = [whole.inputs[store.source] for store in (one, other)]
+    copying = all(
+        isinstance(node, Tasklet) and node.code == "assign"
+        for node in (whole.nodes[store.source] for store in (one, other))
+    )
+    if not copying or any(len(own) != 1 for own in loads):
+        return False
+    (first,), (second,) = loads
+    return first.source == second.source and first.subset == second.subset
 
 
 def _was_stored(whole: Block, place: int) -> bool:

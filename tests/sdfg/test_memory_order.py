@@ -6,15 +6,20 @@ from __future__ import annotations
 import copy
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sdfg_kit import random
 
 import loopbook
-from loopbook.errors import InterpretedWarning
+from loopbook.errors import InterpretedWarning, SdfgError
+from loopbook.program.dataflow import AccessNode, Memlet, Tasklet, block
+from loopbook.program.expr import Expr
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.read import read
+from loopbook.program.tree import Program, Sequence
+from loopbook.program.types import Pointer, Scalar
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline, build_tuned
 
@@ -111,3 +116,28 @@ def test_what_docc_has_lost_is_right_or_runs_as_python(function):
     function(*expected)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other)
+
+
+def _storing_twice(second: str) -> Program:
+    """``t`` is stored into ``a[0]``, and then `second`; nothing says in which order."""
+    real, array = Scalar("Double"), Pointer(to=Scalar("Double"))
+    copied = Tasklet("assign", ("_in",), "_out")
+    nodes = (
+        *(AccessNode("t"), AccessNode(second), copied, replace(copied)),
+        *(AccessNode("a"), AccessNode("a")),
+    )
+    first = 0 if second == "t" else 1
+    memlets = (
+        Memlet(0, 2, "void", "_in", (), real),
+        Memlet(first, 3, "void", "_in", (), real),
+        *(Memlet(n, n + 2, "_out", "void", (Expr("0"),), array) for n in (2, 3)),
+    )
+    containers = {"t": real, "s": real, "a": array}
+    return Program("kernel", containers, ("a",), Sequence((block(nodes, memlets),)))
+
+
+def test_one_value_may_be_stored_twice_in_any_order():
+    twice = _storing_twice("t")
+    assert in_memory_order(twice) is twice
+    with pytest.raises(SdfgError, match="which of two stores"):
+        in_memory_order(_storing_twice("s"))
