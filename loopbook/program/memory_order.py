@@ -25,6 +25,7 @@ from itertools import combinations
 from loopbook.errors import SdfgError
 from loopbook.program import expr
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, Tasklet, age, part
+from loopbook.program.element import Position
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.tree import Program
 from loopbook.program.walk import Inner, spread
@@ -162,10 +163,16 @@ def _in_turn(whole: Block, stores: Sequence[Memlet]) -> Iterator[tuple[Memlet, M
     ]
     for first, here in sure:
         for last, there in sure:
-            if (here.file, here.function) != (there.file, there.function):
+            if _source(here) != _source(there):
                 continue
             if here.start < there.start and _is_same(whole, first, last, first.target):
                 yield first, last
+
+
+def _source(position: Position) -> tuple[str, str]:
+    """The function whose lines a position counts. docc-ai names an operation of MLIR, such as
+    ``linalg.add``, in its place, and its file is one function."""
+    return position.file, "" if "." in position.function else position.function
 
 
 def _is_same(whole: Block, load: Memlet, store: Memlet, place: int = -1) -> bool:

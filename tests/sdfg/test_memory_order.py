@@ -15,6 +15,7 @@ from sdfg_kit import random
 import loopbook
 from loopbook.errors import InterpretedWarning, SdfgError
 from loopbook.program.dataflow import AccessNode, Memlet, Tasklet, block
+from loopbook.program.element import NOWHERE, Position
 from loopbook.program.expr import Expr
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.read import read
@@ -118,13 +119,13 @@ def test_what_docc_has_lost_is_right_or_runs_as_python(function):
         np.testing.assert_allclose(one, other)
 
 
-def _storing_twice(second: str) -> Program:
-    """``t`` is stored into ``a[0]``, and then `second`; nothing says in which order."""
+def _storing_twice(second: str, *positions: Position) -> Program:
+    """``t`` is stored into ``a[0]``, and then `second`; only `positions` say in which order."""
     real, array = Scalar("Double"), Pointer(to=Scalar("Double"))
     copied = Tasklet("assign", ("_in",), "_out")
     nodes = (
         *(AccessNode("t"), AccessNode(second), copied, replace(copied)),
-        *(AccessNode("a"), AccessNode("a")),
+        *(AccessNode("a", position=one) for one in positions or (NOWHERE, NOWHERE)),
     )
     first = 0 if second == "t" else 1
     memlets = (
@@ -141,3 +142,14 @@ def test_one_value_may_be_stored_twice_in_any_order():
     assert in_memory_order(twice) is twice
     with pytest.raises(SdfgError, match="which of two stores"):
         in_memory_order(_storing_twice("s"))
+
+
+@pytest.mark.parametrize("lines", [(3, 4), (4, 3)])
+def test_the_lines_of_a_graph_say_which_store_is_the_last(lines):
+    first, second = (
+        Position("graph", f"linalg.{name}", (line, 1), (line, 9), known=True)
+        for name, line in zip(("add", "max"), lines, strict=True)
+    )
+    one, two = in_memory_order(_storing_twice("s", first, second)).body.children
+    assert [node.position.start[0] for node in one.nodes if node.position.known] == [3]
+    assert [node.position.start[0] for node in two.nodes if node.position.known] == [4]
