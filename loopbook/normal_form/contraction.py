@@ -13,15 +13,15 @@ and after::
 
 from __future__ import annotations
 
-from loopbook.errors import LoopbookError, SdfgError
+from loopbook.errors import SdfgError
 from loopbook.normal_form.definite import written_first
 from loopbook.normal_form.temporaries import (
     Temporary,
     accesses_of,
     changed,
     parent,
-    temporaries,
     without,
+    without_each,
 )
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access
@@ -33,13 +33,7 @@ from loopbook.steps.editor import Editor
 
 def contracted(program: Program) -> Program:
     """The program with scalars for such temporaries."""
-    for name in temporaries(program):
-        if (temporary := temporaries(program).get(name)) is not None:
-            try:
-                program = _as_scalar(program, temporary)
-            except LoopbookError:
-                continue
-    return program
+    return without_each(program, _as_scalar)
 
 
 def _as_scalar(program: Program, temporary: Temporary) -> Program:

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loopbook.dependence.body import LoopNode, Touch, read_header
+from loopbook.dependence.body import Touch
 from loopbook.dependence.model import Linear, domain
-from loopbook.errors import LoopbookError, SdfgError
-from loopbook.normal_form.order import check_reads, in_order
+from loopbook.errors import SdfgError
+from loopbook.normal_form.order import check_reads, headers_of, in_order
 from loopbook.normal_form.producer import Producer, producer_of, work_of
 from loopbook.normal_form.temporaries import (
     Temporary,
@@ -29,8 +29,8 @@ from loopbook.normal_form.temporaries import (
     changed,
     has_calls,
     parent,
-    temporaries,
     without,
+    without_each,
 )
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, own_accesses
@@ -51,18 +51,7 @@ MOST_BODY = 128
 
 def inlined(program: Program) -> Program:
     """The program without the temporaries that can be computed where they are used."""
-    refused: set[str] = set()
-    while True:
-        for name, temporary in temporaries(program).items():
-            if name in refused:
-                continue
-            try:
-                program = _without(program, temporary)
-                break
-            except LoopbookError:
-                refused.add(name)
-        else:
-            return program
+    return without_each(program, _without)
 
 
 def _without(program: Program, temporary: Temporary) -> Program:
@@ -222,7 +211,5 @@ class _Inliner:
 
     def _iterations(self) -> tuple[list[Linear], frozenset[str]]:
         """What is 0 or more where we are, and the variables of the loops around."""
-        headers: list[LoopNode] = []
-        for loop in self._around:
-            headers.append(read_header(loop, [one.variable for one in headers]))
+        headers = headers_of(self._around)
         return domain(headers), frozenset(one.variable for one in headers)

@@ -33,15 +33,25 @@ def check_reads(
     Raises:
         LoopbookError: it may be written before.
     """
-    headers: list[LoopNode] = []
-    for loop in around:
-        headers.append(read_header(loop, [one.variable for one in headers]))
+    headers = headers_of(around)
     variables = [one.variable for one in headers]
     whole = read_loop(nest, variables, private_scalars(program), program.containers)
     whole = _apart(whole, container)
     for place in places:
         if not read_before_written(whole, headers, container, place):
             raise SdfgError(f"{container} is overwritten before it is read")
+
+
+def headers_of(loops: Iterable[Loop | While]) -> list[LoopNode]:
+    """Loops without what is in them, outermost first.
+
+    Raises:
+        IllegalStepError: one of them counts nothing, or its bounds are not affine.
+    """
+    headers: list[LoopNode] = []
+    for loop in loops:
+        headers.append(read_header(loop, [one.variable for one in headers]))
+    return headers
 
 
 def in_order(nest: Loop | While) -> Loop | While:

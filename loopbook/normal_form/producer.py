@@ -11,7 +11,7 @@ from loopbook.normal_form.radix import Radix
 from loopbook.normal_form.slices import sliced
 from loopbook.normal_form.temporaries import Temporary
 from loopbook.program import expr, walk
-from loopbook.program.accesses import Access, own_accesses, own_symbols
+from loopbook.program.accesses import Access, own_accesses, own_names, own_symbols
 from loopbook.program.dataflow import Block, MathsCall, Statement, Tasklet
 from loopbook.program.tree import Branch, Case, Loop, Node, Program
 from loopbook.program.types import Scalar
@@ -140,9 +140,6 @@ def _blocks(body: Iterable[Node]) -> Iterator[Statement]:
 def _has_for_itself(program: Program, nest: Loop, scalars: set[str]) -> bool:
     """Whether scalars are used in one nest only."""
     inside = {id(inner) for inner in walk.preorder(nest)}
-    for inner in walk.preorder(program):
-        if id(inner) not in inside and not isinstance(inner, Program):
-            named = {access.container for access in own_accesses(inner)} | own_symbols(inner)
-            if scalars & named:
-                return False
-    return True
+    return not any(
+        id(inner) not in inside and scalars & own_names(inner) for inner in walk.preorder(program)
+    )

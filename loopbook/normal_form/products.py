@@ -24,9 +24,7 @@ from loopbook.program.expr import Expr
 from loopbook.program.tree import Loop, LoopKind, Program
 from loopbook.program.types import Pointer, Scalar, Type
 from loopbook.steps.editor import Editor
-
-TRANSPOSED = 112
-ROW_MAJOR = 101
+from loopbook.steps.library import ROW_MAJOR, TRANSPOSED
 
 
 def as_loops(program: Program) -> Program:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loopbook.dependence.body import Touch
-from loopbook.errors import LoopbookError, SdfgError
+from loopbook.errors import SdfgError
 from loopbook.normal_form.order import check_reads, in_order
 from loopbook.normal_form.radix import Radix, times
 from loopbook.normal_form.temporaries import (
@@ -29,12 +29,11 @@ from loopbook.normal_form.temporaries import (
     accesses_of,
     has_calls,
     parent,
-    temporaries,
-    touched,
     without,
+    without_each,
 )
 from loopbook.program import expr, walk
-from loopbook.program.accesses import Access, own_accesses
+from loopbook.program.accesses import Access, names, own_accesses
 from loopbook.program.dataflow import Block, Statement, Tasklet
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.redirect import Element, redirected
@@ -45,18 +44,7 @@ from loopbook.steps.editor import BYTES
 
 def in_place(program: Program) -> Program:
     """The program without the temporaries whose values end up in an array of the same form."""
-    refused: set[str] = set()
-    while True:
-        for name, temporary in temporaries(program).items():
-            if name in refused:
-                continue
-            try:
-                program = _without(program, temporary)
-                break
-            except LoopbookError:
-                refused.add(name)
-        else:
-            return program
+    return without_each(program, _without)
 
 
 def _without(program: Program, temporary: Temporary) -> Program:
@@ -76,7 +64,7 @@ def _without(program: Program, temporary: Temporary) -> Program:
     if len(places) < 2 or not isinstance(last, Loop):
         raise SdfgError("no loop takes its values over")
     target = _target(program, last, temporary)
-    if any(target.container in touched(siblings[place]) for place in range(places[0], places[-1])):
+    if any(target.container in names(siblings[place]) for place in range(places[0], places[-1])):
         raise SdfgError("the array is in use meanwhile")
     if target.offset and any(has_calls(siblings[place], name) for place in places):
         raise SdfgError("a library is given all of it")

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from loopbook.errors import LoopbookError
 from loopbook.program import walk
-from loopbook.program.accesses import Access, Part, own_accesses, own_symbols
+from loopbook.program.accesses import (
+    Access,
+    Part,
+    counted,
+    own_accesses,
+    own_names,
+    own_symbols,
+    written,
+)
 from loopbook.program.dataflow import Allocation, Block, LibraryCall, Reference
 from loopbook.program.expr import Expr
-from loopbook.program.tree import Jump, Loop, Opaque, Program
+from loopbook.program.tree import Jump, Opaque, Program
 from loopbook.program.types import Pointer, Scalar
 from loopbook.program.walk import Path
 
@@ -40,7 +49,7 @@ def temporaries(program: Program) -> dict[str, Temporary]:
     for path, node in walk.places(program):
         refused |= own_symbols(node) if not isinstance(node, Block) else set()
         if isinstance(node, Opaque | Jump | Reference):
-            refused |= _named(node)
+            refused |= own_names(node)
         elif isinstance(node, Allocation):
             _allocation(program, found, refused, path, node)
         elif isinstance(node, Block):
@@ -76,32 +85,35 @@ def _allocation(
         refused.add(name)
 
 
-def _named(node: Part) -> set[str]:
-    return set(own_symbols(node)) | {access.container for access in own_accesses(node)}
+def without_each(program: Program, change: Callable[[Program, Temporary], Program]) -> Program:
+    """The program after a change for each of its temporaries that allows it, one after the other:
+    what one leaves may let another one go.
+
+    Args:
+        change: gives the program without a temporary, or raises `LoopbookError` if it has to stay.
+    """
+    refused: set[str] = set()
+    while True:
+        for name, temporary in temporaries(program).items():
+            if name in refused:
+                continue
+            try:
+                program = change(program, temporary)
+                break
+            except LoopbookError:
+                refused.add(name)
+        else:
+            return program
 
 
 def changed(node: Part) -> frozenset[str]:
     """Whatever may have another value after a node: what it writes, counts, and hands to calls."""
-    found: set[str] = set()
-    for inner in walk.preorder(node):
-        if isinstance(inner, Loop):
-            found.add(inner.variable)
-        elif isinstance(inner, LibraryCall | Reference):
-            found |= {access.container for access in own_accesses(inner)}
-        elif isinstance(inner, Opaque):
-            found |= inner.kept.symbols
-        else:
-            found |= {access.container for access in own_accesses(inner) if access.write}
-    return frozenset(found)
-
-
-def touched(node: Part) -> frozenset[str]:
-    """Every container that a node accesses or names."""
-    found: set[str] = set()
-    for inner in walk.preorder(node):
-        found |= own_symbols(inner)
-        found |= {access.container for access in own_accesses(inner)}
-    return frozenset(found)
+    handed = (
+        own_names(inner)
+        for inner in walk.preorder(node)
+        if isinstance(inner, LibraryCall | Reference | Opaque)
+    )
+    return (written(node) | counted(node)).union(*handed)
 
 
 def accesses_of(node: Part, container: str) -> Iterator[Access]:

@@ -19,7 +19,7 @@ from collections import Counter
 from loopbook.normal_form.temporaries import changed
 from loopbook.program import dataflow, walk
 from loopbook.program.accesses import Access, own_accesses, own_symbols
-from loopbook.program.dataflow import AccessNode, Block, LibraryCall, Memlet, Reference
+from loopbook.program.dataflow import AccessNode, LibraryCall, Memlet, Reference
 from loopbook.program.expr import Expr
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Program
@@ -101,12 +101,11 @@ def _without(program: Program, name: str) -> Program:
     return walk.replaced(program, parent, walk.with_children(holder, children))  # type: ignore[type-var]
 
 
-def _moved(node: Block | walk.Inner, base: str) -> frozenset[str]:
+def _moved(node: walk.Inner, base: str) -> frozenset[str]:
     """What a node changes, but for the elements of an array: its address stays."""
-    writes = any(
+    moved = any(
         isinstance(inner, Reference)
-        and any(a.container == base for a in own_accesses(inner))
         and any(a.write and a.container == base for a in own_accesses(inner))
         for inner in walk.preorder(node)
     )
-    return changed(node) if writes else changed(node) - {base}
+    return changed(node) if moved else changed(node) - {base}
