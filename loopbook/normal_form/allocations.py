@@ -49,8 +49,8 @@ def _outside(program: Program, temporary: Temporary) -> Program:
     loops = [node for node in around if isinstance(node, Loop | While)]
     if not loops:
         return program
-    if any(isinstance(loop, While) for loop in loops):
-        raise SdfgError("a loop without a counter")
+    if any(isinstance(loop, While) or loop.kind == "map" for loop in loops):
+        raise SdfgError("a loop without a counter, or whose iterations may each want their own")
     size = temporary.size.polynomial
     for loop in reversed(loops):
         assert isinstance(loop, Loop)

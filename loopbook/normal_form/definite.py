@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from loopbook.program import walk
+from loopbook.program import accesses, walk
 from loopbook.program.accesses import own_accesses, own_symbols
 from loopbook.program.dataflow import AccessNode, Block
 from loopbook.program.tree import Branch
@@ -14,7 +14,7 @@ def written_first(body: Sequence[walk.Inner], names: Collection[str]) -> set[str
     """Those of some containers that are written in any case; None if one may be read before.
 
     Args:
-        body: blocks and branches, in their order. Anything else counts as if it did not know them.
+        body: blocks and branches, in their order. What else stands there writes nothing for sure.
     """
     return _written(body, frozenset(names), frozenset())
 
@@ -39,6 +39,8 @@ def _written(
                 return None
             if _is_complete(node):
                 done |= set.intersection(*(one for one in found if one is not None))
+        elif accesses.names(node) & names - done:
+            return None
     return done
 
 

@@ -154,8 +154,7 @@ class _Inliner:
         for node in nodes:
             if isinstance(node, Block):
                 made += self._block(node, known)
-                continue
-            if isinstance(node, Loop | While):
+            elif isinstance(node, Loop | While):
                 self._around.append(node)
                 made.append(walk.with_new(node, self._nodes(walk.children(node), {})))
                 self._around.pop()

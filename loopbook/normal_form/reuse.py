@@ -27,6 +27,7 @@ from loopbook.normal_form.radix import Radix, times
 from loopbook.normal_form.temporaries import (
     Temporary,
     accesses_of,
+    changed,
     has_calls,
     parent,
     without,
@@ -66,6 +67,9 @@ def _without(program: Program, temporary: Temporary) -> Program:
     target = _target(program, last, temporary)
     if any(target.container in names(siblings[place]) for place in range(places[0], places[-1])):
         raise SdfgError("the array is in use meanwhile")
+    offset = expr.mentioned(target.offset)
+    if any(offset & changed(node) for node in siblings[places[0] : places[-1] + 1]):
+        raise SdfgError("it ends up in another place meanwhile")
     if target.offset and any(has_calls(siblings[place], name) for place in places):
         raise SdfgError("a library is given all of it")
     kind = program.containers[target.container]
