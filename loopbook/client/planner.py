@@ -28,7 +28,7 @@ from loopbook.client.thresholds import (
     WORTH_TRYING,
     WORTH_USING,
 )
-from loopbook.client.weighing import LESS, Weighing
+from loopbook.client.weighing import LESS, Unheard, Weighing
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
 from loopbook.recipes.embedding import Embedding
@@ -81,7 +81,7 @@ class Planner:
         weighing: Weighing | None = None,
     ) -> None:
         self._layered = layered
-        self._weighing = weighing or Weighing()
+        self._weighing = weighing or Unheard()
         self._patience = patience
         self._target = target
         self._exclude = exclude

@@ -68,3 +68,24 @@ class Weighing:
         refused = (*refused, *self._dropped.get(recipe, ()))
         told = Weighed(one.port.evidence.near, recipe, one.estimate, taken, why, refused)
         self.recipes.setdefault(fingerprint, []).append(told)
+
+
+class Unheard(Weighing):
+    """Keeps nothing: where nobody asks why, a plan need not pay for it."""
+
+    def looked_at(self, fingerprint: str, neighbours: list[Neighbour]) -> None:
+        pass
+
+    def dropped(self, recipe: Recipe, steps: tuple[Step, ...]) -> None:
+        pass
+
+    def weighed(
+        self,
+        fingerprint: str,
+        one: Candidate,
+        why: str,
+        *,
+        taken: bool = False,
+        refused: tuple[str, ...] = (),
+    ) -> None:
+        pass

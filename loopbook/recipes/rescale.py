@@ -78,7 +78,7 @@ class _Sizes:
         lanes = max(1, here.vector_bits // 64)
         wider = here.vector_bits / max(1, there.vector_bits)
         columns = [size for name, size in _tiles(recipe) if name in vectors]
-        unrolled = [size for name, size in _tiles(recipe) if name in rows and size <= MOST_ROWS]
+        unrolled = [size for name, size in _tiles(recipe) if _is_row(name, size, rows)]
         longest, most = 0, max(unrolled, default=0)
         if columns and unrolled:
             longest = max(1, round(max(columns) * wider / lanes))
@@ -121,7 +121,7 @@ class _Sizes:
         if base in self.vectors:
             along = self._along(size)
             return min(along, self.columns) if self.columns else along
-        if base in self.rows and size <= MOST_ROWS:
+        if _is_row(base, size, self.rows):
             return max(2, min(size, self.most)) if self.most else size
         return max(CACHED, _scaled(size, self.cached)) if size >= CACHED else size
 
@@ -158,6 +158,9 @@ def _tiles(recipe: Recipe) -> list[tuple[str, int]]:
     ]
 
 
+def _is_row(name: str, size: int, rows: frozenset[str]) -> bool:
+    return name in rows and size <= MOST_ROWS
+
+
 def _for_caches(name: str, size: int, vectors: frozenset[str], rows: frozenset[str]) -> bool:
-    unrolled = name in rows and size <= MOST_ROWS
-    return name not in vectors and not unrolled and size >= CACHED
+    return name not in vectors and not _is_row(name, size, rows) and size >= CACHED
