@@ -37,6 +37,10 @@ Result = TypeVar("Result")
 
 PR_SET_PDEATHSIG = 1
 
+_OPENMP = "libomp.so.5"
+_HARD = 2
+"""``omp_pause_hard`` (OpenMP 5.0, 3.2.44): nothing is kept."""
+
 DEFAULT_SECONDS = 60.0
 DEFAULT_BYTES = 8 << 30
 
@@ -118,6 +122,7 @@ def _run(
 def fork() -> int:
     """`os.fork`, with Ctrl-C kept waiting: Python drops an interrupt that comes while it runs what
     modules have registered for forks. It comes afterwards, and no child is left over."""
+    _rest_openmp()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     pid = -1
     try:
@@ -131,6 +136,15 @@ def fork() -> int:
                 os.waitpid(pid, 0)
             raise
     return pid
+
+
+def _rest_openmp() -> None:
+    """Have LLVM's OpenMP, if it is loaded, end its threads: a child has none of them, and would
+    wait for them for ever. LLVM's own handler sees to that, but not where GNU's OpenMP was loaded
+    before it, as scikit-learn and LightGBM do (seen with LLVM 19). The next loop makes threads
+    anew. Where another thread is in such a loop meanwhile, its threads stay."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(_OPENMP, mode=os.RTLD_NOLOAD | os.RTLD_NOW).omp_pause_resource_all(_HARD)
 
 
 def _scattered(number: int) -> list[bytes]:
