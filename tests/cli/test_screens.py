@@ -48,8 +48,10 @@ def fits(shell: Shell, *words: object) -> str:
     return out
 
 
-def test_no_command_prints_more_than_a_screen_by_default(full):
+def test_no_command_prints_more_than_a_screen_by_default(full, monkeypatch):
+    """A file is called what its user calls it, however long that is: here by a short name."""
     shell = full
+    monkeypatch.chdir(shell.folder)
     workload = shell.file("mine.py", PRODUCT)
     for words in (
         ("book", "info"),
@@ -71,7 +73,7 @@ def test_no_command_prints_more_than_a_screen_by_default(full):
         ("nearest", workload, "--book", STARTER, "-k", "50"),
         ("explain", workload, "--book", STARTER),
         ("explain", shell.file("attention.py", ATTENTION), "--book", STARTER),
-        ("optimize", workload, "--out", shell.folder / "out.json"),
+        ("optimize", workload, "--out", "out.json"),
     ):
         fits(shell, *words)
     task = shell("queue", "list", "--json").document["tasks"][0]["id"]
