@@ -15,12 +15,14 @@ from loopbook.program.nest import Nest
 from loopbook.rules.base import Steps, TuningContext, reorder, step
 from loopbook.rules.fission import pushed_on
 from loopbook.rules.registers import MICRO_TILES
+from loopbook.rules.sampled import on_nests, seeds
 
 BLOCKS = ((64, 32), (64, 32), (128, 32), (128, 64), (64, 64))
 """Rows of a tile and pivots of a block. Rows spread the cost of packing a block's operand, and what
 is left of a row tile at the diagonal grows with their square."""
 
 
+@on_nests(1.0)
 def factor_tiles(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Push results on, and let blocks of them be products; none where nothing is gathered."""
     steps, found = pushed_on(nest)
@@ -30,6 +32,7 @@ def factor_tiles(nest: Nest, random: Random, context: TuningContext) -> Steps:
     return steps + _alone(context) if found else []
 
 
+@seeds(5)
 def fitted_factors(nest: Nest, context: TuningContext) -> list[Steps]:
     """For the seed population: the forms that usually pay."""
     steps, found = pushed_on(nest)

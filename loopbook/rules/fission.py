@@ -8,6 +8,7 @@ from loopbook.program import expr
 from loopbook.program.nest import Loop, Nest
 from loopbook.rules.bands import bands
 from loopbook.rules.base import Steps, TuningContext, step
+from loopbook.rules.sampled import on_nests, seeds
 
 BLOCKS = ((8, 4), (16, 4), (16, 8), (32, 4), (32, 8), (64, 8))
 """Rows of a block and pivots taken at a time."""
@@ -48,6 +49,7 @@ def carried(nest: Nest) -> list[tuple[Loop, Loop]]:
     ]
 
 
+@on_nests(1.0)
 def right_looking(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Push results on as soon as they are final; then block rows and take several pivots at once.
 
@@ -66,7 +68,8 @@ def right_looking(nest: Nest, random: Random, context: TuningContext) -> Steps:
     return steps
 
 
-def fitted_factorisations(nest: Nest) -> list[Steps]:
+@seeds(7)
+def fitted_factorisations(nest: Nest, context: TuningContext) -> list[Steps]:
     """Each form that `right_looking` can give, to begin with; none where nothing is gathered."""
     steps, pushed = pushed_on(nest)
     found = [steps] if steps else []

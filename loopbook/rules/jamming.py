@@ -6,11 +6,13 @@ from random import Random
 
 from loopbook.rules.bands import Band
 from loopbook.rules.base import Steps, TuningContext, reorder, step, with_tiles
+from loopbook.rules.sampled import on_bands
 
 JAMMED = (4, 8, 8, 16)
 """Rows at a time: each spares the vector a load and a store, and each wants a stream of its own."""
 
 
+@on_bands(1.0)
 def jam(band: Band, random: Random, context: TuningContext) -> Steps:
     """Unroll the loop with the longest strides inside the one with the shortest.
 

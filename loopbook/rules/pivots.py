@@ -11,8 +11,10 @@ from random import Random
 
 from loopbook.program.nest import Nest
 from loopbook.rules.base import Steps, TuningContext, step
+from loopbook.rules.sampled import on_nests, seeds
 
 
+@on_nests(0.5)
 def pivot_cuts(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Cut rows and columns at the pivot; none where no matrix is updated by its own pivots."""
     names = _pivots(nest)
@@ -31,6 +33,7 @@ def pivot_cuts(nest: Nest, random: Random, context: TuningContext) -> Steps:
     ]
 
 
+@seeds(6)
 def fitted_pivot_cuts(nest: Nest, context: TuningContext) -> list[Steps]:
     """For the seed population."""
     steps = pivot_cuts(nest, Random(0), context)

@@ -7,8 +7,10 @@ from random import Random
 from loopbook.program.nest import Loop, Nest, Stride
 from loopbook.rules.bands import Band
 from loopbook.rules.base import Steps, TuningContext, step
+from loopbook.rules.sampled import on_bands
 
 
+@on_bands(1.5)
 def accumulate(band: Band, random: Random, context: TuningContext) -> Steps:
     """Keep what the innermost loop adds to in a local buffer: clang then vectorises the sum.
 

@@ -16,6 +16,7 @@ from loopbook.rules.base import (
     with_tiles,
 )
 from loopbook.rules.orders import stride_one
+from loopbook.rules.sampled import on_bands
 
 MICRO_TILES = ((4, 4), (4, 4), (8, 3), (6, 4), (8, 2), (6, 2), (4, 3))
 """Rows by vectors of a register tile: enough sums in flight to keep two multiply-add units busy,
@@ -27,6 +28,7 @@ looks through all its uses, of which it counts a hundred; so these are staged by
 copies of which have no branches that clang would unroll."""
 
 
+@on_bands(3.0)
 def register_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     """Keep a small tile of the result in registers while the reduction runs.
 
@@ -67,6 +69,7 @@ def register_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     return steps
 
 
+@on_bands(2.5)
 def packed_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     """`register_tiles` as in a BLAS: the operand that all rows use is packed first.
 

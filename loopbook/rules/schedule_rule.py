@@ -23,8 +23,9 @@ from loopbook.rules.orders import leave, stride_one
 from loopbook.rules.pivots import pivot_cuts
 from loopbook.rules.reductions import accumulate
 from loopbook.rules.registers import packed_tiles, register_tiles
+from loopbook.rules.sampled import NestRule
 from loopbook.rules.separation import separate
-from loopbook.rules.space import NestRule, combine
+from loopbook.rules.space import combine
 from loopbook.rules.staircase import staircase
 from loopbook.rules.strips import strips_at
 from loopbook.rules.threads import one_thread, shares

@@ -14,9 +14,11 @@ from loopbook.rules.bands import Band
 from loopbook.rules.base import Steps, TuningContext, reorder, step, tile_all, with_tiles
 from loopbook.rules.fission import carried
 from loopbook.rules.registers import MICRO_TILES, depth
+from loopbook.rules.sampled import on_nests, seeds
 from loopbook.rules.staircase import related, tiles
 
 
+@on_nests(1.0)
 def separate(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Expand what holds the nest's products together, distribute, and tile each product."""
     rows, vectors = random.choice(MICRO_TILES)
@@ -24,6 +26,7 @@ def separate(nest: Nest, random: Random, context: TuningContext) -> Steps:
     return _separated(nest, (rows, columns, depth(context, columns, random)), context)
 
 
+@seeds(1)
 def fitted_separations(nest: Nest, context: TuningContext) -> list[Steps]:
     """Two sizes to begin with; none where nothing is to be separated."""
     found: list[Steps] = []

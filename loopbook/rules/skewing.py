@@ -6,8 +6,10 @@ from random import Random
 
 from loopbook.rules.bands import Band
 from loopbook.rules.base import Steps, TuningContext, step
+from loopbook.rules.sampled import on_bands
 
 
+@on_bands(0.7)
 def skew(band: Band, random: Random, context: TuningContext) -> Steps:
     """Skew an inner loop by an outer one, so that dependences allow an interchange or tiles."""
     if len(band.loops) < 2:

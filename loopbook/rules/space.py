@@ -8,58 +8,20 @@ from random import Random
 from loopbook.program.nest import Nest
 from loopbook.rules.bands import Band, bands
 from loopbook.rules.base import ROWS, TILES, BandRule, Steps, TuningContext, step
-from loopbook.rules.factor import factor_tiles, fitted_factors
-from loopbook.rules.fission import fitted_factorisations, right_looking
 from loopbook.rules.jamming import jam
 from loopbook.rules.library import library_call
-from loopbook.rules.orders import leave, permute, stride_one
-from loopbook.rules.packing import pack
-from loopbook.rules.pivots import fitted_pivot_cuts, pivot_cuts
+from loopbook.rules.orders import leave, stride_one
 from loopbook.rules.reductions import accumulate
 from loopbook.rules.registers import packed_tiles, register_tiles
-from loopbook.rules.separation import fitted_separations, separate
-from loopbook.rules.skewing import skew
+from loopbook.rules.sampled import BAND_RULES, NEST_RULES, all_seeds
 from loopbook.rules.staircase import staircase
-from loopbook.rules.strips import fitted_strips, strips
 from loopbook.rules.threads import one_thread, shares
-from loopbook.rules.tiling import cache_tiles, strip_mine, unroll_and_jam
-from loopbook.rules.timetiling import fitted_time_tiles, time_tiles
+from loopbook.rules.tiling import cache_tiles, unroll_and_jam
 from loopbook.rules.triangular import triangle, triangular_tiles
-from loopbook.rules.wavefront import fitted_wavefronts, wavefront
 from loopbook.steps import Step
 
-BAND_RULES: dict[BandRule, float] = {
-    leave: 1.0,
-    stride_one: 2.0,
-    permute: 2.0,
-    cache_tiles: 3.0,
-    register_tiles: 3.0,
-    packed_tiles: 2.5,
-    triangular_tiles: 1.5,
-    unroll_and_jam: 1.5,
-    pack: 0.7,
-    skew: 0.7,
-    strip_mine: 0.8,
-    accumulate: 1.5,
-    jam: 1.0,
-}
-"""The rules on one band and how often each is sampled."""
-
-NestRule = Callable[[Nest, Random, TuningContext], Steps]
-
-NEST_RULES: dict[NestRule, float] = {
-    time_tiles: 1.0,
-    wavefront: 1.0,
-    strips: 1.5,
-    right_looking: 1.0,
-    separate: 1.0,
-    factor_tiles: 1.0,
-    pivot_cuts: 0.5,
-}
-"""The rules on a whole nest and how often each is sampled; those that do not fit give no steps."""
-
-LIBRARY_RULES: dict[NestRule, float] = NEST_RULES | {library_call: 0.3}
-"""These rules where libraries may be called."""
+LIBRARY_SHARE = 0.3
+"""How often a call is sampled where libraries may be called, compared with `NEST_RULES`."""
 
 SHARED = 2
 """Ways to share a recipe among threads that a search begins with."""
@@ -71,7 +33,7 @@ NEST_RULE_SHARE = 0.35
 def propose(nest: Nest, random: Random, context: TuningContext) -> tuple[Step, ...]:
     """A whole recipe for a nest: one random rule for each of its bands, then threads."""
     if random.random() < NEST_RULE_SHARE:
-        rules = LIBRARY_RULES if context.libraries else NEST_RULES
+        rules = NEST_RULES | ({library_call: LIBRARY_SHARE} if context.libraries else {})
         rule = random.choices(list(rules), weights=list(rules.values()))[0]
         if made := rule(nest, random, context):
             return tuple(made)
@@ -103,16 +65,7 @@ def seed_population(nest: Nest, context: TuningContext) -> list[tuple[Step, ...]
         recipe = combine(nest, lambda rule=rule: rule, random, context)
         if recipe not in recipes:
             recipes.append(recipe)
-    whole = (
-        fitted_separations(nest, context)
-        + fitted_time_tiles(nest, context)
-        + fitted_strips(nest, context)
-        + fitted_wavefronts(nest, context)
-        + fitted_factors(nest, context)
-        + fitted_pivot_cuts(nest, context)
-        + fitted_factorisations(nest)
-    )
-    for steps in reversed(whole):
+    for steps in reversed(all_seeds(nest, context)):
         recipes[1:1] = shares(steps, context)[:SHARED] or [tuple(steps)]
     if any(triangle(band) or staircase(band) for band in bands(nest)):
         for _ in range(2):

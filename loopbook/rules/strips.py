@@ -7,11 +7,13 @@ from random import Random
 
 from loopbook.program.nest import Loop, Nest
 from loopbook.rules.base import Steps, TuningContext, step
+from loopbook.rules.sampled import on_nests, seeds
 
 LENGTHS = (2, 1, 4, 8, 32, 64)
 """Of strips, in vectors; the usual one first."""
 
 
+@on_nests(1.5)
 def strips(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Sink the outermost loops, or those right below the outermost one."""
     loops = _candidates(nest, random.choice((0, 0, 1, 1, 1, 2)))
@@ -20,6 +22,7 @@ def strips(nest: Nest, random: Random, context: TuningContext) -> Steps:
     return _sunk(chosen, vectors * context.lanes, context)
 
 
+@seeds(3)
 def fitted_strips(nest: Nest, context: TuningContext) -> list[Steps]:
     """For the seed population: short strips for strided rows, longer ones for contiguous columns.
 

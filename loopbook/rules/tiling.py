@@ -15,8 +15,10 @@ from loopbook.rules.base import (
     tile_all,
     with_tiles,
 )
+from loopbook.rules.sampled import on_bands
 
 
+@on_bands(3.0)
 def cache_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     """Tile some loops and move the loops over tiles outside."""
     names = list(band.names)
@@ -28,6 +30,7 @@ def cache_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     return steps + reorder(with_tiles(names, tiled), outer + points)
 
 
+@on_bands(1.5)
 def unroll_and_jam(band: Band, random: Random, context: TuningContext) -> Steps:
     """Tile an outer loop by a few, move it inside the middle loops, unroll it there."""
     if len(band.loops) < 2:
@@ -47,6 +50,7 @@ def unroll_and_jam(band: Band, random: Random, context: TuningContext) -> Steps:
     ]
 
 
+@on_bands(0.8)
 def strip_mine(band: Band, random: Random, context: TuningContext) -> Steps:
     """Tile the innermost loop by a few vectors and peel the incomplete tile off."""
     order = some_order(band, random)

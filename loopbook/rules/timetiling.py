@@ -8,6 +8,7 @@ from loopbook.program.nest import Loop, Nest
 from loopbook.rules.bands import bands
 from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.orders import stride_one
+from loopbook.rules.sampled import on_nests, seeds
 from loopbook.rules.threads import waves
 
 STEPS = (4, 8, 8, 16, 16, 32)
@@ -15,6 +16,7 @@ WIDTHS = (4, 8, 8, 16, 16, 32, 64)
 UNKNOWN_TRIP = 256
 
 
+@on_nests(1.0)
 def time_tiles(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Time tiles of random sizes, along one or two dimensions of space."""
     depth = _depth(nest)
@@ -25,6 +27,7 @@ def time_tiles(nest: Nest, random: Random, context: TuningContext) -> Steps:
     return _tiled(nest, random.choice(STEPS), widths, context)
 
 
+@seeds(2)
 def fitted_time_tiles(nest: Nest, context: TuningContext) -> list[Steps]:
     """Time tiles whose part of the grid fits the L2 cache, for the seed population.
 

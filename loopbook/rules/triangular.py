@@ -9,9 +9,11 @@ from loopbook.program.nest import Loop
 from loopbook.rules.bands import Band
 from loopbook.rules.base import Steps, TuningContext, reorder, step
 from loopbook.rules.registers import MICRO_TILES, depth, serial
+from loopbook.rules.sampled import on_bands
 from loopbook.rules.staircase import staircase_tiles
 
 
+@on_bands(1.5)
 def triangular_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     """`packed_tiles` for a triangle of the result, such as of a symmetric product.
 

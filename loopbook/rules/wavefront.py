@@ -12,16 +12,19 @@ from random import Random
 
 from loopbook.program.nest import Nest
 from loopbook.rules.base import Steps, TuningContext, step
+from loopbook.rules.sampled import on_nests, seeds
 from loopbook.rules.threads import waves
 
 HEIGHTS = (4, 8, 8, 16, 32)
 
 
+@on_nests(1.0)
 def wavefront(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Several steps at a time, for three perfectly nested loops."""
     return _wavefront(nest, random.choice(HEIGHTS), context)
 
 
+@seeds(4)
 def fitted_wavefronts(nest: Nest, context: TuningContext) -> list[Steps]:
     """For the seed population."""
     found = [_wavefront(nest, height, context) for height in (8, 16)]
