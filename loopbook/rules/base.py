@@ -1,8 +1,8 @@
 """What all rules share: where parameters come from, and small builders of steps.
 
 A rule turns a band of loops into a list of steps, with parameters sampled from ranges that
-fit the nest and the machine. Rules need not be legal: docc decides that step by step when they are
-applied, and what it refuses is left out.
+fit the nest and the machine. Rules need not be legal: each step decides that when it is applied,
+and what is refused is left out.
 """
 
 from __future__ import annotations
