@@ -59,11 +59,12 @@ def private_to_iterations(program: Program, loop: Loop) -> frozenset[str]:
     """Scalars that every iteration of a loop writes before it reads them, and nothing else needs.
 
     As long as the loop's body stays whole, they stand in the way of no order of its iterations.
+    What the loop's own header reads is none of them: the next iteration's test needs it.
     """
     types = program.containers
     own = frozenset(
         name
-        for name in written(loop) - upward_exposed(loop.body)
+        for name in written(loop) - upward_exposed(loop.body) - own_symbols(loop)
         if name not in types or not types[name].is_array
     )
     return own - live_out(program, loop) if own else own

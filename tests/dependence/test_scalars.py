@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from loopbook.dependence.body import read_loop, write_loop
-from loopbook.dependence.scalars import check_unused_outside, homes, live_out, upward_exposed
+from loopbook.dependence.scalars import (
+    check_unused_outside,
+    homes,
+    live_out,
+    private_to_iterations,
+    upward_exposed,
+)
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
 from loopbook.program.expr import Expr
@@ -134,3 +142,16 @@ def test_loops_that_a_step_leaves_as_they_are_stay_the_same_objects():
     assert made.body.children == (inner,), "what is known of it is still good"
     assert made.condition.symbols >= {"i", "N", "M"}
     assert made.bounds.highs != outer.bounds.highs
+
+
+def test_a_bound_that_the_loop_changes_is_not_private_to_its_iterations():
+    changed = tree.Assignments((tree.Assignment("k", Expr("7")),))
+
+    def private(high: str, outer: str, *body: tree.Node) -> frozenset[str]:
+        inner = replace(loop("j", *body), condition=Expr(f"(j < {high})"))
+        around = replace(loop("i", inner), condition=Expr(f"(i < {outer})"))
+        return private_to_iterations(program(around), inner)
+
+    assert private("9", "9", changed, copy("k", "A")) == {"k"}
+    assert private("k", "9", changed, copy("k", "A")) == set()
+    assert private("9", "k", changed, copy("k", "A")) == set(), "the loop around it needs it"
