@@ -7,7 +7,6 @@ from loopbook.dependence.body import LoopNode, Statement, statements, write_loop
 from loopbook.dependence.linear import text
 from loopbook.dependence.model import Linear, minus, plus, shifted
 from loopbook.errors import IllegalStepError
-from loopbook.program.accesses import own_symbols, written
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
@@ -42,8 +41,6 @@ class Reverse(Step):
         """Legal if no iteration needs what an earlier one leaves, but for sums and products, and
         the loop has one first and one last iteration: a single bound at each end."""
         whole = editor.loop(self.loop)
-        if changed := own_symbols(whole) & written(whole):
-            raise IllegalStepError(f"its bounds depend on {min(changed)}, which it writes")
         region, loop = read_in_place(editor, self.loop, whole=whole, guards=True)
         ends = plus(loop.lows[0], _last(loop))
         mirrored = minus(ends, {loop.variable: 1})

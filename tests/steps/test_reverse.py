@@ -166,7 +166,7 @@ def test_bounds_that_the_loop_changes_are_not_those_of_its_last_iteration(low: s
 
     step = Reverse("reverse", ("L0",))
     step.apply(editor(loop))
-    with pytest.raises(IllegalStepError, match="depend on n"):
+    with pytest.raises(IllegalStepError, match="n carries a dependence"):
         step.apply(editor(replace(loop, body=tree.Sequence((changed, copied)))))
 
 
