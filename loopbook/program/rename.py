@@ -113,7 +113,12 @@ def _flow_node(node: FlowNode, names: Names) -> FlowNode:
 
 def _memlet(memlet: Memlet, names: Names) -> Memlet:
     subset = tuple(index.renamed(names) for index in memlet.subset)
-    return memlet if subset == memlet.subset else replace(memlet, subset=subset)
+    kind = memlet.type  # of a slice, it may hold a loop's variable
+    if isinstance(kind, Tensor):
+        kind = renamed_type(kind, names)
+    if subset == memlet.subset and kind == memlet.type:
+        return memlet
+    return replace(memlet, subset=subset, type=kind)
 
 
 def _value(value: Any, names: Names) -> Any:

@@ -36,6 +36,13 @@ def last(A, B):
     B[i + 1] = 7.0
 
 
+def sliced(A, B):
+    for i in range(A.shape[0]):
+        A[i, : i + 1] += 0.5 * A[i, : i + 1]
+    for i in range(B.shape[0]):
+        B[i, :i] *= 0.25
+
+
 def loops(document: dict) -> list[dict]:
     found = []
 
@@ -94,6 +101,19 @@ def test_renamed_programs_compute_the_same(tmp_path):
         binding = frontend.binding(kernel, args)
         # Against docc, not Python: in docc, as in C, a variable ends one step past its loop.
         compare(binding.results(after.library), binding.results(before.library))
+
+
+def test_slices_of_renamed_loops_are_the_same_elements(monkeypatch, tmp_path):
+    monkeypatch.setattr(frontend, "understood", lambda func, args: func)
+    args = [random(7, 7), random(5, 5)]
+    text, document = separated(sliced, args)
+    names = [loop["indvar"] for loop in loops(document)]
+    assert len(set(names)) == len(names)
+    built = build_baseline(json.dumps(document), "none", tmp_path)
+    found = frontend.binding(sliced, args).results(built.library)
+    expected = [array.copy() for array in args]
+    sliced(*expected)
+    compare(found, expected)
 
 
 def test_separate_variables_let_docc_see_parallel_loops():
