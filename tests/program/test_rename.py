@@ -106,7 +106,7 @@ def test_renamed_programs_compute_the_same(tmp_path):
 def test_slices_of_renamed_loops_are_the_same_elements(monkeypatch, tmp_path):
     monkeypatch.setattr(frontend, "understood", lambda func, args: func)
     args = [random(7, 7), random(5, 5)]
-    text, document = separated(sliced, args)
+    _, document = separated(sliced, args)
     names = [loop["indvar"] for loop in loops(document)]
     assert len(set(names)) == len(names)
     built = build_baseline(json.dumps(document), "none", tmp_path)
