@@ -7,7 +7,8 @@
 CHECKOUT is one of github.com/spcl/npbench; nothing of it is kept here. docc and loopbook are given
 NumPy's versions as they are; Numba and DaCe (``pip install 'loopbook[peers]'``, or in another
 interpreter, which LOOPBOOK_PEERS_PYTHON names) NPBench's for them, the fastest of those that are
-right.
+right. ``--systems numpy docc hand loopbook`` compares with C by hand for the programs that there is
+some for (`benchmarks.npbench_suite.by_hand`).
 
 Each runs in a process of its own, with the same data on the same pinned cores, in turn with NumPy;
 nothing else should run on them. Nobody is timed before all that he leaves in arguments and returns
@@ -41,7 +42,7 @@ if str(ROOT) not in sys.path:
 from benchmarks import lines  # noqa: E402
 from benchmarks.npbench_suite import calls, programs, table  # noqa: E402
 from benchmarks.npbench_suite.comparison import Setting, comparison  # noqa: E402
-from benchmarks.npbench_suite.systems import DOCC, NUMPY, OURS, REMOTE, SYSTEMS  # noqa: E402
+from benchmarks.npbench_suite.systems import DOCC, HAND, NUMPY, OURS, REMOTE, SYSTEMS  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.serving import serve  # noqa: E402
 from benchmarks.systems.child import Failed  # noqa: E402
@@ -92,7 +93,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _usual(mode: str) -> list[str]:
-    return [n for n in SYSTEMS if n != REMOTE] if mode == "times" else [DOCC, OURS]
+    return [n for n in SYSTEMS if n not in (REMOTE, HAND)] if mode == "times" else [DOCC, OURS]
 
 
 def measure(key: Key, options: argparse.Namespace, earlier: Result | None) -> Result:

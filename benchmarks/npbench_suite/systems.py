@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 from warnings import WarningMessage
 
+from benchmarks.npbench_suite import by_hand
 from benchmarks.npbench_suite.programs import Program, parameters
 from benchmarks.systems.registry import Entry
 
-NUMPY, DOCC, OURS, REMOTE = "numpy", "docc", "loopbook", "remote"
+NUMPY, DOCC, OURS, REMOTE, HAND = "numpy", "docc", "loopbook", "remote", "hand"
 
 NUMBA_VERSIONS = ("n", "np", "npr", "o", "op", "opr")
 """NPBench's: without Python or with it (n, o), parallel (p), with parallel ranges (r)."""
@@ -29,6 +30,7 @@ SYSTEMS = {
         Entry("dace", "DaCe", __name__, requires="dace"),
         Entry(OURS, "loopbook", __name__),
         Entry(REMOTE, "docc through our server", __name__),
+        Entry(HAND, "C by hand", __name__),
     )
 }
 
@@ -55,6 +57,8 @@ def versions(system: str, program: Program) -> list[str]:
     """Of a program for a system; the best counts. Empty if there is none."""
     if system in SAME_PROGRAM:
         return ["numpy"]
+    if system == HAND:
+        return [HAND] if by_hand.source(program.name).exists() else []
     names = [f"numba_{kind}" for kind in NUMBA_VERSIONS] if system == "numba" else [system]
     return [name for name in names if program.file(name).exists()]
 
@@ -74,6 +78,8 @@ def ready(
     """
     if system == "dace":
         return _dace(program, version, preset, arguments)
+    if system == HAND:
+        return Ready(by_hand.function(program.name, program.inputs))
     function = program.load(version)
     found = wrapped(system, function, threads)
     if system != OURS:
