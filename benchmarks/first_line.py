@@ -5,7 +5,7 @@
 Each command is started as a process of its own with a pipe for stderr, as in a log; the time is
 from the start of the process to its first line there, which tells a stage. Then it is ended. On a
 quiet core that is to be under a second. Where others share the core, the seconds of processor time
-say what it would be: a line comes 0.3 s after the stage has begun, or when Python has time for it.
+say what it would be: a line comes 0.15 s after the stage has begun, or when Python has time for it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ CHANGED, SAME, SELDOM = 3.0, 10.0, 60.0
 """Seconds from line to line where the stage or its count changed; where nothing did, at first; and
 at most."""
 
-SOON = 0.3
+SOON = 0.15
 """Seconds without a line: most mistakes are found by then, and have one of their own."""
 
 ENOUGH = 2.0
