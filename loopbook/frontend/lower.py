@@ -26,6 +26,7 @@ from loopbook.frontend.plain import is_plain
 from loopbook.frontend.refusals import Collector, in_order
 from loopbook.frontend.results import returned
 from loopbook.frontend.returns import RETURNED, single_exit
+from loopbook.frontend.reuse import reused
 from loopbook.frontend.symbols import ONE, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Buffer, Pair, Scalar, Thing, Unknown, Value, whole
@@ -223,11 +224,11 @@ def _assembled(
     if code.failed:
         code.temporaries.append(Buffer(code.failed, types.INT, (ONE,)))
         code.lines.insert(0, Line(0, f"{code.failed}[0] = 0", code.origin))
+    body = jammed(code, reused(code, fused(code, code.lines), result))
     buffers = code.temporaries
     names = tuple(b.name for b in buffers)
     lines = [""]
     line_map: dict[int, int] = {}
-    body = jammed(code, fused(code, code.lines))
     body = [replace(line, text=_without_powers(code, given, line.text)) for line in body]
     body = [replace(line, text=_in_numbers(code, given, line.text)) for line in body]
     for line in body:
