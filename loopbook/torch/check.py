@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,7 +31,10 @@ order, and maths functions are other ones. Whole numbers must be equal."""
 ROUNDS = 15
 """Calls that both are timed in at most, in turn."""
 
-LEAST_ROUNDS = 3
+LEAST_ROUNDS = 5
+
+FASTER = 0.95
+"""What was compiled is taken if it needs less than so much of eager's time."""
 
 TIMING_SECONDS = 0.5
 """No further rounds are begun after so long."""
@@ -116,7 +120,7 @@ def compare(got: Tensor, want: Tensor, what: str, *, exact: bool = False) -> Non
 
 
 def times(run: Run, eager: Run, inputs: Sequence[Tensor]) -> tuple[float, float]:
-    """Seconds of the fastest call of both, called in turn."""
+    """Seconds of a call of both, called in turn: the medians."""
     ours: list[float] = []
     theirs: list[float] = []
     until = time.perf_counter() + TIMING_SECONDS
@@ -127,4 +131,4 @@ def times(run: Run, eager: Run, inputs: Sequence[Tensor]) -> tuple[float, float]
             begun = time.perf_counter()
             way(*inputs)
             taken.append(time.perf_counter() - begun)
-    return min(ours), min(theirs)
+    return statistics.median(ours), statistics.median(theirs)

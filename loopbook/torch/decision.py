@@ -28,7 +28,7 @@ class Decision:
     Attributes:
         operations: how many the graph has.
         reason: why nothing of it is compiled, or it is not compiled as a whole; may be empty.
-        eager_s: seconds of the fastest eager call beside it; None if none was timed.
+        eager_s: seconds of an eager call, the median of some; None if none was timed.
         compiled_s: the same for what was compiled.
         plan: what was found and done when it was compiled as a whole.
         parts: decisions about its parts, where it runs in parts.

@@ -209,9 +209,9 @@ class Graph:
             return decision, run
         ours, theirs = check.times(run, self._eager, inputs)
         decision = replace(decision, eager_s=theirs, compiled_s=ours)
-        if ours < theirs:
+        if ours < check.FASTER * theirs:
             return decision, run
-        reason = f"eager is faster: {_told(theirs)}, compiled {_told(ours)}"
+        reason = f"eager is as fast: {_told(theirs)}, compiled {_told(ours)}"
         return replace(decision, runs=Runs.EAGER, reason=reason), self._eager
 
 
