@@ -28,7 +28,7 @@ TOLERANCES = {
 """How far numbers may be off, measured by the largest of their tensor: sums are taken in another
 order, and maths functions are other ones. Whole numbers must be equal."""
 
-ROUNDS = 15
+ROUNDS = 50
 """Calls that both are timed in at most, in turn."""
 
 LEAST_ROUNDS = 5
@@ -119,16 +119,24 @@ def compare(got: Tensor, want: Tensor, what: str, *, exact: bool = False) -> Non
         raise WrongResultError(f"{what} is off by {worst:.3g}, where the largest is {scale:.3g}")
 
 
-def times(run: Run, eager: Run, inputs: Sequence[Tensor]) -> tuple[float, float]:
-    """Seconds of a call of both, called in turn: the medians."""
-    ours: list[float] = []
-    theirs: list[float] = []
+def times(
+    run: Run, eager: Run, inputs: Sequence[Tensor], *, alone: bool = False
+) -> tuple[float, float]:
+    """Seconds of a call of both, called in turn: the medians.
+
+    Args:
+        alone: both run in one thread: what other processes take of it is then not counted.
+    """
+    clock = time.thread_time if alone else time.perf_counter
+    taken: dict[Run, list[float]] = {run: [], eager: []}
     until = time.perf_counter() + TIMING_SECONDS
-    for way in (run, eager):  # the first call of each finds nothing in the caches
+    for way in taken:  # the first call of each finds nothing in the caches
         way(*inputs)
-    while len(ours) < ROUNDS and (len(ours) < LEAST_ROUNDS or time.perf_counter() < until):
-        for way, taken in ((run, ours), (eager, theirs)):
-            begun = time.perf_counter()
+    for number in range(ROUNDS):
+        if number >= LEAST_ROUNDS and time.perf_counter() > until:
+            break
+        for way, seconds in taken.items():
+            begun = clock()
             way(*inputs)
-            taken.append(time.perf_counter() - begun)
-    return statistics.median(ours), statistics.median(theirs)
+            seconds.append(clock() - begun)
+    return statistics.median(taken[run]), statistics.median(taken[eager])
