@@ -22,7 +22,7 @@ TRANSLATING_BYTES = 64 << 30
 PACKAGES = ("docc.torch", "torch_mlir")
 """What translates; `HOW_TO_INSTALL` brings them."""
 
-HOW_TO_INSTALL = "install them with \"pip install 'loopbook[torch]'\""
+HOW_TO_INSTALL = "\"pip install 'loopbook[torch]'\" brings it to Python 3.11 and 3.12"
 
 
 @dataclass(frozen=True)

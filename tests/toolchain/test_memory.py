@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_blocks_do_not_overlap_and_begin_with_a_line_of_the_cache(arena: Memory)
         places = [arena.take(100) for _ in range(20)]
         assert all(place % 64 == 0 for place in places)
         places.sort()
-        assert all(b - a >= 100 for a, b in zip(places, places[1:], strict=False))
+        assert all(b - a >= 100 for a, b in pairwise(places))
         arena.release()
 
 
