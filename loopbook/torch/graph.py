@@ -19,7 +19,9 @@ from loopbook.client.decision import Plan
 from loopbook.client.plan import build_plan
 from loopbook.client.served import served
 from loopbook.errors import EagerWarning, LoopbookError, SdfgError
+from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.from_torch import refused_operation, translate
+from loopbook.sdfg.rows import with_rows
 from loopbook.targets import TARGETS
 from loopbook.toolchain import scratch
 from loopbook.torch import check
@@ -135,7 +137,7 @@ class Graph:
         return self._timed(decision, run, inputs)
 
     def _compiled(self, form: TensorGraph, inputs: Sequence[Tensor]) -> list[tuple[Plan, Run]]:
-        """The graph with the book's recipes, and without them.
+        """The graph with the book's recipes, without them, and row by row.
 
         What a recipe promises holds for its own nest, and may be lost to the nests beside it.
         """
@@ -158,10 +160,19 @@ class Graph:
             translated.text, options.target, build, options.book, expressions=True
         )
         ways = [(plan, bound(library))]
-        if options.measure and plan.choices:
+        if not options.measure:
+            return ways
+        bare = plan.without_recipes("the graph is faster without recipes")
+        if plan.choices:
             with contextlib.suppress(LoopbookError):
-                bare = plan.without_recipes("the graph is faster without recipes")
                 ways.append((bare, bound(build(translated.text, bare))))
+        if plan.normalised and not TARGETS[options.target].parallel:
+            with contextlib.suppress(LoopbookError):
+                text = with_rows(plan.normalised)
+                made = build_tuned(
+                    text, options.target, {}, scratch.make(), vector_maths=True, arena=True
+                )
+                ways.append((bare, bound(made.library)))
         return ways
 
     def _in_parts(

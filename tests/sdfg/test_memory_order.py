@@ -14,7 +14,7 @@ from sdfg_kit import random
 
 import loopbook
 from loopbook.errors import InterpretedWarning, SdfgError
-from loopbook.program.dataflow import AccessNode, Memlet, Tasklet, block
+from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
 from loopbook.program.element import NOWHERE, Position
 from loopbook.program.expr import Expr
 from loopbook.program.memory_order import in_memory_order
@@ -145,9 +145,11 @@ def test_the_lines_of_a_graph_say_which_store_is_the_last(lines):
         _in_graph(name, line, line)
         for name, line in zip(("linalg.add", "func.return"), lines, strict=True)
     )
-    one, two = in_memory_order(_storing_twice(add, returned)).body.children
-    assert [node.position.start[0] for node in one.nodes if node.position.known] == [11]
-    assert [node.position.start[0] for node in two.nodes if node.position.known] == [22]
+    found = []
+    for part in in_memory_order(_storing_twice(add, returned)).body.children:
+        assert isinstance(part, Block)
+        found.append([node.position.start[0] for node in part.nodes if node.position.known])
+    assert found == [[11], [22]]
 
 
 @pytest.mark.parametrize(
