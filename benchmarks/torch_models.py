@@ -1,7 +1,7 @@
 """PyTorch models: eager, ``torch.compile``'s default, docc's backend in three ways, and ours.
 
     python -m venv ai && ai/bin/pip install '.[torch,server]'
-    ai/bin/python benchmarks/torch_models.py [MODEL…] [--seconds 3] [--out FILE]
+    ai/bin/python benchmarks/torch_models.py [MODEL…] [--seconds 3] [--without-docc] [--out FILE]
 
 The ways:
 
@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -185,9 +185,11 @@ def one(name: str, ways: list[str], seconds: float) -> None:
     print(json.dumps({"model": name, "ways": told}), flush=True)
 
 
-def measured(name: str, seconds: float, env: dict[str, str]) -> dict[str, Any]:
+def measured(
+    name: str, seconds: float, env: dict[str, str], together: Sequence[Sequence[str]] = TOGETHER
+) -> dict[str, Any]:
     """One model in all ways."""
-    told = [part(name, list(ways), seconds, env) for ways in TOGETHER]
+    told = [part(name, list(ways), seconds, env) for ways in together]
     return {
         "model": name,
         "ways": {way: row for ways in reversed(told) for way, row in ways.items()},
@@ -225,18 +227,20 @@ def table(rows: list[dict[str, Any]]) -> str:
         ways = row["ways"]
         line = [row["model"], f"{ways['eager']['median_s'] * 1e3:.3g}"]
         for way in SHOWN:
-            told = ways[way]
-            if "failed" in told:
-                line.append("fails")
+            told = ways.get(way)
+            if told is None or "failed" in told:
+                line.append("fails" if told else "")
                 continue
             speeds[way].append(told["speed"])
             line.append(f"{told['speed']:.2f}" + ("" if told["right"] else " wrong"))
-        ratio = ways["loopbook"]["speed"] / ways["inductor"].get("speed", math.nan)
+        ratio = ways["loopbook"].get("speed", math.nan) / ways["inductor"].get("speed", math.nan)
         if not math.isnan(ratio):
             speeds["÷"].append(ratio)
         how = ways["loopbook"].get("decision", "").partition(": ")[2].partition(",")[0]
         lines.append([*line, f"{ratio:.2f}", how.partition(";")[0].rstrip(">")])
-    means = [f"{math.exp(statistics.fmean(map(math.log, s))):.2f}" for s in speeds.values() if s]
+    means = [
+        f"{math.exp(statistics.fmean(map(math.log, s))):.2f}" if s else "" for s in speeds.values()
+    ]
     lines.append(["geometric mean", "", *means, ""])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -246,6 +250,7 @@ def main() -> int:
     parser.add_argument("models", nargs="*")
     parser.add_argument("--seconds", type=float, default=3.0, help="for the calls of one model")
     parser.add_argument("--out", type=Path, help="where each model's row goes, as JSON")
+    parser.add_argument("--without-docc", action="store_true", help="leave docc's own backend out")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--ways", default="eager", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -255,6 +260,7 @@ def main() -> int:
     from benchmarks.serving import serve
 
     rows = []
+    together = TOGETHER[:1] if options.without_docc else TOGETHER
     with tempfile.TemporaryDirectory() as folder:
         server, url, token = serve(str(Path(folder) / "book.db"))
         env = {
@@ -267,7 +273,7 @@ def main() -> int:
         }
         try:
             for name in options.models or models():
-                rows.append(measured(name, options.seconds, env))
+                rows.append(measured(name, options.seconds, env, together))
                 print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
                 if options.out:
                     with options.out.open("a") as file:
