@@ -41,6 +41,7 @@ from loopbook.program.tree import Loop, Program
 from loopbook.program.walk import Path
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
+from loopbook.steps.region import serial
 
 
 def row_by_row(program: Program) -> Program:
@@ -173,6 +174,10 @@ def _as_row(program: Program, temporary: Temporary) -> Program:
 
     for path in temporary.uses:
         program = walk.replaced(program, path, redirected(walk.at(program, path), target))  # type: ignore[type-var]
+    for depth in range(1, len(above) + 1):
+        loop = walk.at(program, above[:depth])
+        if isinstance(loop, Loop):
+            program = walk.replaced(program, above[:depth], serial(loop))
     return program
 
 

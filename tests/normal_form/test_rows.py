@@ -157,14 +157,18 @@ def indices(program: Program) -> set[tuple[str, ...]]:
     return found
 
 
-def computed(kernel: Kernel, program: Program) -> dict[str, list[Any]]:
-    """What is in the arrays after a run on exact numbers; faults are errors."""
+def computed(kernel: Kernel, program: Program, shuffled: int | None = None) -> dict[str, list[Any]]:
+    """What is in the arrays after a run on exact numbers; faults are errors.
+
+    Args:
+        shuffled: seed for the order in which iterations run that may run in any.
+    """
     numbers = range(3, 3 + ROWS * COLUMNS)
     memory = {
         name: [k * k % 101 + place for k in numbers]
         for place, name in enumerate(inspect.signature(kernel).parameters)
     }
-    return Interpreted(program)({**memory, "_s0": ROWS, "_s1": COLUMNS})
+    return Interpreted(program, shuffled)({**memory, "_s0": ROWS, "_s1": COLUMNS})
 
 
 @pytest.mark.parametrize(("kernel", "loops"), [(centred, 1), (centred_in_blocks, 1)])
@@ -173,6 +177,7 @@ def test_neighbours_over_the_same_rows_become_one_loop(kernel: Kernel, loops: in
     fused = row_by_row(tree)
     assert outermost(tree) > outermost(fused) == loops
     assert computed(kernel, fused) == computed(kernel, tree)
+    assert computed(kernel, fused, shuffled=1) == computed(kernel, tree)
     assert all(len(variables) <= 1 for variables in indices(fused))
 
 
@@ -189,7 +194,8 @@ def test_neighbours_over_the_same_rows_become_one_loop(kernel: Kernel, loops: in
 )
 def test_what_other_iterations_need_stays(kernel: Kernel):
     tree = tree_of(kernel)
-    assert computed(kernel, row_by_row(tree)) == computed(kernel, tree)
+    fused, want = row_by_row(tree), computed(kernel, tree)
+    assert computed(kernel, fused) == computed(kernel, fused, shuffled=1) == want
 
 
 def random_chain(seed: int, folder: Path) -> Kernel:
@@ -229,7 +235,8 @@ def random_chain(seed: int, folder: Path) -> Kernel:
 def test_random_chains_of_loops_stay_right(seed: int, tmp_path: Path):
     kernel = random_chain(seed, tmp_path)
     tree = tree_of(kernel)
-    assert computed(kernel, row_by_row(tree)) == computed(kernel, tree)
+    fused, want = row_by_row(tree), computed(kernel, tree)
+    assert computed(kernel, fused) == computed(kernel, fused, shuffled=1) == want
 
 
 @pytest.mark.parametrize("kernel", [reads_the_next_row, turned])
