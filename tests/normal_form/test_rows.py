@@ -18,6 +18,7 @@ from loopbook.errors import SdfgError
 from loopbook.interpreter import Interpreted
 from loopbook.normal_form.rows import row_by_row
 from loopbook.program import walk
+from loopbook.program.dataflow import AccessNode, Block
 from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program
 from loopbook.sdfg import program as sdfg_program
@@ -148,10 +149,9 @@ def indices(program: Program) -> set[tuple[str, ...]]:
     """Loops' variables in the indices of what the program has for itself."""
     found = set()
     for node in walk.preorder(program):
-        for memlet in getattr(node, "memlets", ()):
-            names = {
-                getattr(node.nodes[p], "container", "") for p in (memlet.source, memlet.target)
-            }
+        for memlet in node.memlets if isinstance(node, Block) else ():
+            ends = (node.nodes[place] for place in (memlet.source, memlet.target))
+            names = {end.container for end in ends if isinstance(end, AccessNode)}
             if memlet.subset and names.isdisjoint(program.arguments):
                 found.add(tuple(sorted(s for index in memlet.subset for s in index.symbols)))
     return found
