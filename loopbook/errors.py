@@ -177,6 +177,10 @@ class InterpretedWarning(UserWarning):
     """A function that was to be compiled runs as plain Python, and why."""
 
 
+class EagerWarning(InterpretedWarning):
+    """A graph of PyTorch that was to be compiled runs as eager, and why."""
+
+
 def kinds(*roots: type[LoopbookError]) -> dict[str, type[LoopbookError]]:
     """These errors and all below them, by their names."""
     found = {one.__name__: one for one in roots}

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 LOCK = (ROOT / "requirements.lock").read_text()
 
-INSTALLED = ("train", "plot", "ui", "tune", "corpus", "server", "farm", "docs", "dev")
+INSTALLED = ("train", "torch", "plot", "ui", "tune", "corpus", "server", "farm", "docs", "dev")
 """The extras that setup installs."""
 
 UNLOCKED = {"torch"}

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 VENV=${VENV:-.venv}
 LOCK=requirements.lock
-EXTRAS=(train plot ui tune corpus server farm docs dev)
+EXTRAS=(train torch plot ui tune corpus server farm docs dev)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

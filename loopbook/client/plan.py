@@ -178,7 +178,9 @@ def _planned(text: str, plan: Plan) -> tuple[str, str, Mapping[int, Recipe] | No
     return plan.normalised or text, plan.target, plan.recipes
 
 
-def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> Built:
+def build_plan(
+    text: str, plan: Plan, folder: Path, *, timers: bool = False, arena: bool = False
+) -> Built:
     """Compile a program as planned: with docc's own schedule where nothing is better.
 
     ::
@@ -186,10 +188,15 @@ def build_plan(text: str, plan: Plan, folder: Path, *, timers: bool = False) -> 
         built = loopbook.build_plan(sdfg.to_json(), plan, Path("built"))
         built.library                  # a shared library
 
+    Args:
+        timers: time each nest.
+        arena: see `loopbook.sdfg.build.build_baseline`; whoever calls the library must then call
+            `loopbook.toolchain.memory.RELEASE` after each call.
+
     Raises:
         LoopbookError: see `loopbook.sdfg.build.build_tuned`.
     """
     text, target, recipes = _planned(text, plan)
     if recipes is None:
-        return build_baseline(text, target, folder, timers=timers, vector_maths=True)
-    return build_tuned(text, target, recipes, folder, timers=timers, vector_maths=True)
+        return build_baseline(text, target, folder, timers=timers, vector_maths=True, arena=arena)
+    return build_tuned(text, target, recipes, folder, timers=timers, vector_maths=True, arena=arena)

@@ -13,7 +13,9 @@ has none of that. `normal_form` brings the first one near the second one, each c
     reuse        a temporary is written where its values end up
     allocations  what remains is allocated once, not in loops, and freed
 
-Nothing but what the program has made for itself changes: arrays that are allocated in it.
+Nothing but what the program has made for itself changes: arrays that are allocated in it. For a
+program of which no nest is to be looked up, `loopbook.normal_form.rows` goes on to one loop for
+neighbours over the same rows.
 """
 
 from loopbook.normal_form.passes import normal_form

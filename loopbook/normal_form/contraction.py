@@ -20,6 +20,7 @@ from loopbook.normal_form.temporaries import (
     accesses_of,
     changed,
     parent,
+    with_sums_in,
     without,
     without_each,
 )
@@ -67,4 +68,4 @@ def _as_scalar(program: Program, temporary: Temporary) -> Program:
 
     for path in temporary.uses:
         program = walk.replaced(program, path, redirected(walk.at(program, path), target))  # type: ignore[type-var]
-    return without(program, temporary, (), {})
+    return without(with_sums_in(program, name, scalar), temporary, (), {})

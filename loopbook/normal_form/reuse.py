@@ -30,6 +30,7 @@ from loopbook.normal_form.temporaries import (
     changed,
     has_calls,
     parent,
+    with_sums_in,
     without,
     without_each,
 )
@@ -96,7 +97,7 @@ def _without(program: Program, temporary: Temporary) -> Program:
         }
         check_reads(program, made, around, target.container, read)
         changes[places[-1]] = in_order(made)
-    return without(program, temporary, above, changes)
+    return with_sums_in(without(program, temporary, above, changes), name, target.container)
 
 
 @dataclass(frozen=True)

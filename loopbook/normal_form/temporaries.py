@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loopbook.errors import LoopbookError
 from loopbook.program import walk
@@ -18,7 +18,7 @@ from loopbook.program.accesses import (
 )
 from loopbook.program.dataflow import Allocation, Block, LibraryCall, Reference
 from loopbook.program.expr import Expr
-from loopbook.program.tree import Jump, Opaque, Program
+from loopbook.program.tree import Jump, Loop, Opaque, Program
 from loopbook.program.types import Pointer, Scalar
 from loopbook.program.walk import Path
 
@@ -151,6 +151,20 @@ def without(
     for path in sorted(set(gone), reverse=True):
         program = walk.replaced(program, path)
     return program
+
+
+def with_sums_in(program: Program, old: str, new: str) -> Program:
+    """The program with loops that sum up in another container."""
+
+    def change(node: walk.Inner) -> walk.Inner:
+        if not isinstance(node, Loop) or all(r.container != old for r in node.reductions or ()):
+            return node
+        sums = (
+            replace(r, container=new) if r.container == old else r for r in node.reductions or ()
+        )
+        return replace(node, reductions=tuple(sums))
+
+    return walk.rebuilt(program, change)
 
 
 def parent(paths: Iterable[Path]) -> Path:

@@ -25,6 +25,7 @@ from itertools import combinations
 from loopbook.errors import SdfgError
 from loopbook.program import expr
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, age, part
+from loopbook.program.element import Position
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.tree import Program
 from loopbook.program.walk import Inner, spread
@@ -147,10 +148,26 @@ def _in_turn(whole: Block, stores: Sequence[Memlet]) -> Iterator[tuple[Memlet, M
     ]
     for first, here in sure:
         for last, there in sure:
-            if (here.file, here.function) != (there.file, there.function):
-                continue
-            if here.start < there.start and _is_same(whole, first, last, first.target):
+            if _is_before(here, there) and _is_same(whole, first, last, first.target):
                 yield first, last
+
+
+GRAPHS = "__docc_"
+"""What docc-ai calls the file of a graph begins so: the text of one function in MLIR."""
+
+
+def _is_before(here: Position, there: Position) -> bool:
+    """Whether the source has one position before the other in one function.
+
+    Positions in a graph of docc-ai name an operation, such as ``linalg.add``, in a function's
+    place. The graph's function is one block of operations that run in the order of their lines;
+    where docc has joined positions to a range, nothing is said of what overlaps it.
+    """
+    if here.file != there.file:
+        return False
+    if here.file.startswith(GRAPHS) and "." in here.function and "." in there.function:
+        return here.end < there.start
+    return here.function == there.function and here.start < there.start
 
 
 def _is_same(whole: Block, load: Memlet, store: Memlet, place: int = -1) -> bool:

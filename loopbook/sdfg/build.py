@@ -31,7 +31,7 @@ from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
 from loopbook.steps.workbench import StepPair, Workbench
-from loopbook.toolchain import compiler
+from loopbook.toolchain import compiler, memory
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
@@ -61,7 +61,13 @@ def _fixed(recipes: Recipes | None) -> dict[int, tuple[StepPair, ...]] | None:
 
 
 def build_baseline(
-    text: str, target: str, folder: Path, *, timers: bool = False, vector_maths: bool = False
+    text: str,
+    target: str,
+    folder: Path,
+    *,
+    timers: bool = False,
+    vector_maths: bool = False,
+    arena: bool = False,
 ) -> Built:
     """Compile the SDFG exactly as docc itself would (see `loopbook.sdfg.program.baseline`).
 
@@ -70,12 +76,13 @@ def build_baseline(
             comparisons with a NaN as Python makes them (`loopbook.sdfg.decided`), and products and
             quotients rounded as NumPy rounds them where that decides whole numbers
             (`loopbook.program.rounds`).
+        arena: with temporaries in a block that is kept (`loopbook.toolchain.memory`).
 
     Raises:
         LoopbookError: as `build_tuned`.
     """
     compiler.activate()
-    return _limited(_baseline, text, target, folder, timers, vector_maths)
+    return _limited(_baseline, text, target, folder, timers, vector_maths, arena)
 
 
 def build_tuned(
@@ -87,12 +94,13 @@ def build_tuned(
     timers: bool = False,
     lenient: bool = False,
     vector_maths: bool = False,
+    arena: bool = False,
 ) -> Built:
     """Prepare the SDFG, apply recipes to its nests, finish with docc's schedule, and compile.
 
     Args:
         lenient: leave out steps that do not fit instead of raising `IllegalStepError`.
-        vector_maths: as in `build_baseline`.
+        vector_maths, arena: as in `build_baseline`.
 
     Raises:
         SdfgError: docc cannot read or normalise the text.
@@ -103,7 +111,7 @@ def build_tuned(
     compiler.activate()
     dependence.load()
     fixed = _fixed(recipes)
-    return _limited(_tuned, text, target, fixed, folder, timers, lenient, None, vector_maths)
+    return _limited(_tuned, text, target, fixed, folder, timers, lenient, None, vector_maths, arena)
 
 
 def build_once(
@@ -249,13 +257,18 @@ def outermost(sdfg: StructuredSDFG) -> list[int]:
 
 
 def _baseline(
-    text: str, target: str, folder: Path, timers: bool, vector_maths: bool = False
+    text: str,
+    target: str,
+    folder: Path,
+    timers: bool,
+    vector_maths: bool = False,
+    arena: bool = False,
 ) -> Built:
     sdfg = program.baseline(text, target)
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     code = code_of(sdfg)
     tree = program.tree_of(sdfg)
-    _choose_maths(vector_maths, tree)
+    _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
     return Built(passes.build(sdfg, folder, target, timers=timers), code, owners, {})
 
@@ -269,7 +282,7 @@ def _finish(text: str, target: str, recipes: Recipes | None) -> str:
 
 def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], dump: bool) -> Path:
     tree = read(json.loads(text))
-    _choose_maths(True, tree)
+    _choose(True, tree)
     sdfg = as_python(program.parse(text), tree, decided=True)
     return passes.build(sdfg, folder, target, wanted=wanted, dump=dump)
 
@@ -293,6 +306,7 @@ def _tuned(
     lenient: bool,
     codes: Path | None = None,
     vector_maths: bool = False,
+    arena: bool = False,
 ) -> Built:
     begun = time.perf_counter()
     sdfg, tree, owners, applied = transform(text, target, recipes, lenient=lenient)
@@ -300,17 +314,22 @@ def _tuned(
     applying = time.perf_counter() - begun
     if codes is not None and (codes / code).exists():
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
-    _choose_maths(vector_maths, tree)
+    _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
     library = passes.build(sdfg, folder, target, timers=timers)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))
 
 
-def _choose_maths(served: bool, tree: Program) -> None:
+def _choose(served: bool, tree: Program, arena: bool = False) -> None:
     """For the compiler that this process, a child of its own, is going to call."""
     exact = ("1" if accumulates(tree) else "all") if served and rounds(tree) else ""
-    for name, value in ((compiler.VECTOR_MATHS, "1" if served else ""), (compiler.EXACT, exact)):
+    chosen = {
+        compiler.VECTOR_MATHS: "1" if served else "",
+        compiler.EXACT: exact,
+        memory.ARENA: "1" if arena else "",
+    }
+    for name, value in chosen.items():
         if value:
             os.environ[name] = value
         else:

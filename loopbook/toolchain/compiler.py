@@ -6,8 +6,8 @@ puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
 (`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum``, a ``tanh``
-made of ``exp``, a ``hypot`` made of ``sqrt`` and an ``atan2`` of divisions for C's (`OWN_MATHS`);
-docc's own compile does not.
+made of ``exp``, a ``hypot`` made of ``sqrt``, an ``atan2`` of divisions, and an ``erff`` and an
+``expf`` of polynomials for C's (`OWN_MATHS`); docc's own compile does not.
 
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
@@ -32,7 +32,7 @@ from pathlib import Path
 
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
-from loopbook.toolchain import headers, linking, scratch, traces
+from loopbook.toolchain import headers, linking, memory, scratch, traces
 from loopbook.toolchain.clang import shared_library
 
 DOCC_NAME = "clang++-21"
@@ -166,7 +166,9 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._+-]+(,-[a-z0-9._-]+)*", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
-    tag = hashlib.sha256((script + OWN_MATHS + ONLY_TIMES + linking.TRY).encode()).hexdigest()[:12]
+    tag = hashlib.sha256(
+        (script + OWN_MATHS + memory.TEXT + ONLY_TIMES + linking.TRY).encode()
+    ).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
     try:
@@ -180,6 +182,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
                     _write(folder / name, line, 0o600)
             _write(folder / OWN_MATHS_HEADER, OWN_MATHS, 0o600)
             _write(folder / ONLY_TIMES_HEADER, ONLY_TIMES, 0o600)
+            _write(folder / memory.HEADER, memory.TEXT, 0o600)
             _write(target, script, 0o700)
     except OSError as error:
         raise FolderError(f"cannot write {target}: {error.strerror}; set TMPDIR") from None
@@ -224,6 +227,8 @@ def _script(compiler: Compiler, march: str) -> str:
     script += f'[ "${EXACT}" = all ] && set -- "$@" -fno-associative-math\n'
     script += f'[ "${TIMED}" ] && [ "$source" ] &&\n'
     script += f'  set -- -include "${{0%/*}}/{ONLY_TIMES_HEADER}" "$@"\n'
+    script += f'[ "${memory.ARENA}" ] && [ "$source" ] &&\n'
+    script += f'  set -- -include "${{0%/*}}/{memory.HEADER}" "$@"\n'
     script += headers.SCRIPT.replace("CLANG FLAGS", f"{command} {FLAGS}")
     script += f"timed=${TIMED}\n{linking.SCRIPT}"
     script += (
@@ -318,6 +323,32 @@ template <class A> static inline A loopbook_tanh(A x) {
     A small = x * (next / last), large = copysign(1 - 2 / (e + 1), x);
     return a < A(0.625) ? small : large;
 }
+static inline float loopbook_expf(float x) {
+#pragma clang fp reassociate(off)
+    float a = x > -104 ? x : -104, b = a < 89 ? a : 89, n = rintf(b * 1.44269504f);
+    float r = b - n * 6.93145752e-1f - n * 1.42860677e-6f, sum = 0;
+    const float factors[] = {1.39336762e-3f, 8.36319738e-3f, 4.16664647e-2f, 1.66665769e-1f, 0.5f};
+#pragma clang loop unroll(full)
+    for (float factor : factors) sum = sum * r + factor;
+    int power = (int)n, half = power >> 1;
+    float one = __builtin_bit_cast(float, (half + 127) << 23);
+    float other = __builtin_bit_cast(float, (power - half + 127) << 23);
+    float found = (sum * r * r + r + 1) * one * other;
+    return x != x ? x : found;
+}
+static inline float loopbook_erff(float x) {
+    float a = fabsf(x), z = x * x, over = 0, under = 0;
+    const float above[] = {2.02585883e-6f, 2.84666779e-4f, 3.80766805e-3f, 5.28738904e-2f,
+        1.91540234e-1f, 1.12837914f};
+    const float below[] = {3.78301881e-5f, 1.17058763e-3f, 1.50541089e-2f, 1.14555257e-1f,
+        5.03080791e-1f, 1};
+#pragma clang loop unroll(full)
+    for (float factor : above) over = over * z + factor;
+#pragma clang loop unroll(full)
+    for (float factor : below) under = under * z + factor;
+    float found = x * (over / under), nearest = fabsf(found) > 1 ? copysignf(1, x) : found;
+    return a > 3.9f ? copysignf(1, x) : nearest;
+}
 static inline double loopbook_hypot(double x, double y) {
 #pragma clang fp contract(off)
     double a = fabs(x), b = fabs(y), greater = a > b ? a : b;
@@ -348,6 +379,8 @@ static inline double loopbook_atan2(double y, double x) {
     angle = copysign(__builtin_signbit(x) ? M_PI - angle : angle, y);
     return x != x || y != y ? x + y : angle;
 }
+#define expf(x) loopbook_expf(x)
+#define erff(x) loopbook_erff(x)
 #define atan2(y, x) loopbook_atan2((double)(y), (double)(x))
 #define hypot(x, y) loopbook_hypot((double)(x), (double)(y))
 #define hypotf(x, y) loopbook_hypot((float)(x), (float)(y))
@@ -367,7 +400,10 @@ clang knows no vector version of ``tanh`` for glibc. This one is Lambert's conti
 it know one of ``hypot``: scaled by powers of two, the sum of squares neither overflows nor loses
 digits, and is exact for whole numbers. NumPy takes such a form for the size of complex numbers.
 ``atan2`` is Gauss's continued fraction for slopes up to 0.41, to which the others are brought back;
-it is right to 3 units in the last place."""
+it is right to 3 units in the last place. ``erff`` is ``x`` times a quotient of two polynomials in
+``x * x``, fitted to the largest relative error; it is right to 6 units in the last place.
+``expf`` is a power of two and a polynomial, right to 2 units in the last place; glibc's
+vector version is a function to be called, which empties all vector registers."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register

@@ -188,11 +188,21 @@ def check_recipe(
         text = prepared_text(kernel, group[0])
         built = build_tuned(text, target, {0: recipe}, folder / str(number))
         assert built.recipes[0] == tuple(recipe)
-        found = run_limited(
-            _results, kernel, group, built.library, seconds=PATIENCE, what="the kernel"
-        )
-        for args, got in zip(group, found, strict=True):
-            compare(got, _expected(kernel, args))
+        check_library(kernel, group, built.library)
+
+
+def check_library(
+    kernel: Callable[..., Any], cases: Sequence[Sequence[Any]], library: Path
+) -> None:
+    """Run what was built of `kernel` for arguments of such kinds, and compare it with Python's
+    results.
+
+    Args:
+        cases: as in `check_recipe`.
+    """
+    found = run_limited(_results, kernel, cases, library, seconds=PATIENCE, what="the kernel")
+    for args, got in zip(cases, found, strict=True):
+        compare(got, _expected(kernel, args))
 
 
 def _kinds(args: Sequence[Any]) -> Hashable:

@@ -6,15 +6,21 @@ from __future__ import annotations
 import copy
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sdfg_kit import random
 
 import loopbook
-from loopbook.errors import InterpretedWarning
+from loopbook.errors import InterpretedWarning, SdfgError
+from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet, block
+from loopbook.program.element import NOWHERE, Position
+from loopbook.program.expr import Expr
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.read import read
+from loopbook.program.tree import Program, Sequence
+from loopbook.program.types import Pointer, Scalar
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline, build_tuned
 
@@ -111,3 +117,54 @@ def test_what_docc_has_lost_is_right_or_runs_as_python(function):
     function(*expected)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other)
+
+
+def _storing_twice(first: Position, second: Position) -> Program:
+    """``t`` and ``s`` are stored into ``a[0]``; only positions say in which order."""
+    real, array = Scalar("Double"), Pointer(to=Scalar("Double"))
+    copied = Tasklet("assign", ("_in",), "_out")
+    nodes = (
+        *(AccessNode("t"), AccessNode("s"), copied, replace(copied)),
+        *(AccessNode("a", position=one) for one in (first, second)),
+    )
+    memlets = (
+        *(Memlet(n, n + 2, "void", "_in", (), real) for n in (0, 1)),
+        *(Memlet(n, n + 2, "_out", "void", (Expr("0"),), array) for n in (2, 3)),
+    )
+    containers = {"t": real, "s": real, "a": array}
+    return Program("kernel", containers, ("a",), Sequence((block(nodes, memlets),)))
+
+
+def _in_graph(operation: str, first: int, last: int) -> Position:
+    return Position("__docc_graph", operation, (first, 5), (last, 5), known=True)
+
+
+@pytest.mark.parametrize("lines", [(11, 22), (22, 11)])
+def test_the_lines_of_a_graph_say_which_store_is_the_last(lines):
+    add, returned = (
+        _in_graph(name, line, line)
+        for name, line in zip(("linalg.add", "func.return"), lines, strict=True)
+    )
+    found = []
+    for part in in_memory_order(_storing_twice(add, returned)).body.children:
+        assert isinstance(part, Block)
+        found.append([node.position.start[0] for node in part.nodes if node.position.known])
+    assert found == [[11], [22]]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (NOWHERE, _in_graph("linalg.add", 3, 3)),
+        (_in_graph("linalg.add", 3, 3), _in_graph("linalg.mul", 3, 3)),
+        (_in_graph("linalg.add", 3, 9), _in_graph("linalg.mul", 4, 4)),  # two joined by docc
+        (
+            Position("of.py", "one.<locals>.f", (3, 5), (3, 9), known=True),
+            Position("of.py", "other.<locals>.f", (4, 5), (4, 9), known=True),
+        ),
+    ],
+)
+def test_lines_that_do_not_say_which_store_is_the_last(first, second):
+    for given in ((first, second), (second, first)):
+        with pytest.raises(SdfgError, match="which of two stores"):
+            in_memory_order(_storing_twice(*given))

@@ -1,0 +1,66 @@
+"""Maths functions of our own, in place of C's, in vector loops."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from loopbook.toolchain.clang import shared_library
+from loopbook.toolchain.compiler import OWN_MATHS, find_compiler
+
+FLAGS = ("-O3", "-ffp-contract=fast", "-fassociative-math", "-freciprocal-math")
+"""Those of docc that let clang calculate in another order."""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    names = ("expf", "erff")
+    loops = "".join(
+        f'extern "C" void all_{name}(const float *x, float *y, long n) {{'
+        f" for (long i = 0; i < n; i++) y[i] = {name}(x[i]); }}\n"
+        for name in names
+    )
+    path = tmp_path_factory.mktemp("maths") / "maths.so"
+    flags = (*FLAGS, "-fno-signed-zeros", "-fno-trapping-math", "-fno-math-errno", "-march=native")
+    shared_library(find_compiler().path, OWN_MATHS + loops, *flags, to=path)
+    return ctypes.CDLL(str(path))
+
+
+def called(function: Any, x: np.ndarray) -> np.ndarray:
+    y = np.empty_like(x)
+    function(*(ctypes.c_void_p(a.ctypes.data) for a in (x, y)), ctypes.c_long(x.size))
+    return y
+
+
+def units(got: np.ndarray, want: np.ndarray) -> float:
+    """The largest error in units of the last place."""
+    return float((np.abs(got - want) / np.spacing(np.abs(want).astype(np.float32))).max())
+
+
+def test_exp_is_right_to_two_units(library: ctypes.CDLL):
+    x = np.linspace(-103.0, 88.7, 300_001).astype(np.float32)
+    assert units(called(library.all_expf, x), np.exp(x.astype(float))) <= 2.0
+
+
+def test_exp_of_what_is_too_large_too_small_or_no_number(library: ctypes.CDLL):
+    x = np.array([89.0, 1e30, math.inf, -105.0, -1e30, -math.inf, 0.0, math.nan] * 2, np.float32)
+    want = [math.inf] * 3 + [0.0] * 3 + [1.0, math.nan]
+    np.testing.assert_array_equal(called(library.all_expf, x), want * 2)
+
+
+def test_erf_is_right_to_six_units(library: ctypes.CDLL):
+    x = np.linspace(-5.0, 5.0, 30_002).astype(np.float32)
+    want = np.array([math.erf(float(value)) for value in x])
+    assert units(called(library.all_erff, x), want) <= 6.0
+
+
+def test_erf_of_what_is_large_small_or_no_number(library: ctypes.CDLL):
+    x = np.array([4.0, 1e30, math.inf, -4.0, -math.inf, 1e-30, 0.0, math.nan], np.float32)
+    got = called(library.all_erff, x)
+    np.testing.assert_array_equal(got[:5], [1.0, 1.0, 1.0, -1.0, -1.0])
+    assert got[5] == pytest.approx(1.1283792e-30, rel=1e-6)
+    np.testing.assert_array_equal(got[6:], [0.0, math.nan])
