@@ -90,7 +90,7 @@ def test_what_other_machines_know_is_measured_here_and_kept(own):
     for one in found:
         assert one.hardware == local_profile(1)
         assert all(measured.runs > 0 for measured in one.measurements)
-        # Where the two are close, the sizes at which numbers are checked are timed as well.
+        # What was searched for as well was timed at all sizes of its task.
         assert {"L0": 40, "L1": 40, "L2": 40} in [measured.trips for measured in one.measurements]
         assert one.provenance.kernel == one.nest.partition(":")[0]
     assert [one.standing.measured for one in steps if one.stage == COMPARED] == [1, 2]
