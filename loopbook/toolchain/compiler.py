@@ -13,8 +13,8 @@ Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
     LOOPBOOK_MARCH: instruction set to compile for in place of ``native`` (``x86-64-v3``…), which
         makes one machine stand for several hardware profiles. A processor as another machine's
-        compiler sees it (`loopbook.toolchain.march`) is a name and what it lacks:
-        ``znver4,-avx512f,-gfni``.
+        compiler sees it (`loopbook.toolchain.march`) is a name and what it lacks, or has besides:
+        ``znver4,-avx512f,+shstk``.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _search_path() -> str:
 
 
 def _wrapper_folder(compiler: Compiler, march: str) -> Path:
-    if not re.fullmatch(r"[A-Za-z0-9._+-]+(,-[a-z0-9._-]+)*", march):
+    if not re.fullmatch(r"[A-Za-z0-9._+-]+(,[+-][a-z0-9._-]+)*", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
     tag = hashlib.sha256(
@@ -201,8 +201,8 @@ def _script(compiler: Compiler, march: str) -> str:
     command = shlex.quote(str(compiler.path))
     script = f"#!/bin/sh\n# {compiler.version}\numask 077\n"
     if march != "native":
-        name, *lacks = march.split(",")
-        tuned = f"word=-mtune={name}" if lacks else "continue"
+        name, *features = march.split(",")
+        tuned = f"word=-mtune={name}" if features else "continue"
         script += (
             "for word do\n"
             "  shift\n"
@@ -213,7 +213,7 @@ def _script(compiler: Compiler, march: str) -> str:
             '  set -- "$@" "$word"\n'
             "done\n"
         )
-        for one in lacks:
+        for one in features:
             script += f'set -- "$@" -Xclang -target-feature -Xclang {one}\n'
     script += 'source=\nfor word do case "$word" in *.cpp) source=$word ;; esac; done\n'
     script += f'[ "${VECTOR_MATHS}" ] && [ "$source" ] &&\n'

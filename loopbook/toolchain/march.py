@@ -16,8 +16,9 @@ SECONDS = 20
 def portable() -> str:
     """A value for ``LOOPBOOK_MARCH`` elsewhere. Empty if no words say the same as ``native`` does.
 
-    Processors of one name differ in what they lack: a virtual machine may hide part of it. So the
-    words are a name and what is lacking, and whether that is all is tried.
+    Processors of one name differ: a virtual machine may hide part of one, and some have what most
+    of that name have not. So the words are a name and what is lacking, with what there is if that
+    does not say it all, and whether it does is tried.
 
     Raises:
         CompilerError: there is no compiler.
@@ -28,13 +29,16 @@ def portable() -> str:
     clang = find_compiler().path
     told = _clang(clang, "-march=native", "-###", "-c")
     name = re.search(r'"-target-cpu" "([\w.-]+)"', told)
-    lacks = sorted(set(re.findall(r'"-target-feature" "(-[\w.-]+)"', told)))
-    if name is None or not lacks:
+    if name is None:
         return ""
-    words = [w for one in lacks for w in ("-Xclang", "-target-feature", "-Xclang", one)]
     native = _defined(clang, "-march=native", "-mtune=native")
-    same = _defined(clang, f"-march={name[1]}", f"-mtune={name[1]}", *words)
-    return ",".join((name[1], *lacks)) if native and native == same else ""
+    for kinds in ("-", "-+"):
+        features = sorted(set(re.findall(rf'"-target-feature" "([{kinds}][\w.-]+)"', told)))
+        words = [w for one in features for w in ("-Xclang", "-target-feature", "-Xclang", one)]
+        same = _defined(clang, f"-march={name[1]}", f"-mtune={name[1]}", *words)
+        if features and native and native == same:
+            return ",".join((name[1], *features))
+    return ""
 
 
 def _defined(clang: Path, *words: str) -> list[str]:

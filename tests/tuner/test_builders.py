@@ -147,4 +147,5 @@ def test_the_words_for_this_machine_make_the_code_that_native_makes(tmp_path, ma
         return told.stdout.decode()
 
     assert march
+    assert code("x86-64-v3,+gfni,-avx") not in (code("x86-64-v3"), code("native"))
     assert code(march) == code("native") != code("x86-64")
