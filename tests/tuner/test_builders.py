@@ -147,5 +147,15 @@ def test_the_words_for_this_machine_make_the_code_that_native_makes(tmp_path, ma
         return told.stdout.decode()
 
     assert march
-    assert code("x86-64-v3,+gfni,-avx") not in (code("x86-64-v3"), code("native"))
     assert code(march) == code("native") != code("x86-64")
+
+
+def test_words_say_what_there_is_besides_the_name_and_what_is_not():
+    def macros(march: str) -> set[str]:
+        words = [compiler.command(march), "-march=native", "-x", "c++", "-dM", "-E", "/dev/null"]
+        told = subprocess.run(words, capture_output=True, check=True).stdout.decode()
+        return {line.split()[1] for line in told.splitlines()}
+
+    plain, other = macros("x86-64-v3"), macros("x86-64-v3,+shstk,-avx2")
+    assert other - plain == {"__SHSTK__"}
+    assert "__AVX2__" in plain - other
