@@ -1,10 +1,13 @@
 """Pictures of the explorer's pages for the documentation: ``python -m tests.explorer.screenshots``.
 
-They show the starter book, and go to ``docs/screenshots``.
+They show the starter book, and go to ``docs/screenshots``. The live page has something to show only
+while a farm works: ``--live BOOK`` takes its picture alone, of the book of one, a path or the
+address of a database.
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import re
 import sys
@@ -42,7 +45,16 @@ def smooth(field, other):
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Take pictures of the explorer's pages.")
+    parser.add_argument("--live", metavar="BOOK", help="the live page alone, of this book")
+    book = parser.parse_args().live
     OUT.mkdir(parents=True, exist_ok=True)
+    if book:
+        with serving(create_app(book)) as address, browsing() as browser:
+            window = Visit(browser, address, viewport=WINDOW, color_scheme="light")
+            live(window)
+            window.close()
+        return
     app = create_app(evaluations=[ROOT / "benchmarks" / "results"], patient=True)
     with serving(app) as address, browsing() as browser:
         for scheme in ("light", "dark"):
@@ -68,12 +80,15 @@ def others(window: Visit) -> None:
     page.get_by_role("button", name="Locate", exact=True).click()
     page.get_by_role("region", name=re.compile("^Neighbours, and why")).wait_for()
     taken(page, "locate")
-    page = window.open("/live")
-    page.locator(".connection.on").wait_for()
-    taken(page, "live")
     page = window.open("/evaluation")
     page.locator("h1").wait_for()
     taken(page, "evaluation")
+
+
+def live(window: Visit) -> None:
+    page = window.open("/live")
+    page.locator(".connection.on").wait_for()
+    taken(page, "live")
 
 
 def taken(page: Page, name: str) -> None:
