@@ -85,19 +85,26 @@ def find_compiler() -> Compiler:
     raise CompilerError(f"no clang++ {OLDEST} or newer on PATH; {HOW_TO_INSTALL}")
 
 
+PROBES = 3
+"""How often a compiler is asked who it is, if it is killed meanwhile."""
+
+
 @lru_cache(maxsize=16)
 def _probe(path: str) -> Compiler | None:
     note = _note(path)
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if note is not None and (version := note.read_text()):
             return Compiler(Path(path), version)
-    try:
-        text = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=20, check=True
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
+    for _ in range(PROBES):
+        try:
+            told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        if told.returncode >= 0:  # else somebody has killed it, which says nothing of it
+            break
+    if told.returncode:
         return None
-    version = text.partition("\n")[0].strip()
+    version = told.stdout.partition("\n")[0].strip()
     with contextlib.suppress(OSError):
         if note is not None:
             _write(note, version, 0o600)

@@ -93,6 +93,20 @@ def test_a_broken_compiler_is_passed_over(monkeypatch, tmp_path):
     assert find_compiler().path == folder / "clang++-18"
 
 
+@pytest.mark.parametrize(("killed", "taken"), [(1, "clang++-19"), (9, "clang++-18")])
+def test_a_compiler_that_was_killed_is_asked_again(monkeypatch, tmp_path, killed, taken):
+    monkeypatch.delenv("LOOPBOOK_CXX", raising=False)
+    folder, runs = tmp_path / "compilers", tmp_path / "runs"
+    fake(folder, "clang++-18", "clang version 18.1.0")
+    monkeypatch.setenv("PATH", f"{folder}:/bin:/usr/bin")
+    fake(folder, "clang++-19", "").write_text(
+        f"#!/bin/sh\necho >> {runs}\n[ $(wc -l < {runs}) -gt {killed} ] || kill -9 $$\n"
+        "echo clang version 19.1.7\n"
+    )
+    monkeypatch.setattr(compiler, "_search_path", lambda: str(folder))
+    assert find_compiler().path == folder / taken
+
+
 @pytest.mark.parametrize("name", ["no-such-compiler", "/nowhere/clang++", ""])
 def test_the_environments_choice_must_be_usable(monkeypatch, name: str):
     monkeypatch.setenv("LOOPBOOK_CXX", name)
