@@ -6,8 +6,8 @@ puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
 (`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum``, a ``tanh``
-made of ``exp``, a ``hypot`` made of ``sqrt``, an ``atan2`` of divisions, and an ``erff`` and an
-``expf`` of polynomials for C's (`OWN_MATHS`); docc's own compile does not.
+made of ``exp``, a ``hypot`` made of ``sqrt``, an ``atan2`` of divisions, an ``erff`` and, in graphs
+of PyTorch, an ``expf`` of polynomials for C's (`OWN_MATHS`); docc's own compile does not.
 
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
@@ -386,7 +386,9 @@ static inline double loopbook_atan2(double y, double x) {
     angle = copysign(__builtin_signbit(x) ? M_PI - angle : angle, y);
     return x != x || y != y ? x + y : angle;
 }
+#ifdef LOOPBOOK_MEMORY
 #define expf(x) loopbook_expf(x)
+#endif
 #define erff(x) loopbook_erff(x)
 #define atan2(y, x) loopbook_atan2((double)(y), (double)(x))
 #define hypot(x, y) loopbook_hypot((double)(x), (double)(y))
@@ -409,8 +411,10 @@ digits, and is exact for whole numbers. NumPy takes such a form for the size of 
 ``atan2`` is Gauss's continued fraction for slopes up to 0.41, to which the others are brought back;
 it is right to 3 units in the last place. ``erff`` is ``x`` times a quotient of two polynomials in
 ``x * x``, fitted to the largest relative error; it is right to 6 units in the last place.
-``expf`` is a power of two and a polynomial, right to 2 units in the last place; glibc's
-vector version is a function to be called, which empties all vector registers."""
+``expf`` is a power of two and a polynomial, right to 2 units in the last place. It is taken in
+graphs of PyTorch only, which are compiled with memory of their own (`loopbook.toolchain.memory`):
+in loops of the front end glibc's vector version is faster (NPBench's softmax, M: 30 ms for 42 to
+53)."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register

@@ -25,7 +25,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         for name in names
     )
     path = tmp_path_factory.mktemp("maths") / "maths.so"
-    flags = (*FLAGS, "-fno-signed-zeros", "-fno-trapping-math", "-fno-math-errno", "-march=native")
+    # As where graphs of PyTorch are compiled.
+    rest = ("-DLOOPBOOK_MEMORY", "-fno-signed-zeros", "-fno-trapping-math", "-fno-math-errno")
+    flags = (*FLAGS, *rest, "-march=native")
     shared_library(find_compiler().path, OWN_MATHS + loops, *flags, to=path)
     return ctypes.CDLL(str(path))
 
