@@ -18,8 +18,8 @@ iteration is also another place for the same data each time, which no cache know
 
 from __future__ import annotations
 
-from loopbook.errors import LoopbookError, SdfgError
-from loopbook.normal_form.temporaries import Temporary, temporaries
+from loopbook.errors import SdfgError
+from loopbook.normal_form.temporaries import Temporary, changed_each, temporaries
 from loopbook.program import dataflow, expr, walk
 from loopbook.program.accesses import written
 from loopbook.program.dataflow import AccessNode, Allocation, LibraryNode, Memlet
@@ -30,13 +30,7 @@ from loopbook.program.tree import Jump, Loop, Program, While
 
 def allocated_once(program: Program) -> Program:
     """The program with its temporaries allocated outside of loops, as large as they ever are."""
-    for name in temporaries(program):
-        temporary = temporaries(program)[name]
-        try:
-            program = _outside(program, temporary)
-        except LoopbookError:
-            continue
-    return _freed(program)
+    return _freed(changed_each(program, _outside))
 
 
 def _outside(program: Program, temporary: Temporary) -> Program:

@@ -24,16 +24,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loopbook.errors import LoopbookError, SdfgError
+from loopbook.errors import SdfgError
 from loopbook.normal_form.contraction import contracted
 from loopbook.normal_form.temporaries import (
     Temporary,
     accesses_of,
+    changed_each,
     parent,
-    temporaries,
 )
 from loopbook.program import expr, walk
-from loopbook.program.accesses import Access, own_accesses
+from loopbook.program.accesses import Access, accesses
 from loopbook.program.dataflow import Allocation, Statement
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.redirect import Element, redirected
@@ -55,7 +55,7 @@ def row_by_row(program: Program) -> Program:
     fused = _fused_at(_along_memory(_allocated_first(program)), ())
     if _loops(fused) == _loops(program):
         return program
-    return _in_one_row(contracted(fused))
+    return changed_each(contracted(fused), _as_row)
 
 
 def _loops(program: Program) -> int:
@@ -121,21 +121,10 @@ def _has_loops(loop: Loop) -> bool:
 
 def _containers(loop: Loop) -> frozenset[str]:
     """Arrays that are touched below a loop, and scalars."""
-    return frozenset(a.container for node in walk.preorder(loop) for a in own_accesses(node))
+    return frozenset(access.container for access in accesses(loop))
 
 
 # -- one row ----------------------------------------------------------------------------------
-
-
-def _in_one_row(program: Program) -> Program:
-    """The program with one row of each array of which no iteration touches another one's."""
-    for name in temporaries(program):
-        temporary = temporaries(program)[name]
-        try:
-            program = _as_row(program, temporary)
-        except LoopbookError:
-            continue
-    return program
 
 
 def _as_row(program: Program, temporary: Temporary) -> Program:
@@ -246,9 +235,8 @@ def _pairs(program: Program) -> Iterator[tuple[Loop, Loop]]:
 
 def _strides(loop: Loop, variable: str) -> set[int]:
     """How far accesses below a loop go with a variable."""
-    found = set()
-    for node in walk.preorder(loop.body):
-        for access in own_accesses(node):
-            for index in access.subset[-1:]:
-                found.add(abs(index.polynomial.get((variable,), 0)))
-    return found
+    return {
+        abs(index.polynomial.get((variable,), 0))
+        for access in accesses(loop.body)
+        for index in access.subset[-1:]
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -104,6 +105,19 @@ def without_each(program: Program, change: Callable[[Program, Temporary], Progra
                 refused.add(name)
         else:
             return program
+
+
+def changed_each(program: Program, change: Callable[[Program, Temporary], Program]) -> Program:
+    """The program after a change for each of its temporaries that allows it, in order.
+
+    Args:
+        change: gives the program with a temporary changed, or raises `LoopbookError` if it has to
+            stay as it is.
+    """
+    for name in temporaries(program):
+        with contextlib.suppress(LoopbookError):
+            program = change(program, temporaries(program)[name])
+    return program
 
 
 def changed(node: Part) -> frozenset[str]:

@@ -45,22 +45,26 @@ def renamed(node: Renamed, names: Names) -> Renamed:
 
 
 def renamed_type(given: Type, names: Names) -> Type:
-    """A type with other names for the sizes in it."""
+    """A type with other names for the sizes in it; itself if it mentions none of them."""
     size = given.storage.size
-    if size is not None:
-        given = replace(given, storage=replace(given.storage, size=size.renamed(names)))
+    if size is not None and (new := size.renamed(names)) is not size:
+        given = replace(given, storage=replace(given.storage, size=new))
     match given:
-        case Pointer(to=Type() as to):
-            return replace(given, to=renamed_type(to, names))
+        case Pointer(to=Type() as to) if (new := renamed_type(to, names)) is not to:
+            return replace(given, to=new)
         case Array():
             of, count = renamed_type(given.of, names), given.count.renamed(names)
-            return replace(given, of=of, count=count)
+            if of is not given.of or count is not given.count:
+                return replace(given, of=of, count=count)
         case Tensor():
-            shape, strides = (
-                tuple(one.renamed(names) for one in many) for many in (given.shape, given.strides)
-            )
-            offset = given.offset.renamed(names)
-            return replace(given, shape=shape, strides=strides, offset=offset)
+            sizes = (*given.shape, *given.strides, given.offset)
+            if any(not one.symbols.isdisjoint(names) for one in sizes):
+                shape, strides = (
+                    tuple(one.renamed(names) for one in many)
+                    for many in (given.shape, given.strides)
+                )
+                offset = given.offset.renamed(names)
+                return replace(given, shape=shape, strides=strides, offset=offset)
     return given
 
 
@@ -113,10 +117,8 @@ def _flow_node(node: FlowNode, names: Names) -> FlowNode:
 
 def _memlet(memlet: Memlet, names: Names) -> Memlet:
     subset = tuple(index.renamed(names) for index in memlet.subset)
-    kind = memlet.type  # of a slice, it may hold a loop's variable
-    if isinstance(kind, Tensor):
-        kind = renamed_type(kind, names)
-    if subset == memlet.subset and kind == memlet.type:
+    kind = renamed_type(memlet.type, names)  # of a slice, it may hold a loop's variable
+    if subset == memlet.subset and kind is memlet.type:
         return memlet
     return replace(memlet, subset=subset, type=kind)
 

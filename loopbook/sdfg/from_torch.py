@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from loopbook.errors import LoopbookError, SdfgError
+from loopbook.printable import one_line
+from loopbook.sdfg import passes
 from loopbook.toolchain.sandbox import run_limited
 
 TRANSLATING_SECONDS = 120.0
@@ -122,11 +124,11 @@ def _first_reason(error: Exception) -> str:
     """What torch-mlir names as the first error, else the first line."""
     text = str(error)
     found = _REFUSED.search(text)
-    said = found[1] if found else next(iter(text.strip().splitlines()), type(error).__name__)
+    said = found[1] if found else passes.first_line(error)
     operation = _OPERATION.search(text)
     if operation and operation[1] not in said:
         said += f" ({operation[1]})"
-    return " ".join(said.split())[:200]
+    return one_line(said, 200)
 
 
 def refused_operation(reason: str) -> str:

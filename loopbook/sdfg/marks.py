@@ -30,6 +30,12 @@ FRAMES = "loopbook_frames"
 """There if docc was shown the program in pieces: the outermost loops that are too large for one."""
 
 
+def is_prepared(document: dict[str, Any]) -> bool:
+    """Whether an SDFG's document is of a program that this version has prepared."""
+    metadata = document.get("metadata")
+    return isinstance(metadata, dict) and metadata.get(PREPARED) == PREPARED_VERSION
+
+
 def note(document: dict[str, Any], key: str, loops: Iterable[int]) -> None:
     """Note loops under a key in an SDFG's document."""
     document["metadata"][key] = ",".join(map(str, sorted(loops)))

@@ -101,8 +101,7 @@ def prepare_document(text: str) -> tuple[Json, list[Nest]]:
 def prepare_tree(text: str) -> tuple[Json, Program, list[Nest]]:
     """`prepare_document` with the tree that the nests are in."""
     document = load_json(text)
-    metadata = document.get("metadata")
-    if isinstance(metadata, dict) and metadata.get(marks.PREPARED) == marks.PREPARED_VERSION:
+    if marks.is_prepared(document):
         document, tree = _signed(document)
         return document, tree, nests_of(tree)
     with _read_as_it_came():

@@ -34,7 +34,7 @@ def with_rows(text: str) -> str:
 
 def _with_rows(text: str) -> str:
     document = load_json(text)
-    if document["metadata"].get(marks.PREPARED) != marks.PREPARED_VERSION:
+    if not marks.is_prepared(document):
         raise SdfgError("it is not prepared")
     tree = sign_counters(read(document))
     fused = row_by_row(tree)

@@ -12,6 +12,7 @@ from torch import Tensor, fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from loopbook.errors import SdfgError
+from loopbook.printable import one_line
 from loopbook.torch.rewrites import REWRITES
 
 GUARDS = "_guards_fn"
@@ -120,8 +121,7 @@ def _traced(run: Any, inputs: Sequence[Tensor], rewrites: Any) -> fx.GraphModule
         with torch.no_grad():
             made = make_fx(run, decomposition_table=rewrites, tracing_mode="fake")(*inputs)
     except Exception as error:  # a graph that breaks PyTorch's own tracing is none for us
-        reason = " ".join(str(error).split())[:150]
-        raise SdfgError(f"PyTorch cannot trace it: {reason}") from None
+        raise SdfgError(f"PyTorch cannot trace it: {one_line(error, 150)}") from None
     made.graph.eliminate_dead_code()
     made.recompile()
     return made

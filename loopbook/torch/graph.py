@@ -18,6 +18,7 @@ from torch import Tensor, fx
 from loopbook.client.decision import Plan
 from loopbook.client.plan import build_plan
 from loopbook.client.served import served
+from loopbook.display import seconds
 from loopbook.errors import EagerWarning, LoopbookError, SdfgError
 from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.from_torch import refused_operation, translate
@@ -224,7 +225,7 @@ class Graph:
         decision = replace(decision, eager_s=theirs, compiled_s=ours)
         if ours < check.FASTER * theirs:
             return decision, run
-        reason = f"eager is as fast: {_told(theirs)}, compiled {_told(ours)}"
+        reason = f"eager is as fast: {seconds(theirs)}, compiled {seconds(ours)}"
         return replace(decision, runs=Runs.EAGER, reason=reason), self._eager
 
 
@@ -298,7 +299,3 @@ def _as_list(run: Run) -> Run:
         return list(answer) if isinstance(answer, (tuple, list)) else [answer]
 
     return called
-
-
-def _told(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
