@@ -91,3 +91,8 @@ class Visit:
         there = urlsplit(request.url)
         if (there.scheme, there.netloc) != (here.scheme, here.netloc):
             self.problems.append(f"asked elsewhere: {request.url}")
+
+
+def address(page: Page) -> str:
+    """Where the page is by its own word: ``page.url`` follows only when the browser has told it."""
+    return page.evaluate("location.href")

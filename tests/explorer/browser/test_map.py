@@ -6,6 +6,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from browser_kit import address
 from playwright.sync_api import expect
 
 from tests.explorer.conftest import ODD
@@ -24,7 +25,7 @@ def page(window):
 
 
 def query(page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).query)
+    return parse_qs(urlsplit(address(page)).query)
 
 
 def painted(page) -> str:
@@ -78,7 +79,7 @@ def test_colours_follow_the_choice_and_the_address_has_it(page):
 def test_no_two_families_look_alike(window, page):
     """Made up: more families than any book has yet."""
     many = 56
-    told = page.request.get(f"{page.url}map.json").json()
+    told = page.request.get(f"{address(page)}map.json").json()
     told["families"] = [f"family {number}" for number in range(many)]
     columns = {name: [values[0]] * many for name, values in told["columns"].items()}
     told["columns"] = columns | {
@@ -183,7 +184,7 @@ def test_wheel_and_drag_move_the_map_and_its_address_shows_the_same(window, page
     page.wait_for_url(re.compile("view="))
     moved = painted(page)
     assert moved != whole
-    window.open("/?" + urlsplit(page.url).query)
+    window.open("/?" + urlsplit(address(page)).query)
     expect(page.locator(NAMES)).to_have_count(4)
     assert painted(page) == moved
 
