@@ -26,6 +26,7 @@ from loopbook.frontend import Lowered, lower
 from loopbook.frontend.lint import ABOUT_SIZES, kernels, literals, sizes_of
 from loopbook.frontend.samples import Samples
 from loopbook.sdfg import frontend
+from loopbook.sdfg.local import with_local
 
 MOST_TEXT = 64 << 10
 MOST_NODES = 20_000
@@ -118,6 +119,8 @@ def _pasted(
         kernel, arguments = lowered.kernel, [*lowered.prepare(*arguments)]
     problems += refused
     text = frontend.trace(kernel, arguments)
+    if lowered is not None:
+        text = with_local(text, lowered.kernel_parameters, arguments, lowered.local)
     symbols = None if made_up else frontend.size_symbols(kernel, arguments)
     return Pasted(node.name, text, lowered is not None, symbols)
 

@@ -206,6 +206,13 @@ class Lowered:
         text = f"def answer({', '.join(names)}):\n{sizes}{back}    return {self.result or None}\n"
         return self._made(text, "answer", {"np": np, **dict(self.things)})
 
+    @cached_property
+    def local(self) -> dict[str, str]:
+        """The kernel's arguments that hold nothing before it runs and are looked at by nobody
+        afterwards, and the text of their shapes."""
+        given = set(re.findall(r"\w+", " ".join([self.failed, *sum(self.before, ())])))
+        return {name: shape for name, shape, _ in self._own if name not in given}
+
     @property
     def _allocate(self) -> str:
         return self._sizes + _empty(self.allocations) + _assignments(self.before)

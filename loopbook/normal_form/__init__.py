@@ -7,13 +7,15 @@ has none of that. `normal_form` brings the first one near the second one, each c
 
 ::
 
+    local        sizes of what is made for a call are told by sizes of other arguments
     views        pointers into arrays are indices of these arrays
     products     products with a vector, or of two, are loops, not a `gemm` of one column
     inlining     a cheap temporary is computed where it is used
     reuse        a temporary is written where its values end up
     allocations  what remains is allocated once, not in loops, and freed
 
-Nothing but what the program has made for itself changes: arrays that are allocated in it. For a
+Nothing but what the program has made for itself changes: arrays that are allocated in it, or for
+one call of it (`loopbook.normal_form.local`: what our own front end makes of NumPy). For a
 program of which no nest is to be looked up, `loopbook.normal_form.rows` goes on to one loop for
 neighbours over the same rows.
 """

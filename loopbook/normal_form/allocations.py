@@ -39,6 +39,8 @@ def _outside(program: Program, temporary: Temporary) -> Program:
     Raises:
         SdfgError: it is not known how large it gets.
     """
+    if temporary.allocated is None:
+        return program
     around = list(walk.way(program, temporary.allocated[:-1]))
     loops = [node for node in around if isinstance(node, Loop | While)]
     if not loops:
@@ -94,7 +96,9 @@ def _freed(program: Program) -> Program:
     if ends and ends != [(len(children) - 1,)]:
         return program
     lost = [
-        one for one in temporaries(program).values() if not one.freed and len(one.allocated) == 1
+        one
+        for one in temporaries(program).values()
+        if one.allocated is not None and len(one.allocated) == 1 and not one.freed
     ]
     if not lost:
         return program

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from loopbook.dependence.scalars import covers_all
 from loopbook.program import accesses, walk
-from loopbook.program.accesses import own_accesses, own_symbols
+from loopbook.program.accesses import own_accesses, own_symbols, written
 from loopbook.program.dataflow import AccessNode, Block
-from loopbook.program.tree import Branch
+from loopbook.program.tree import Assignments, Branch
 
 
 def written_first(body: Sequence[walk.Inner], names: Collection[str]) -> set[str] | None:
     """Those of some containers that are written in any case; None if one may be read before.
 
     Args:
-        body: blocks and branches, in their order. What else stands there writes nothing for sure.
+        body: blocks, assignments and branches, in their order. What else stands there writes
+            nothing for sure.
     """
     return _written(body, frozenset(names), frozenset())
 
@@ -28,6 +30,10 @@ def _written(
             if (own_symbols(node) | _taken(node)) & names - done:
                 return None
             done |= {access.container for access in own_accesses(node) if access.write} & names
+        elif isinstance(node, Assignments):
+            if own_symbols(node) & names - done:
+                return None
+            done |= written(node) & names
         elif isinstance(node, Branch):
             found = [
                 None
@@ -37,19 +43,11 @@ def _written(
             ]
             if any(one is None for one in found):
                 return None
-            if _is_complete(node):
+            if covers_all([case.condition for case in node.cases]):
                 done |= set.intersection(*(one for one in found if one is not None))
         elif accesses.names(node) & names - done:
             return None
     return done
-
-
-def _is_complete(branch: Branch) -> bool:
-    """Whether one of two cases always holds: docc writes ``else`` as the opposite condition."""
-    if len(branch.cases) != 2:
-        return False
-    one, two = (case.condition.text.replace(" ", "") for case in branch.cases)
-    return one.replace("==", "!=") == two or two.replace("==", "!=") == one
 
 
 def _taken(block: Block) -> set[str]:

@@ -6,6 +6,7 @@ from loopbook.errors import LoopbookError
 from loopbook.normal_form.allocations import allocated_once
 from loopbook.normal_form.contraction import contracted
 from loopbook.normal_form.inlining import inlined
+from loopbook.normal_form.local import local_arrays, with_known_sizes
 from loopbook.normal_form.products import as_loops
 from loopbook.normal_form.reuse import in_place
 from loopbook.normal_form.views import resolved
@@ -14,6 +15,7 @@ from loopbook.program.dataflow import LibraryCall, Reference
 from loopbook.program.tree import Program
 
 PASSES = (
+    with_known_sizes,
     as_loops,
     resolved,
     contracted,
@@ -30,8 +32,10 @@ def normal_form(program: Program) -> Program:
 
     A pass that meets what it cannot read leaves the program as it is.
     """
-    if not any(isinstance(node, LibraryCall | Reference) for node in walk.preorder(program)):
-        return program  # nothing is allocated, multiplied as a whole or pointed at
+    if not local_arrays(program) and not any(
+        isinstance(node, LibraryCall | Reference) for node in walk.preorder(program)
+    ):
+        return program  # nothing is made for a call, allocated, multiplied as a whole or pointed at
     for change in PASSES:
         try:
             program = change(program)

@@ -13,7 +13,7 @@ from loopbook.normal_form.temporaries import Temporary
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, own_accesses, own_names, own_symbols
 from loopbook.program.dataflow import Block, MathsCall, Statement, Tasklet
-from loopbook.program.tree import Branch, Case, Loop, Node, Program
+from loopbook.program.tree import Assignments, Branch, Case, Loop, Node, Program
 from loopbook.program.types import Scalar
 
 MATHS_WORK = 20
@@ -55,10 +55,12 @@ def producer_of(program: Program, nest: walk.Inner, temporary: Temporary) -> Pro
     if not isinstance(nest, Loop):
         raise SdfgError("no loop fills it")
     name, loops = temporary.container, walk.band(nest)
-    if any(loop.kind != "map" or loop.step != 1 for loop in loops):
-        raise SdfgError("its loops carry something")
+    if any(loop.step != 1 for loop in loops):
+        raise SdfgError("its loops leave something out")
     whole = loops[-1].body.children
     stores, scalars, arrays = _written(whole, name)
+    if any(own_symbols(loop) & scalars for loop in loops):
+        raise SdfgError("its loops carry how far they run")
     if len({expr.normal_form(access.subset[0].text) for access in stores}) != 1:
         raise SdfgError("more than one element is written at a time")
     done = written_first(whole, {name, *scalars})
@@ -114,8 +116,10 @@ def _with_body(nest: Loop, body: Sequence[Node]) -> Loop:
     return walk.with_children(nest, body)
 
 
-def work_of(block: Block) -> int:
+def work_of(block: Block | Assignments) -> int:
     """How many instructions a block takes; moving a value takes none."""
+    if isinstance(block, Assignments):
+        return len(block.assignments)
     return sum(
         MATHS_WORK if isinstance(node, MathsCall) else node.code != "assign"
         for node in block.nodes
@@ -123,15 +127,15 @@ def work_of(block: Block) -> int:
     )
 
 
-def _blocks(body: Iterable[Node]) -> Iterator[Statement]:
-    """The blocks of a body.
+def _blocks(body: Iterable[Node]) -> Iterator[Statement | Assignments]:
+    """The blocks and assignments of a body.
 
     Raises:
         SdfgError: it holds something else than instructions and branches.
     """
     for node in body:
         for inner in walk.preorder(node):
-            if type(inner) is Statement:
+            if type(inner) is Statement or isinstance(inner, Assignments):
                 yield inner
             elif not isinstance(inner, Branch | Case):
                 raise SdfgError("it is filled by more than instructions")

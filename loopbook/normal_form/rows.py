@@ -143,7 +143,7 @@ def _as_row(program: Program, temporary: Temporary) -> Program:
     shared = [node for node in walk.way(program, above) if isinstance(node, Loop)]
     if not shared or walk.at(program, above) is not shared[-1]:
         raise SdfgError("it is not used in one loop")
-    if len(temporary.allocated) > 1:
+    if temporary.allocated is not None and len(temporary.allocated) > 1:
         raise SdfgError("it may be another one in each iteration")
     rows: set[tuple[int, ...]] = set()
     for path in temporary.uses:

@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 from loopbook.program import dataflow, walk
 from loopbook.program.accesses import own_accesses, own_symbols
 from loopbook.program.dataflow import AccessNode, Block
-from loopbook.program.tree import Branch, Node
+from loopbook.program.tree import Assignments, Branch, Node
 
 
 def sliced(body: Sequence[Node], wanted: Collection[str], own: Collection[str]) -> tuple[Node, ...]:
-    """A body of blocks and branches without what does nothing for some containers.
+    """A body of blocks, assignments and branches without what does nothing for some containers.
 
     Args:
         wanted: the containers whose values are.
@@ -42,6 +42,9 @@ def _kept(body: Sequence[walk.Inner], live: frozenset[str]) -> list[Node]:
         if isinstance(node, Block):
             if (part := _part(node, live)) is not None:
                 made.append(part)
+        elif isinstance(node, Assignments):
+            if any(access.write and access.container in live for access in own_accesses(node)):
+                made.append(node)
         elif isinstance(node, Branch):
             cases = [walk.with_new(case, _kept(case.body.children, live)) for case in node.cases]
             if any(case.body.children for case in cases):

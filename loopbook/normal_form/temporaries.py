@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from loopbook.errors import LoopbookError
+from loopbook.normal_form.local import local_arrays
 from loopbook.program import walk
 from loopbook.program.accesses import (
     Access,
@@ -22,15 +23,17 @@ from loopbook.program.expr import Expr
 from loopbook.program.tree import Jump, Loop, Opaque, Program
 from loopbook.program.types import Pointer, Scalar
 from loopbook.program.walk import Path
+from loopbook.steps.editor import BYTES
 
 
 @dataclass
 class Temporary:
-    """An array that is allocated in the program, in one place, and that no pointer goes to.
+    """An array that is allocated in the program, in one place, or that is local to a call, and
+    that no pointer goes to.
 
     Attributes:
         size: in bytes.
-        allocated: where.
+        allocated: where; None: by who calls the program.
         freed: where; more than once if branches do.
         uses: where else it stands, in the program's order.
     """
@@ -38,15 +41,15 @@ class Temporary:
     container: str
     element: Scalar
     size: Expr
-    allocated: Path
+    allocated: Path | None
     freed: list[Path] = field(default_factory=list)
     uses: list[Path] = field(default_factory=list)
 
 
 def temporaries(program: Program) -> dict[str, Temporary]:
     """The temporaries of a program by their names."""
-    found: dict[str, Temporary] = {}
-    refused = set(program.public)
+    found = _local(program)
+    refused = set(program.public) - found.keys()
     for path, node in walk.places(program):
         refused |= own_symbols(node) if not isinstance(node, Block) else set()
         if isinstance(node, Opaque | Jump | Reference):
@@ -60,7 +63,21 @@ def temporaries(program: Program) -> dict[str, Temporary]:
                 else:  # it is used before it is allocated, or is no temporary
                     refused.add(name)
             refused |= {s for m in node.memlets for index in m.subset for s in index.symbols}
-    return {name: one for name, one in found.items() if name not in refused}
+    return {
+        name: one
+        for name, one in found.items()
+        if name not in refused and (one.allocated is not None or one.uses)
+    }
+
+
+def _local(program: Program) -> dict[str, Temporary]:
+    found: dict[str, Temporary] = {}
+    for name, shape in local_arrays(program).items():
+        kind = program.containers[name]
+        if isinstance(kind, Pointer) and isinstance(kind.to, Scalar) and kind.to.dtype in BYTES:
+            parts = [str(BYTES[kind.to.dtype]), *(f"({size.text})" for size in shape)]
+            found[name] = Temporary(name, kind.to, Expr("*".join(parts)), None)
+    return found
 
 
 def _allocation(
@@ -156,7 +173,7 @@ def without(
         above: where the nodes are that change.
         changes: what stands in the place of each of them, by its number; None: nothing.
     """
-    gone = [temporary.allocated, *temporary.freed]
+    gone = [] if temporary.allocated is None else [temporary.allocated, *temporary.freed]
     for number, node in changes.items():
         if node is None:
             gone.append((*above, number))

@@ -28,20 +28,27 @@ def expand(sdfg: StructuredSDFG, target: str) -> None:
 
 
 def simplify(
-    sdfg: StructuredSDFG, *, fuse: bool = True, target: str = targets.DEFAULT
+    sdfg: StructuredSDFG,
+    *,
+    fuse: bool = True,
+    inline: bool = True,
+    target: str = targets.DEFAULT,
 ) -> StructuredSDFG:
     """Expand and simplify `sdfg`, in place: what docc does even for its target without a schedule.
 
     Args:
         fuse: let docc fuse maps, as it does on its own way to a schedule.
+        inline: let docc compute elements where they are read, once for each place.
 
     Raises:
         SdfgError: if docc cannot.
     """
+    wanted = _fusing(fuse)
+    wanted.use_new_fusion_in_simplify = inline
     try:
         expand(sdfg, target)
         with quiet_stderr():
-            sdfg.simplify(_fusing(fuse))
+            sdfg.simplify(wanted)
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot simplify this SDFG: {first_line(error)}") from None
     return sdfg

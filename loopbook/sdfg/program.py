@@ -20,6 +20,7 @@ from loopbook import dependence, targets
 from loopbook.dependence.missed import confirmed, missed, serialised
 from loopbook.errors import RunError, SdfgError
 from loopbook.normal_form import normal_form
+from loopbook.program.closed import closed
 from loopbook.program.load import load_json
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.nest import Nest
@@ -281,11 +282,20 @@ def _simplified(
 ) -> tuple[StructuredSDFG, Program]:
     """`passes.simplify` without losing stores, and its tree; raises `SdfgError` where that
     cannot be."""
-    return without_loss(
-        text,
-        lambda given: passes.simplify(parse(given), fuse=fuse, target=target),
-        lambda given: _promoted(given, target),
-    )
+
+    def simplified(given: str) -> StructuredSDFG:
+        made = passes.simplify(parse(given), fuse=fuse, target=target)
+        if not fuse and _maths_calls(made.to_json()) > _maths_calls(given):
+            return passes.simplify(parse(given), fuse=False, inline=False, target=target)
+        return made
+
+    return without_loss(text, simplified, lambda given: _promoted(given, target))
+
+
+def _maths_calls(text: str) -> int:
+    """How many calls of functions such as ``exp`` an SDFG has. docc computes what a stencil reads
+    of an array again for each neighbour, however dear that is."""
+    return text.count('"function_stem"')
 
 
 def _fused(text: str, target: str) -> StructuredSDFG:
@@ -312,7 +322,8 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
     """One nest as a stand-alone SDFG: JSON text without source positions.
 
     docc's own cutout hands scalars that are used elsewhere too over by reference, which makes
-    another nest of it. This one keeps the nest as it is: its fingerprint is the same.
+    another nest of it. This one keeps the nest as it is: its fingerprint is the same. What it finds
+    in scalars is handed in beside it (`loopbook.program.closed`).
     """
     return cut_from(json.loads(sdfg.to_json()), nest)
 
@@ -327,6 +338,9 @@ def cut_from(whole: dict[str, Any], nest: Nest) -> str:
     arguments += [c.data for c in nest.arrays if c.data in containers and c.data not in arguments]
     document["root"]["children"] = [body]
     document |= {"containers": containers, "arguments": arguments, "name": "nest"}
+    alone = read(document)
+    if (by_itself := closed(alone)) is not alone:
+        document = without_positions(write(by_itself))
     return json.dumps(document, separators=(",", ":"))
 
 

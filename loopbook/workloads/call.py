@@ -29,6 +29,7 @@ from loopbook.frontend import Lowered, translated
 from loopbook.sdfg import frontend, traced
 from loopbook.sdfg.caller import Caller
 from loopbook.sdfg.known_wrong import understood
+from loopbook.sdfg.local import with_local
 from loopbook.toolchain.interleaved import Runnable
 from loopbook.toolchain.run import Binding
 from loopbook.workloads.workload import Workload
@@ -97,11 +98,14 @@ class Call:
             SdfgError: docc cannot parse it.
         """
         try:
-            return frontend.trace(self.kernel, self.arguments)
+            text = frontend.trace(self.kernel, self.arguments)
         except SdfgError as error:
             if self.refusal is None:
                 raise
             raise type(error)(f"{error}; nor has it a form in loops: {self.refusal}") from None
+        if self.lowered is None:
+            return text
+        return with_local(text, self.lowered.kernel_parameters, self.arguments, self.lowered.local)
 
     @property
     def symbols(self) -> dict[str, int]:

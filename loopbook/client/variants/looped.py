@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from loopbook.client.variants.compiled import AGAIN, Build
 from loopbook.client.variants.rival import Rival
 from loopbook.errors import SdfgError
 from loopbook.frontend import Lowered
+from loopbook.sdfg.local import with_local
 from loopbook.sdfg.traced import Traced
 
 
@@ -39,7 +41,7 @@ class Looped:
         self.verified = False
         self._names, self._kind = case.names, kind(case)
         self._same = [(one, place) for place, one in enumerate(case.first) if one != place]
-        self._cases = Cases(lowered.kernel, build, merges=False)
+        self._cases = Cases(lowered.kernel, _noting(build, lowered), merges=False)
         self._outer = lowered.wrap(self._cases, func)
         self._compile(case, folder)
 
@@ -125,6 +127,16 @@ class Looped:
             self._cases.variant(given)
         else:
             self._cases.anew(given, folder)
+
+
+def _noting(build: Build, lowered: Lowered) -> Build:
+    """A compiler that is told which arguments of the loops are temporaries."""
+
+    def noting(reading: Traced, args: Sequence[Any], folder: Path) -> Path:
+        text = with_local(reading.text, lowered.kernel_parameters, args, lowered.local)
+        return build(replace(reading, text=text), args, folder)
+
+    return noting
 
 
 def kind(case: Case) -> tuple[Any, ...]:

@@ -1,0 +1,50 @@
+"""Arrays that are made for one call of a program, and that nobody looks into before or after it.
+
+`loopbook.frontend` has them made by Python, and hands them in: to docc they are arguments like any
+other. The program's metadata says which ones they are, and how large in terms of other arguments::
+
+    {"arrays": {"t_0": ["_s0 + 2", "_s1"]}, "sizes": {"_s3": "_s0 + 2"}}
+
+The second part are names that docc gives to sizes of these arrays alone. With what they stand for
+in their place it can be seen that loops go along all of an array.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from loopbook.program import walk
+from loopbook.program.expr import Expr
+from loopbook.program.rename import renamed
+from loopbook.program.tree import Loop, Program
+
+LOCAL = "loopbook_local"
+"""The key in a program's metadata."""
+
+Local = Mapping[str, Mapping[str, object]]
+
+
+def local_arrays(program: Program) -> dict[str, tuple[Expr, ...]]:
+    """The shapes of the local arrays among a program's arguments, by name."""
+    return {
+        name: tuple(Expr(text) for text in shape)
+        for name, shape in _noted(program).get("arrays", {}).items()
+        if name in program.arguments
+    }
+
+
+def with_known_sizes(program: Program) -> Program:
+    """The program with sizes of local arrays in terms of other arguments' sizes; itself if they are
+    so already, or if a loop counts in them."""
+    names: dict[str, str] = _noted(program).get("sizes", {})
+    if not names or any(
+        isinstance(node, Loop) and node.variable in names for node in walk.preorder(program)
+    ):
+        return program
+    return walk.with_children(program, [renamed(node, names) for node in program.body.children])
+
+
+def _noted(program: Program) -> dict[str, dict]:
+    text = program.extra.value.get("metadata", {}).get(LOCAL)
+    return json.loads(text) if isinstance(text, str) else {}

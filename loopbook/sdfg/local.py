@@ -1,0 +1,112 @@
+"""Notes in an SDFG which of its arguments are arrays that are made for one call
+(`loopbook.normal_form.local`)."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from loopbook.normal_form.local import LOCAL
+
+
+class _UnknownError(ValueError):
+    """A size is not made of sizes and whole numbers among the arguments."""
+
+
+def with_local(
+    text: str, parameters: Sequence[str], args: Sequence[Any], local: Mapping[str, str]
+) -> str:
+    """An SDFG as docc's front end makes it, with a note of its local arrays.
+
+    Args:
+        text: its JSON.
+        parameters: of the function that it was made of.
+        args: what it was made for.
+        local: Python text of the shapes of local arrays, by parameter: sums and products of whole
+            numbers, of parameters, and of sizes such as ``A.shape[0]``; ``max(…, 0)`` of them, too.
+            Arrays of other shapes are left out.
+    """
+    known = _Sizes(parameters, args, local)
+    shapes: dict[str, list[str]] = {}
+    sizes: dict[str, str] = {}
+    document = json.loads(text)
+    for place, parameter in enumerate(parameters):
+        if parameter not in local:
+            continue
+        try:
+            shape = known.shape(local[parameter])
+        except (_UnknownError, SyntaxError):
+            continue
+        shapes[document["arguments"][place]] = shape
+        for axis, size in enumerate(shape):
+            name = known.names.get((place, axis))
+            if name in known.only_local:
+                sizes.setdefault(name, size)
+    if not shapes:
+        return text
+    document["metadata"][LOCAL] = json.dumps({"arrays": shapes, "sizes": sizes})
+    return json.dumps(document, separators=(",", ":"))
+
+
+class _Sizes:
+    """What docc calls the sizes of a call's arrays: one name for each distinct size other than 1,
+    in the order of the arguments and their dimensions.
+
+    Attributes:
+        names: by the position of the array and the dimension.
+        only_local: names of sizes that no other array has.
+    """
+
+    def __init__(
+        self, parameters: Sequence[str], args: Sequence[Any], local: Mapping[str, str]
+    ) -> None:
+        self._places = {name: place for place, name in enumerate(parameters)}
+        self._numbers = {
+            name
+            for name, value in zip(parameters, args, strict=True)
+            if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+        }
+        self.names: dict[tuple[int, int], str] = {}
+        numbers: dict[int, int] = {}
+        elsewhere: set[str] = set()
+        for place, value in enumerate(args):
+            for axis, size in enumerate(value.shape if isinstance(value, np.ndarray) else ()):
+                name = f"_s{numbers.setdefault(size, len(numbers))}"
+                self.names[place, axis] = "1" if size == 1 else name
+                if parameters[place] not in local:
+                    elsewhere.add(name)
+        self.only_local = {*self.names.values()} - elsewhere - {"1"}
+
+    def shape(self, text: str) -> list[str]:
+        """A shape's text in docc's names.
+
+        Raises:
+            _UnknownError: it is made of something else.
+        """
+        node = ast.parse(text, mode="eval").body
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        return [self._size(part) for part in parts]
+
+    def _size(self, node: ast.expr) -> str:
+        match node:
+            case ast.Constant(value=int() as number) if not isinstance(number, bool):
+                return str(number)
+            case ast.Name(id=name) if name in self._numbers:
+                return name
+            case ast.Subscript(
+                value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
+                slice=ast.Constant(value=int() as axis),
+            ) if (self._places.get(name, -1), axis) in self.names:
+                return self.names[self._places[name], axis]
+            case ast.Call(func=ast.Name(id="max"), args=[size, ast.Constant(value=0)]):
+                return self._size(size)  # compiled code is called with no empty array
+            case ast.BinOp(
+                left=left, op=ast.Add() | ast.Sub() | ast.Mult() as operator, right=right
+            ):
+                sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[type(operator)]
+                return f"({self._size(left)} {sign} {self._size(right)})"
+        raise _UnknownError(ast.unparse(node))

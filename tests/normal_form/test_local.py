@@ -1,0 +1,156 @@
+"""Temporaries that our front end has made for a call disappear like those that docc allocates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sdfg_kit import random
+
+import loopbook
+from loopbook.frontend import Lowered, lower
+from loopbook.normal_form.local import LOCAL, local_arrays, with_known_sizes
+from loopbook.program.read import read
+from loopbook.sdfg.frontend import trace
+from loopbook.sdfg.local import with_local
+
+
+def differences(A, B):
+    t = 4.0 * A[1:-1, 1:-1] - A[2:, 1:-1] - A[:-2, 1:-1]
+    B[1:-2, 1:-2] = t[1:, 1:] - t[:-1, :-1]
+
+
+def limited(A, B):
+    d = A[1:, :] - A[:-1, :]
+    t = np.where(d * A[1:, :] > 0.25, 0.0, d)
+    B[1:-1, :] = t[1:, :] - t[:-1, :]
+
+
+def too_dear(A, B):
+    t = np.exp(A)
+    B[2:-2, :] = t[:-4, :] + t[1:-3, :] + t[2:-2, :] + t[3:-1, :] + t[4:, :]
+
+
+def handed_on(A, B):
+    t = A @ B
+    u = 2.0 * t
+    B[:] = u + t.T
+
+
+def overwritten(A, B):
+    t = A[1:, :] * 2.0
+    A[1:, :] = t + A[:-1, :]
+    B[1:, :] = t * A[1:, :]
+
+
+def returned(A, B):
+    t = A * 2.0
+    u = t[1:, :] + t[:-1, :]
+    return u, u * B[1:, :]
+
+
+def of_a_range(A, B):
+    n = A.shape[0] - 3
+    t = np.empty((n, n))
+    t[:] = A[:n, :n] + 1.0
+    B[1:n, :n] = t[1:, :] * t[:-1, :]
+
+
+def prepared(func: Callable[..., Any], args: list[np.ndarray]) -> tuple[int, int]:
+    """How many temporaries a function is compiled with, and how many nests."""
+    program = loopbook.native(func)
+    expected = [a.copy() for a in args]
+    wanted = func(*expected)
+    got = program(*args)
+    for one, other in zip([*args, *(got or ())], [*expected, *(wanted or ())], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    assert program.plan is not None
+    return len(program.plan.nests), len(lowered_of(func, args).local)
+
+
+def lowered_of(func: Callable[..., Any], args: list[np.ndarray]) -> Lowered:
+    lowered = lower(func, args)
+    assert lowered is not None
+    return lowered
+
+
+@pytest.mark.parametrize(
+    ("func", "nests"),
+    [
+        (differences, 1),
+        (limited, 1),
+        (too_dear, 2),  # an exponential is computed once for all its neighbours
+        (handed_on, 3),
+        (overwritten, 2),
+        (returned, 1),
+        (of_a_range, 1),
+    ],
+)
+def test_a_chain_of_nests_becomes_as_few_as_can_be(func, nests):
+    left, local = prepared(func, [random(11, 11), random(11, 11)])
+    assert local
+    assert left == nests
+
+
+def test_a_comparison_with_nan_is_decided_as_in_numpy():
+    A, B = random(9, 9), random(9, 9)
+    A[3, 4] = A[8, 8] = np.nan
+    expected = B.copy()
+    limited(A, expected)
+    loopbook.native(limited)(A, B)
+    np.testing.assert_allclose(B, expected, equal_nan=True)
+
+
+# --- what is noted --------------------------------------------------------------------------------
+
+
+def noted(
+    local: dict[str, str], n: int = 6, m: int = 4, t: tuple[int, int] = (8, 4)
+) -> dict[str, Any]:
+    def kernel(A, n, t_0):
+        for i in range(n):
+            t_0[i, 0] = A[i, 0]
+
+    args = [np.zeros((n, m)), 3, np.zeros(t)]
+    text = with_local(trace(kernel, args), ["A", "n", "t_0"], args, local)
+    return json.loads(json.loads(text)["metadata"].get(LOCAL, "{}"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ("(A.shape[0] + 2, A.shape[1])", ["(_s0 + 2)", "_s1"]),
+        ("(n * 2, 4)", ["(n * 2)", "4"]),
+        ("A.shape[0]", ["_s0"]),
+        ("(max(A.shape[0] - 1, 0), 4)", ["(_s0 - 1)", "4"]),
+        ("(A.shape[0] // 2, A.shape[1])", None),
+        ("(unknown, A.shape[1])", None),
+        ("(A.shape[5], 1)", None),
+        ("(A.shape[0], True)", None),
+        ("((", None),
+    ],
+)
+def test_shapes_are_noted_in_docc_s_names(shape, expected):
+    assert noted({"t_0": shape}).get("arrays", {}).get("t_0") == expected
+
+
+def test_a_size_that_only_a_temporary_has_is_told_by_others():
+    assert noted({"t_0": "(A.shape[0] + 2, A.shape[1])"})["sizes"] == {"_s2": "(_s0 + 2)"}
+    assert noted({"t_0": "(A.shape[0] + 2, A.shape[1])"}, n=8)["sizes"] == {}
+
+
+def test_without_a_note_arguments_are_everybody_s():
+    args = [random(8, 8), random(8, 8)]
+    lowered = lowered_of(limited, args)
+    given = lowered.prepare(*args)
+    plain = trace(lowered.kernel, given)
+    assert not local_arrays(read(json.loads(plain)))
+
+    text = with_local(plain, lowered.kernel_parameters, given, lowered.local)
+    program = read(json.loads(text))
+    assert set(local_arrays(program)) == set(lowered.local)
+    changed = with_known_sizes(program)
+    assert changed is not program
