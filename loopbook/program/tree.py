@@ -194,6 +194,10 @@ class Program:
         """The containers that others than the program see: arguments, and what is external."""
         return frozenset((*self.arguments, *self.extra.value.get("externals", ())))
 
+    def taking(self, argument: str) -> Program:
+        """The program with one argument more, which is declared already."""
+        return replace(self, arguments=(*self.arguments, argument))
+
     def declaring(self, **containers: Type) -> Program:
         """The program with more containers, or some of another type."""
         known = MappingProxyType({**self.containers, **containers})
