@@ -18,6 +18,7 @@ from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.recipes.book import Book
 from loopbook.recipes.tasks import DEAD, DONE, REEMBED, STATES, TUNE, Ask, Task, Wanted
+from loopbook.sdfg.made_up import MadeUp
 from loopbook.sdfg.program import cut_from, prepare_apart
 from loopbook.sdfg.untrusted import admit
 from loopbook.workloads import synthetic
@@ -37,7 +38,8 @@ Made = tuple[str, str, list[str]]
 
 
 def nests(count: int, seed: int, kept: Path) -> list[Made]:
-    """Different nests of synthetic programs; those that an earlier run has made are in a file."""
+    """Different nests of synthetic programs, such as can be run by themselves; those that a run
+    before has made are in a file."""
     found: list[Made] = (
         [tuple(one) for one in json.loads(kept.read_text())] if kept.exists() else []
     )
@@ -46,6 +48,7 @@ def nests(count: int, seed: int, kept: Path) -> list[Made]:
         try:
             call = Call.of(drawn.workload, drawn.workload.arguments(synthetic.PRESETS[0]))
             fingerprint, document, symbols = _first(call.text, alone=True)
+            _ = MadeUp(document, dict.fromkeys(symbols, SIZE)).first
         except LoopbookError:
             continue
         if fingerprint not in seen and len(document) < MOST_NEST:

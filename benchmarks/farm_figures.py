@@ -35,6 +35,7 @@ from loopbook.farm.carry import read
 from loopbook.farm.machine import Machine
 from loopbook.farm.settings import FarmSettings
 from loopbook.program.load import load_json
+from loopbook.program.trips import iterations, trip_counts
 from loopbook.recipes.book import Book
 from loopbook.recipes.queue import Queue
 from loopbook.recipes.tasks import STATES, TUNE, Ask, Wanted
@@ -47,15 +48,20 @@ SEED = 4711
 TARGET = "sequential"
 SIZE = 400
 
+MOST_ITERATIONS = 10**8
+"""Of a nest at that size: what runs for minutes says how long nests run, not what a farm does."""
+
 
 def wanted_of(count: int, seed: int) -> dict[str, Wanted]:
-    """Different synthetic nests, by fingerprint."""
+    """Different synthetic nests that soon end, by fingerprint."""
     found: dict[str, Wanted] = {}
-    for workload in synthetic.generate(3 * count, seed, tuple(synthetic.FAMILIES)):
+    for workload in synthetic.generate(6 * count, seed, tuple(synthetic.FAMILIES)):
         given = workload.arguments(next(iter(workload.parameters)), None)
         text, (nest, *_) = prepare_apart(admit(Call.of(workload, given).text).text)
-        document = cut_from(load_json(text), nest)
-        found[nest.fingerprint] = Wanted(document, dict.fromkeys(nest.symbols, SIZE))
+        sizes = dict.fromkeys(nest.symbols, SIZE)
+        if (iterations(nest, trip_counts(nest, sizes)) or 0) > MOST_ITERATIONS:
+            continue
+        found[nest.fingerprint] = Wanted(cut_from(load_json(text), nest), sizes)
         if len(found) == count:
             break
     return found
