@@ -186,7 +186,7 @@ def _explain(query: Query) -> dict[str, Any]:
     before = program.baseline(source.text, target).to_cpp()
     after = before
     if plan.active:
-        after = build.transform(source.text, target, plan.recipes)[0].to_cpp()
+        after = build.transform(source.text, target, plan.recipes, together=True)[0].to_cpp()
     lines = _lines(query, plan)
     nests = [
         {

@@ -15,9 +15,10 @@ has none of that. `normal_form` brings the first one near the second one, each c
     allocations  what remains is allocated once, not in loops, and freed
 
 Nothing but what the program has made for itself changes: arrays that are allocated in it, or for
-one call of it (`loopbook.normal_form.local`: what our own front end makes of NumPy). For a
-program of which no nest is to be looked up, `loopbook.normal_form.rows` goes on to one loop for
-neighbours over the same rows.
+one call of it (`loopbook.normal_form.local`: what our own front end makes of NumPy). For
+what the book has nothing for, two more forms follow the look-up: `loopbook.normal_form.rolling`
+makes one sweep of several and keeps a few rows of what they hand over, and
+`loopbook.normal_form.rows` makes one loop for neighbours over the same rows (of PyTorch's graphs).
 """
 
 from loopbook.normal_form.passes import normal_form

@@ -15,6 +15,7 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook import dependence
 from loopbook.errors import IllegalStepError
+from loopbook.normal_form.rolling import rolled
 from loopbook.program.canonical_order import in_canonical_order
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
@@ -31,6 +32,7 @@ from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
 from loopbook.steps.workbench import StepPair, Workbench
+from loopbook.targets import TARGETS
 from loopbook.toolchain import compiler, memory
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.sandbox import TRIES, run_limited
@@ -183,6 +185,7 @@ def transform(
     lenient: bool = False,
     patient: bool = False,
     nests: Sequence[Nest] | None = None,
+    together: bool = False,
 ) -> Transformed:
     """Prepare the SDFG, apply recipes to its nests, give the rest docc's own schedule.
 
@@ -190,6 +193,8 @@ def transform(
         nests: those of the SDFG, if it is prepared and they have been read already.
         lenient: leave out all steps that do not fit.
         patient: leave out those that only refine others (`loopbook.steps.Step.refines`).
+        together: let nests without a recipe be fused where that spares a temporary, and the target
+            has one thread (`loopbook.normal_form.rolling`): then no nest can be timed by itself.
 
     Raises:
         IllegalStepError: a step does not fit, and is not to be left out.
@@ -210,6 +215,10 @@ def transform(
             applied[nest.position] = _apply(bench, steps, lenient, patient)
             tree, own = bench.program, [*bench.names.values()]
         owners |= dict.fromkeys(own, nest.position)
+    if together and not TARGETS[target].parallel:
+        given = tree or sign_counters(read(document))
+        fused = rolled(given, lambda loop: not applied.get(owners.get(loop.id or 0, -1), "own"))
+        tree = tree if fused is given else fused
     sdfg = program.parse(json.dumps(write(keep_loops(tree)) if tree else document))
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg, finished = program.scheduled(sdfg, target)
@@ -274,10 +283,9 @@ def _baseline(
 
 
 def _finish(text: str, target: str, recipes: Recipes | None) -> str:
-    sdfg = (
-        program.baseline(text, target) if recipes is None else transform(text, target, recipes).sdfg
-    )
-    return sdfg.to_json()
+    if recipes is None:
+        return program.baseline(text, target).to_json()
+    return transform(text, target, recipes, together=True).sdfg.to_json()
 
 
 def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], dump: bool) -> Path:
@@ -309,7 +317,10 @@ def _tuned(
     arena: bool = False,
 ) -> Built:
     begun = time.perf_counter()
-    sdfg, tree, owners, applied = transform(text, target, recipes, lenient=lenient)
+    together = vector_maths and not timers  # to be served
+    sdfg, tree, owners, applied = transform(
+        text, target, recipes, lenient=lenient, together=together
+    )
     code = code_of(sdfg)
     applying = time.perf_counter() - begun
     if codes is not None and (codes / code).exists():

@@ -188,7 +188,9 @@ class Work:
         found = self._finished.get(key)
         if found is not None:
             return unpacked(found).decode()
-        sdfg, *_ = build.transform(prepared.text, target, recipes, nests=prepared.nests)
+        sdfg, *_ = build.transform(
+            prepared.text, target, recipes, nests=prepared.nests, together=True
+        )
         done = sdfg.to_json()
         kept = packed(done.encode())
         self._finished.put(key, kept, len(kept))

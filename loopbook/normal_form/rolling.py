@@ -1,0 +1,429 @@
+"""Neighbouring loops over rows as one, and a few rows of what they hand over.
+
+A stencil that has to be computed before it can be stored is swept over twice, and its temporary
+goes through memory. Before::
+
+    for i < n: for j: T[i, j] = A[i, j] + A[i + 1, j] + A[i + 2, j]
+    for i < n: for j: A[i + 1, j] = T[i, j]
+
+and after it, each loop of the second one a row late::
+
+    for i < n + 1:
+        if i < n:  for j: T[i % 2, j] = A[i, j] + A[i + 1, j] + A[i + 2, j]
+        if 1 <= i: for j: A[i, j] = T[(i - 1) % 2, j]
+
+Fusion with a shift is legal by what `loopbook.dependence` says (loop shifting: Darte and Huard,
+IJPP 2000); of an array that is read so many rows late, so many rows are kept (array contraction;
+line buffers in PolyMage: Mullapudi et al., ASPLOS 2015). It is for one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from loopbook.dependence import check_order
+from loopbook.dependence.body import LoopNode, statements
+from loopbook.dependence.model import domain
+from loopbook.errors import IllegalStepError, LoopbookError, SdfgError
+from loopbook.normal_form.definite import written_first
+from loopbook.normal_form.order import headers_of
+from loopbook.normal_form.radix import Radix, times
+from loopbook.normal_form.temporaries import (
+    Temporary,
+    accesses_of,
+    changed,
+    has_calls,
+    temporaries,
+)
+from loopbook.program import expr, walk
+from loopbook.program.accesses import Access, names, own_accesses, own_names, own_symbols, written
+from loopbook.program.dataflow import Statement
+from loopbook.program.expr import Expr, Polynomial
+from loopbook.program.redirect import Element, redirected
+from loopbook.program.rename import renamed
+from loopbook.program.tree import Assignments, Branch, Case, Loop, Node, Program, While
+from loopbook.program.tree import Sequence as Body
+from loopbook.program.walk import Path
+from loopbook.steps.editor import Editor
+from loopbook.steps.region import Region, serial
+
+MOST_LATE = 4
+"""Rows. Chosen: more would have to stay in the caches, and no program seen wants more."""
+
+MOST_LOOPS = 8
+"""Of what one loop is made: each is compared with all before it."""
+
+
+def rolled(program: Program, free: Callable[[Loop], bool]) -> Program:
+    """The program with such loops; itself if there are none.
+
+    Args:
+        program: with loops that count in signed numbers.
+        free: whether an outermost loop may be changed, with all that it holds.
+    """
+    place = 0
+    while place < len(program.body.children):
+        node = program.body.children[place]
+        if isinstance(node, Loop) and free(node):
+            program = _rolled_at(program, (), place, free)
+            program = _rolled_below(program, (place,))
+        place += 1
+    return program
+
+
+def _rolled_below(program: Program, path: Path) -> Program:
+    """The program with loops fused among those that a loop at a path holds, and below them."""
+    place = 0
+    while place < len(walk.children(walk.at(program, path))):
+        if isinstance(walk.children(walk.at(program, path))[place], Loop):
+            program = _rolled_at(program, path, place, lambda _: True)
+            program = _rolled_below(program, (*path, place))
+        place += 1
+    return program
+
+
+def _rolled_at(program: Program, path: Path, place: int, free: Callable[[Loop], bool]) -> Program:
+    """The program with a loop and as many behind it as can be fused with it, if that spares a
+    temporary."""
+    siblings = walk.children(walk.at(program, path))
+    first = siblings[place]
+    assert isinstance(first, Loop)
+    handed = _all_handed(program, path)
+    if all(one.writer != place for one in handed):
+        return program
+    told = _told(program, path, handed)
+    cluster = [_Late(first, 0, place)]
+    for number in range(place + 1, len(siblings)):
+        node = siblings[number]
+        if _may_go_first(node, cluster):
+            continue
+        if not isinstance(node, Loop) or not free(node) or len(cluster) == MOST_LOOPS:
+            break
+        if any(own_symbols(node) & changed(one.loop) for one in cluster):
+            break
+        own = {one.place for one in cluster}
+        if all(number not in one.places or own.isdisjoint(one.places) for one in handed):
+            break
+        try:
+            cluster.append(_Late(node, _shift(told, cluster, node), number))
+        except LoopbookError:
+            break
+    while len(cluster) > 1:
+        try:
+            return _fused(program, path, cluster, handed)
+        except LoopbookError:
+            cluster.pop()
+    return program
+
+
+def _may_go_first(node: walk.Inner, cluster: Sequence[_Late]) -> bool:
+    """Whether what stands between loops computes nothing but scalars, which these do not know."""
+    if type(node) is not Statement and not isinstance(node, Assignments):
+        return False
+    if any(access.write and access.subset for access in own_accesses(node)):
+        return False
+    return not any(
+        written(node) & names(one.loop) or own_names(node) & changed(one.loop) for one in cluster
+    )
+
+
+@dataclass(frozen=True)
+class _Late:
+    """A loop of a cluster.
+
+    Attributes:
+        late: how much more the cluster's variable is than the loop's own.
+        place: among the siblings.
+    """
+
+    loop: Loop
+    late: int
+    place: int
+
+
+# -- what is handed over ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Handed:
+    """A temporary that one of some siblings writes, each element once, and others read.
+
+    Attributes:
+        writer: its place among the siblings.
+        places: of all that use it.
+        radix: how the writer's iterations are numbered by its elements.
+        iterations: in which one an element was written, by its index.
+    """
+
+    name: str
+    writer: int
+    places: frozenset[int]
+    radix: Radix
+    iterations: Mapping[tuple[str, ...], Sequence[Polynomial]]
+
+    def iteration(self, access: Access) -> Sequence[Polynomial] | None:
+        """The one that wrote what is accessed; None for another container."""
+        if access.container != self.name:
+            return None
+        return self.iterations[expr.normal_forms([access.subset[0].text])]
+
+
+def _all_handed(program: Program, path: Path) -> list[_Handed]:
+    """What the nodes at a path hand over to each other."""
+    found: list[_Handed] = []
+    for temporary in temporaries(program).values():
+        with contextlib.suppress(LoopbookError):
+            found.append(_handed(program, path, temporary))
+    return found
+
+
+def _handed(program: Program, path: Path, temporary: Temporary) -> _Handed:
+    """A temporary as what the nodes at a path hand over.
+
+    Raises:
+        LoopbookError: it is no such one.
+    """
+    name, depth = temporary.container, len(path)
+    if any(use[:depth] != path or len(use) == depth for use in temporary.uses):
+        raise SdfgError("it is used elsewhere")
+    siblings = walk.children(walk.at(program, path))
+    loops: dict[int, Loop] = {}
+    for place in sorted({use[depth] for use in temporary.uses}):
+        loop = siblings[place]
+        if not isinstance(loop, Loop) or has_calls(loop, name):
+            raise SdfgError("something else than a loop uses it")
+        loops[place] = loop
+    writes = {
+        place: {a.subset for a in accesses_of(loop, name) if a.write}
+        for place, loop in loops.items()
+    }
+    writers = [place for place, subsets in writes.items() if subsets]
+    if len(loops) < 2 or len(writers) != 1:
+        raise SdfgError("not just one loop writes it")
+    (writer,) = writers
+    band = walk.band(loops[writer])
+    if writer != min(loops) or any(not a.write for a in accesses_of(loops[writer], name)):
+        raise SdfgError("it may be read before it is written")
+    if name not in (written_first(band[-1].body.children, {name}) or ()):
+        raise SdfgError("it is not always written")
+    if len({expr.normal_forms(i.text for i in subset) for subset in writes[writer]}) != 1:
+        raise SdfgError("more than one element is written at a time")
+    (index,) = next(iter(writes[writer]))
+    radix = Radix.of(index, band)
+    if len(band) < 2 or radix.order[0] != 0 or _number(radix.lows[0], {}) < 0:
+        raise SdfgError("its rows do not follow the outer loop")
+    around = [node for node in walk.way(program, path) if isinstance(node, Loop | While)]
+    iterations: dict[tuple[str, ...], Sequence[Polynomial]] = {}
+    for loop in loops.values():
+        for inside, access in _accesses(loop, name):
+            (index,) = access.subset
+            headers = headers_of([*around, *inside])
+            variables = frozenset(header.variable for header in headers)
+            found = radix.digits(index, domain(headers), variables)
+            iterations[expr.normal_forms([index.text])] = found
+    return _Handed(name, writer, frozenset(loops), radix, iterations)
+
+
+def _accesses(loop: Loop, name: str) -> list[tuple[list[Loop], Access]]:
+    """The accesses to a container in a loop, each with the loops around it there."""
+    found: list[tuple[list[Loop], Access]] = []
+
+    def look(node: walk.Inner, around: list[Loop]) -> None:
+        around = [*around, node] if isinstance(node, Loop) else around
+        for access in own_accesses(node):
+            if access.container == name:
+                if len(access.subset) != 1:
+                    raise SdfgError("it has more than one index")
+                found.append((around, access))
+        for child in walk.children(node):
+            look(child, around)
+
+    look(loop, [])
+    return found
+
+
+def _told(program: Program, path: Path, handed: Sequence[_Handed]) -> Program:
+    """The program with one index for each loop that wrote what is handed over: to be asked about,
+    since of flattened arrays whose rows are no named size nothing is known."""
+
+    def target(access: Access) -> Element | None:
+        for one in handed:
+            if (found := one.iteration(access)) is not None and access.memlet is not None:
+                subset = tuple(Expr(expr.text(value)) for value in found)
+                return Element(access.container, subset, access.memlet.type)
+        return None
+
+    for place in sorted(set().union(*(one.places for one in handed))):
+        loop = walk.at(program, (*path, place))
+        program = walk.replaced(program, (*path, place), redirected(loop, target))  # type: ignore[type-var]
+    return program
+
+
+# -- how late ---------------------------------------------------------------------------------
+
+
+def _shift(told: Program, cluster: Sequence[_Late], loop: Loop) -> int:
+    """How late a loop has to run behind a cluster.
+
+    Raises:
+        LoopbookError: it cannot be told, or too late.
+    """
+    gap = _number(_start(loop), _start(cluster[0].loop))
+    error: LoopbookError = SdfgError("no order is legal")
+    for late in range(-gap, MOST_LATE - gap + 1):
+        try:
+            _check(told, [*cluster, _Late(loop, late, 0)])
+        except LoopbookError as found:
+            error = found
+        else:
+            return late
+    raise error
+
+
+def _check(program: Program, cluster: Sequence[_Late]) -> None:
+    """Refuse unless the loops may run as one.
+
+    Raises:
+        LoopbookError: they may not.
+    """
+    numbers = [one.loop.id for one in cluster]
+    if None in numbers:
+        raise IllegalStepError("a loop has no number")
+    editor = Editor(program, {}, {})
+    region = Region.of(editor, numbers[0])  # type: ignore[arg-type]
+    read: list[LoopNode] = [region.read(number) for number in numbers]  # type: ignore[arg-type]
+    first = read[0]
+    fused = replace(first, children=[child for one in read for child in one.children])
+    moved = {
+        statement: {first.variable: {node.variable: 1, "": one.late}}
+        for node, one in zip(read[1:], cluster[1:], strict=True)
+        for statement, _ in statements(node)
+    }
+    check_order(read, [fused], moved, region.around)
+
+
+# -- one loop ---------------------------------------------------------------------------------
+
+
+def _fused(
+    program: Program, path: Path, cluster: Sequence[_Late], handed: Sequence[_Handed]
+) -> Program:
+    """The program with a cluster as one loop, and as few rows of temporaries as can be.
+
+    Raises:
+        LoopbookError: no temporary gets smaller, or ends cannot be told apart.
+    """
+    own = frozenset(one.place for one in cluster)
+    kept = [rows for one in handed if one.places <= own and (rows := _rows(one, cluster))]
+    if not kept:
+        raise SdfgError("no temporary gets smaller")
+    editor = Editor(program, {}, {})
+    variable = editor.variable("_row", cluster[0].loop.variable)
+    firsts = [expr.plus(_start(one.loop), {(): one.late}) for one in cluster]
+    ends = [expr.plus(_end(one.loop), {(): one.late}) for one in cluster]
+    first = min(firsts, key=lambda one: _number(one, firsts[0]))
+    end = max(ends, key=lambda one: _number(one, ends[0]))
+    body: list[Node] = []
+    for one, low, high in zip(cluster, firsts, ends, strict=True):
+        loop = one.loop
+        nodes: list[Node] = []
+        for node in loop.body.children:
+            for rows in kept:
+                node = redirected(node, rows.target)
+            nodes.append(renamed(node, {loop.variable: f"({variable} - {one.late})"}))
+        tests = []
+        if _number(low, first):
+            tests.append(f"({expr.text(low)} <= {variable})")
+        if _number(high, end):
+            tests.append(f"({variable} < {expr.text(high)})")
+        if tests:
+            condition = expr.conjunction(*tests)
+            body.append(Branch((Case(condition, Body(tuple(nodes))),)))
+        else:
+            body += nodes
+    made = editor.new_loop("", variable, expr.text(first), f"({expr.text(end)})", body)
+    program = editor.program
+    siblings = walk.children(walk.at(program, path))
+    place, last = cluster[0].place, cluster[-1].place
+    between = [siblings[n] for n in range(place, last) if n not in own]
+    new = (*siblings[:place], *between, made, *siblings[last + 1 :])
+    for depth in range(1, len(path) + 1):
+        around = walk.at(program, path[:depth])
+        if isinstance(around, Loop):
+            program = walk.replaced(program, path[:depth], serial(around))
+    if not path:
+        return walk.with_children(program, new)
+    return walk.replaced(program, path, walk.with_children(walk.at(program, path), new))  # type: ignore
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """How many rows are kept of a temporary."""
+
+    handed: _Handed
+    count: int
+
+    def target(self, access: Access) -> Element | None:
+        """Where an element of it is now."""
+        found = self.handed.iteration(access)
+        if found is None or access.memlet is None:
+            return None
+        stride, row = self.handed.radix.strides[0], found[0]
+        text = expr.text(expr.plus(access.subset[0].polynomial, times(stride, row), -1))
+        if self.count > 1:
+            text = f"imod({expr.text(row)}, {self.count})*({expr.text(stride)}) + {text}"
+        return Element(access.container, (Expr(text),), access.memlet.type)
+
+
+def _rows(handed: _Handed, cluster: Sequence[_Late]) -> _Rows | None:
+    """The rows that are kept of what is handed over; None if that has to stay as it is."""
+    lates = {one.place: one for one in cluster}
+    writer = lates[handed.writer]
+    most = 0
+    for place in handed.places:
+        one = lates[place]
+        for access in accesses_of(one.loop, handed.name):
+            found = handed.iteration(access)
+            assert found is not None
+            behind = expr.plus({(one.loop.variable,): 1}, found[0], -1)
+            if set(behind) - {()}:
+                return None
+            delay = one.late - writer.late + behind.get((), 0)
+            if not 0 <= delay <= MOST_LATE:
+                return None
+            most = max(most, delay)
+    return _Rows(handed, most + 1)
+
+
+def _start(loop: Loop) -> Polynomial:
+    return _bounds(loop)[0]
+
+
+def _end(loop: Loop) -> Polynomial:
+    return _bounds(loop)[1]
+
+
+def _bounds(loop: Loop) -> tuple[Polynomial, Polynomial]:
+    """Where a loop begins, and where it ends.
+
+    Raises:
+        SdfgError: it has more bounds than one, or leaves something out.
+    """
+    bounds = loop.bounds
+    if loop.step != 1 or len(bounds.lows) != 1 or len(bounds.highs) != 1:
+        raise SdfgError("a loop has more than one end")
+    return bounds.lows[0], bounds.highs[0]
+
+
+def _number(one: Polynomial, other: Polynomial) -> int:
+    """The difference of two polynomials.
+
+    Raises:
+        SdfgError: it is no number.
+    """
+    gap = expr.plus(one, other, -1)
+    if set(gap) - {()}:
+        raise SdfgError("loops over different ranges")
+    return gap.get((), 0)
