@@ -160,28 +160,33 @@ def test_what_docc_allocates_is_handed_over_by_rows(tmp_path: Path):
 
 
 def random_sweeps(seed: int, folder: Path) -> Kernel:
-    """A time loop around sweeps over arrays and temporaries, with offsets of their own."""
+    """A time loop around stencils into temporaries, and stores of these, with offsets."""
     draw = Random(seed)
-    known, lines = ["A", "B", "C"], []
-    for number in range(draw.randint(2, 5)):
-        terms = []
-        for _ in range(draw.randint(1, 3)):
-            i, j = draw.randint(0, 2), draw.randint(0, 2)
-            rows = f"{i}:{SHAPE[0] - 2 + i}, {j}:{SHAPE[1] - 2 + j}"
-            terms.append(f"{draw.randint(1, 3)}.0 * {draw.choice(known)}[{rows}]")
-        value = draw.choice((" + ", " - ")).join(terms)
-        if draw.random() < 0.6:
-            lines += [f"t{number} = np.empty({SHAPE})", f"t{number}[:, :] = {draw.choice('ABC')}"]
-            if draw.random() < 0.5:
-                lines[-1] = f"t{number} = {draw.choice('ABC')} * 2.0"
-                lines.pop(-2)
-            known.append(f"t{number}")
-        lines.append(f"{draw.choice(known)}[1:-1, 1:-1] = {value}")
+    rows, columns = SHAPE[0] - 2, SHAPE[1] - 2
+    lines: list[str] = []
+    known: list[str] = []
+
+    def array(count: int) -> str:
+        i, j = draw.randint(0, SHAPE[0] - count), draw.randint(0, 2)
+        return f"{draw.choice('ABC')}[{i}:{i + count}, {j}:{j + columns}]"
+
+    def total(parts: list[str]) -> str:
+        return draw.choice((" + ", " - ")).join(f"{draw.randint(1, 3)}.0 * {p}" for p in parts)
+
+    for number in range(draw.randint(2, 4)):
+        lines.append(f"t{number} = {total([array(rows) for _ in range(draw.randint(1, 3))])}")
+        known.append(f"t{number}")
+        for _ in range(draw.randint(0, 2)):
+            count = rows - draw.randint(0, 2)
+            parts = [array(count) for _ in range(draw.randint(0, 2))]
+            for _ in range(draw.randint(1, 2)):
+                first = draw.randint(0, rows - count)
+                parts.append(f"{draw.choice(known)}[{first}:{first + count}, :]")
+            lines.append(f"{array(count)} = {total(parts)}")
+    lines.append(f"{array(rows)} = {total(known)}")
     body = "".join(f"        {line}\n" for line in lines)
     file = folder / f"sweeps_{seed}.py"
-    file.write_text(
-        f"import numpy as np\n\n\ndef sweeps(A, B, C):\n    for _ in range(2):\n{body}"
-    )
+    file.write_text(f"import numpy as np\n\n\ndef sweeps(A, B, C):\n    for _ in range(2):\n{body}")
     spec = spec_from_file_location(file.stem, file)
     assert spec is not None
     assert spec.loader is not None
