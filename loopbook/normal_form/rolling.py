@@ -20,7 +20,7 @@ line buffers in PolyMage: Mullapudi et al., ASPLOS 2015). It is for one thread.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import check_order
@@ -63,59 +63,54 @@ def rolled(program: Program, free: Callable[[Loop], bool]) -> Program:
         program: with loops that count in signed numbers.
         free: whether an outermost loop may be changed, with all that it holds.
     """
-    place = 0
-    while place < len(program.body.children):
-        node = program.body.children[place]
+    return _rolled_below(program, (), free)
+
+
+def _rolled_below(program: Program, path: Path, free: Callable[[Loop], bool]) -> Program:
+    """The program with loops fused among those that stand at a path, and below them."""
+    place, level = 0, None
+    while sum(isinstance(node, Loop) for node in _siblings(program, path)[place:]) > 1:
+        node = _siblings(program, path)[place]
         if isinstance(node, Loop) and free(node):
-            program = _rolled_at(program, (), place, free)
-            program = _rolled_below(program, (place,))
+            level = level or _Level(program, path)
+            made = _rolled_at(level, place, free)
+            if made is not program:
+                program, level = made, None
         place += 1
+    for place, node in enumerate(_siblings(program, path)):
+        if isinstance(node, Loop) and free(node):
+            program = _rolled_below(program, (*path, place), lambda _: True)
     return program
 
 
-def _rolled_below(program: Program, path: Path) -> Program:
-    """The program with loops fused among those that a loop at a path holds, and below them."""
-    place = 0
-    while place < len(walk.children(walk.at(program, path))):
-        if isinstance(walk.children(walk.at(program, path))[place], Loop):
-            program = _rolled_at(program, path, place, lambda _: True)
-            program = _rolled_below(program, (*path, place))
-        place += 1
-    return program
+def _siblings(program: Program, path: Path) -> Sequence[walk.Inner]:
+    return walk.children(walk.at(program, path))
 
 
-def _rolled_at(program: Program, path: Path, place: int, free: Callable[[Loop], bool]) -> Program:
+def _rolled_at(level: _Level, place: int, free: Callable[[Loop], bool]) -> Program:
     """The program with a loop and as many behind it as can be fused with it, if that spares a
-    temporary."""
-    siblings = walk.children(walk.at(program, path))
-    first = siblings[place]
+    temporary; itself if it does not."""
+    first = level.siblings[place]
     assert isinstance(first, Loop)
-    handed = _all_handed(program, path)
-    if all(one.writer != place for one in handed):
-        return program
-    told = _told(program, path, handed)
     cluster = [_Late(first, 0, place)]
-    for number in range(place + 1, len(siblings)):
-        node = siblings[number]
+    for number in range(place + 1, len(level.siblings)):
+        node = level.siblings[number]
         if _may_go_first(node, cluster):
             continue
         if not isinstance(node, Loop) or not free(node) or len(cluster) == MOST_LOOPS:
             break
         if any(own_symbols(node) & changed(one.loop) for one in cluster):
             break
-        own = {one.place for one in cluster}
-        if all(number not in one.places or own.isdisjoint(one.places) for one in handed):
-            break
         try:
-            cluster.append(_Late(node, _shift(told, cluster, node), number))
+            cluster.append(_Late(node, _shift(level, cluster, node, number), number))
         except LoopbookError:
             break
     while len(cluster) > 1:
         try:
-            return _fused(program, path, cluster, handed)
+            return _fused(level, cluster)
         except LoopbookError:
             cluster.pop()
-    return program
+    return level.program
 
 
 def _may_go_first(node: walk.Inner, cluster: Sequence[_Late]) -> bool:
@@ -170,13 +165,37 @@ class _Handed:
         return self.iterations[expr.normal_forms([access.subset[0].text])]
 
 
-def _all_handed(program: Program, path: Path) -> list[_Handed]:
-    """What the nodes at a path hand over to each other."""
-    found: list[_Handed] = []
-    for temporary in temporaries(program).values():
-        with contextlib.suppress(LoopbookError):
-            found.append(_handed(program, path, temporary))
-    return found
+class _Level:
+    """The nodes at a path, and what they hand over to each other.
+
+    Attributes:
+        siblings: the nodes.
+    """
+
+    def __init__(self, program: Program, path: Path) -> None:
+        self.program, self.path = program, path
+        self.siblings = _siblings(program, path)
+        depth = len(path)
+        self._temporaries = {
+            name: (frozenset(use[depth] for use in one.uses), one)
+            for name, one in temporaries(program).items()
+            if all(len(use) > depth and use[:depth] == path for use in one.uses)
+        }
+        self._handed: dict[str, _Handed | None] = {}
+
+    def between(self, places: Collection[int]) -> list[_Handed]:
+        """What some of the nodes hand over to each other, and maybe to others."""
+        wanted = frozenset(places)
+        names = [name for name, (used, _) in self._temporaries.items() if len(used & wanted) > 1]
+        return [one for name in names if (one := self._of(name)) is not None]
+
+    def _of(self, name: str) -> _Handed | None:
+        if name not in self._handed:
+            self._handed[name] = None
+            with contextlib.suppress(LoopbookError):
+                temporary = self._temporaries[name][1]
+                self._handed[name] = _handed(self.program, self.path, temporary)
+        return self._handed[name]
 
 
 def _handed(program: Program, path: Path, temporary: Temporary) -> _Handed:
@@ -244,9 +263,10 @@ def _accesses(loop: Loop, name: str) -> list[tuple[list[Loop], Access]]:
     return found
 
 
-def _told(program: Program, path: Path, handed: Sequence[_Handed]) -> Program:
-    """The program with one index for each loop that wrote what is handed over: to be asked about,
-    since of flattened arrays whose rows are no named size nothing is known."""
+def _told(level: _Level, handed: Sequence[_Handed], places: Iterable[int]) -> Program:
+    """The program with one index for each loop that wrote what is handed over, in some of the
+    nodes: to be asked about, since of flattened arrays whose rows are no named size nothing is
+    known."""
 
     def target(access: Access) -> Element | None:
         for one in handed:
@@ -255,31 +275,35 @@ def _told(program: Program, path: Path, handed: Sequence[_Handed]) -> Program:
                 return Element(access.container, subset, access.memlet.type)
         return None
 
-    for place in sorted(set().union(*(one.places for one in handed))):
-        loop = walk.at(program, (*path, place))
-        program = walk.replaced(program, (*path, place), redirected(loop, target))  # type: ignore[type-var]
+    program = level.program
+    for place in places:
+        loop = redirected(level.siblings[place], target)  # type: ignore[type-var]
+        program = walk.replaced(program, (*level.path, place), loop)
     return program
 
 
 # -- how late ---------------------------------------------------------------------------------
 
 
-def _shift(told: Program, cluster: Sequence[_Late], loop: Loop) -> int:
+def _shift(level: _Level, cluster: Sequence[_Late], loop: Loop, place: int) -> int:
     """How late a loop has to run behind a cluster.
 
     Raises:
-        LoopbookError: it cannot be told, or too late.
+        LoopbookError: it cannot be told, too late, or it is handed nothing.
     """
-    gap = _number(_start(loop), _start(cluster[0].loop))
-    error: LoopbookError = SdfgError("no order is legal")
-    for late in range(-gap, MOST_LATE - gap + 1):
-        try:
-            _check(told, [*cluster, _Late(loop, late, 0)])
-        except LoopbookError as found:
-            error = found
-        else:
+    places = [*(one.place for one in cluster), place]
+    handed = [one for one in level.between(places) if place in one.places]
+    if not handed:
+        raise SdfgError("nothing is handed over")
+    told = _told(level, level.between(places), places)
+    least = -_number(_start(loop), _start(cluster[0].loop))
+    most = least + MOST_LATE
+    _check(told, [*cluster, _Late(loop, most, place)])  # the later it runs, the more is legal
+    for late in range(least, most):
+        with contextlib.suppress(LoopbookError):
+            _check(told, [*cluster, _Late(loop, late, place)])
             return late
-    raise error
+    return most
 
 
 def _check(program: Program, cluster: Sequence[_Late]) -> None:
@@ -307,16 +331,16 @@ def _check(program: Program, cluster: Sequence[_Late]) -> None:
 # -- one loop ---------------------------------------------------------------------------------
 
 
-def _fused(
-    program: Program, path: Path, cluster: Sequence[_Late], handed: Sequence[_Handed]
-) -> Program:
+def _fused(level: _Level, cluster: Sequence[_Late]) -> Program:
     """The program with a cluster as one loop, and as few rows of temporaries as can be.
 
     Raises:
         LoopbookError: no temporary gets smaller, or ends cannot be told apart.
     """
+    program, path = level.program, level.path
     own = frozenset(one.place for one in cluster)
-    kept = [rows for one in handed if one.places <= own and (rows := _rows(one, cluster))]
+    handed = [one for one in level.between(own) if one.places <= own]
+    kept = [rows for one in handed if (rows := _rows(one, cluster))]
     if not kept:
         raise SdfgError("no temporary gets smaller")
     editor = Editor(program, {}, {})
@@ -345,7 +369,7 @@ def _fused(
             body += nodes
     made = editor.new_loop("", variable, expr.text(first), f"({expr.text(end)})", body)
     program = editor.program
-    siblings = walk.children(walk.at(program, path))
+    siblings = level.siblings
     place, last = cluster[0].place, cluster[-1].place
     between = [siblings[n] for n in range(place, last) if n not in own]
     new = (*siblings[:place], *between, made, *siblings[last + 1 :])
