@@ -92,6 +92,8 @@ def _rolled_at(level: _Level, place: int, free: Callable[[Loop], bool]) -> Progr
     temporary; itself if it does not."""
     first = level.siblings[place]
     assert isinstance(first, Loop)
+    if not level.begins(place):
+        return level.program
     cluster = [_Late(first, 0, place)]
     for number in range(place + 1, len(level.siblings)):
         node = level.siblings[number]
@@ -106,6 +108,10 @@ def _rolled_at(level: _Level, place: int, free: Callable[[Loop], bool]) -> Progr
         except LoopbookError:
             break
     while len(cluster) > 1:
+        last = cluster[-1].place
+        if all(last not in one.places for one in level.between([one.place for one in cluster])):
+            cluster.pop()  # it came along, but what stands behind it did not
+            continue
         try:
             return _fused(level, cluster)
         except LoopbookError:
@@ -143,13 +149,13 @@ class _Late:
 
 @dataclass(frozen=True)
 class _Handed:
-    """A temporary that one of some siblings writes, each element once, and others read.
+    """A temporary that one of some siblings fills, each element once, and others use.
 
     Attributes:
-        writer: its place among the siblings.
+        writer: the place of the one that fills it among the siblings.
         places: of all that use it.
         radix: how the writer's iterations are numbered by its elements.
-        iterations: in which one an element was written, by its index.
+        iterations: in which one an element was filled, by its index.
     """
 
     name: str
@@ -159,7 +165,7 @@ class _Handed:
     iterations: Mapping[tuple[str, ...], Sequence[Polynomial]]
 
     def iteration(self, access: Access) -> Sequence[Polynomial] | None:
-        """The one that wrote what is accessed; None for another container."""
+        """The one that filled what is accessed; None for another container."""
         if access.container != self.name:
             return None
         return self.iterations[expr.normal_forms([access.subset[0].text])]
@@ -182,6 +188,10 @@ class _Level:
             if all(len(use) > depth and use[:depth] == path for use in one.uses)
         }
         self._handed: dict[str, _Handed | None] = {}
+
+    def begins(self, place: int) -> bool:
+        """Whether a node is the first one to use something that others use."""
+        return any(len(used) > 1 and min(used) == place for used, _ in self._temporaries.values())
 
     def between(self, places: Collection[int]) -> list[_Handed]:
         """What some of the nodes hand over to each other, and maybe to others."""
@@ -214,22 +224,18 @@ def _handed(program: Program, path: Path, temporary: Temporary) -> _Handed:
         if not isinstance(loop, Loop) or has_calls(loop, name):
             raise SdfgError("something else than a loop uses it")
         loops[place] = loop
-    writes = {
-        place: {a.subset for a in accesses_of(loop, name) if a.write}
-        for place, loop in loops.items()
-    }
-    writers = [place for place, subsets in writes.items() if subsets]
-    if len(loops) < 2 or len(writers) != 1:
-        raise SdfgError("not just one loop writes it")
-    (writer,) = writers
+    if len(loops) < 2:
+        raise SdfgError("it is handed to nobody")
+    writer = min(loops)
     band = walk.band(loops[writer])
-    if writer != min(loops) or any(not a.write for a in accesses_of(loops[writer], name)):
+    first = [*accesses_of(loops[writer], name)]
+    if any(not access.write for access in first):
         raise SdfgError("it may be read before it is written")
     if name not in (written_first(band[-1].body.children, {name}) or ()):
         raise SdfgError("it is not always written")
-    if len({expr.normal_forms(i.text for i in subset) for subset in writes[writer]}) != 1:
+    if len({expr.normal_forms(i.text for i in access.subset) for access in first}) != 1:
         raise SdfgError("more than one element is written at a time")
-    (index,) = next(iter(writes[writer]))
+    (index,) = first[0].subset
     radix = Radix.of(index, band)
     if len(band) < 2 or radix.order[0] != 0 or _number(radix.lows[0], {}) < 0:
         raise SdfgError("its rows do not follow the outer loop")
@@ -289,12 +295,9 @@ def _shift(level: _Level, cluster: Sequence[_Late], loop: Loop, place: int) -> i
     """How late a loop has to run behind a cluster.
 
     Raises:
-        LoopbookError: it cannot be told, too late, or it is handed nothing.
+        LoopbookError: it cannot be told, or it is too late.
     """
     places = [*(one.place for one in cluster), place]
-    handed = [one for one in level.between(places) if place in one.places]
-    if not handed:
-        raise SdfgError("nothing is handed over")
     told = _told(level, level.between(places), places)
     least = -_number(_start(loop), _start(cluster[0].loop))
     most = least + MOST_LATE
