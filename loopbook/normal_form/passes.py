@@ -9,6 +9,7 @@ from loopbook.normal_form.inlining import inlined
 from loopbook.normal_form.local import local_arrays, with_known_sizes
 from loopbook.normal_form.products import as_loops
 from loopbook.normal_form.reuse import in_place
+from loopbook.normal_form.sinking import sunk
 from loopbook.normal_form.views import resolved
 from loopbook.program import walk
 from loopbook.program.dataflow import LibraryCall, Reference
@@ -23,6 +24,7 @@ PASSES = (
     contracted,
     in_place,
     inlined,
+    sunk,
     allocated_once,
 )
 
