@@ -93,14 +93,12 @@ def run(book: Book, asks: list[tuple[float, Ask]]) -> list[Seen]:
 
 def asks_for(keys: list[str], nests: Sequence[Made], bursts: int) -> list[tuple[float, Ask]]:
     """Tasks for the classes in turn, in bursts, each in an order of its own."""
-    found = []
-    for number, (fingerprint, wanted) in enumerate(nests):
-        moment = GAP_S * (number * bursts // len(nests))
-        ask = Ask(TUNE, fingerprint, TARGET, keys[number % len(keys)], "", 1, wanted)
-        found.append((moment, ask))
-    Random(bursts).shuffle(found)
-    moments = sorted(moment for moment, _ in found)
-    return [(moment, ask) for moment, (_, ask) in zip(moments, found, strict=True)]
+    asks = [
+        Ask(TUNE, fingerprint, TARGET, keys[number % len(keys)], "", 1, wanted)
+        for number, (fingerprint, wanted) in enumerate(nests)
+    ]
+    Random(bursts).shuffle(asks)
+    return [(GAP_S * (number * bursts // len(asks)), ask) for number, ask in enumerate(asks)]
 
 
 def main() -> None:

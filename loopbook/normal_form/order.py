@@ -12,6 +12,7 @@ from loopbook.errors import SdfgError
 from loopbook.program import walk
 from loopbook.program.dataflow import AccessNode, Block
 from loopbook.program.tree import Loop, Program, While
+from loopbook.program.walk import Path
 from loopbook.steps.region import serial
 
 Place = tuple[str, ...]
@@ -59,6 +60,20 @@ def in_order(nest: Loop | While) -> Loop | While:
     finds out again which of them may run in any order."""
     body = walk.rebuilt(nest, lambda node: serial(node) if isinstance(node, Loop) else node)
     return serial(body) if isinstance(body, Loop) else body
+
+
+def with_serial_loops(program: Program, path: Path) -> Program:
+    """The program with all loops in order that are on the way to a path, its end included: their
+    iterations share a row.
+
+    Raises:
+        IllegalStepError: threads share one of them already.
+    """
+    for depth in range(1, len(path) + 1):
+        loop = walk.at(program, path[:depth])
+        if isinstance(loop, Loop):
+            program = walk.replaced(program, path[:depth], serial(loop))
+    return program
 
 
 def _apart(loop: LoopNode, container: str) -> LoopNode:

@@ -28,7 +28,7 @@ from loopbook.dependence.body import LoopNode, statements
 from loopbook.dependence.model import domain
 from loopbook.errors import IllegalStepError, LoopbookError, SdfgError
 from loopbook.normal_form.definite import written_first
-from loopbook.normal_form.order import headers_of
+from loopbook.normal_form.order import headers_of, with_serial_loops
 from loopbook.normal_form.radix import Radix, times
 from loopbook.normal_form.temporaries import (
     Temporary,
@@ -47,7 +47,7 @@ from loopbook.program.tree import Assignments, Branch, Case, Loop, Node, Program
 from loopbook.program.tree import Sequence as Body
 from loopbook.program.walk import Path
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, serial
+from loopbook.steps.region import Region
 
 MOST_LATE = 4
 """Rows. Chosen: more would have to stay in the caches, and no program seen wants more."""
@@ -209,15 +209,13 @@ class _Level:
 
 
 def _handed(program: Program, path: Path, temporary: Temporary) -> _Handed:
-    """A temporary as what the nodes at a path hand over.
+    """A temporary, all of whose uses are below a path, as what the nodes there hand over.
 
     Raises:
         LoopbookError: it is no such one.
     """
     name, depth = temporary.container, len(path)
-    if any(use[:depth] != path or len(use) == depth for use in temporary.uses):
-        raise SdfgError("it is used elsewhere")
-    siblings = walk.children(walk.at(program, path))
+    siblings = _siblings(program, path)
     loops: dict[int, Loop] = {}
     for place in sorted({use[depth] for use in temporary.uses}):
         loop = siblings[place]
@@ -233,40 +231,23 @@ def _handed(program: Program, path: Path, temporary: Temporary) -> _Handed:
         raise SdfgError("it may be read before it is written")
     if name not in (written_first(band[-1].body.children, {name}) or ()):
         raise SdfgError("it is not always written")
-    if len({expr.normal_forms(i.text for i in access.subset) for access in first}) != 1:
+    if any(len(a.subset) != 1 for loop in loops.values() for a in accesses_of(loop, name)):
+        raise SdfgError("it has more than one index")
+    if len({expr.normal_form(access.subset[0].text) for access in first}) != 1:
         raise SdfgError("more than one element is written at a time")
-    (index,) = first[0].subset
-    radix = Radix.of(index, band)
+    radix = Radix.of(first[0].subset[0], band)
     if len(band) < 2 or radix.order[0] != 0 or _number(radix.lows[0], {}) < 0:
         raise SdfgError("its rows do not follow the outer loop")
-    around = [node for node in walk.way(program, path) if isinstance(node, Loop | While)]
     iterations: dict[tuple[str, ...], Sequence[Polynomial]] = {}
-    for loop in loops.values():
-        for inside, access in _accesses(loop, name):
+    for use in temporary.uses:
+        around = [node for node in walk.way(program, use) if isinstance(node, Loop | While)]
+        headers = headers_of(around)
+        variables = frozenset(header.variable for header in headers)
+        for access in accesses_of(walk.at(program, use), name):
             (index,) = access.subset
-            headers = headers_of([*around, *inside])
-            variables = frozenset(header.variable for header in headers)
             found = radix.digits(index, domain(headers), variables)
             iterations[expr.normal_forms([index.text])] = found
     return _Handed(name, writer, frozenset(loops), radix, iterations)
-
-
-def _accesses(loop: Loop, name: str) -> list[tuple[list[Loop], Access]]:
-    """The accesses to a container in a loop, each with the loops around it there."""
-    found: list[tuple[list[Loop], Access]] = []
-
-    def look(node: walk.Inner, around: list[Loop]) -> None:
-        around = [*around, node] if isinstance(node, Loop) else around
-        for access in own_accesses(node):
-            if access.container == name:
-                if len(access.subset) != 1:
-                    raise SdfgError("it has more than one index")
-                found.append((around, access))
-        for child in walk.children(node):
-            look(child, around)
-
-    look(loop, [])
-    return found
 
 
 def _told(level: _Level, handed: Sequence[_Handed], places: Iterable[int]) -> Program:
@@ -376,10 +357,7 @@ def _fused(level: _Level, cluster: Sequence[_Late]) -> Program:
     place, last = cluster[0].place, cluster[-1].place
     between = [siblings[n] for n in range(place, last) if n not in own]
     new = (*siblings[:place], *between, made, *siblings[last + 1 :])
-    for depth in range(1, len(path) + 1):
-        around = walk.at(program, path[:depth])
-        if isinstance(around, Loop):
-            program = walk.replaced(program, path[:depth], serial(around))
+    program = with_serial_loops(program, path)
     if not path:
         return walk.with_children(program, new)
     return walk.replaced(program, path, walk.with_children(walk.at(program, path), new))  # type: ignore

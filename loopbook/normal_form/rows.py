@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.contraction import contracted
+from loopbook.normal_form.order import with_serial_loops
 from loopbook.normal_form.temporaries import (
     Temporary,
     accesses_of,
@@ -41,7 +42,6 @@ from loopbook.program.tree import Loop, Program
 from loopbook.program.walk import Path
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import serial
 
 
 def row_by_row(program: Program) -> Program:
@@ -163,11 +163,7 @@ def _as_row(program: Program, temporary: Temporary) -> Program:
 
     for path in temporary.uses:
         program = walk.replaced(program, path, redirected(walk.at(program, path), target))  # type: ignore[type-var]
-    for depth in range(1, len(above) + 1):
-        loop = walk.at(program, above[:depth])
-        if isinstance(loop, Loop):
-            program = walk.replaced(program, above[:depth], serial(loop))
-    return program
+    return with_serial_loops(program, above)
 
 
 def _row(access: Access, shared: Sequence[Loop], inner: Sequence[Loop]) -> tuple[int, ...]:

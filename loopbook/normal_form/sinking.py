@@ -18,6 +18,7 @@ compiler takes the scalar out again (the reverse of loop-invariant code motion).
 
 from __future__ import annotations
 
+from loopbook.normal_form.definite import written_first
 from loopbook.normal_form.local import local_arrays
 from loopbook.normal_form.producer import work_of
 from loopbook.normal_form.temporaries import changed
@@ -59,7 +60,7 @@ def _sunk(program: Program, node: walk.Inner, used: dict[str, int]) -> walk.Inne
             for name in writes
         ):
             return node
-        moved = own_names(one) | own_symbols(one)
+        moved = own_names(one)
         if moved & changed(inner) or inner.variable in moved or writes & own_symbols(inner):
             return node
         inside = [part for part in walk.preorder(node) if writes & own_names(part)]
@@ -67,5 +68,8 @@ def _sunk(program: Program, node: walk.Inner, used: dict[str, int]) -> walk.Inne
             len(writes & own_names(part)) for part in inside
         ):
             return node  # somebody else knows it
+    scalars = {name for one in before for name in written(one)}
+    if written_first(before, scalars) is None:
+        return node  # it goes on from the iteration before
     deepest = walk.with_children(inner, [*before, *inner.body.children])
     return walk.with_children(node, [_sunk(program, deepest, used)])

@@ -285,7 +285,8 @@ def _simplified(
 
     def simplified(given: str) -> StructuredSDFG:
         made = passes.simplify(parse(given), fuse=fuse, target=target)
-        if not fuse and _maths_calls(made.to_json()) > _maths_calls(given):
+        calls = 0 if fuse else _maths_calls(given)
+        if calls and _maths_calls(made.to_json()) > calls:
             return passes.simplify(parse(given), fuse=False, inline=False, target=target)
         return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from copy import copy
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,16 @@ def waves(STEPS, A, B):
 def euler(A):
     for new in range(A.shape[0]):
         A[new] = A[new] + 1.0
+
+
+def function_in(file: Path, name: str) -> Callable[..., Any]:
+    """A function of a module that a test has written: docc reads its source there."""
+    spec = spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
 
 
 def elements(element: dict[str, Any]) -> Iterator[dict[str, Any]]:

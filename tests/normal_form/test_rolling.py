@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from sdfg_kit import as_docc_sends, check_library, random
+from sdfg_kit import as_docc_sends, check_library, function_in, random
 
 import loopbook
 from loopbook.frontend import lower
@@ -203,12 +202,7 @@ def random_sweeps(seed: int, folder: Path) -> Kernel:
     body = "".join(f"        {line}\n" for line in lines)
     file = folder / f"sweeps_{seed}.py"
     file.write_text(f"import numpy as np\n\n\ndef sweeps(A, B, C):\n    for _ in range(2):\n{body}")
-    spec = spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.sweeps
+    return function_in(file, "sweeps")
 
 
 @pytest.mark.parametrize("seed", range(16))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from sdfg_kit import check_library, prepared_text, random
+from sdfg_kit import check_library, function_in, prepared_text, random
 
 from loopbook.errors import SdfgError
 from loopbook.interpreter import Interpreted
@@ -223,12 +222,7 @@ def random_chain(seed: int, folder: Path) -> Kernel:
     lines += [f"            B[i, j] = {arrays[-1]}[i, j] + {rng.choice(arrays)}[i, 4 - j]", ""]
     path = folder / f"chain_{seed}.py"
     path.write_text("\n".join(lines))
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.chain
+    return function_in(path, "chain")
 
 
 @pytest.mark.parametrize("seed", range(12))
