@@ -13,6 +13,7 @@ from loopbook.client.decision import Choice, NestReport, left_to_docc, used
 from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
+from loopbook.client.forms import sums_in_memory
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
 from loopbook.client.orders import along_memory
@@ -130,12 +131,43 @@ class Planner:
             usable, reason = (), "the book has nothing for this target"
         else:
             usable, reason = self._near(nest, embedding, trips, neighbours, hot)
+        usable = self._in_other_form(nest, usable, trips, hot)
         if self._expressions and not usable and not records:
             usable = along_memory(nest, self._fit)
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)
         return (used(report, usable[0]), usable) if usable else (report, ())
+
+    def _in_other_form(
+        self, nest: Nest, near: tuple[Choice, ...], trips: Trips, hot: bool
+    ) -> tuple[Choice, ...]:
+        """Choices for another form of the nest, if the book knows that better than `near`, and
+        `near` if it does not."""
+        form = sums_in_memory(nest, self._fit)
+        if form is None:
+            return near
+        planner = Planner(
+            self._layered,
+            self._target,
+            self._exclude,
+            self._max_distance,
+            self._count,
+            form.trials,
+            False,
+            self._patience,
+            self._weighing,
+        )
+        (embedding,) = self._layered.encoder.encode_many([form.nest])
+        _, found = planner.plan(
+            form.nest, lambda: {form.nest.fingerprint: embedding}, trips, hot=hot
+        )
+        self._patience = planner._patience
+        if not found or (near and found[0].distance >= near[0].distance):
+            return near
+        return tuple(
+            replace(one, tier="near", recipe=Recipe((*form.recipe, *one.recipe))) for one in found
+        )
 
     def measured(self, nest: Nest, usable: tuple[Choice, ...], trips: Trips) -> Measurement | None:
         """Times of this very nest as planned, at about the size at hand, if the book has them."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from loopbook.program.accesses import Part
-from loopbook.program.dataflow import AccessNode, Block, Memlet, Tasklet
+from loopbook.program.dataflow import AccessNode, Block, Memlet, Statement, Tasklet
+from loopbook.program.tree import Node
+
+AnyBlock = TypeVar("AnyBlock", bound=Block)
 
 
 @dataclass(frozen=True)
@@ -39,3 +44,53 @@ def task_as_copy(block: Block, place: int) -> Copy | None:
     if not isinstance(source, AccessNode) or not isinstance(target, AccessNode):
         return None
     return Copy(source.container, into[0], target.container, out[0])
+
+
+def without_idle(nodes: Iterable[Node]) -> list[Node]:
+    """Nodes beside each other without copies of an element to itself, which docc leaves behind
+    where it forwards what was stored."""
+    found: list[Node] = []
+    for node in nodes:
+        busy = _busy(node) if type(node) is Statement else node
+        if busy is not None:
+            found.append(busy)
+    return found
+
+
+def _busy(block: Statement) -> Statement | None:
+    """The block without such copies; None if it does nothing else."""
+    idle = {
+        end
+        for place, task in enumerate(block.nodes)
+        if isinstance(task, Tasklet) and _is_idle(block, place)
+        for end in (place, block.inputs[place][0].source, block.outputs[place][0].target)
+    }
+    if not idle:
+        return block
+    memlets = [m for m in block.memlets if not {m.source, m.target} <= idle]
+    return part_of(block, memlets) if memlets else None
+
+
+def _is_idle(block: Block, place: int) -> bool:
+    copy = task_as_copy(block, place)
+    return (
+        copy is not None
+        and copy.source == copy.target
+        and [index.text for index in copy.read.subset]
+        == [index.text for index in copy.written.subset]
+        and not block.inputs[copy.read.source]
+        and not block.outputs[copy.written.target]
+    )
+
+
+def part_of(block: AnyBlock, memlets: Iterable[Memlet]) -> AnyBlock:
+    """The block with these memlets alone, whose ends are numbered as in it, and the nodes that they
+    need."""
+    memlets = tuple(memlets)
+    kept = sorted({m.source for m in memlets} | {m.target for m in memlets})
+    at = {end: number for number, end in enumerate(kept)}
+    return replace(
+        block,
+        nodes=tuple(block.nodes[end] for end in kept),
+        memlets=tuple(replace(m, source=at[m.source], target=at[m.target]) for m in memlets),
+    )

@@ -21,6 +21,7 @@ from loopbook.steps import (
     CacheSize,
     Step,
     Threads,
+    TileEnd,
     TileSize,
     VectorSize,
     base_name,
@@ -60,6 +61,7 @@ class _Sizes:
         cached: how much longer each cache tile is.
         columns: longest walk of a register tile along vectors; 0 for any.
         most: rows of one.
+        tiles: the loops that are tiled with their sizes.
     """
 
     vectors: frozenset[str]
@@ -70,6 +72,7 @@ class _Sizes:
     columns: int
     most: int
     threads: int
+    tiles: frozenset[tuple[str, int]]
 
     @classmethod
     def of(cls, recipe: Recipe, there: HardwareProfile, here: HardwareProfile) -> _Sizes:
@@ -97,6 +100,7 @@ class _Sizes:
             longest * lanes,
             most,
             here.threads,
+            frozenset(_tiles(recipe)),
         )
 
     def changed(self, step: Step) -> Step:
@@ -106,6 +110,9 @@ class _Sizes:
         def sized(argument: Argument[Any], value: Any) -> Any:
             if isinstance(argument, TileSize):
                 return self._size(getattr(step, argument.of), value)
+            if isinstance(argument, TileEnd):
+                name = base_name(getattr(step, argument.of))
+                return self._size(name, value) if (name, value) in self.tiles else value
             if isinstance(argument, VectorSize):
                 return self._along(value)
             if isinstance(argument, CacheSize):

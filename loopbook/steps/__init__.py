@@ -30,6 +30,7 @@ from loopbook.steps.arguments import (
     Keyword,
     Loop,
     Threads,
+    TileEnd,
     TileSize,
     VectorSize,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "Loop",
     "Step",
     "Threads",
+    "TileEnd",
     "TileSize",
     "VectorSize",
     "base_name",

@@ -173,6 +173,19 @@ class TileSize(Integer):
         self.of = of
 
 
+class TileEnd(Integer):
+    """How far from where a tile begins. Where that is the tile's size, it stays so on every
+    machine.
+
+    Args:
+        of: the argument that names the loop over the tiles.
+    """
+
+    def __init__(self, low: int, high: int, *, of: str, optional: bool = False) -> None:
+        super().__init__(low, high, optional=optional)
+        self.of = of
+
+
 class VectorSize(Integer):
     """How many iterations walk along vectors: as many vectors on every machine."""
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from loopbook.dependence.body import Statement, read_header
 from loopbook.dependence.model import shifted
 from loopbook.errors import IllegalStepError
-from loopbook.steps.arguments import MAX_SIZE, Integer, Loop
+from loopbook.steps.arguments import MAX_SIZE, Loop, TileEnd
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import duplicate, read_in_place
@@ -33,7 +33,7 @@ class Cut(Step):
 
     loop = Loop()
     tile_loop = Loop()
-    distance = Integer(1, MAX_SIZE, optional=True)
+    distance = TileEnd(1, MAX_SIZE, of="tile_loop", optional=True)
 
     def apply(self, editor: Editor) -> None:
         """The order of the iterations stays what it was, so it is legal wherever bounds are affine

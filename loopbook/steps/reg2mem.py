@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from loopbook.dependence import never_meet
@@ -10,8 +11,8 @@ from loopbook.dependence.scalars import live_out
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
 from loopbook.program.accesses import Access, accesses, names, own_accesses, own_names
-from loopbook.program.copies import Copy, as_copy
-from loopbook.program.dataflow import Block
+from loopbook.program.copies import Copy, as_copy, without_idle
+from loopbook.program.dataflow import AccessNode, Block
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Node
 from loopbook.program.types import type_of
@@ -41,7 +42,7 @@ class Reg2Mem(Step):
             A[i, j] = A[i, j] / A[j, j]
 
     The same comes from a scalar ``w`` that begins as nought and is subtracted from the element
-    where the loop over k has ended.
+    where the loop over k has ended, whatever is computed from the difference before it is stored.
     """
 
     name = "reg2mem"
@@ -58,15 +59,19 @@ class Reg2Mem(Step):
         which it adds up what it then adds to an element, if nothing in between uses the element,
         and nothing behind the loop what is left in the scalar."""
         region, body = read_in_place(editor, self.loop)
-        children = body.loop.body.children
+        children = without_idle(body.loop.body.children)
         if (kept := _kept(children)) is not None:
-            new = _in_memory(editor, region, body, kept)
-        elif (found := summed(children)) is not None:
-            new = _added_up(editor, region, body, found)
+            new = _in_memory(editor, region, body, children, kept)
+        elif (found := summed(children, partial(_product, editor))) is not None:
+            new = _added_up(editor, region, body, children, found)
         else:
             raise IllegalStepError("no scalar is loaded first and stored last, or only added to")
         loop = replace(body.loop, body=replace(body.loop.body, children=new))
         editor.put(self.loop, loop)
+
+
+def _product(editor: Editor, like: str) -> AccessNode:
+    return AccessNode(editor.variable(f"{like}_product", like))
 
 
 class _Kept(NamedTuple):
@@ -95,9 +100,11 @@ def _kept(children: Sequence[Node]) -> _Kept | None:
     return None
 
 
-def _in_memory(editor: Editor, region: Region, body: LoopNode, kept: _Kept) -> tuple[Node, ...]:
-    """The loop's body without a scalar that is loaded first and stored last."""
-    children, scalar = body.loop.body.children, kept.load.target
+def _in_memory(
+    editor: Editor, region: Region, body: LoopNode, children: Sequence[Node], kept: _Kept
+) -> tuple[Node, ...]:
+    """What a loop holds without a scalar that is loaded first and stored last."""
+    scalar = kept.load.target
     between = children[kept.first + 1 : kept.last + 1]
     _check_scalar(editor, body.loop, scalar, kept.home)
     _check_alone(region, body, kept.home, between, store=between[-1])
@@ -108,13 +115,20 @@ def _in_memory(editor: Editor, region: Region, body: LoopNode, kept: _Kept) -> t
     return (*children[: kept.first], *new, *children[kept.last + 1 :])
 
 
-def _added_up(editor: Editor, region: Region, body: LoopNode, found: Summed) -> tuple[Node, ...]:
-    """The loop's body with a sum in its element all the time."""
-    children = body.loop.body.children
+def _added_up(
+    editor: Editor, region: Region, body: LoopNode, children: Sequence[Node], found: Summed
+) -> tuple[Node, ...]:
+    """What a loop holds with a sum in its element all the time."""
     home = Touch(found.container, found.home.subset, True)
     _check_scalar(editor, body.loop, found.scalar, home)
     # What the last block does behind its sum is not in between.
     _check_alone(region, body, home, children[found.first + 1 : found.last])
+    others = [node for place, node in enumerate(children) if place != found.last]
+    if found.middle and (
+        found.middle in live_out(editor.program, body.loop) | own_names(body.loop)
+        or any(found.middle in names(node) for node in others)
+    ):
+        raise IllegalStepError(f"{found.middle} is used elsewhere, too")
     element = Element(found.container, found.home.subset, found.home.type)
     between = [_with_element(node, found.scalar, element) for node in found.between]
     rest = () if found.rest is None else (found.rest,)

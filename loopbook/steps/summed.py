@@ -9,11 +9,12 @@ is ``for k: a[i] -= e(k)``, but for the order in which numbers are added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.accesses import names
+from loopbook.program.copies import part_of
 from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Tasklet
 from loopbook.program.dataflow import Node as FlowNode
 from loopbook.program.tree import Case, Loop, Node
@@ -32,9 +33,10 @@ class Summed:
         first, last: places of the node that sets the scalar to nought, and of the block that adds
             it to an element.
         scalar: where it is added up.
-        home, container: what writes the element that it is added to, and its array.
+        home, container: what reads or writes the element that it is added to, and its array.
         between: what adds to the scalar, with the sign that the element needs.
         rest: what the last block does besides, if anything.
+        middle: a scalar that the last block leaves the result in, and `rest` does not; or empty.
     """
 
     first: int
@@ -44,10 +46,19 @@ class Summed:
     container: str
     between: tuple[Node, ...]
     rest: Block | None
+    middle: str = ""
 
 
-def summed(children: Sequence[Node]) -> Summed | None:
-    """The first sum among the nodes of a loop's body; None if there is none."""
+def summed(
+    children: Sequence[Node], product: Callable[[str], AccessNode] | None = None
+) -> Summed | None:
+    """The first sum among the nodes of a loop's body; None if there is none.
+
+    Args:
+        product: a new scalar for what is multiplied, of the type of the sum that it is given.
+            Without it, sums of products that are added in the same instruction are none if they
+            are subtracted in the end.
+    """
     for first, child in enumerate(children):
         scalar = _set_to_nought(child)
         if scalar is None:
@@ -60,12 +71,15 @@ def summed(children: Sequence[Node]) -> Summed | None:
         found = _added(end, scalar)
         if found is None:
             continue
-        home, container, negated, rest = found
         try:
-            between = tuple(_signed(node, scalar, negated) for node in children[first + 1 : last])
+            between = tuple(
+                _signed(node, scalar, found.negated, product) for node in children[first + 1 : last]
+            )
         except IllegalStepError:
             continue
-        return Summed(first, last, scalar, home, container, between, rest)
+        return Summed(
+            first, last, scalar, found.home, found.container, between, found.rest, found.middle
+        )
     return None
 
 
@@ -85,12 +99,26 @@ def _set_to_nought(node: Node) -> str | None:
         return None
 
 
-def _added(block: Block, scalar: str) -> tuple[Memlet, str, bool, Block | None] | None:
-    """Where a block adds a scalar to, and what is left of the block without that.
+@dataclass(frozen=True)
+class _Addition:
+    """Where a block adds a scalar to an element.
 
-    Returns:
-        What writes the element, its container, whether the scalar is subtracted, and the rest.
+    Attributes:
+        home, container: what reads or writes the element, and its array.
+        negated: whether the scalar is subtracted.
+        rest: what the block does besides, if anything.
+        middle: the scalar that it leaves the result in; empty if that is the element.
     """
+
+    home: Memlet
+    container: str
+    negated: bool
+    rest: Block | None
+    middle: str = ""
+
+
+def _added(block: Block, scalar: str) -> _Addition | None:
+    """Where a block adds a scalar to, and what is left of the block without that."""
     uses = [m for m in block.memlets if scalar in (_name(block, m.source), _name(block, m.target))]
     if len(uses) != 1 or _name(block, uses[0].source) != scalar:
         return None
@@ -100,33 +128,52 @@ def _added(block: Block, scalar: str) -> tuple[Memlet, str, bool, Block | None] 
         return None
     (home,) = out
     (old,) = (memlet for memlet in into if memlet is not uses[0])
-    negated = task.code.endswith("_sub")
-    if negated and uses[0].target_connector != task.inputs[1]:
+    if task.code.endswith("_sub") and uses[0].target_connector != task.inputs[1]:
         return None
+    if not old.subset or block.inputs[old.source] or len(block.outputs[old.source]) != 1:
+        return None
+    found = _in_place if home.subset else _passed_on
+    addition = found(block, old, home, [m for m in block.memlets if m not in (uses[0], old, home)])
+    if addition is None or (addition.rest and scalar in names(addition.rest)):  # as an index
+        return None
+    return replace(addition, negated=task.code.endswith("_sub"))
+
+
+def _in_place(block: Block, old: Memlet, home: Memlet, left: list[Memlet]) -> _Addition | None:
+    """The result goes to the element at once; `left` are the other memlets."""
     container = _name(block, home.target)
-    same = _name(block, old.source) == container and [index.text for index in old.subset] == [
-        index.text for index in home.subset
-    ]
-    if not container or not home.subset or not same:
-        return None
-    if block.inputs[old.source] or len(block.outputs[old.source]) != 1:
+    if not container or _name(block, old.source) != container or _subset(old) != _subset(home):
         return None
     behind = _behind(block, home.target)
-    taken = (uses[0], old, home)
-    left = [m for m in block.memlets if not any(m is one for one in taken)]
     ends = {m.source for m in left} | {m.target for m in left}
     if any(_name(block, end) == container and end not in behind for end in ends):
         return None  # in front of the sum, perhaps
-    kept = sorted(ends)
-    at = {end: number for number, end in enumerate(kept)}
-    rest = replace(
-        block,
-        nodes=tuple(block.nodes[end] for end in kept),
-        memlets=tuple(replace(m, source=at[m.source], target=at[m.target]) for m in left),
-    )
-    if scalar in names(rest):
-        return None  # as an index
-    return home, container, negated, rest if left else None
+    return _Addition(home, container, False, part_of(block, left) if left else None)
+
+
+def _passed_on(block: Block, old: Memlet, home: Memlet, left: list[Memlet]) -> _Addition | None:
+    """The result goes to a scalar, and what is computed from that to the element in the end, as in
+    ``a[i] = sqrt(a[i] - s)``."""
+    container, middle = _name(block, old.source), _name(block, home.target)
+    alike = [end for end in range(len(block.nodes)) if _name(block, end) == middle]
+    if alike != [home.target] or len(block.inputs[home.target]) != 1:
+        return None
+    used = [m for m in left if container in (_name(block, m.source), _name(block, m.target))]
+    if len(used) != 1 or _name(block, used[0].target) != container:
+        return None
+    if _subset(used[0]) != _subset(old) or used[0].target not in _behind(block, home.target):
+        return None
+    read = [
+        replace(m, source=old.source, subset=old.subset, type=old.type)
+        if m.source == home.target
+        else m
+        for m in left
+    ]
+    return _Addition(old, container, False, part_of(block, read), middle)
+
+
+def _subset(memlet: Memlet) -> list[str]:
+    return [index.text for index in memlet.subset]
 
 
 def _behind(block: Block, place: int) -> set[int]:
@@ -140,7 +187,9 @@ def _behind(block: Block, place: int) -> set[int]:
     return found
 
 
-def _signed(node: Node, scalar: str, negated: bool) -> Node:
+def _signed(
+    node: Node, scalar: str, negated: bool, product: Callable[[str], AccessNode] | None
+) -> Node:
     """A node that adds to the scalar, or takes away what it adds.
 
     Raises:
@@ -153,13 +202,46 @@ def _signed(node: Node, scalar: str, negated: bool) -> Node:
 
     def mended(inner: Node | Case) -> Node | Case:
         if isinstance(inner, Block) and scalar in names(inner):
-            return _updated(inner, scalar, negated)
+            return _updated(_taken_apart(inner, scalar, negated, product), scalar, negated)
         if isinstance(inner, Loop) and scalar in {one.container for one in inner.reductions or ()}:
             return serial(inner)
         return inner
 
     whole = rebuilt(node, mended)
     return serial(whole) if whole.reductions else whole
+
+
+def _taken_apart(
+    block: Block, scalar: str, negated: bool, product: Callable[[str], AccessNode] | None
+) -> Block:
+    """A block that multiplies and adds to the scalar in two instructions, if one does both and
+    what it adds is to be taken away: there is none that takes a product away."""
+    writes = [m for m in block.memlets if _name(block, m.target) == scalar]
+    if not negated or product is None or len(writes) != 1:
+        return block
+    place = writes[0].source
+    task = block.nodes[place]
+    if not isinstance(task, Tasklet) or task.code != "fp_fma":
+        return block
+    one, other, old = task.inputs
+    nodes: list[FlowNode] = list(block.nodes)
+    nodes[place] = replace(task, code="fp_mul", inputs=(one, other))
+    found, added = len(nodes), len(nodes) + 1
+    nodes += [product(scalar), Tasklet("fp_add", (one, other), task.output)]
+    kind = writes[0].type
+    memlets = [
+        replace(memlet, target=added, target_connector=one)
+        if memlet.target == place and memlet.target_connector == old
+        else replace(memlet, source=added)
+        if memlet is writes[0]
+        else memlet
+        for memlet in block.memlets
+    ]
+    memlets += [
+        Memlet(place, found, task.output, "void", (), kind),
+        Memlet(found, added, "void", other, (), kind),
+    ]
+    return replace(block, nodes=tuple(nodes), memlets=tuple(memlets))
 
 
 def _updated(block: Block, scalar: str, negated: bool) -> Block:

@@ -116,3 +116,12 @@ def test_strips_keep_their_vectors():
         rescaled(Recipe.parse("strip_and_sink L0 4\n"), SSE2, AVX512).text()
         == "strip_and_sink L0 16\n"
     )
+
+
+def test_a_cut_at_the_end_of_a_tile_stays_there():
+    recipe = Recipe.parse("tile L1 32\ncut L2 L1.tile 32\ncut L3 L1.tile 1\nvectorize L2")
+    larger = replace(AVX2, l2_bytes=AVX2.l2_bytes * 4)
+    done = rescaled(recipe, AVX2, larger)
+    size = sizes(done)[0]
+    assert size > 32
+    assert f"\ncut L2 L1.tile {size}\ncut L3 L1.tile 1\n" in done.text()

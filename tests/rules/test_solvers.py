@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 import numpy as np
@@ -213,6 +214,19 @@ def test_sums_go_into_their_elements(recipe, tmp_path):
     recipe = "reg2mem L1\nreg2mem L3\n" + recipe
     cases = [[dominant(n)] for n in (2, 3, 8, 17, 36)]
     check_recipe(factorise_by_sums, cases, steps(recipe), tmp_path)
+
+
+def roots_of_sums(A, x):
+    for i in range(A.shape[0]):
+        w = 0.0
+        for j in range(i):
+            w += A[i, j] * x[j]
+        x[i] = math.sqrt(x[i] - w) + 1.0
+
+
+def test_a_sum_goes_on_from_what_is_computed_of_it(tmp_path):
+    cases = [[-filled(n, n), filled(n) + 1.0] for n in (2, 9, 33)]
+    check_recipe(roots_of_sums, cases, steps("reg2mem L0"), tmp_path)
 
 
 def test_a_sum_of_differences_keeps_its_sign(tmp_path):

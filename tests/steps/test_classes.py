@@ -136,6 +136,7 @@ def test_numbers_are_of_a_kind():
     sizes = [a for kind in STEPS.values() for a in kind.arguments if isinstance(a, Integer)]
     assert {type(size).__name__ for size in sizes} == {
         "Integer",
+        "TileEnd",
         "TileSize",
         "VectorSize",
         "CacheSize",

@@ -1,0 +1,59 @@
+"""Another form of a nest, which the book may know better.
+
+NumPy's ``A[i, j] -= A[i, :j] @ A[:j, j]`` sums up in a scalar what a loop of the textbook takes
+from the element. Recipes for factorisations are of the latter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loopbook.client.fit import Fit, Refusal, Trials
+from loopbook.program.nest import Nest
+from loopbook.program.nests import read_nest
+from loopbook.program.walk import outermost
+from loopbook.recipes.recipe import Recipe
+from loopbook.rules.fission import carried
+from loopbook.steps import Step
+
+
+@dataclass(frozen=True)
+class Form:
+    """A nest in another form.
+
+    Attributes:
+        recipe: leads there.
+        nest: has the loops of the nest that it comes from, by the same names.
+        trials: of recipes on it.
+    """
+
+    recipe: Recipe
+    nest: Nest
+    trials: Trials
+
+
+def sums_in_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> Form | None:
+    """The nest with what it sums up in the elements that it is added to; None if there is no such
+    sum."""
+    steps = [Step("reg2mem", (loop,)) for loop in dict.fromkeys(o.name for o, _ in carried(nest))]
+    while steps:
+        found = fit(nest, Recipe(tuple(steps)))
+        if isinstance(found, Refusal):
+            if found.position is None:
+                return None
+            del steps[found.position]
+            continue
+        return _form(nest, found)
+    return None
+
+
+def _form(nest: Nest, found: Fit) -> Form | None:
+    if found.after is None:
+        return None
+    program = found.after.program
+    for loop in outermost(program):
+        if loop.id == nest.loops[0].element_id:
+            new = read_nest(loop, program.containers, nest.position)
+            return Form(found.recipe, new, Trials("", program))
+    return None
