@@ -67,6 +67,38 @@ def keep_apart(
         return False
 
 
+def meet_at_once(
+    scope: Loop,
+    around: Sequence[Loop],
+    container: str,
+    one: tuple[str, ...],
+    two: tuple[str, ...],
+) -> bool:
+    """Whether two ways to index an array name the same element in the same iteration of a loop
+    only, if at all.
+
+    Args:
+        around: the loops around `scope`.
+        one, two: places as accesses have them.
+    """
+    instances = Instances([scope], around)
+    try:
+        with question() as engine:
+            for first, second in pairs(instances):
+                gap = _gap(first, second, scope.variable)
+                for x, y in product(_uses(first, container, one), _uses(second, container, two)):
+                    if (key := instances.meeting(x, y)) is None:
+                        continue
+                    met = instances.relation(engine, first, second, [dict(row) for row in key])
+                    columns = instances.columns(engine, first, second)
+                    for other in (gap, minus({}, gap)):
+                        if not narrowed(engine, met, columns, (), [shifted(other, -1)]).is_empty():
+                            return False
+    except DependenceError:
+        return False
+    return True
+
+
 def read_before_written(
     loop: Loop, around: Sequence[Loop], container: str, place: tuple[str, ...]
 ) -> bool:

@@ -120,7 +120,7 @@ def _pasted(
     problems += refused
     text = frontend.trace(kernel, arguments)
     if lowered is not None:
-        text = with_local(text, lowered.kernel_parameters, arguments, lowered.local)
+        text = with_local(text, lowered, arguments)
     symbols = None if made_up else frontend.size_symbols(kernel, arguments)
     return Pasted(node.name, text, lowered is not None, symbols)
 

@@ -206,12 +206,16 @@ class Lowered:
         text = f"def answer({', '.join(names)}):\n{sizes}{back}    return {self.result or None}\n"
         return self._made(text, "answer", {"np": np, **dict(self.things)})
 
-    @cached_property
-    def local(self) -> dict[str, str]:
-        """The kernel's arguments that hold nothing before it runs and are looked at by nobody
-        afterwards, and the text of their shapes."""
+    @property
+    def made(self) -> dict[str, str]:
+        """The text of the shapes of the kernel's arguments that are made for each call."""
+        return {name: shape for name, shape, _ in self.allocations}
+
+    @property
+    def local(self) -> frozenset[str]:
+        """Those that hold nothing before it runs and are looked at by nobody afterwards."""
         given = set(re.findall(r"\w+", " ".join([self.failed, *sum(self.before, ())])))
-        return {name: shape for name, shape, _ in self._own if name not in given}
+        return frozenset(name for name, *_ in self._own if name not in given)
 
     @property
     def _allocate(self) -> str:

@@ -5,8 +5,9 @@ other. The program's metadata says which ones they are, and how large in terms o
 
     {"arrays": {"t_0": ["_s0 + 2", "_s1"]}, "sizes": {"_s3": "_s0 + 2"}}
 
-The second part are names that docc gives to sizes of these arrays alone. With what they stand for
-in their place it can be seen that loops go along all of an array.
+The second part are names that docc gives to sizes of these arrays alone, and numbers among the
+arguments that are sizes of other arrays, too. With what they stand for in their place it can be
+seen that loops go along all of an array.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import json
 from collections.abc import Mapping
 
 from loopbook.program import walk
+from loopbook.program.accesses import counted, written
 from loopbook.program.expr import Expr
 from loopbook.program.rename import renamed
-from loopbook.program.tree import Loop, Program
+from loopbook.program.tree import Program
 
 LOCAL = "loopbook_local"
 """The key in a program's metadata."""
@@ -36,11 +38,12 @@ def local_arrays(program: Program) -> dict[str, tuple[Expr, ...]]:
 
 def with_known_sizes(program: Program) -> Program:
     """The program with sizes of local arrays in terms of other arguments' sizes; itself if they are
-    so already, or if a loop counts in them."""
-    names: dict[str, str] = _noted(program).get("sizes", {})
-    if not names or any(
-        isinstance(node, Loop) and node.variable in names for node in walk.preorder(program)
-    ):
+    so already. Names that the program gives other values stay."""
+    names: dict[str, str] = dict(_noted(program).get("sizes", {}))
+    if names:
+        for name in (written(program.body) | counted(program.body)) & names.keys():
+            del names[name]
+    if not names:
         return program
     return walk.with_children(program, [renamed(node, names) for node in program.body.children])
 

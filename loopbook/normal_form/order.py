@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from loopbook.dependence import read_before_written
+from loopbook.dependence import carries_nothing, read_before_written
 from loopbook.dependence.body import LoopNode, Statement, Touch, read_header, read_loop, touches
 from loopbook.dependence.scalars import private_scalars
 from loopbook.errors import SdfgError
@@ -41,6 +41,29 @@ def check_reads(
     for place in places:
         if not read_before_written(whole, headers, container, place):
             raise SdfgError(f"{container} is overwritten before it is read")
+
+
+def check_any_order(program: Program, nest: walk.Inner, around: Sequence[Loop | While]) -> None:
+    """Refuse unless the iterations of each loop of a perfect nest may run in any order.
+
+    Args:
+        around: the loops around the nest, outermost first.
+
+    Raises:
+        LoopbookError: two of them may touch the same element, and one writes it.
+    """
+    headers = headers_of(around)
+    variables = [one.variable for one in headers]
+    if not isinstance(nest, Loop):
+        raise SdfgError("it is no loop")
+    node: LoopNode | Statement = read_loop(
+        nest, variables, private_scalars(program), program.containers
+    )
+    while isinstance(node, LoopNode):
+        if not carries_nothing(node, headers):
+            raise SdfgError("its iterations depend on each other")
+        headers.append(node)
+        node = node.children[0]
 
 
 def headers_of(loops: Iterable[Loop | While]) -> list[LoopNode]:

@@ -8,7 +8,7 @@ from loopbook.normal_form.contraction import contracted
 from loopbook.normal_form.inlining import inlined
 from loopbook.normal_form.local import local_arrays, with_known_sizes
 from loopbook.normal_form.products import as_loops
-from loopbook.normal_form.reuse import in_place
+from loopbook.normal_form.reuse import copied_out, in_place
 from loopbook.normal_form.sinking import sunk
 from loopbook.normal_form.views import resolved
 from loopbook.program import walk
@@ -19,6 +19,7 @@ PASSES = (
     with_known_sizes,
     as_loops,
     resolved,
+    copied_out,
     contracted,
     inlined,
     contracted,

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from loopbook.dependence.body import Touch
 from loopbook.errors import SdfgError
-from loopbook.normal_form.order import check_reads, in_order
+from loopbook.normal_form.order import check_any_order, check_reads, in_order
 from loopbook.normal_form.radix import Radix, times
 from loopbook.normal_form.temporaries import (
     Temporary,
@@ -36,11 +37,13 @@ from loopbook.normal_form.temporaries import (
 )
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, names, own_accesses
-from loopbook.program.dataflow import Block, Statement, Tasklet
+from loopbook.program.copies import as_copy, task_as_copy
+from loopbook.program.dataflow import AccessNode, Block, Statement, Tasklet
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Branch, Loop, Program, While
 from loopbook.program.types import Pointer
+from loopbook.program.walk import Path
 from loopbook.steps.editor import BYTES
 
 
@@ -49,29 +52,80 @@ def in_place(program: Program) -> Program:
     return without_each(program, _without)
 
 
-def _without(program: Program, temporary: Temporary) -> Program:
+def copied_out(program: Program) -> Program:
+    """The program without the temporaries that are only copied to arrays in the end, such as
+    ``C[i:, i] = C[i, i:] = t``: the first of these copies is enough to copy from."""
+    return without_each(program, partial(_without, copies=True))
+
+
+def _without(program: Program, temporary: Temporary, copies: bool = False) -> Program:
     """The program without a temporary.
 
+    Args:
+        copies: refuse where something else is done with its values than copying them.
+
     Raises:
-        LoopbookError: it has to stay.
+        SdfgError: it has to stay.
     """
     name = temporary.container
     above = parent(temporary.uses)
     holder = walk.at(program, above)
     if not temporary.uses or isinstance(holder, Branch):
         raise SdfgError("it is not used in one place")
-    siblings = walk.children(holder)
-    places = sorted({path[len(above)] for path in temporary.uses})
-    last = siblings[places[-1]]
-    if len(places) < 2 or not isinstance(last, Loop):
+    uses = _Uses(
+        program,
+        temporary,
+        above,
+        walk.children(holder),
+        sorted({path[len(above)] for path in temporary.uses}),
+    )
+    copying = [place for place in uses.places if _copies(uses.siblings[place], name)]
+    filling = [p for p in uses.places if any(a.write for a in accesses_of(uses.siblings[p], name))]
+    if copies and [*filling, *copying] != uses.places:
+        raise SdfgError("it is not only copied")
+    refused = SdfgError("no loop takes its values over")
+    for place in dict.fromkeys((uses.places[-1], *reversed(copying))):
+        try:
+            return _moved(uses, place)
+        except SdfgError as error:
+            refused = error
+    raise refused
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """Where a temporary is used: in some of the nodes beside each other in a place."""
+
+    program: Program
+    temporary: Temporary
+    above: Path
+    siblings: Sequence[walk.Inner]
+    places: Sequence[int]
+
+
+def _moved(uses: _Uses, taker: int) -> Program:
+    """The program with a temporary in the array that takes its values over in a place.
+
+    Raises:
+        SdfgError: that is not known to be the same.
+    """
+    program, siblings, name = uses.program, uses.siblings, uses.temporary.container
+    first, last = uses.places[0], uses.places[-1]
+    nest = siblings[taker]
+    if first == taker or not isinstance(nest, Loop):
         raise SdfgError("no loop takes its values over")
-    target = _target(program, last, temporary)
-    if any(target.container in names(siblings[place]) for place in range(places[0], places[-1])):
-        raise SdfgError("the array is in use meanwhile")
+    if any(
+        a.write
+        for place in uses.places
+        if place > taker
+        for a in accesses_of(siblings[place], name)
+    ):
+        raise SdfgError("it gets other values later")
+    target = _target(uses, nest)
     offset = expr.mentioned(target.offset)
-    if any(offset & changed(node) for node in siblings[places[0] : places[-1] + 1]):
+    if any(offset & changed(node) for node in siblings[first : last + 1]):
         raise SdfgError("it ends up in another place meanwhile")
-    if target.offset and any(has_calls(siblings[place], name) for place in places):
+    if target.offset and any(has_calls(siblings[place], name) for place in uses.places):
         raise SdfgError("a library is given all of it")
     kind = program.containers[target.container]
 
@@ -81,23 +135,33 @@ def _without(program: Program, temporary: Temporary) -> Program:
         subset = tuple(_plus(index, target.offset) for index in access.subset)
         return Element(target.container, subset, kind)
 
-    changes: dict[int, walk.Inner | None] = {
-        place: redirected(siblings[place], moved) for place in places
-    }
-    made = changes[places[-1]]
+    redone = {place: redirected(siblings[place], moved) for place in uses.places}
+    changes: dict[int, walk.Inner | None] = dict(redone)
+    around = [n for n in walk.way(program, uses.above) if isinstance(n, Loop | While)]
+    for place in range(first, last + 1):
+        if place != taker and target.container in names(siblings[place]):
+            if not _copies(siblings[place], name) and not _stores_both(
+                siblings[place], {name, target.container}
+            ):
+                raise SdfgError("the array is in use meanwhile")
+            # Where it meets an element of the temporary, that is the one whose value it stores.
+            check_any_order(program, redone[place], around)
+    made = redone[taker]
     assert isinstance(made, Loop)
     if _does_nothing(made):
-        changes[places[-1]] = None
+        changes[taker] = None
+    elif taker != last:
+        raise SdfgError("its values are needed later")
     else:
-        around = [n for n in walk.way(program, above) if isinstance(n, Loop | While)]
         read = {
             Touch(target.container, tuple(_plus(i, target.offset) for i in a.subset), False).place
-            for a in accesses_of(last, name)
+            for a in accesses_of(nest, name)
             if not a.write
         }
         check_reads(program, made, around, target.container, read)
-        changes[places[-1]] = in_order(made)
-    return with_sums_in(without(program, temporary, above, changes), name, target.container)
+        changes[taker] = in_order(made)
+    changed_program = without(program, uses.temporary, uses.above, changes)
+    return with_sums_in(changed_program, name, target.container)
 
 
 @dataclass(frozen=True)
@@ -108,22 +172,22 @@ class _Target:
     offset: Polynomial
 
 
-def _target(program: Program, nest: Loop, temporary: Temporary) -> _Target:
+def _target(uses: _Uses, nest: Loop) -> _Target:
     """The array that a nest writes once for each element of a temporary, whatever happens.
 
     Raises:
         SdfgError: there is none.
     """
-    name = temporary.container
+    name = uses.temporary.container
     for loops, block in _stores(nest):
         for access in own_accesses(block):
-            kind = program.containers[access.container]
+            kind = uses.program.containers[access.container]
             if (
                 not access.write
                 or access.container == name
                 or len(access.subset) != 1
                 or not isinstance(kind, Pointer)
-                or kind.to != temporary.element
+                or kind.to != uses.temporary.element
             ):
                 continue
             if any(not a.write for a in accesses_of(nest, access.container)):
@@ -132,7 +196,11 @@ def _target(program: Program, nest: Loop, temporary: Temporary) -> _Target:
             for read in accesses_of(nest, name):
                 gap = expr.plus(access.subset[0].polynomial, read.subset[0].polynomial, -1)
                 if not read.write and not expr.mentioned(gap) & variables:
-                    _check_all(access.subset[0], gap, loops, temporary)
+                    taken = Radix.of(read.subset[0], loops)
+                    if any(loop.step != 1 for loop in loops) or not (
+                        _is_all(taken, uses.temporary) or _is_all_written(taken, uses, nest)
+                    ):
+                        raise SdfgError("not every element is taken over")
                     return _Target(access.container, gap)
     raise SdfgError("no array has its form")
 
@@ -152,24 +220,98 @@ def _stores(nest: Loop) -> list[tuple[list[Loop], Block]]:
     return found
 
 
-def _check_all(index: Expr, gap: Polynomial, loops: Sequence[Loop], temporary: Temporary) -> None:
-    """Refuse unless a store in these loops runs for each element that the temporary has room for.
+def _is_all(taken: Radix, temporary: Temporary) -> bool:
+    """Whether the elements that are taken over are all that the temporary has room for."""
+    if taken.start or any(taken.lows):
+        return False
+    size = bytes_each = {(): BYTES.get(temporary.element.dtype, 0)}
+    for place in reversed(taken.order):
+        if expr.plus(times(taken.strides[place], bytes_each), size, -1):  # there are gaps
+            return False
+        size = times(size, taken.highs[place])
+    return not expr.plus(size, temporary.size.polynomial, -1)
+
+
+def _is_all_written(taken: Radix, uses: _Uses, nest: Loop) -> bool:
+    """Whether the elements that are taken over are those that each store to the temporary writes.
 
     Raises:
-        SdfgError: it does not.
+        SdfgError: it is not known which these are.
     """
-    if any(loop.step != 1 for loop in loops):
-        raise SdfgError("not every element is taken over")
-    radix = Radix.of(index, loops)
-    if expr.plus(radix.start, gap, -1) or any(radix.lows):
-        raise SdfgError("not every element is taken over")
-    size = bytes_each = {(): BYTES.get(temporary.element.dtype, 0)}
-    for place in reversed(radix.order):
-        if expr.plus(times(radix.strides[place], bytes_each), size, -1):  # there are gaps
-            raise SdfgError("not every element is taken over")
-        size = times(size, radix.highs[place])
-    if expr.plus(size, temporary.size.polynomial, -1):
-        raise SdfgError("not every element is taken over")
+    name = uses.temporary.container
+    for place in uses.places:
+        if uses.siblings[place] is nest:
+            continue
+        for path, node in walk.places(uses.siblings[place]):
+            if type(node) is not Statement:
+                continue
+            around = [n for n in walk.way(uses.siblings[place], path) if isinstance(n, Loop)]
+            for access in own_accesses(node):
+                if access.container != name or not access.write:
+                    continue
+                if not _is_same(taken, access.subset[0], around):
+                    return False
+    return True
+
+
+def _is_same(taken: Radix, index: Expr, around: Sequence[Loop]) -> bool:
+    own = [loop for loop in around if loop.variable in index.symbols]
+    others = {loop.variable for loop in around} - {loop.variable for loop in own}
+    written = Radix.of(index, own)
+    bounds = {name for bound in (*written.lows, *written.highs) for name in expr.mentioned(bound)}
+    if bounds & others or any(loop.step != 1 for loop in own):
+        return False
+    return _extent(taken) == _extent(written)
+
+
+def _extent(radix: Radix) -> tuple[Polynomial, list[tuple[Polynomial, Polynomial]]]:
+    """The first element, and by how much and how often it goes on, the largest strides first."""
+    start = radix.start
+    for stride, low in zip(radix.strides, radix.lows, strict=True):
+        start = expr.plus(start, times(stride, low))
+    return start, [
+        (radix.strides[place], expr.plus(radix.highs[place], radix.lows[place], -1))
+        for place in radix.order
+    ]
+
+
+def _copies(node: walk.Inner, name: str) -> bool:
+    """Whether a perfect nest does nothing but copy elements of an array to another one."""
+    if not isinstance(node, Loop):
+        return False
+    *_, inner = walk.band(node)
+    if len(inner.body.children) != 1:
+        return False
+    copy = as_copy(inner.body.children[0])
+    return copy is not None and copy.source == name != copy.target
+
+
+def _stores_both(node: walk.Inner, arrays: set[str]) -> bool:
+    """Whether a perfect nest stores the same value to two arrays, and reads neither."""
+    if not isinstance(node, Loop):
+        return False
+    *_, inner = walk.band(node)
+    if len(inner.body.children) != 1 or type(block := inner.body.children[0]) is not Statement:
+        return False
+    stores = [m for m in block.memlets if _named(block, m.target) in arrays]
+    if {_named(block, m.target) for m in stores} != arrays:
+        return False
+    if any(block.outputs[m.target] for m in stores):
+        return False
+    if any(_named(block, m.source) in arrays for m in block.memlets):
+        return False
+    return len({_value(block, m.source) for m in stores}) == 1
+
+
+def _named(block: Block, place: int) -> str:
+    node = block.nodes[place]
+    return node.container if isinstance(node, AccessNode) else ""
+
+
+def _value(block: Block, place: int) -> int:
+    """The node that has the value which one of a block's nodes hands on."""
+    copy = task_as_copy(block, place)
+    return place if copy is None or copy.read.subset else copy.read.source
 
 
 def _plus(index: Expr, offset: Polynomial) -> Expr:

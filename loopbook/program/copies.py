@@ -47,8 +47,8 @@ def task_as_copy(block: Block, place: int) -> Copy | None:
 
 
 def without_idle(nodes: Iterable[Node]) -> list[Node]:
-    """Nodes beside each other without copies of an element to itself, which docc leaves behind
-    where it forwards what was stored."""
+    """Nodes beside each other without copies of an element to itself, such as keep loops apart
+    (`loopbook.sdfg.spacing`)."""
     found: list[Node] = []
     for node in nodes:
         busy = _busy(node) if type(node) is Statement else node

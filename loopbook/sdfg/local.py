@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,38 +18,61 @@ class _UnknownError(ValueError):
     """A size is not made of sizes and whole numbers among the arguments."""
 
 
-def with_local(
-    text: str, parameters: Sequence[str], args: Sequence[Any], local: Mapping[str, str]
-) -> str:
+class Lowering(Protocol):
+    """What makes arrays for a call: `loopbook.frontend.lowered.Lowered`.
+
+    Attributes:
+        kernel_parameters: of the function that docc reads.
+        made: Python text of the shapes of the arrays among them that are made for a call: sums and
+            products of whole numbers, of parameters, and of sizes such as ``A.shape[0]``;
+            ``max(…, 0)`` of them, too. Nothing is noted of arrays of other shapes.
+        local: those that hold nothing before it and that nobody looks into afterwards.
+    """
+
+    @property
+    def kernel_parameters(self) -> Sequence[str]: ...
+    @property
+    def made(self) -> Mapping[str, str]: ...
+    @property
+    def local(self) -> Collection[str]: ...
+
+
+def with_local(text: str, lowered: Lowering, args: Sequence[Any]) -> str:
     """An SDFG as docc's front end makes it, with a note of its local arrays.
 
     Args:
         text: its JSON.
-        parameters: of the function that it was made of.
         args: what it was made for.
-        local: Python text of the shapes of local arrays, by parameter: sums and products of whole
-            numbers, of parameters, and of sizes such as ``A.shape[0]``; ``max(…, 0)`` of them, too.
-            Arrays of other shapes are left out.
     """
-    known = _Sizes(parameters, args, local)
+    known = _Sizes(lowered, args)
     shapes: dict[str, list[str]] = {}
     sizes: dict[str, str] = {}
+    same: dict[str, str] = {}
     document = json.loads(text)
-    for place, parameter in enumerate(parameters):
-        if parameter not in local:
+    for place, parameter in enumerate(lowered.kernel_parameters):
+        if parameter not in lowered.made:
             continue
         try:
-            shape = known.shape(local[parameter])
+            shape = known.shape(lowered.made[parameter])
         except (_UnknownError, SyntaxError):
             continue
-        shapes[document["arguments"][place]] = shape
+        if parameter in lowered.local:
+            shapes[document["arguments"][place]] = shape
         for axis, size in enumerate(shape):
             name = known.names.get((place, axis))
-            if name in known.only_local:
+            if name in known.only_made:
                 sizes.setdefault(name, size)
+            elif size in known.numbers and name is not None and name != "1":
+                same.setdefault(size, name)  # other arrays have it, too
     if not shapes:
         return text
-    document["metadata"][LOCAL] = json.dumps({"arrays": shapes, "sizes": sizes})
+
+    def told(size: str) -> str:
+        return re.sub(r"\w+", lambda word: same.get(word[0], word[0]), size)
+
+    arrays = {name: [told(size) for size in shape] for name, shape in shapes.items()}
+    sizes = {name: told(size) for name, size in sizes.items()} | same
+    document["metadata"][LOCAL] = json.dumps({"arrays": arrays, "sizes": sizes})
     return json.dumps(document, separators=(",", ":"))
 
 
@@ -58,14 +82,14 @@ class _Sizes:
 
     Attributes:
         names: by the position of the array and the dimension.
-        only_local: names of sizes that no other array has.
+        only_made: names of sizes that only arrays have that are made for the call.
+        numbers: parameters that are whole numbers.
     """
 
-    def __init__(
-        self, parameters: Sequence[str], args: Sequence[Any], local: Mapping[str, str]
-    ) -> None:
+    def __init__(self, lowered: Lowering, args: Sequence[Any]) -> None:
+        parameters = lowered.kernel_parameters
         self._places = {name: place for place, name in enumerate(parameters)}
-        self._numbers = {
+        self.numbers = {
             name
             for name, value in zip(parameters, args, strict=True)
             if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
@@ -77,9 +101,9 @@ class _Sizes:
             for axis, size in enumerate(value.shape if isinstance(value, np.ndarray) else ()):
                 name = f"_s{numbers.setdefault(size, len(numbers))}"
                 self.names[place, axis] = "1" if size == 1 else name
-                if parameters[place] not in local:
+                if parameters[place] not in lowered.made:
                     elsewhere.add(name)
-        self.only_local = {*self.names.values()} - elsewhere - {"1"}
+        self.only_made = {*self.names.values()} - elsewhere - {"1"}
 
     def shape(self, text: str) -> list[str]:
         """A shape's text in docc's names.
@@ -95,7 +119,7 @@ class _Sizes:
         match node:
             case ast.Constant(value=int() as number) if not isinstance(number, bool):
                 return str(number)
-            case ast.Name(id=name) if name in self._numbers:
+            case ast.Name(id=name) if name in self.numbers:
                 return name
             case ast.Subscript(
                 value=ast.Attribute(value=ast.Name(id=name), attr="shape"),

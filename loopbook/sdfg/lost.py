@@ -2,13 +2,13 @@
 
 docc fuses neighbouring maps while it simplifies, and sometimes throws away the loop behind the two
 (seen with 0.8.1: sums of whole numbers whose result is then read backwards, a chain of which one
-part is read transposed), stores an older value last, takes stores of the first loop into the second
-one (a copy of an array that the second one reads at several places) or what a branch of the first
-one stores for what the second one reads on any condition, or fails (such an array just after it was
-computed). What it has lost is seen in the arrays that were written before and no longer are, what
-it has taken along in those that are written more often or read less often; and loops that it lets
-run more often than before in the elements that they touch (`loopbook.sdfg.moved`). Between loops
-that a statement keeps apart it fuses nothing::
+part is read transposed), stores an older value last (`loopbook.sdfg.overtaken`), takes stores of
+the first loop into the second one (a copy of an array that the second one reads at several places)
+or what a branch of the first one stores for what the second one reads on any condition, or fails
+(such an array just after it was computed). What it has lost is seen in the arrays that were written
+before and no longer are, what it has taken along in those that are written more often or read less
+often; and loops that it lets run more often than before in the elements that they touch
+(`loopbook.sdfg.moved`). Between loops that a statement keeps apart it fuses nothing::
 
     for i: s[i] = …                      for i: s[i] = …
     for i: r[i] = s[n - 1 - i] + 1       s[0] = s[0]
@@ -30,6 +30,7 @@ from loopbook.program.unset import unset
 from loopbook.program.write import write
 from loopbook.sdfg.forwarded import below, forwarded
 from loopbook.sdfg.moved import moved
+from loopbook.sdfg.overtaken import overtaken
 from loopbook.sdfg.spacing import copy_of_first, spaced, stores_of
 from loopbook.sdfg.unsolved import kept_apart
 
@@ -56,22 +57,30 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
         if program is None or (apart := separated(program)) is None:
             raise
         given = stores(program, running=True)
+        told = apart
         sdfg, simple, array = _apart(apart, simplify, promote)
     else:
-        program = read(json.loads(text)) if program is None else program
+        told = program = read(json.loads(text)) if program is None else program
         given = stores(program, running=True)
         simple = _tree(sdfg)
         array = _moved(program, text, simple, promote)
-        confused = array is not None or _confused(given, simple) or forwarded(program, simple)
+        confused = (
+            array is not None
+            or _confused(given, simple)
+            or forwarded(program, simple)
+            or _overtaken(program, simple, promote) is not None
+        )
         doubtful = confused or _lost(given, stores(simple))
         if doubtful and (apart := separated(program)) is not None:
             other = _apart(apart, simplify, promote)
             if confused or _lost(stores(other[1]), stores(simple)):
-                sdfg, simple, array = other
+                told, (sdfg, simple, array) = apart, other
     if array is not None:
         raise SdfgError(f"docc touches elements of {array} that the program does not")
     if name := forwarded(program, simple):
         raise SdfgError(f"docc forgets on what condition {name} is stored into")
+    if name := _overtaken(told, simple, promote):
+        raise SdfgError(f"docc may store the older of two values of {name} last")
     left = stores(simple)
     gone = sorted(name for name in given if not left[name])
     gone += sorted(unset(simple) - unset(program))
@@ -114,6 +123,12 @@ def _moved(program: Program, text: str, simple: Program, promote: Promote) -> st
     return None if before <= _counters(simple) else moved(promote(text), simple)
 
 
+def _overtaken(program: Program, simple: Program, promote: Promote) -> str | None:
+    """An array of which docc may store the older of two values last after it has fused loops."""
+    found = overtaken(program, simple)
+    return found and overtaken(promote(json.dumps(write(program))), simple)
+
+
 def _counters(program: Program, *, running: bool = False) -> set[str]:
     return {node.variable for node in below(program, running) if isinstance(node, Loop)}
 
@@ -142,6 +157,8 @@ def loses(before: Program, after: Program) -> bool:
     stand in a doubtful order, or at other places."""
     given = stores(before, running=True)
     if _lost(given, stores(after)) or _confused(given, after) or forwarded(before, after):
+        return True
+    if overtaken(before, after):
         return True
     if _counters(before, running=True) <= _counters(after):
         return False

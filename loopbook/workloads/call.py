@@ -105,7 +105,7 @@ class Call:
             raise type(error)(f"{error}; nor has it a form in loops: {self.refusal}") from None
         if self.lowered is None:
             return text
-        return with_local(text, self.lowered.kernel_parameters, self.arguments, self.lowered.local)
+        return with_local(text, self.lowered, self.arguments)
 
     @property
     def symbols(self) -> dict[str, int]:

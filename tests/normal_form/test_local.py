@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,10 @@ def noted(
             t_0[i, 0] = A[i, 0]
 
     args = [np.zeros((n, m)), 3, np.zeros(t)]
-    text = with_local(trace(kernel, args), ["A", "n", "t_0"], args, local)
+    lowered: Any = SimpleNamespace(
+        kernel_parameters=["A", "n", "t_0"], made=local, local=local.keys()
+    )
+    text = with_local(trace(kernel, args), lowered, args)
     return json.loads(json.loads(text)["metadata"].get(LOCAL, "{}"))
 
 
@@ -142,6 +146,13 @@ def test_a_size_that_only_a_temporary_has_is_told_by_others():
     assert noted({"t_0": "(A.shape[0] + 2, A.shape[1])"}, n=8)["sizes"] == {}
 
 
+def test_a_number_that_is_a_size_is_told_by_it():
+    assert noted({"t_0": "(n + 2, n)"}, n=6, m=3, t=(5, 3)) == {
+        "arrays": {"t_0": ["(_s1 + 2)", "_s1"]},
+        "sizes": {"_s2": "(_s1 + 2)", "n": "_s1"},
+    }
+
+
 def test_without_a_note_arguments_are_everybody_s():
     args = [random(8, 8), random(8, 8)]
     lowered = lowered_of(limited, args)
@@ -149,7 +160,7 @@ def test_without_a_note_arguments_are_everybody_s():
     plain = trace(lowered.kernel, given)
     assert not local_arrays(read(json.loads(plain)))
 
-    text = with_local(plain, lowered.kernel_parameters, given, lowered.local)
+    text = with_local(plain, lowered, given)
     program = read(json.loads(text))
     assert set(local_arrays(program)) == set(lowered.local)
     changed = with_known_sizes(program)

@@ -95,7 +95,7 @@ def tree_of(kernel: Kernel, *args: np.ndarray) -> tuple[Program, dict[str, Any]]
     assert lowered is not None
     given = lowered.prepare(*args)
     text = trace(lowered.kernel, given)
-    text = with_local(text, lowered.kernel_parameters, given, lowered.local)
+    text = with_local(text, lowered, given)
     tree = sign_counters(read(prepare_document(text)[0]))
     memory: dict[str, Any] = dict(size_symbols(lowered.kernel, given))
     for place, (name, value) in enumerate(zip(tree.arguments, given, strict=False)):

@@ -102,6 +102,15 @@ def gradients():
     return [np.zeros((6, 4)), 3, 0.1, 0.9, 0.99, 1e-8, *own, np.zeros(1)]
 
 
+def stored_twice(a, t, res):
+    for i in range(a.shape[0]):
+        t[i] = a[i] + 1.0
+    for j in range(a.shape[0]):
+        res[j] = t[j]
+    for k in range(a.shape[0]):
+        res[k + 1] = t[k]
+
+
 def small_numbers():
     square = [np.zeros((4, 4), np.int32) for _ in range(3)]
     return [np.arange(12, dtype=np.int32).reshape(4, 3), np.arange(1, 5, dtype=np.int32), *square]
@@ -187,6 +196,7 @@ PROGRAMS = [
     (smoothed_copy, fields),
     (products_of_whole_numbers, small_numbers),
     (moments, gradients),
+    (stored_twice, lambda: [np.arange(1.0, 8.0), np.zeros(7), np.zeros(8)]),
     (masked_and_multiplied, layers),
     (masked_either_way, layers),
     (masked_then_changed, layers),

@@ -133,7 +133,7 @@ def _noting(build: Build, lowered: Lowered) -> Build:
     """A compiler that is told which arguments of the loops are temporaries."""
 
     def noting(reading: Traced, args: Sequence[Any], folder: Path) -> Path:
-        text = with_local(reading.text, lowered.kernel_parameters, args, lowered.local)
+        text = with_local(reading.text, lowered, args)
         return build(replace(reading, text=text), args, folder)
 
     return noting
