@@ -75,7 +75,7 @@ def producer_of(program: Program, nest: walk.Inner, temporary: Temporary) -> Pro
         raise SdfgError("it has the loops' variables as values, or what its nest writes")
     for node in body:
         read |= {symbol for inner in walk.preorder(node) for symbol in own_symbols(inner)}
-    rest = _with_body(nest, sliced(whole, arrays, scalars)) if arrays else None
+    rest = with_body(nest, sliced(whole, arrays, scalars)) if arrays else None
     return Producer(
         name,
         temporary.element,
@@ -108,11 +108,11 @@ def _written(body: Iterable[Node], name: str) -> tuple[list[Access], set[str], s
     return stores, scalars, arrays
 
 
-def _with_body(nest: Loop, body: Sequence[Node]) -> Loop:
+def with_body(nest: Loop, body: Sequence[Node]) -> Loop:
     """A perfect nest with another body."""
     inner = walk.children(nest)
     if len(inner) == 1 and isinstance(inner[0], Loop):
-        return walk.with_children(nest, [_with_body(inner[0], body)])
+        return walk.with_children(nest, [with_body(inner[0], body)])
     return walk.with_children(nest, body)
 
 

@@ -24,7 +24,9 @@ from functools import partial
 from loopbook.dependence.body import Touch
 from loopbook.errors import SdfgError
 from loopbook.normal_form.order import check_any_order, check_reads, in_order
+from loopbook.normal_form.producer import with_body
 from loopbook.normal_form.radix import Radix, times
+from loopbook.normal_form.slices import sliced
 from loopbook.normal_form.temporaries import (
     Temporary,
     accesses_of,
@@ -36,7 +38,7 @@ from loopbook.normal_form.temporaries import (
     without_each,
 )
 from loopbook.program import expr, walk
-from loopbook.program.accesses import Access, names, own_accesses
+from loopbook.program.accesses import Access, names, own_accesses, written
 from loopbook.program.copies import as_copy, task_as_copy
 from loopbook.program.dataflow import AccessNode, Block, Statement, Tasklet
 from loopbook.program.expr import Expr, Polynomial
@@ -114,12 +116,10 @@ def _moved(uses: _Uses, taker: int) -> Program:
     nest = siblings[taker]
     if first == taker or not isinstance(nest, Loop):
         raise SdfgError("no loop takes its values over")
-    if any(
-        a.write
-        for place in uses.places
-        if place > taker
-        for a in accesses_of(siblings[place], name)
-    ):
+    if taker == last:
+        nest = _without_last_stores(nest, name)
+    used = {place: siblings[place] for place in uses.places} | {taker: nest}
+    if any(a.write for place in used if place >= taker for a in accesses_of(used[place], name)):
         raise SdfgError("it gets other values later")
     target = _target(uses, nest)
     offset = expr.mentioned(target.offset)
@@ -135,7 +135,7 @@ def _moved(uses: _Uses, taker: int) -> Program:
         subset = tuple(_plus(index, target.offset) for index in access.subset)
         return Element(target.container, subset, kind)
 
-    redone = {place: redirected(siblings[place], moved) for place in uses.places}
+    redone = {place: redirected(node, moved) for place, node in used.items()}
     changes: dict[int, walk.Inner | None] = dict(redone)
     around = [n for n in walk.way(program, uses.above) if isinstance(n, Loop | While)]
     for place in range(first, last + 1):
@@ -162,6 +162,24 @@ def _moved(uses: _Uses, taker: int) -> Program:
         changes[taker] = in_order(made)
     changed_program = without(program, uses.temporary, uses.above, changes)
     return with_sums_in(changed_program, name, target.container)
+
+
+def _without_last_stores(nest: Loop, name: str) -> Loop:
+    """A perfect nest without its stores to an array that nobody reads any more: each iteration has
+    an element of its own, which it reads before it stores there, if it does. Other nests stay."""
+    loops = walk.band(nest)
+    body = loops[-1].body.children
+    if not all(type(node) is Statement for node in body):
+        return nest
+    found = [access for node in body for access in own_accesses(node) if access.container == name]
+    stored = next((n for n, node in enumerate(body) if name in written(node)), None)
+    if stored is None or len({expr.normal_forms(i.text for i in a.subset) for a in found}) != 1:
+        return nest
+    if any(not a.write for node in body[stored + 1 :] for a in own_accesses(node) if a in found):
+        return nest
+    Radix.of(found[0].subset[0], loops)
+    wanted = {other for node in body for other in written(node)} - {name}
+    return with_body(nest, sliced(body, wanted, ()))
 
 
 @dataclass(frozen=True)

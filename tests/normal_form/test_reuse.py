@@ -82,6 +82,10 @@ def in_part(A, C):
         C[i:-1, i] = t[:-1]
 
 
+def spread(A, x):
+    x[:] = np.std(A, axis=0)[: x.shape[0]]
+
+
 KERNELS = {
     mirrored: True,
     mirrored_behind: True,
@@ -120,6 +124,13 @@ def test_what_docc_allocates_is_not_needed_either(kernel: Callable[..., None], t
     program = read(prepare_document(text)[0])
     assert not any(isinstance(node, Allocation) for node in preorder(program))
     check_library(kernel, [args], build_tuned(text, "sequential", {}, tmp_path).library)
+
+
+def test_an_element_is_stored_once_where_nothing_tells_the_order(tmp_path: Path):
+    args = [random(N, N), np.zeros(N)]
+    check_library(
+        spread, [args], build_tuned(as_docc_sends(spread, args), "sequential", {}, tmp_path).library
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
