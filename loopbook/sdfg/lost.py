@@ -24,6 +24,8 @@ from collections.abc import Callable
 from docc.sdfg import StructuredSDFG
 
 from loopbook.errors import SdfgError
+from loopbook.program.accesses import own_names
+from loopbook.program.dataflow import Allocation, LibraryCall, Reference
 from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program
 from loopbook.program.unset import unset
@@ -31,7 +33,7 @@ from loopbook.program.write import write
 from loopbook.sdfg.forwarded import below, forwarded
 from loopbook.sdfg.moved import moved
 from loopbook.sdfg.overtaken import overtaken
-from loopbook.sdfg.spacing import copy_of_first, spaced, stores_of
+from loopbook.sdfg.spacing import copy_of_first, loads_of, spaced, stores_of
 from loopbook.sdfg.unsolved import kept_apart
 
 Simplify = Callable[[str], StructuredSDFG]
@@ -70,10 +72,12 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
             or forwarded(program, simple)
             or _overtaken(program, simple, promote) is not None
         )
-        doubtful = confused or _lost(given, stores(simple))
+        fewer = _fewer(program, simple)
+        doubtful = confused or fewer or _lost(given, stores(simple))
         if doubtful and (apart := separated(program)) is not None:
             other = _apart(apart, simplify, promote)
-            if confused or _lost(stores(other[1]), stores(simple)):
+            more = fewer - _fewer(program, other[1])
+            if confused or more or _lost(stores(other[1]), stores(simple)):
                 told, (sdfg, simple, array) = apart, other
     if array is not None:
         raise SdfgError(f"docc touches elements of {array} that the program does not")
@@ -84,6 +88,7 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
     left = stores(simple)
     gone = sorted(name for name in given if not left[name])
     gone += sorted(unset(simple) - unset(program))
+    gone += sorted(_fewer(program, simple, least=1))
     if gone:
         raise SdfgError(f"docc loses what is stored into {gone[0]}")
     return sdfg, simple
@@ -158,7 +163,7 @@ def loses(before: Program, after: Program) -> bool:
     given = stores(before, running=True)
     if _lost(given, stores(after)) or _confused(given, after) or forwarded(before, after):
         return True
-    if overtaken(before, after):
+    if overtaken(before, after) or _fewer(before, after, least=1):
         return True
     if _counters(before, running=True) <= _counters(after):
         return False
@@ -178,6 +183,34 @@ def stores(program: Program, *, running: bool = False) -> Counter[str]:
 
 def _lost(before: Counter[str], after: Counter[str]) -> bool:
     return any(after[name] < count for name, count in before.items())
+
+
+def _fewer(before: Program, after: Program, least: int | None = None) -> set[str]:
+    """Arrays of the program's own that it still reads, but stores into at fewer places than before.
+
+    Args:
+        least: how many places are enough; None: as many as before.
+    """
+    given = {*before.arguments, *after.arguments}
+    old, new = _places_stored(before), _places_stored(after)
+    read = {name for node in below(after) for name, memlet in loads_of(node) if memlet.subset}
+    return {
+        name
+        for name in read - given
+        if new[name] < (old[name] if least is None else min(old[name], least))
+    }
+
+
+def _places_stored(program: Program) -> Counter[str]:
+    """How many statements store elements of each array, or may do so: libraries, and what has a
+    pointer to it."""
+    found: Counter[str] = Counter()
+    for node in below(program, running=True):
+        if isinstance(node, LibraryCall | Reference) and not isinstance(node, Allocation):
+            found.update(own_names(node))
+        else:
+            found.update(name for name, memlet in stores_of(node) if memlet.subset)
+    return found
 
 
 def separated(program: Program) -> Program | None:
