@@ -17,6 +17,7 @@ result are kept for the next call (see `loopbook.frontend.room`).
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import linecache
 import math
@@ -62,6 +63,14 @@ def _maximum(x: float, y: float) -> float:
 
 def _minimum(x: float, y: float) -> float:
     return x if x < y or x != x else y
+
+
+def _of_pairs(shape: str) -> str:
+    """The shape of an array of complex numbers as one of their parts, which lie side by side."""
+    node = ast.parse(shape, mode="eval").body
+    sizes = node.elts if isinstance(node, ast.Tuple) else [node]
+    *others, last = map(ast.unparse, sizes) if sizes else ["1"]
+    return f"({''.join(f'{size}, ' for size in others)}({last}) * 2,)"
 
 
 @dataclass(frozen=True)
@@ -208,8 +217,12 @@ class Lowered:
 
     @property
     def made(self) -> dict[str, str]:
-        """The text of the shapes of the kernel's arguments that are made for each call."""
-        return {name: shape for name, shape, _ in self.allocations}
+        """The text of the shapes of the kernel's arguments that are made for each call, as the
+        kernel has them."""
+        return {
+            name: _of_pairs(shape) if dtype.kind == "c" else shape
+            for name, shape, dtype in self.allocations
+        }
 
     @property
     def local(self) -> frozenset[str]:

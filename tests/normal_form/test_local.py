@@ -165,3 +165,26 @@ def test_without_a_note_arguments_are_everybody_s():
     assert set(local_arrays(program)) == set(lowered.local)
     changed = with_known_sizes(program)
     assert changed is not program
+
+
+def grid(n, m):
+    C = np.linspace(0.0, 1.0, n) + np.linspace(0.0, 1.0, m)[:, None] * 1j
+    Z = np.zeros(C.shape, np.complex128)
+    for _ in range(3):
+        Z = Z * Z + C
+    return Z
+
+
+@pytest.mark.parametrize("sizes", [(9, 9), (9, 5), (4, 8)])
+def test_complex_numbers_take_two_places(sizes: tuple[int, int]):
+    lowered = lowered_of(grid, sizes)
+    made = {name for name, _, dtype in lowered.allocations if dtype.kind == "c"}
+    given = dict(zip(lowered.kernel_parameters, lowered.prepare(*sizes), strict=True))
+    assert made
+    for name in made:
+        assert (
+            eval(lowered.made[name], {}, dict(zip("nm", sizes, strict=True))) == given[name].shape
+        )
+    fast = loopbook.native(grid)
+    for n, m in (sizes, (3, 6), (6, 3), sizes):
+        np.testing.assert_allclose(fast(n, m), grid(n, m), rtol=1e-12)
