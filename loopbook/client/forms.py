@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loopbook.client.fit import Fit, Refusal, Trials
-from loopbook.program.nest import Nest
+from loopbook.client.thresholds import SUM_ACROSS, SUM_IN_ROWS
+from loopbook.program.nest import Nest, Stride
 from loopbook.program.nests import read_nest
 from loopbook.program.walk import outermost
 from loopbook.recipes.recipe import Recipe
@@ -26,11 +27,13 @@ class Form:
         recipe: leads there.
         nest: has the loops of the nest that it comes from, by the same names.
         trials: of recipes on it.
+        slower: how many times as long it takes as the nest, both with docc's own schedule.
     """
 
     recipe: Recipe
     nest: Nest
     trials: Trials
+    slower: float
 
 
 def sums_in_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> Form | None:
@@ -55,5 +58,18 @@ def _form(nest: Nest, found: Fit) -> Form | None:
     for loop in outermost(program):
         if loop.id == nest.loops[0].element_id:
             new = read_nest(loop, program.containers, nest.position)
-            return Form(found.recipe, new, Trials("", program))
+            return Form(found.recipe, new, Trials("", program), _slower(nest))
     return None
+
+
+def _slower(nest: Nest) -> float:
+    """A sum in memory waits for what was stored last; in a scalar only for the last addition, and
+    if what it adds up lies in rows, several are added up at once."""
+    inner = {loop.index for _, loop in carried(nest)}
+    read = [
+        access.strides[-1]
+        for access in nest.accesses
+        if nest.blocks[access.block].parent in inner and access.strides
+    ]
+    in_rows = all(stride in (Stride.ZERO, Stride.UNIT) for stride in read)
+    return SUM_IN_ROWS if in_rows else SUM_ACROSS

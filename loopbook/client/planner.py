@@ -142,8 +142,7 @@ class Planner:
     def _in_other_form(
         self, nest: Nest, near: tuple[Choice, ...], trips: Trips, hot: bool
     ) -> tuple[Choice, ...]:
-        """Choices for another form of the nest, if the book knows that better than `near`, and
-        `near` if it does not."""
+        """Choices for another form of the nest, if they promise more than `near`; else `near`."""
         form = sums_in_memory(nest, self._fit)
         if form is None:
             return near
@@ -163,10 +162,20 @@ class Planner:
             form.nest, lambda: {form.nest.fingerprint: embedding}, trips, hot=hot
         )
         self._patience = planner._patience
-        if not found or (near and found[0].distance >= near[0].distance):
-            return near
-        return tuple(
-            replace(one, tier="near", recipe=Recipe((*form.recipe, *one.recipe))) for one in found
+        expected = near[0].predicted_speedup if near else WORTH_USING
+        return (
+            tuple(
+                replace(
+                    one,
+                    tier="near",
+                    recipe=Recipe((*form.recipe, *one.recipe)),
+                    predicted_speedup=one.predicted_speedup / form.slower,
+                    lower=one.lower / form.slower,
+                )
+                for one in found
+                if one.predicted_speedup > expected * form.slower
+            )
+            or near
         )
 
     def measured(self, nest: Nest, usable: tuple[Choice, ...], trips: Trips) -> Measurement | None:

@@ -136,3 +136,8 @@ is fixed: what is compiled for a first call serves others of other sizes. Chosen
 ENOUGH_RECURRENCES = 8
 """Recurrences that a loop runs at the same time are enough to keep a processor busy: sinking loops
 into it, so that several are run, would only take registers away. Chosen."""
+
+SUM_ACROSS, SUM_IN_ROWS = 8.0, 24.0
+"""How many times as long a nest takes, with docc's own schedule, whose sums are in memory and not
+in scalars: sums across memory, and along it. On AVX2, lu of 220 rows took about 10 times as long,
+and cholesky of 300 about 25 times."""
