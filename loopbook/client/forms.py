@@ -10,13 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loopbook.client.fit import Fit, Refusal, Trials
+from loopbook.client.sizes import Trips
 from loopbook.client.thresholds import SUM_ACROSS, SUM_IN_ROWS
-from loopbook.program.nest import Nest, Stride
+from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nest
 from loopbook.program.walk import outermost
 from loopbook.recipes.recipe import Recipe
-from loopbook.rules.fission import carried
+from loopbook.rules.fission import carried, lie_in_rows
 from loopbook.steps import Step
+
+BYTES = 8
+"""Of an element, as far as it matters here."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,15 @@ class Form:
     slower: float
 
 
-def sums_in_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> Form | None:
+def sums_in_memory(
+    nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal], trips: Trips, cache: int
+) -> Form | None:
     """The nest with what it sums up in the elements that it is added to; None if there is no such
-    sum."""
+    sum.
+
+    Args:
+        cache: bytes that a core has for itself.
+    """
     steps = [Step("reg2mem", (loop,)) for loop in dict.fromkeys(o.name for o, _ in carried(nest))]
     while steps:
         found = fit(nest, Recipe(tuple(steps)))
@@ -47,29 +57,28 @@ def sums_in_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> 
                 return None
             del steps[found.position]
             continue
-        return _form(nest, found)
+        return _form(nest, found, _slower(nest, trips, cache))
     return None
 
 
-def _form(nest: Nest, found: Fit) -> Form | None:
+def _form(nest: Nest, found: Fit, slower: float) -> Form | None:
     if found.after is None:
         return None
     program = found.after.program
     for loop in outermost(program):
         if loop.id == nest.loops[0].element_id:
             new = read_nest(loop, program.containers, nest.position)
-            return Form(found.recipe, new, Trials("", program), _slower(nest))
+            return Form(found.recipe, new, Trials("", program), slower)
     return None
 
 
-def _slower(nest: Nest) -> float:
+def _slower(nest: Nest, trips: Trips, cache: int) -> float:
     """A sum in memory waits for what was stored last; in a scalar only for the last addition, and
     if what it adds up lies in rows, several are added up at once."""
-    inner = {loop.index for _, loop in carried(nest)}
-    read = [
-        access.strides[-1]
-        for access in nest.accesses
-        if nest.blocks[access.block].parent in inner and access.strides
-    ]
-    in_rows = all(stride in (Stride.ZERO, Stride.UNIT) for stride in read)
-    return SUM_IN_ROWS if in_rows else SUM_ACROSS
+    loops = [loop for _, loop in carried(nest)]
+    if not lie_in_rows(nest, loops):
+        return SUM_ACROSS
+    counts = [trips.get(nest.loops[0].name), *(trips.get(loop.name) for loop in loops)]
+    known = [count for count in counts if count is not None]
+    fits = len(known) == len(counts) and BYTES * known[0] * max(known[1:]) <= 2 * cache
+    return SUM_IN_ROWS[fits]

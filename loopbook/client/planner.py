@@ -143,7 +143,8 @@ class Planner:
         self, nest: Nest, near: tuple[Choice, ...], trips: Trips, hot: bool
     ) -> tuple[Choice, ...]:
         """Choices for another form of the nest, if they promise more than `near`; else `near`."""
-        form = sums_in_memory(nest, self._fit)
+        cache = self._layered.hardware(self._target).l2_bytes
+        form = sums_in_memory(nest, self._fit, trips, cache)
         if form is None:
             return near
         planner = Planner(

@@ -137,7 +137,11 @@ ENOUGH_RECURRENCES = 8
 """Recurrences that a loop runs at the same time are enough to keep a processor busy: sinking loops
 into it, so that several are run, would only take registers away. Chosen."""
 
-SUM_ACROSS, SUM_IN_ROWS = 8.0, 24.0
-"""How many times as long a nest takes, with docc's own schedule, whose sums are in memory and not
-in scalars: sums across memory, and along it. On AVX2, lu of 220 rows took about 10 times as long,
-and cholesky of 300 about 25 times."""
+SUM_ACROSS = 8.0
+"""How many times as long a nest takes, with docc's own schedule, whose sums across memory are in
+memory and not in scalars. On AVX2, lu of 220 rows took about 10 times as long."""
+
+SUM_IN_ROWS = {True: 24.0, False: 12.0}
+"""Whether a nest's rows stay in the core's own caches, to the same for sums along memory, which are
+vectors' work in scalars. On AVX2, cholesky of 300 rows took about 26 times as long, of 600 rows 13,
+of 1200 rows 9 and of 2000 rows 5 times."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 
 from loopbook.program import expr
-from loopbook.program.nest import Loop, Nest
+from loopbook.program.nest import Loop, Nest, Stride
 from loopbook.rules.bands import bands
 from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.sampled import on_nests, seeds
@@ -49,6 +50,14 @@ def carried(nest: Nest) -> list[tuple[Loop, Loop]]:
     ]
 
 
+def lie_in_rows(nest: Nest, loops: Iterable[Loop]) -> bool:
+    """Whether all that some loops add up lies along memory: such sums are done in vectors as they
+    are."""
+    inside = {loop.index for loop in loops}
+    strides = (a.strides for a in nest.accesses if nest.blocks[a.block].parent in inside)
+    return all(own[-1] in (Stride.ZERO, Stride.UNIT) for own in strides if own)
+
+
 @on_nests(1.0)
 def right_looking(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Push results on as soon as they are final; then block rows and take several pivots at once.
@@ -88,7 +97,7 @@ def pushed_on(nest: Nest) -> tuple[Steps, list[tuple[tuple[str, str, str], bool]
     """
     pairs: dict[int, list[tuple[str, str]]] = {}  # by loop around them: pivots and what they hold
     scalars, gathered = carried(nest), gathers(nest)
-    if not gathered:
+    if not gathered or (scalars and lie_in_rows(nest, (inner for _, inner in scalars))):
         return [], []
     steps: Steps = [step("reg2mem", outer.name) for outer, _ in scalars]
     for outer, inner in gathered:

@@ -67,7 +67,7 @@ def form_of(kernel: Callable[..., None], args: list[Any]) -> Recipe | None:
         except IllegalStepError as error:
             return Refusal(str(error), error.position)
 
-    form = sums_in_memory(max(nests, key=lambda nest: len(nest.loops)), fit)
+    form = sums_in_memory(max(nests, key=lambda nest: len(nest.loops)), fit, {}, 1 << 20)
     return form.recipe if form else None
 
 
@@ -90,7 +90,7 @@ def test_numpy_s_factorisations_get_the_recipes_of_the_loops(
 ):
     text = as_docc_sends(kernel, [definite(9)])
     with loopbook.open() as book:
-        plan = loopbook.make_plan(text, "sequential", book)
+        plan = loopbook.make_plan(text, "sequential", book, sizes={"_s0": 2000})
     report = max(plan.nests, key=lambda nest: len(nest.loops))
     assert (report.tier, report.neighbour) == ("near", known)
     assert plan.recipes[report.position].text().startswith("reg2mem")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -72,7 +72,7 @@ def prepared(func: Callable[..., Any], args: list[np.ndarray]) -> tuple[int, int
     return len(program.plan.nests), len(lowered_of(func, args).local)
 
 
-def lowered_of(func: Callable[..., Any], args: list[np.ndarray]) -> Lowered:
+def lowered_of(func: Callable[..., Any], args: Sequence[Any]) -> Lowered:
     lowered = lower(func, args)
     assert lowered is not None
     return lowered
