@@ -8,9 +8,11 @@ from typing import TypeVar
 
 from loopbook.program.accesses import Part
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Statement, Tasklet
-from loopbook.program.tree import Node
+from loopbook.program.tree import Node, Program
+from loopbook.program.walk import Inner, children, rebuilt, with_new
 
 AnyBlock = TypeVar("AnyBlock", bound=Block)
+Outer = TypeVar("Outer", bound=Program | Inner)
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,18 @@ def without_idle(nodes: Iterable[Node]) -> list[Node]:
         if busy is not None:
             found.append(busy)
     return found
+
+
+def without_idle_copies(program: Program) -> Program:
+    """The program without them, but where a loop would have nothing to do; itself if it has
+    none."""
+
+    def busy(node: Outer) -> Outer:
+        old = children(node)
+        new = without_idle(old)  # type: ignore[arg-type]  # cases are left as they are
+        return with_new(node, new) if new else node
+
+    return busy(rebuilt(program, busy))
 
 
 def _busy(block: Statement) -> Statement | None:

@@ -21,6 +21,7 @@ from loopbook.dependence.missed import confirmed, missed, serialised
 from loopbook.errors import RunError, SdfgError
 from loopbook.normal_form import normal_form
 from loopbook.program.closed import closed
+from loopbook.program.copies import without_idle_copies
 from loopbook.program.load import load_json
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.nest import Nest
@@ -269,6 +270,9 @@ def _reordered(
     formed = normal_form(before) if form and not fuse else before
     if other := formed is not before:
         sdfg, before = _simplified(json.dumps(write(formed)), fuse=False)
+        if (bare := without_idle_copies(before)) is not before:
+            # What kept loops apart has done its work, and would keep them from being distributed.
+            sdfg, before = parse(json.dumps(write(bare))), bare
     passes.reorder(sdfg, fuse=fuse)
     after = json.loads(sdfg.to_json())
     if other:
