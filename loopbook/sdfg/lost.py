@@ -29,6 +29,7 @@ from loopbook.program.dataflow import Allocation, LibraryCall, Reference
 from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program
 from loopbook.program.unset import unset
+from loopbook.program.walk import Inner
 from loopbook.program.write import write
 from loopbook.sdfg.forwarded import below, forwarded
 from loopbook.sdfg.moved import moved
@@ -193,6 +194,7 @@ def _fewer(before: Program, after: Program, least: int | None = None) -> set[str
     """
     given = {*before.arguments, *after.arguments}
     old, new = _places_stored(before), _places_stored(after)
+    new.update(name for node in below(after) if _may_store(node) for name in own_names(node))
     read = {name for node in below(after) for name, memlet in loads_of(node) if memlet.subset}
     return {
         name
@@ -202,15 +204,14 @@ def _fewer(before: Program, after: Program, least: int | None = None) -> set[str
 
 
 def _places_stored(program: Program) -> Counter[str]:
-    """How many statements store elements of each array, or may do so: libraries, and what has a
-    pointer to it."""
-    found: Counter[str] = Counter()
-    for node in below(program, running=True):
-        if isinstance(node, LibraryCall | Reference) and not isinstance(node, Allocation):
-            found.update(own_names(node))
-        else:
-            found.update(name for name, memlet in stores_of(node) if memlet.subset)
-    return found
+    """How many statements store elements of each array."""
+    inner = (one for node in below(program, running=True) for one in stores_of(node))
+    return Counter(name for name, memlet in inner if memlet.subset)
+
+
+def _may_store(node: Inner) -> bool:
+    """Whether a library gets arrays, or something a pointer to one."""
+    return isinstance(node, LibraryCall | Reference) and not isinstance(node, Allocation)
 
 
 def separated(program: Program) -> Program | None:
