@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from loopbook.program.accesses import Part
-from loopbook.program.dataflow import AccessNode, Block, Memlet, Statement, Tasklet
+from loopbook.program.dataflow import AccessNode, Block, Memlet, Statement, Tasklet, part
 from loopbook.program.tree import Node, Program
 from loopbook.program.walk import Inner, children, rebuilt, with_new
 
-AnyBlock = TypeVar("AnyBlock", bound=Block)
 Outer = TypeVar("Outer", bound=Program | Inner)
 
 
@@ -71,7 +70,7 @@ def without_idle_copies(program: Program) -> Program:
     return busy(rebuilt(program, busy))
 
 
-def _busy(block: Statement) -> Statement | None:
+def _busy(block: Block) -> Block | None:
     """The block without such copies; None if it does nothing else."""
     idle = {
         end
@@ -82,7 +81,7 @@ def _busy(block: Statement) -> Statement | None:
     if not idle:
         return block
     memlets = [m for m in block.memlets if not {m.source, m.target} <= idle]
-    return part_of(block, memlets) if memlets else None
+    return part(block, memlets) if memlets else None
 
 
 def _is_idle(block: Block, place: int) -> bool:
@@ -94,17 +93,4 @@ def _is_idle(block: Block, place: int) -> bool:
         == [index.text for index in copy.written.subset]
         and not block.inputs[copy.read.source]
         and not block.outputs[copy.written.target]
-    )
-
-
-def part_of(block: AnyBlock, memlets: Iterable[Memlet]) -> AnyBlock:
-    """The block with these memlets alone, whose ends are numbered as in it, and the nodes that they
-    need."""
-    memlets = tuple(memlets)
-    kept = sorted({m.source for m in memlets} | {m.target for m in memlets})
-    at = {end: number for number, end in enumerate(kept)}
-    return replace(
-        block,
-        nodes=tuple(block.nodes[end] for end in kept),
-        memlets=tuple(replace(m, source=at[m.source], target=at[m.target]) for m in memlets),
     )

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.accesses import names
-from loopbook.program.copies import part_of
-from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Tasklet
+from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Tasklet, part
 from loopbook.program.dataflow import Node as FlowNode
 from loopbook.program.tree import Case, Loop, Node
 from loopbook.program.walk import rebuilt
@@ -23,6 +22,9 @@ from loopbook.steps.region import serial
 
 NEGATED = {"fp_add": "fp_sub", "fp_sub": "fp_add", "int_add": "int_sub", "int_sub": "int_add"}
 """Each operation that adds, and the one that takes away what it adds."""
+
+Product = Callable[[str], AccessNode]
+"""Gives a new scalar of the type of a known one."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +51,11 @@ class Summed:
     middle: str = ""
 
 
-def summed(
-    children: Sequence[Node], product: Callable[[str], AccessNode] | None = None
-) -> Summed | None:
+def summed(children: Sequence[Node], product: Product) -> Summed | None:
     """The first sum among the nodes of a loop's body; None if there is none.
 
     Args:
-        product: a new scalar for what is multiplied, of the type of the sum that it is given.
-            Without it, sums of products that are added in the same instruction are none if they
-            are subtracted in the end.
+        product: makes a scalar for what is multiplied in a sum.
     """
     for first, child in enumerate(children):
         scalar = _set_to_nought(child)
@@ -148,7 +146,7 @@ def _in_place(block: Block, old: Memlet, home: Memlet, left: list[Memlet]) -> _A
     ends = {m.source for m in left} | {m.target for m in left}
     if any(_name(block, end) == container and end not in behind for end in ends):
         return None  # in front of the sum, perhaps
-    return _Addition(home, container, False, part_of(block, left) if left else None)
+    return _Addition(home, container, False, part(block, left) if left else None)
 
 
 def _passed_on(block: Block, old: Memlet, home: Memlet, left: list[Memlet]) -> _Addition | None:
@@ -169,7 +167,7 @@ def _passed_on(block: Block, old: Memlet, home: Memlet, left: list[Memlet]) -> _
         else m
         for m in left
     ]
-    return _Addition(old, container, False, part_of(block, read), middle)
+    return _Addition(old, container, False, part(block, read), middle)
 
 
 def _subset(memlet: Memlet) -> list[str]:
@@ -187,9 +185,7 @@ def _behind(block: Block, place: int) -> set[int]:
     return found
 
 
-def _signed(
-    node: Node, scalar: str, negated: bool, product: Callable[[str], AccessNode] | None
-) -> Node:
+def _signed(node: Node, scalar: str, negated: bool, product: Product) -> Node:
     """A node that adds to the scalar, or takes away what it adds.
 
     Raises:
@@ -211,13 +207,11 @@ def _signed(
     return serial(whole) if whole.reductions else whole
 
 
-def _taken_apart(
-    block: Block, scalar: str, negated: bool, product: Callable[[str], AccessNode] | None
-) -> Block:
+def _taken_apart(block: Block, scalar: str, negated: bool, product: Product) -> Block:
     """A block that multiplies and adds to the scalar in two instructions, if one does both and
     what it adds is to be taken away: there is none that takes a product away."""
     writes = [m for m in block.memlets if _name(block, m.target) == scalar]
-    if not negated or product is None or len(writes) != 1:
+    if not negated or len(writes) != 1:
         return block
     place = writes[0].source
     task = block.nodes[place]
