@@ -5,8 +5,9 @@
 
 PostgreSQL, a Ray head and two nodes as in ``make farm-demo``, twice, with empty books and the same
 synthetic nests: the first run, to which all come at once, tells how long tasks take, from which the
-second one is predicted, to which they come in two bursts and in another order. (With other nests in
-the second run, what is compared is how long these take: of 18 tasks three take half of the time.)
+second one is predicted, to which they come in two bursts and in another order: who gets which task
+when, and how long all wait. (With other nests in the second run, or with times drawn, what is
+compared is how long single nests take: of 18 tasks three take half of the time.)
 Times from a task's lease to its end hold all that there is between: Ray, the start of a process,
 the jail, the search.
 """
@@ -160,6 +161,7 @@ def told(keys: list[str], first: list[Seen], second: list[Seen]) -> measured.Mea
         servers=measured.Servers(refresh_s=0.01),
         leasing=measured.Leasing(settings.lease_s, settings.lease_s / 3, settings.poll_s),
         trace=[(one.asked, one.name, one.key) for one in second],
+        service_of={one.name: one.ended - one.leased for one in first},
         observed={
             "makespan_s": over - begun,
             "tasks_per_hour": 3600 * len(second) / (over - begun),

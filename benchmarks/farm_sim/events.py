@@ -143,7 +143,9 @@ class EventFarm:
         one, database = self.told.classes[machine], self.told.database
         self.result.transactions["lease"] += 1
         begun = self._now + database.operations["lease"].ms / 1e3
-        service = float(one.service(np.array([self._uniform()]))[0])
+        drawn = float(one.service(np.array([self._uniform()]))[0])
+        program = task.key[0] if isinstance(task.key, tuple) else task.key
+        service = self.told.service_of.get(str(program), drawn)
         death = -one.mtbf_s * np.log1p(-self._uniform()) if one.mtbf_s else float("inf")
         worked = min(service, float(death))
         extended = int(worked // self.told.leasing.extend_s)

@@ -167,6 +167,8 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         trace: asks as (second, program, class); makes `demand` void.
+        service_of: seconds that the tasks of some of its programs take; what is drawn for others is
+            one of their class's.
         observed: what a real run did; see `OUTCOMES`.
         provenance: what each figure comes from.
     """
@@ -177,6 +179,7 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     leasing: Leasing = Leasing()
     demand: Demand = Demand()
     trace: list[tuple[float, int | str, str]] = []
+    service_of: dict[str, float] = {}
     observed: dict[str, float] = {}
     provenance: dict[str, str] = {}
 

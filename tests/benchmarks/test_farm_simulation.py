@@ -101,6 +101,22 @@ def test_waits_are_those_of_erlang():
     assert result.busy_s / result.offered_s == pytest.approx(load_, rel=0.02)
 
 
+def test_tasks_of_known_programs_take_what_they_take():
+    told = farm(1, failure=0.0, mtbf_s=0.0)
+    own = {f"program {n}": 10.0 * (n + 1) for n in range(4)}
+    told = msgspec.structs.replace(
+        told,
+        classes=[MachineClass("one", 1, [1e6])],
+        servers=Servers(1, refresh_s=0.1),
+        leasing=msgspec.structs.replace(told.leasing, poll_s=0.1),
+        trace=[(0.0, name, "one") for name in own],
+        service_of=own,
+    )
+    result = EventFarm(told).run(asks(told, 0))
+    assert result.busy_s == pytest.approx(sum(own.values()))
+    assert result.ended == pytest.approx(sum(own.values()), rel=0.02)
+
+
 def test_every_task_ends_once_and_a_seed_says_all():
     told = farm(mtbf_s=300.0, failure=0.3)
     found = EventFarm(told, 5).run(asks(told, 5))
