@@ -66,8 +66,8 @@ def test_in_a_browser_one_signs_in_with_a_token(server, store):
     with browsing() as browser:
         window = Visit(browser, server.url)
         page = window.open("/")
-        for given in ("wrong", token(store)):
-            expect(page.get_by_role("alert")).to_contain_text("token")
+        for given, said in (("wrong", "token"), (token(store), "not good")):
+            expect(page.get_by_role("alert")).to_contain_text(said)
             page.get_by_label("Token").fill(given)
             page.get_by_role("button", name="Use it").click()
         expect(page.locator(".records tbody th a").first).to_be_visible()
