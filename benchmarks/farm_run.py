@@ -1,6 +1,6 @@
 """A real farm of three nodes on this machine, for the simulator to be compared with.
 
-    python benchmarks/farm_run.py --out MEASURED.json [--tasks 18] [--trials 6]
+    python benchmarks/farm_run.py --out MEASURED.json [--tasks 18] [--trials 6] [--iterations 1e7]
     python benchmarks/farm_simulation.py compare MEASURED.json
 
 PostgreSQL, a Ray head and two nodes as in ``make farm-demo``, twice, with empty books and the same
@@ -107,8 +107,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--tasks", type=int, default=18)
     parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--iterations", type=float, help="of a nest at most")
     options = parser.parse_args()
-    nests = [*wanted_of(options.tasks, SEED).items()]
+    most = int(options.iterations) if options.iterations else None
+    nests = [*wanted_of(options.tasks, SEED, most).items()]
     keys, first = whole(nests, 1, options.trials)
     _, second = whole(nests, 2, options.trials)
     options.out.write_bytes(msgspec.json.format(msgspec.json.encode(told(keys, first, second))))
