@@ -58,18 +58,34 @@ def loop(*body: Block) -> Loop:
     return Loop("k", Expr("0"), Expr("(k < n)"), Expr("1 + k"), Sequence(body))
 
 
+def multiplied() -> Block:
+    """``s = a[k] * b[k] + s`` in one instruction."""
+    names = "a", "b", "s"
+    nodes = *map(AccessNode, names), Tasklet("fp_fma", ("_x", "_y", "_z"), "_out"), AccessNode("s")
+    where = [(Expr("k"),), (Expr("k"),), ()]
+    into = (
+        Memlet(place, 3, "void", connector, where[place], ARRAY if where[place] else NUMBER)
+        for place, connector in enumerate(("_x", "_y", "_z"))
+    )
+    return dataflow.block(nodes, (*into, Memlet(3, 4, "_out", "void", (), NUMBER)))
+
+
+def product(like: str) -> AccessNode:
+    return AccessNode(f"{like}_product")
+
+
 ADD_UP = loop(added("s", "", "b", "k"))
 
 
 def test_a_sum_behind_its_loop_is_found():
-    found = summed((stored("0"), ADD_UP, added("a", "i", "s", "")))
+    found = summed((stored("0"), ADD_UP, added("a", "i", "s", "")), product)
     assert found is not None
     assert (found.first, found.last, found.scalar, found.container) == (0, 2, "s", "a")
     assert found.rest is None
 
 
 def test_what_is_taken_away_is_taken_away_each_time():
-    found = summed((stored("0"), ADD_UP, added("a", "i", "s", "", "int_sub")))
+    found = summed((stored("0"), ADD_UP, added("a", "i", "s", "", "int_sub")), product)
     assert found is not None
     (whole,) = found.between
     assert isinstance(whole, Loop)
@@ -78,9 +94,57 @@ def test_what_is_taken_away_is_taken_away_each_time():
     assert [node.code for node in block.nodes if isinstance(node, Tasklet)] == ["int_sub"]
 
 
+def test_a_product_is_taken_away_in_two_instructions():
+    end = added("a", "i", "s", "", "int_sub")
+    found = summed((stored("0"), loop(multiplied()), end), product)
+    assert found is not None
+    (whole,) = found.between
+    assert isinstance(whole, Loop)
+    (block,) = whole.body.children
+    assert isinstance(block, Block)
+    codes = {n.code: place for place, n in enumerate(block.nodes) if isinstance(n, Tasklet)}
+    assert codes.keys() == {"fp_mul", "fp_sub"}
+
+    def read(code: str) -> list[tuple[str, str]]:
+        memlets = sorted(block.inputs[codes[code]], key=lambda m: m.target_connector)
+        ends = (block.nodes[m.source] for m in memlets)
+        return [
+            (m.target_connector, end.container)
+            for m, end in zip(memlets, ends, strict=True)
+            if isinstance(end, AccessNode)
+        ]
+
+    assert read("fp_mul") == [("_x", "a"), ("_y", "b")]
+    assert read("fp_sub") == [("_x", "s"), ("_y", "s_product")]
+
+
+def test_what_is_computed_of_the_sum_before_it_is_stored_stays():
+    """``a[i] = -(a[i] - s)``"""
+    nodes = (
+        *(AccessNode("a"), AccessNode("s"), Tasklet("fp_sub", ("_in1", "_in2"), "_out")),
+        *(AccessNode("m"), Tasklet("fp_neg", ("_in",), "_out"), AccessNode("a")),
+    )
+    element = (Expr("i"),)
+    end = dataflow.block(
+        nodes,
+        (
+            Memlet(0, 2, "void", "_in1", element, ARRAY),
+            Memlet(1, 2, "void", "_in2", (), NUMBER),
+            Memlet(2, 3, "_out", "void", (), NUMBER),
+            Memlet(3, 4, "void", "_in", (), NUMBER),
+            Memlet(4, 5, "_out", "void", element, ARRAY),
+        ),
+    )
+    found = summed((stored("0"), ADD_UP, end), product)
+    assert found is not None
+    assert (found.container, found.middle) == ("a", "m")
+    assert found.rest is not None
+    assert [n.container for n in found.rest.nodes if isinstance(n, AccessNode)] == ["a", "a"]
+
+
 def test_what_else_the_last_block_does_stays():
     end = together(added("a", "i", "s", ""), stored("7", "c", "i"))
-    found = summed((stored("0"), ADD_UP, end))
+    found = summed((stored("0"), ADD_UP, end), product)
     assert found is not None
     assert found.rest is not None
     assert [n.container for n in found.rest.nodes if isinstance(n, AccessNode)] == ["c"]
@@ -102,4 +166,4 @@ def test_what_else_the_last_block_does_stays():
     ],
 )
 def test_what_is_no_sum_stays(nodes):
-    assert summed(nodes) is None
+    assert summed(nodes, product) is None
