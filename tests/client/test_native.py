@@ -28,6 +28,7 @@ import loopbook
 from loopbook.client import native as native_module
 from loopbook.errors import BookError, CompilerError, InputError, SdfgError
 from loopbook.sdfg import program as docc_program
+from loopbook.toolchain.compiler import activate
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,7 @@ def test_the_decorator_with_arguments(tmp_path):
 
 def test_a_library_that_docc_has_loaded_is_not_taken_for_ours():
     """docc builds all programs of one function and target in one folder."""
+    activate()  # docc itself only knows one compiler's name
     own, ours = (
         docc_native(product_permuted, target="sequential"),
         loopbook.native(product_permuted),
