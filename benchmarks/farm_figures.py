@@ -52,18 +52,18 @@ MOST_ITERATIONS = 10**8
 """Of a nest at that size: what runs for minutes says how long nests run, not what a farm does."""
 
 
-def wanted_of(count: int, seed: int, most: int | None = None) -> dict[str, Wanted]:
+def wanted_of(count: int, seed: int, most: int = MOST_ITERATIONS) -> dict[str, Wanted]:
     """Different synthetic nests that soon end, by fingerprint.
 
     Args:
-        most: iterations of one; None: `MOST_ITERATIONS`.
+        most: iterations of one.
     """
     found: dict[str, Wanted] = {}
     for workload in synthetic.generate(6 * count, seed, tuple(synthetic.FAMILIES)):
         given = workload.arguments(next(iter(workload.parameters)), None)
         text, (nest, *_) = prepare_apart(admit(Call.of(workload, given).text).text)
         sizes = dict.fromkeys(nest.symbols, SIZE)
-        if (iterations(nest, trip_counts(nest, sizes)) or 0) > (most or MOST_ITERATIONS):
+        if (iterations(nest, trip_counts(nest, sizes)) or 0) > most:
             continue
         found[nest.fingerprint] = Wanted(cut_from(load_json(text), nest), sizes)
         if len(found) == count:

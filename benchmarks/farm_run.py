@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from farm_demo import cluster
 from postgres_kit import Server
 
-from benchmarks.farm_figures import TARGET, wanted_of
+from benchmarks.farm_figures import MOST_ITERATIONS, TARGET, wanted_of
 from benchmarks.farm_sim import measured
 from benchmarks.provenance import provenance
 from loopbook.farm.settings import FarmSettings
@@ -107,10 +107,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--tasks", type=int, default=18)
     parser.add_argument("--trials", type=int, default=6)
-    parser.add_argument("--iterations", type=float, help="of a nest at most")
+    parser.add_argument("--iterations", type=float, default=MOST_ITERATIONS)
     options = parser.parse_args()
-    most = int(options.iterations) if options.iterations else None
-    nests = [*wanted_of(options.tasks, SEED, most).items()]
+    nests = [*wanted_of(options.tasks, SEED, int(options.iterations)).items()]
     keys, first = whole(nests, 1, options.trials)
     _, second = whole(nests, 2, options.trials)
     options.out.write_bytes(msgspec.json.format(msgspec.json.encode(told(keys, first, second))))

@@ -27,7 +27,6 @@ from loopbook.dependence.order import Moved, check_order
 from loopbook.dependence.places import (
     carries_nothing,
     keep_apart,
-    meet_at_once,
     never_meet,
     read_before_written,
     suspects,
@@ -49,7 +48,6 @@ __all__ = [
     "holds",
     "keep_apart",
     "load",
-    "meet_at_once",
     "never_meet",
     "read_before_written",
     "same_points",

@@ -41,6 +41,8 @@ def keep_apart(
     container: str,
     one: tuple[str, ...],
     two: tuple[str, ...],
+    *,
+    at_once: bool = False,
 ) -> bool:
     """Whether two ways to index an array name different elements, within one run of a loop.
 
@@ -49,6 +51,7 @@ def keep_apart(
     Args:
         around: the loops around `scope`.
         one, two: places as accesses have them.
+        at_once: they may name the same element in the same iteration.
     """
     instances = Instances([scope], around)
 
@@ -59,41 +62,14 @@ def keep_apart(
                 keys.add((first, second, key))
     try:
         with question() as engine:
-            return all(
-                instances.relation(engine, first, second, [dict(row) for row in key]).is_empty()
-                for first, second, key in keys
-            )
-    except DependenceError:
-        return False
-
-
-def meet_at_once(
-    scope: Loop,
-    around: Sequence[Loop],
-    container: str,
-    one: tuple[str, ...],
-    two: tuple[str, ...],
-) -> bool:
-    """Whether two ways to index an array name the same element in the same iteration of a loop
-    only, if at all.
-
-    Args:
-        around: the loops around `scope`.
-        one, two: places as accesses have them.
-    """
-    instances = Instances([scope], around)
-    try:
-        with question() as engine:
-            for first, second in pairs(instances):
+            for first, second, key in keys:
+                met = instances.relation(engine, first, second, [dict(row) for row in key])
+                columns = instances.columns(engine, first, second)
                 gap = _gap(first, second, scope.variable)
-                for x, y in product(_uses(first, container, one), _uses(second, container, two)):
-                    if (key := instances.meeting(x, y)) is None:
-                        continue
-                    met = instances.relation(engine, first, second, [dict(row) for row in key])
-                    columns = instances.columns(engine, first, second)
-                    for other in (gap, minus({}, gap)):
-                        if not narrowed(engine, met, columns, (), [shifted(other, -1)]).is_empty():
-                            return False
+                other = [[shifted(gap, -1)], [shifted(minus({}, gap), -1)]]
+                for way in other if at_once else [[]]:
+                    if not narrowed(engine, met, columns, (), way).is_empty():
+                        return False
     except DependenceError:
         return False
     return True

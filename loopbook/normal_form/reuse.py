@@ -39,8 +39,8 @@ from loopbook.normal_form.temporaries import (
 )
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, names, own_accesses, written
-from loopbook.program.copies import as_copy, task_as_copy
-from loopbook.program.dataflow import AccessNode, Block, Statement, Tasklet
+from loopbook.program.copies import as_copy, task_as_copy, without_idle
+from loopbook.program.dataflow import Block, Statement, container_at
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Branch, Loop, Program, While
@@ -311,19 +311,14 @@ def _stores_both(node: walk.Inner, arrays: set[str]) -> bool:
     *_, inner = walk.band(node)
     if len(inner.body.children) != 1 or type(block := inner.body.children[0]) is not Statement:
         return False
-    stores = [m for m in block.memlets if _named(block, m.target) in arrays]
-    if {_named(block, m.target) for m in stores} != arrays:
+    stores = [m for m in block.memlets if container_at(block, m.target) in arrays]
+    if {container_at(block, m.target) for m in stores} != arrays:
         return False
     if any(block.outputs[m.target] for m in stores):
         return False
-    if any(_named(block, m.source) in arrays for m in block.memlets):
+    if any(container_at(block, m.source) in arrays for m in block.memlets):
         return False
     return len({_value(block, m.source) for m in stores}) == 1
-
-
-def _named(block: Block, place: int) -> str:
-    node = block.nodes[place]
-    return node.container if isinstance(node, AccessNode) else ""
 
 
 def _value(block: Block, place: int) -> int:
@@ -340,15 +335,7 @@ def _plus(index: Expr, offset: Polynomial) -> Expr:
 
 def _does_nothing(nest: Loop) -> bool:
     """Whether a nest copies every element onto itself."""
-    for node in walk.preorder(nest):
-        if isinstance(node, Loop):
-            continue
-        if type(node) is not Statement:
-            return False
-        codes = [n.code for n in node.nodes if isinstance(n, Tasklet)]
-        ends = [
-            (a.container, expr.normal_forms(i.text for i in a.subset)) for a in own_accesses(node)
-        ]
-        if codes != ["assign"] or len(ends) != 2 or ends[0] != ends[1]:
-            return False
-    return True
+    return all(
+        isinstance(node, Loop) or (type(node) is Statement and not without_idle([node]))
+        for node in walk.preorder(nest)
+    )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from loopbook.program import expr
 from loopbook.program.accesses import Part
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Statement, Tasklet, part
 from loopbook.program.tree import Node, Program
@@ -89,8 +90,8 @@ def _is_idle(block: Block, place: int) -> bool:
     return (
         copy is not None
         and copy.source == copy.target
-        and [index.text for index in copy.read.subset]
-        == [index.text for index in copy.written.subset]
+        and expr.normal_forms(index.text for index in copy.read.subset)
+        == expr.normal_forms(index.text for index in copy.written.subset)
         and not block.inputs[copy.read.source]
         and not block.outputs[copy.written.target]
     )

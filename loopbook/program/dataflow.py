@@ -268,6 +268,12 @@ def part(whole: Block, memlets: Sequence[Memlet]) -> Block:
     )
 
 
+def container_at(whole: Block, place: int) -> str:
+    """The container that one of a block's nodes stands for; empty for other nodes."""
+    node = whole.nodes[place]
+    return node.container if isinstance(node, AccessNode) else ""
+
+
 def age(node: Node) -> int:
     """A node's number, by which they are ordered: their order in a block follows addresses."""
     return sys.maxsize if node.id is None else node.id

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from loopbook.dependence import meet_at_once
-from loopbook.dependence.body import LoopNode, Touch, read_header, read_loop
+from loopbook.dependence import keep_apart
+from loopbook.dependence.body import Touch, read_loop
 from loopbook.dependence.scalars import private_scalars
 from loopbook.errors import IllegalStepError, SdfgError
+from loopbook.normal_form.order import headers_of
 from loopbook.program import walk
 from loopbook.program.accesses import accesses
 from loopbook.program.tree import Loop, Program
@@ -72,12 +73,12 @@ def _stored(loop: Loop) -> dict[str, set[Place]]:
 def _are_apart(
     program: Program, loop: Loop, around: Sequence[Loop], name: str, places: Sequence[Place]
 ) -> bool:
-    headers: list[LoopNode] = []
     try:
-        for one in around:
-            headers.append(read_header(one, [header.variable for header in headers]))
+        headers = headers_of(around)
         variables = [header.variable for header in headers]
         scope = read_loop(loop, variables, private_scalars(program), program.containers)
     except IllegalStepError:
         return False
-    return all(meet_at_once(scope, headers, name, a, b) for a, b in combinations(places, 2))
+    return all(
+        keep_apart(scope, headers, name, a, b, at_once=True) for a, b in combinations(places, 2)
+    )

@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 
 from loopbook.errors import IllegalStepError
 from loopbook.program.accesses import names
-from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Tasklet, part
+from loopbook.program.dataflow import (
+    AccessNode,
+    Block,
+    Constant,
+    Memlet,
+    Tasklet,
+    container_at,
+    part,
+)
 from loopbook.program.dataflow import Node as FlowNode
 from loopbook.program.tree import Case, Loop, Node
 from loopbook.program.walk import rebuilt
@@ -117,8 +125,12 @@ class _Addition:
 
 def _added(block: Block, scalar: str) -> _Addition | None:
     """Where a block adds a scalar to, and what is left of the block without that."""
-    uses = [m for m in block.memlets if scalar in (_name(block, m.source), _name(block, m.target))]
-    if len(uses) != 1 or _name(block, uses[0].source) != scalar:
+    uses = [
+        m
+        for m in block.memlets
+        if scalar in (container_at(block, m.source), container_at(block, m.target))
+    ]
+    if len(uses) != 1 or container_at(block, uses[0].source) != scalar:
         return None
     place = uses[0].target
     task, into, out = block.nodes[place], block.inputs[place], block.outputs[place]
@@ -139,12 +151,16 @@ def _added(block: Block, scalar: str) -> _Addition | None:
 
 def _in_place(block: Block, old: Memlet, home: Memlet, left: list[Memlet]) -> _Addition | None:
     """The result goes to the element at once; `left` are the other memlets."""
-    container = _name(block, home.target)
-    if not container or _name(block, old.source) != container or _subset(old) != _subset(home):
+    container = container_at(block, home.target)
+    if (
+        not container
+        or container_at(block, old.source) != container
+        or _subset(old) != _subset(home)
+    ):
         return None
     behind = _behind(block, home.target)
     ends = {m.source for m in left} | {m.target for m in left}
-    if any(_name(block, end) == container and end not in behind for end in ends):
+    if any(container_at(block, end) == container and end not in behind for end in ends):
         return None  # in front of the sum, perhaps
     return _Addition(home, container, False, part(block, left) if left else None)
 
@@ -152,12 +168,16 @@ def _in_place(block: Block, old: Memlet, home: Memlet, left: list[Memlet]) -> _A
 def _passed_on(block: Block, old: Memlet, home: Memlet, left: list[Memlet]) -> _Addition | None:
     """The result goes to a scalar, and what is computed from that to the element in the end, as in
     ``a[i] = sqrt(a[i] - s)``."""
-    container, middle = _name(block, old.source), _name(block, home.target)
-    alike = [end for end in range(len(block.nodes)) if _name(block, end) == middle]
+    container, middle = container_at(block, old.source), container_at(block, home.target)
+    alike = [end for end in range(len(block.nodes)) if container_at(block, end) == middle]
     if alike != [home.target] or len(block.inputs[home.target]) != 1:
         return None
-    used = [m for m in left if container in (_name(block, m.source), _name(block, m.target))]
-    if len(used) != 1 or _name(block, used[0].target) != container:
+    used = [
+        m
+        for m in left
+        if container in (container_at(block, m.source), container_at(block, m.target))
+    ]
+    if len(used) != 1 or container_at(block, used[0].target) != container:
         return None
     if _subset(used[0]) != _subset(old) or used[0].target not in _behind(block, home.target):
         return None
@@ -210,7 +230,7 @@ def _signed(node: Node, scalar: str, negated: bool, product: Product) -> Node:
 def _taken_apart(block: Block, scalar: str, negated: bool, product: Product) -> Block:
     """A block that multiplies and adds to the scalar in two instructions, if one does both and
     what it adds is to be taken away: there is none that takes a product away."""
-    writes = [m for m in block.memlets if _name(block, m.target) == scalar]
+    writes = [m for m in block.memlets if container_at(block, m.target) == scalar]
     if not negated or len(writes) != 1:
         return block
     place = writes[0].source
@@ -239,8 +259,8 @@ def _taken_apart(block: Block, scalar: str, negated: bool, product: Product) -> 
 
 
 def _updated(block: Block, scalar: str, negated: bool) -> Block:
-    reads = [m for m in block.memlets if _name(block, m.source) == scalar]
-    writes = [m for m in block.memlets if _name(block, m.target) == scalar]
+    reads = [m for m in block.memlets if container_at(block, m.source) == scalar]
+    writes = [m for m in block.memlets if container_at(block, m.target) == scalar]
     if len(reads) != 1 or len(writes) != 1 or reads[0].target != writes[0].source:
         raise IllegalStepError(f"{scalar} is not only added to")
     place = writes[0].source
@@ -262,8 +282,3 @@ def _updated(block: Block, scalar: str, negated: bool) -> Block:
             for m in memlets
         )
     return replace(block, nodes=tuple(nodes), memlets=memlets)
-
-
-def _name(block: Block, place: int) -> str:
-    node = block.nodes[place]
-    return node.container if isinstance(node, AccessNode) else ""
