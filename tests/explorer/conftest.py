@@ -51,7 +51,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # not longer: tests elsewhere want the starter book
 def address(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the program that ``loopbook ui`` starts serves that book, with an evaluation."""
     from loopbook.explorer import child
@@ -68,7 +68,7 @@ def address(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
             yield where
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def page(address: str) -> Iterator[httpx.Client]:
     """A client of that program."""
     with httpx.Client(base_url=address, timeout=600.0) as client:
