@@ -51,11 +51,11 @@ MOST_BODY = 128
 
 def inlined(program: Program) -> Program:
     """The program without the temporaries that can be computed where they are used."""
-    return without_each(program, _without)
+    return without_each(program, inlined_one)
 
 
-def _without(program: Program, temporary: Temporary) -> Program:
-    """The program without a temporary.
+def inlined_one(program: Program, temporary: Temporary) -> Program:
+    """The program without one temporary.
 
     Raises:
         LoopbookError: it has to stay.

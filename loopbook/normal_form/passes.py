@@ -10,6 +10,7 @@ from loopbook.normal_form.local import local_arrays, with_known_sizes
 from loopbook.normal_form.products import as_loops
 from loopbook.normal_form.reuse import copied_out, in_place
 from loopbook.normal_form.sinking import sunk
+from loopbook.normal_form.snapshots import with_snapshots
 from loopbook.normal_form.views import resolved
 from loopbook.program import walk
 from loopbook.program.dataflow import LibraryCall, Reference
@@ -23,6 +24,7 @@ PASSES = (
     contracted,
     inlined,
     contracted,
+    with_snapshots,
     in_place,
     inlined,
     sunk,

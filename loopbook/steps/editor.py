@@ -297,7 +297,9 @@ class Editor:
         self.buffers[name] = exact
         return name
 
-    def heap_array(self, prefix: str, element: Scalar, extents: Sequence[str]) -> tuple[str, Type]:
+    def heap_array(
+        self, prefix: str, element: Scalar, extents: Sequence[str], *, managed: bool = True
+    ) -> tuple[str, Type]:
         """A new array on the heap for the whole program, and the type that memlets to it have.
 
         docc frees memory that it manages at the program's end, but what it writes to allocate it is
@@ -305,10 +307,11 @@ class Editor:
 
         Args:
             extents: sizes known when the program begins; the array is the product of them long.
+            managed: docc frees it, as above; else a block of the program has to.
         """
         kind = Pointer(storage=element.storage, to=element)
-        managed = replace(element.storage, place="CPU_Heap", deallocation=1)
-        name = self._declared(prefix, replace(kind, storage=managed))
+        storage = replace(element.storage, place="CPU_Heap", deallocation=1)
+        name = self._declared(prefix, replace(kind, storage=storage) if managed else kind)
         size = "*".join([str(BYTES[element.dtype]), *extents])
         call = LibraryNode("Malloc", "", Kept.of({"size": size}))
         memlet = Memlet(0, 1, "_ret", "void", (), kind)

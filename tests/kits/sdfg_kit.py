@@ -16,10 +16,14 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 from shared_kit import shared
 
 from loopbook.errors import IllegalStepError
+from loopbook.frontend import lower
 from loopbook.program.nest import Nest
+from loopbook.program.read import read
+from loopbook.program.tree import Program
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_tuned
+from loopbook.sdfg.local import with_local
 from loopbook.steps.workbench import StepPair, Workbench
 from loopbook.toolchain.run import Guarded, compare
 from loopbook.toolchain.sandbox import run_limited
@@ -140,6 +144,15 @@ def prepared_text(kernel: Callable[..., Any], args: Sequence[Any]) -> str:
 def prepared(kernel: Callable[..., Any], args: Sequence[Any]) -> Any:
     """docc's SDFG of ``kernel(*args)`` in the form that steps are applied to."""
     return program.parse(prepared_text(kernel, args))
+
+
+def normal_form_of(kernel: Callable[..., Any], args: Sequence[Any]) -> Program:
+    """What our own front end makes of a kernel, prepared."""
+    lowered = lower(kernel, args)
+    assert lowered is not None
+    given = lowered.prepare(*args)
+    text = with_local(frontend.trace(lowered.kernel, given), lowered, given)
+    return read(program.prepare_document(text)[0])
 
 
 def prepared_nests(kernel: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[Nest]]:

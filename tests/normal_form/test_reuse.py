@@ -9,18 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sdfg_kit import as_docc_sends, check_library, function_in, random
+from sdfg_kit import as_docc_sends, check_library, function_in, normal_form_of, random
 
 import loopbook
-from loopbook.frontend import lower
 from loopbook.normal_form.local import local_arrays
 from loopbook.program.accesses import names
 from loopbook.program.dataflow import Allocation
 from loopbook.program.read import read
 from loopbook.program.walk import preorder
 from loopbook.sdfg.build import build_tuned
-from loopbook.sdfg.frontend import trace
-from loopbook.sdfg.local import with_local
 from loopbook.sdfg.program import prepare_document
 
 N = 9
@@ -106,10 +103,7 @@ KERNELS = {
 
 def arrays_left(kernel: Callable[..., Any], args: list[Any]) -> int:
     """How many arrays of its own a program of our front end still has when it is prepared."""
-    lowered = lower(kernel, args)
-    assert lowered is not None
-    given = lowered.prepare(*args)
-    program = read(prepare_document(with_local(trace(lowered.kernel, given), lowered, given))[0])
+    program = normal_form_of(kernel, args)
     assert local_arrays(program)
     return len(local_arrays(program).keys() & names(program))
 
