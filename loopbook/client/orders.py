@@ -3,7 +3,12 @@
 docc brings parallel loops to the outside, whatever that does to memory: of ``X.T @ r``, written as
 loops over the rows of ``X``, it makes loops that read one column after the other. A nest of one
 product has records that know better. But statements in a loop over time are one nest together,
-and there are as many of those as there are programs.
+and there are as many of those as there are programs. Where that loop goes along memory and those in
+it do not, as up and down the columns of a grid, the statements' loops are fused and go outside::
+
+    for k: (for i: for j: S(i, j, k)); (for i: for j: T(i, j, k))
+
+    for i: for j: for k: S(i, j, k); T(i, j, k)
 """
 
 from __future__ import annotations
@@ -13,11 +18,11 @@ from collections.abc import Callable
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit, Refusal
 from loopbook.client.thresholds import FEWER_LINES, SHORTEST_INNERMOST
-from loopbook.program.nest import Nest
+from loopbook.program.nest import Loop, Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import reorder
 from loopbook.rules.bands import Band, bands
-from loopbook.rules.base import Steps
+from loopbook.rules.base import Steps, step
 
 
 def along_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> tuple[Choice, ...]:
@@ -27,12 +32,13 @@ def along_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> tu
     for no step at all, keeps the program from that.
     """
     orders = [steps for band in bands(nest) if (steps := _order(band)) is not None]
+    orders += [steps for loop in nest.loops if (steps := _column(nest, loop)) is not None]
     while orders:
         steps = [step for order in orders for step in order]
         found = fit(nest, Recipe(tuple(steps)))
-        if isinstance(found, Fit):
+        if isinstance(found, Fit) and not found.dropped:
             return (Choice("order", None, 0.0, found.recipe, 0, 1.0),)
-        if found.position is None:
+        if isinstance(found, Fit) or found.position is None:
             break
         orders = [order for order in orders if steps[found.position] not in order]
     return ()
@@ -52,3 +58,26 @@ def _order(band: Band) -> Steps | None:
     if not cost[best] or max(sums, default=0.0) < FEWER_LINES * cost[best]:
         return None
     return reorder(band.names, [*(name for name in band.names if name != best), best])
+
+
+def _column(nest: Nest, loop: Loop) -> Steps | None:
+    """What makes a loop that holds several bands the innermost loop of all their statements; None
+    if these go along memory as well as it does."""
+    inside = [band for band in bands(nest) if band.loops[0].parent == loop.index]
+    nodes = [child for parent, child in nest.contains if parent == ("loop", loop.index)]
+    depth = len(inside[0].loops) if inside else 0
+    if len(inside) < 2 or len(nodes) != len(inside):
+        return None
+    if any(len(band.loops) != depth or nest.children(band.loops[-1].index) for band in inside):
+        return None
+    along = sum(band.innermost_cost(loop) for band in inside)
+    across = sum(band.innermost_cost(band.loops[-1]) for band in inside)
+    if not along or across < FEWER_LINES * along:
+        return None
+    first, *others = inside
+    fused = [
+        step("fuse", own, name)
+        for other in others
+        for own, name in zip(first.names, other.names, strict=True)
+    ]
+    return [*fused, *(step("interchange", loop.name, name) for name in first.names)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from loopbook.client.decision import Choice, NestReport, Plan, left_to_docc
+from loopbook.client.decision import Choice, NestReport, Plan
 from loopbook.client.fit import Trials
 from loopbook.client.layered import LayeredBook
 from loopbook.client.planner import Planner
@@ -123,9 +123,9 @@ def plan_nests(
     )
     for nest, trips in zip(nests, counted, strict=True):
         if frames and nest.loops[0].element_id in frames:
-            reports.append(left_to_docc(nest, None, None, TOO_LARGE))
-            continue
-        report, usable = planner.plan(nest, embeddings, trips, hot=nest is hottest)
+            report, usable = planner.without_books(nest, TOO_LARGE)
+        else:
+            report, usable = planner.plan(nest, embeddings, trips, hot=nest is hottest)
         reports.append(report)
         if usable:
             found[nest.position] = usable

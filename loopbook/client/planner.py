@@ -110,6 +110,12 @@ class Planner:
         loops = tuple(loop.indvar for loop in nest.loops)
         return replace(report, position=nest.position, loops=loops), usable
 
+    def without_books(self, nest: Nest, reason: str) -> Decision:
+        """Decide about a nest that no book is asked about, and why."""
+        report = left_to_docc(nest, None, None, reason)
+        usable = along_memory(nest, self._fit) if self._expressions else ()
+        return (used(report, usable[0]), usable) if usable else (report, ())
+
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
         if self._expressions and (call := self._call(nest, trips)):
             return used(left_to_docc(nest, None, None, ""), call), (call,)

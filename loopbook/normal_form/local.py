@@ -5,9 +5,10 @@ other. The program's metadata says which ones they are, and how large in terms o
 
     {"arrays": {"t_0": ["_s0 + 2", "_s1"]}, "sizes": {"_s3": "_s0 + 2"}}
 
-The second part are names that docc gives to sizes of these arrays alone, and numbers among the
-arguments that are sizes of other arrays, too. With what they stand for in their place it can be
-seen that loops go along all of an array.
+The second part are names that docc gives to sizes of these arrays alone, numbers among the
+arguments that are sizes of other arrays, too, and sizes of which Python's own rules say what they
+are of others (an array that is one longer, from which neighbours are subtracted). With what they
+stand for in their place it can be seen that loops go along all of an array, or as far as others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from loopbook.program import walk
+from loopbook.program import expr, walk
 from loopbook.program.accesses import counted, written
 from loopbook.program.expr import Expr
 from loopbook.program.rename import renamed
@@ -41,8 +42,12 @@ def with_known_sizes(program: Program) -> Program:
     so already. Names that the program gives other values stay."""
     names: dict[str, str] = dict(_noted(program).get("sizes", {}))
     if names:
-        for name in (written(program.body) | counted(program.body)) & names.keys():
-            del names[name]
+        changing = written(program.body) | counted(program.body)
+        names = {
+            name: size
+            for name, size in names.items()
+            if changing.isdisjoint({name, *expr.symbols(size)})
+        }
     if not names:
         return program
     return walk.with_children(program, [renamed(node, names) for node in program.body.children])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from loopbook.errors import SdfgError
 from loopbook.normal_form.local import LOCAL
+from loopbook.program import expr
+from loopbook.program.expr import Expr, Polynomial
 
 
 class _UnknownError(ValueError):
@@ -27,6 +31,7 @@ class Lowering(Protocol):
             products of whole numbers, of parameters, and of sizes such as ``A.shape[0]``;
             ``max(…, 0)`` of them, too. Nothing is noted of arrays of other shapes.
         local: those that hold nothing before it and that nobody looks into afterwards.
+        guards: conditions on sizes and other arguments without which nothing is compiled.
     """
 
     @property
@@ -35,6 +40,8 @@ class Lowering(Protocol):
     def made(self) -> Mapping[str, str]: ...
     @property
     def local(self) -> Collection[str]: ...
+    @property
+    def guards(self) -> Sequence[str]: ...
 
 
 def with_local(text: str, lowered: Lowering, args: Sequence[Any]) -> str:
@@ -72,8 +79,15 @@ def with_local(text: str, lowered: Lowering, args: Sequence[Any]) -> str:
 
     arrays = {name: [told(size) for size in shape] for name, shape in shapes.items()}
     sizes = {name: told(size) for name, size in sizes.items()} | same
+    for name, size in known.equal(lowered.guards, sizes).items():
+        arrays = {one: [_with(text, name, size) for text in shape] for one, shape in arrays.items()}
+        sizes = {one: _with(text, name, size) for one, text in sizes.items()} | {name: size}
     document["metadata"][LOCAL] = json.dumps({"arrays": arrays, "sizes": sizes})
     return json.dumps(document, separators=(",", ":"))
+
+
+def _with(text: str, name: str, size: str) -> str:
+    return expr.substitute(text, {name: size})
 
 
 class _Sizes:
@@ -114,6 +128,38 @@ class _Sizes:
         node = ast.parse(text, mode="eval").body
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
         return [self._size(part) for part in parts]
+
+    def equal(self, guards: Sequence[str], but: Collection[str]) -> dict[str, str]:
+        """Names of sizes that conditions say what they are of other ones, and what.
+
+        Args:
+            but: names that are left as they are.
+        """
+        found: dict[str, str] = {}
+        for guard in guards:
+            gap = self._gap(guard)
+            for name, size in found.items():
+                gap = gap and Expr(_with(expr.text(gap), name, size)).polynomial
+            once = [
+                name
+                for (name,), factor in ((m, f) for m, f in gap.items() if len(m) == 1)
+                if abs(factor) == 1 and name in self.names.values() and name not in but
+                if sum(name in monomial for monomial in gap) == 1
+            ]
+            if not once:
+                continue
+            last = max(once, key=lambda name: int(name.removeprefix("_s")))
+            size = expr.text(expr.plus({(last,): 1}, gap, -gap[last,]))
+            found = {name: _with(text, last, size) for name, text in found.items()} | {last: size}
+        return found
+
+    def _gap(self, guard: str) -> Polynomial:
+        """What is 0 where a condition is met; 0 where nothing is known of that kind."""
+        match ast.parse(guard, mode="eval").body:
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+                with contextlib.suppress(_UnknownError, SdfgError):
+                    return Expr(f"{self._size(left)} - ({self._size(right)})").polynomial
+        return {}
 
     def _size(self, node: ast.expr) -> str:
         match node:

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from loopbook.program.accesses import own_accesses, own_names
 from loopbook.program.dataflow import Block
 from loopbook.program.rename import renamed
-from loopbook.program.tree import Branch, Loop, Opaque, Program, While
+from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
 from loopbook.program.types import Pointer
 from loopbook.program.walk import Inner, children, with_children
 
@@ -101,7 +101,7 @@ class Cut:
 
     def _sequence(self, nodes: Sequence[Inner], inside: bool) -> tuple[Inner, ...]:
         made: list[Inner] = []
-        for group in self._groups(nodes):
+        for group in self._groups([node for node in nodes if not self._is_idle(node)]):
             content = self._content(group)
             if not content.loops:
                 made += group
@@ -110,6 +110,13 @@ class Cut:
             else:
                 made += [self._inside(node, inside) for node in group]
         return tuple(made)
+
+    def _is_idle(self, node: Inner) -> bool:
+        """Whether a node does nothing, or sets whole numbers that nobody asks for."""
+        if isinstance(node, Assignments):
+            own = {one.symbol for one in node.assignments}
+            return own.isdisjoint(self._whole.public) and all(self._total[n] == 1 for n in own)
+        return isinstance(node, Block) and not node.nodes
 
     def _inside(self, node: Inner, inside: bool) -> Inner:
         """A node with what has become of the pieces that it holds."""

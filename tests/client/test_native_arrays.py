@@ -388,6 +388,28 @@ def test_sums_in_a_loop_over_time_go_along_memory():
     assert (found.tier, found.recipe[:11]) == ("order", "interchange")
 
 
+def test_columns_are_gone_along_as_they_lie_in_memory():
+    """The statements of a loop along the last axis have loops of their own over the others."""
+
+    def solved(a, c, d, x):
+        for k in range(1, d.shape[2]):
+            d[:, :, k] = (d[:, :, k] - a[:, :, k] * d[:, :, k - 1]) / (2.0 + c[:, :, k - 1])
+            c[:, :, k] = c[:, :, k] / (2.0 + a[:, :, k] * c[:, :, k - 1])
+        for k in range(1, d.shape[2]):
+            x[k, :, :] = x[k - 1, :, :] + d[:, :, 0]
+            d[:, :, 0] = 0.5 * x[k, :, :]
+        return d.sum()
+
+    program = loopbook.native(solved, strict=True)
+    agree(program, *(data(9, 8, 7) for _ in range(3)), data(7, 9, 8))
+    columns, planes, *_ = plan_of(program).nests
+    assert columns.tier == "order"
+    assert columns.recipe.split() == (
+        "fuse L1 L3 fuse L2 L4 interchange L0 L1 interchange L0 L2".split()
+    )
+    assert planes.tier != "order"
+
+
 def test_a_product_with_a_computed_matrix_is_a_call(monkeypatch):
     monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
 

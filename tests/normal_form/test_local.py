@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sdfg_kit import random
+from sdfg_kit import normal_form_of, random
 
 import loopbook
 from loopbook.frontend import Lowered, lower
 from loopbook.normal_form.local import LOCAL, local_arrays, with_known_sizes
+from loopbook.program.accesses import names
 from loopbook.program.read import read
 from loopbook.sdfg.frontend import trace
 from loopbook.sdfg.local import with_local
@@ -109,7 +110,11 @@ def test_a_comparison_with_nan_is_decided_as_in_numpy():
 
 
 def noted(
-    local: dict[str, str], n: int = 6, m: int = 4, t: tuple[int, int] = (8, 4)
+    local: dict[str, str],
+    n: int = 6,
+    m: int = 4,
+    t: tuple[int, int] = (8, 4),
+    guards: Sequence[str] = (),
 ) -> dict[str, Any]:
     def kernel(A, n, t_0):
         for i in range(n):
@@ -117,7 +122,7 @@ def noted(
 
     args = [np.zeros((n, m)), 3, np.zeros(t)]
     lowered: Any = SimpleNamespace(
-        kernel_parameters=["A", "n", "t_0"], made=local, local=local.keys()
+        kernel_parameters=["A", "n", "t_0"], made=local, local=local.keys(), guards=guards
     )
     text = with_local(trace(kernel, args), lowered, args)
     return json.loads(json.loads(text)["metadata"].get(LOCAL, "{}"))
@@ -151,6 +156,43 @@ def test_a_number_that_is_a_size_is_told_by_it():
         "arrays": {"t_0": ["(_s1 + 2)", "_s1"]},
         "sizes": {"_s2": "(_s1 + 2)", "n": "_s1"},
     }
+
+
+@pytest.mark.parametrize(
+    ("guard", "size"),
+    [
+        ("A.shape[0] - A.shape[1] - 2 == 0", "(-2 + _s0)"),
+        ("A.shape[0] - 2 == A.shape[1]", "(-2 + _s0)"),
+        ("A.shape[1] * 3 == 2 * A.shape[0]", None),
+        ("A.shape[1] ** 2 == A.shape[0] + 10", None),
+        ("A.shape[0] > A.shape[1]", None),
+        ("A[0, 0] == 0", None),
+        ("n == 3", None),
+    ],
+)
+def test_sizes_that_have_to_fit_are_told_by_each_other(guard: str, size: str | None):
+    found = noted({"t_0": "(A.shape[0], A.shape[1])"}, t=(6, 4), guards=[guard, guard])
+    assert found["sizes"].get("_s1") == size
+    assert found["arrays"]["t_0"] == ["_s0", size or "_s1"]
+
+
+def between(A, w, B):
+    t = w[1:, :] - w[:-1, :]
+    u = t * A
+    B[:] = u * t
+
+
+def test_what_is_between_neighbours_fits():
+    args = [random(7, 5), random(8, 5), random(7, 5)]
+    program = normal_form_of(between, args)
+    assert not local_arrays(program).keys() & names(program)
+    fast = loopbook.native(between)
+    for n in (7, 3, 1):
+        A, w, B = random(n, 5), random(n + 1, 5), np.zeros((n, 5))
+        fast(A, w, B)
+        np.testing.assert_allclose(B, (w[1:] - w[:-1]) ** 2 * A, rtol=1e-12)
+    with pytest.raises(ValueError, match="broadcast"):
+        fast(random(7, 5), random(9, 5), random(7, 5))
 
 
 def test_without_a_note_arguments_are_everybody_s():
