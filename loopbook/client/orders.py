@@ -4,11 +4,12 @@ docc brings parallel loops to the outside, whatever that does to memory: of ``X.
 loops over the rows of ``X``, it makes loops that read one column after the other. A nest of one
 product has records that know better. But statements in a loop over time are one nest together,
 and there are as many of those as there are programs. Where that loop goes along memory and those in
-it do not, as up and down the columns of a grid, the statements' loops are fused and go outside::
+it do not, as up and down the columns of a grid, the statements' loops are fused and go outside, but
+for so many columns beside each other that a processor need not wait for one of them::
 
     for k: (for i: for j: S(i, j, k)); (for i: for j: T(i, j, k))
 
-    for i: for j: for k: S(i, j, k); T(i, j, k)
+    for i: for jj by 16: for k: for j in jj: S(i, j, k); T(i, j, k)
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable
 
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit, Refusal
-from loopbook.client.thresholds import FEWER_LINES, SHORTEST_INNERMOST
+from loopbook.client.thresholds import COLUMNS, FEWER_LINES, SHORTEST_INNERMOST
 from loopbook.program.nest import Loop, Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import reorder
@@ -61,8 +62,8 @@ def _order(band: Band) -> Steps | None:
 
 
 def _column(nest: Nest, loop: Loop) -> Steps | None:
-    """What makes a loop that holds several bands the innermost loop of all their statements; None
-    if these go along memory as well as it does."""
+    """What takes a loop that holds several bands inside all their loops but for strips of the
+    innermost ones; None if these go along memory as well as it does."""
     inside = [band for band in bands(nest) if band.loops[0].parent == loop.index]
     nodes = [child for parent, child in nest.contains if parent == ("loop", loop.index)]
     depth = len(inside[0].loops) if inside else 0
@@ -72,7 +73,7 @@ def _column(nest: Nest, loop: Loop) -> Steps | None:
         return None
     along = sum(band.innermost_cost(loop) for band in inside)
     across = sum(band.innermost_cost(band.loops[-1]) for band in inside)
-    if not along or across < FEWER_LINES * along:
+    if not along or across <= along:
         return None
     first, *others = inside
     fused = [
@@ -80,4 +81,6 @@ def _column(nest: Nest, loop: Loop) -> Steps | None:
         for other in others
         for own, name in zip(first.names, other.names, strict=True)
     ]
-    return [*fused, *(step("interchange", loop.name, name) for name in first.names)]
+    *outer, last = first.names
+    strips = step("tile", last, COLUMNS)
+    return [*fused, strips, *(step("interchange", loop.name, o) for o in (*outer, f"{last}.tile"))]

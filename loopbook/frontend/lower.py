@@ -33,6 +33,9 @@ from loopbook.frontend.values import Buffer, Pair, Scalar, Thing, Unknown, Value
 
 _ONE_AT_A_TIME = threading.Lock()
 
+NAMED = 8
+"""Whole numbers less than this are equal to a size by chance. Chosen."""
+
 assert constructs
 
 
@@ -160,6 +163,12 @@ def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
             env[name] = Pair(parts, np.dtype(complex) if weak else value.dtype, weak)
         else:
             env[name] = _other(code, name, value)
+    for name, value in env.items():
+        number = code.facts.values.get(name, 0)
+        if number >= NAMED and number in sizes:
+            # Numbers that are sizes get their names, as equal sizes do.
+            code.facts.guards[f"{name} == {sizes[number].text}"] = None
+            env[name] = replace(value, whole=sizes[number])
     return env
 
 

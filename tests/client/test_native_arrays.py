@@ -401,12 +401,11 @@ def test_columns_are_gone_along_as_they_lie_in_memory():
         return d.sum()
 
     program = loopbook.native(solved, strict=True)
-    agree(program, *(data(9, 8, 7) for _ in range(3)), data(7, 9, 8))
+    agree(program, *(data(9, 18, 7) for _ in range(3)), data(7, 9, 18))
     columns, planes, *_ = plan_of(program).nests
     assert columns.tier == "order"
-    assert columns.recipe.split() == (
-        "fuse L1 L3 fuse L2 L4 interchange L0 L1 interchange L0 L2".split()
-    )
+    steps = "fuse L1 L3;fuse L2 L4;tile L2 16;interchange L0 L1;interchange L0 L2.tile"
+    assert columns.recipe.splitlines() == steps.split(";")
     assert planes.tier != "order"
 
 
