@@ -15,39 +15,101 @@ for so many columns beside each other that a processor need not wait for one of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit, Refusal
-from loopbook.client.thresholds import COLUMNS, FEWER_LINES, SHORTEST_INNERMOST
+from loopbook.client.thresholds import COLUMNS, FEWER_LINES, SHORTEST_INNERMOST, TAKEN_APART
 from loopbook.program.nest import Loop, Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import reorder
 from loopbook.rules.bands import Band, bands
 from loopbook.rules.base import Steps, step
 
+Fits = Callable[[Nest, Recipe], Fit | Refusal]
 
-def along_memory(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> tuple[Choice, ...]:
-    """Interchanges for the bands of loops that add up along the wrong axis: one choice, or none.
+
+@dataclass(frozen=True)
+class _Order:
+    """Another order for a part of a nest.
+
+    Attributes:
+        loops: whose order it is, those in them and those around them.
+        takes_apart: whether loops hold something else after it.
+    """
+
+    loops: frozenset[str]
+    steps: Steps
+    takes_apart: bool
+
+
+def along_memory(nest: Nest, fit: Fits, near: tuple[Choice, ...]) -> tuple[Choice, ...]:
+    """Choices with other orders for the parts of a nest that go along the wrong axis.
 
     Bands that have the right order already may lose it where docc fuses nests. Being chosen, even
     for no step at all, keeps the program from that.
+
+    Args:
+        near: what the book has for the nest. Parts that it does not touch get other orders, too;
+            where it does not promise much, orders that take loops apart are worth more.
+
+    Returns:
+        `near` where nothing is to be done.
     """
-    orders = [steps for band in bands(nest) if (steps := _order(band)) is not None]
-    orders += [steps for loop in nest.loops if (steps := _column(nest, loop)) is not None]
+    orders = _orders(nest)
+    wider = tuple(_beside(nest, fit, choice, orders) for choice in near)
+    if wider != near:
+        return wider
+    if near and (
+        near[0].predicted_speedup >= TAKEN_APART or not any(one.takes_apart for one in orders)
+    ):
+        return near
+    found = _fitting(nest, fit, Recipe(()), orders)
+    return near if found is None else (Choice("order", None, 0.0, found, 0, 1.0),)
+
+
+def _beside(nest: Nest, fit: Fits, choice: Choice, orders: list[_Order]) -> Choice:
+    """A choice, with other orders for the parts of a nest that it does not touch."""
+    touched = {str(arg).partition(".")[0] for step in choice.recipe for arg in step.args}
+    orders = [order for order in orders if order.steps and order.loops.isdisjoint(touched)]
+    found = _fitting(nest, fit, choice.recipe, orders)
+    return choice if found is None else replace(choice, recipe=found)
+
+
+def _fitting(nest: Nest, fit: Fits, begun: Recipe, orders: list[_Order]) -> Recipe | None:
+    """A recipe that goes on with all orders that are legal; None if none is."""
     while orders:
-        steps = [step for order in orders for step in order]
-        found = fit(nest, Recipe(tuple(steps)))
-        if isinstance(found, Fit) and not found.dropped:
-            return (Choice("order", None, 0.0, found.recipe, 0, 1.0),)
-        if isinstance(found, Fit) or found.position is None:
-            break
-        orders = [order for order in orders if steps[found.position] not in order]
-    return ()
+        steps = [step for order in orders for step in order.steps]
+        found = fit(nest, Recipe((*begun, *steps)))
+        if isinstance(found, Fit):
+            return None if found.dropped else found.recipe
+        if found.position is None or found.position < len(begun):
+            return None
+        refused = steps[found.position - len(begun)]
+        orders = [order for order in orders if refused not in order.steps]
+    return None
+
+
+def _orders(nest: Nest) -> list[_Order]:
+    found = [(band.loops[-1], _order(band), False) for band in bands(nest)]
+    for loop in nest.loops:
+        found += [(loop, _column(nest, loop), True), (loop, _summed(nest, loop), True)]
+    return [
+        _Order(frozenset(one.name for one in _within(nest, loop)), steps, takes_apart)
+        for loop, steps, takes_apart in found
+        if steps is not None
+    ]
+
+
+def _within(nest: Nest, loop: Loop) -> list[Loop]:
+    """A loop, those around it, and those in it."""
+    around = nest.ancestry(loop.index)
+    return [*around, *(one for one in nest.loops if loop in nest.ancestry(one.index))]
 
 
 def _order(band: Band) -> Steps | None:
-    """Interchanges that make the loop along memory the innermost one of a band that sums up; None
-    if no loop that sums up is much worse there."""
+    """Interchanges that make the loop along memory the innermost one of a band; None if neither the
+    one that is there nor any that sums up is much worse there."""
     cost = {loop.name: band.innermost_cost(loop) for loop in band.loops}
     long = [
         loop.name for loop in band.loops if loop.trip is None or loop.trip >= SHORTEST_INNERMOST
@@ -56,7 +118,7 @@ def _order(band: Band) -> Steps | None:
         return None
     best = min(reversed(long), key=lambda name: cost[name])
     sums = [cost[loop.name] for loop in band.loops if not band.moves_output(loop)]
-    if not cost[best] or max(sums, default=0.0) < FEWER_LINES * cost[best]:
+    if not cost[best] or max([cost[band.names[-1]], *sums]) < FEWER_LINES * cost[best]:
         return None
     return reorder(band.names, [*(name for name in band.names if name != best), best])
 
@@ -84,3 +146,32 @@ def _column(nest: Nest, loop: Loop) -> Steps | None:
     *outer, last = first.names
     strips = step("tile", last, COLUMNS)
     return [*fused, strips, *(step("interchange", loop.name, o) for o in (*outer, f"{last}.tile"))]
+
+
+def _summed(nest: Nest, loop: Loop) -> Steps | None:
+    """What turns a loop over columns, each of them summed up in a scalar, into one over rows that
+    are added to all sums; None if the columns are no worse to go along.
+
+    Before and after::
+
+        for j: s = 0; (for k: s += A[k, j] * x[k]); y[j] = s
+
+        for j: sums[j] = 0
+        for k: for j: sums[j] += A[k, j] * x[k]
+        for j: y[j] = sums[j]
+    """
+    nodes = [child for parent, child in nest.contains if parent == ("loop", loop.index)]
+    if [kind for kind, _ in nodes] != ["block", "loop", "block"]:
+        return None
+    (inner,) = nest.children(loop.index)
+    band = next(band for band in bands(nest) if band.loops[0] is inner)
+    if len(band.loops) > 1 or nest.children(inner.index) or band.moves_output(inner):
+        return None
+    if band.innermost_cost(inner) < FEWER_LINES * max(band.innermost_cost(loop), 1.0):
+        return None
+    part = f"{loop.name}.part1"
+    return [
+        step("expand", loop.name),
+        step("distribute", loop.name),
+        step("interchange", part, inner.name),
+    ]

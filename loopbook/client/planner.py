@@ -65,6 +65,7 @@ class Planner:
 
     Args:
         choices: recipes to find for each nest.
+        expressions, libraries: see `loopbook.client.plan.make_plan`.
         patience: seconds that recipes may be tried for in all.
         weighing: is told what was weighed.
     """
@@ -77,8 +78,10 @@ class Planner:
         max_distance: float | None,
         choices: int,
         trials: Trials,
-        expressions: bool,
         patience: float,
+        *,
+        expressions: bool = False,
+        libraries: bool = False,
         weighing: Weighing | None = None,
     ) -> None:
         self._layered = layered
@@ -92,6 +95,7 @@ class Planner:
         self._count = choices
         self._trials = trials
         self._expressions = expressions
+        self._libraries = libraries
         self._known: dict[Alike, list[Record]] = {}
         self._decided: dict[tuple[Alike, bool], Decision] = {}
 
@@ -113,11 +117,11 @@ class Planner:
     def without_books(self, nest: Nest, reason: str) -> Decision:
         """Decide about a nest that no book is asked about, and why."""
         report = left_to_docc(nest, None, None, reason)
-        usable = along_memory(nest, self._fit) if self._expressions else ()
+        usable = along_memory(nest, self._fit, ()) if self._expressions else ()
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
-        if self._expressions and (call := self._call(nest, trips)):
+        if self._libraries and (call := self._call(nest, trips)):
             return used(left_to_docc(nest, None, None, ""), call), (call,)
         records = self._records(nest, trips)
         if records:
@@ -138,8 +142,8 @@ class Planner:
         else:
             usable, reason = self._near(nest, embedding, trips, neighbours, hot)
         usable = self._in_other_form(nest, usable, trips, hot)
-        if self._expressions and not usable and not records:
-            usable = along_memory(nest, self._fit)
+        if self._expressions and not records:
+            usable = along_memory(nest, self._fit, usable)
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)
@@ -160,9 +164,8 @@ class Planner:
             self._max_distance,
             self._count,
             form.trials,
-            False,
             self._patience,
-            self._weighing,
+            weighing=self._weighing,
         )
         (embedding,) = self._layered.encoder.encode_many([form.nest])
         _, found = planner.plan(

@@ -254,7 +254,7 @@ def test_a_function_that_runs_as_python_keeps_nothing_of_a_call():
             assert seen() is None
 
 
-def test_products_of_arrays_are_calls_of_blas_and_loops_are_not(monkeypatch):
+def test_products_are_calls_of_blas_as_arrays_and_as_loops(monkeypatch):
     monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
 
     @loopbook.native
@@ -271,8 +271,11 @@ def test_products_of_arrays_are_calls_of_blas_and_loops_are_not(monkeypatch):
                 for k in range(A.shape[1]):
                     C[i, j] += A[i, k] * B[j, k]
 
-    loops.compile(data(12, 9), data(14, 9, seed=1), data(12, 14, seed=2))
-    assert "library" not in [nest.tier for nest in plan_of(loops).nests]
+    A, B, C = data(12, 9), data(14, 9, seed=1), data(12, 14, seed=2)
+    expected = C + A @ B.T
+    loops(A, B, C)
+    np.testing.assert_allclose(C, expected, rtol=1e-12)
+    assert [nest.tier for nest in plan_of(loops).nests] == ["library"]
 
 
 def test_small_products_are_no_calls_nor_any_without_a_fast_library(monkeypatch):
@@ -407,6 +410,26 @@ def test_columns_are_gone_along_as_they_lie_in_memory():
     steps = "fuse L1 L3;fuse L2 L4;tile L2 16;interchange L0 L1;interchange L0 L2.tile"
     assert columns.recipe.splitlines() == steps.split(";")
     assert planes.tier != "order"
+
+
+def test_sums_of_columns_are_made_row_by_row():
+    """Each of them is a scalar, and the loops around hold more."""
+
+    def halves(A, B, C):
+        t = np.empty(C.shape[1])
+        for i in range(C.shape[0]):
+            for j in range(C.shape[1]):
+                C[:i, j] += B[i, j] * A[i, :i]
+                t[j] = B[:i, j] @ A[i, :i]
+            C[i, :] += 2.0 * t
+        return C.sum()
+
+    program = loopbook.native(halves, strict=True)
+    agree(program, data(20, 20), data(20, 18), data(20, 18))
+    first, *_ = plan_of(program).nests
+    assert first.tier == "order"
+    steps = "interchange L1 L2;expand L3;distribute L3;interchange L3.part1 L4"
+    assert first.recipe.splitlines() == steps.split(";")
 
 
 def test_a_product_with_a_computed_matrix_is_a_call(monkeypatch):
