@@ -11,7 +11,7 @@ has none of that. `normal_form` brings the first one near the second one, each c
     views        pointers into arrays are indices of these arrays
     products     products with a vector, or of two, are loops, not a `gemm` of one column
     inlining     a cheap temporary is computed where it is used
-    snapshots    … and does not overwrite rows that are needed later: these are copied before
+    snapshots    rows that are overwritten before they are read are copied, not whole arrays
     reuse        a temporary is written where its values end up, or are copied to
     sinking      a scalar that one loop alone reads is computed in it
     allocations  what remains is allocated once, not in loops, and freed
