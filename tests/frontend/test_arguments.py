@@ -68,3 +68,15 @@ def test_truth_values_are_pythons_where_they_are_in_python():
     body = "return bool(np.all(x > 0)), np.allclose(x, x), bool(x[0]), np.all(x > 0)"
     found = check(function(body, "x"), data(4)).plain(data(4))
     assert [type(value) for value in found] == [bool, bool, bool, np.bool_]
+
+
+def test_numbers_that_are_sizes_are_told_by_them():
+    """Other numbers are other variants, and small ones are equal to a size by chance."""
+    halved = function(
+        "for i in range(1, n):\n    A[i, :n] += A[i - 1, :n] / n\nn = 3\nA[0] *= n", "n, A"
+    )
+    lowered = check(halved, 9, data(9, 9))
+    assert "n == A.shape[0]" in lowered.guards
+    assert not lowered.holds(8, data(9, 9))
+    check(halved, 8, data(9, 9))
+    assert "n == A.shape[0]" not in check(halved, 4, data(4, 4)).guards
