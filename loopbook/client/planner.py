@@ -142,7 +142,7 @@ class Planner:
         else:
             usable, reason = self._near(nest, embedding, trips, neighbours, hot)
         usable = self._in_other_form(nest, usable, trips, hot)
-        if self._expressions and not records:
+        if (usable or self._expressions) and not records:
             usable = along_memory(nest, self._fit, usable)
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
