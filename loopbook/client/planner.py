@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -149,6 +150,13 @@ class Planner:
         report = left_to_docc(nest, record, distance, reason)
         return (used(report, usable[0]), usable) if usable else (report, ())
 
+    def _for(self, trials: Trials) -> Planner:
+        """One like this for another form of the program, for what books know of it."""
+        other = copy.copy(self)
+        other._trials, other._known, other._decided = trials, {}, {}
+        other._expressions = other._libraries = False
+        return other
+
     def _in_other_form(
         self, nest: Nest, near: tuple[Choice, ...], trips: Trips, hot: bool
     ) -> tuple[Choice, ...]:
@@ -157,16 +165,7 @@ class Planner:
         form = sums_in_memory(nest, self._fit, trips, cache)
         if form is None:
             return near
-        planner = Planner(
-            self._layered,
-            self._target,
-            self._exclude,
-            self._max_distance,
-            self._count,
-            form.trials,
-            self._patience,
-            weighing=self._weighing,
-        )
+        planner = self._for(form.trials)
         (embedding,) = self._layered.encoder.encode_many([form.nest])
         _, found = planner.plan(
             form.nest, lambda: {form.nest.fingerprint: embedding}, trips, hot=hot
