@@ -32,6 +32,8 @@ class Lowering(Protocol):
             ``max(…, 0)`` of them, too. Nothing is noted of arrays of other shapes.
         local: those that hold nothing before it and that nobody looks into afterwards.
         guards: conditions on sizes and other arguments without which nothing is compiled.
+        conversions: arguments that are handed over as something else, and what: a complex array as
+            pairs along its last axis.
     """
 
     @property
@@ -42,6 +44,8 @@ class Lowering(Protocol):
     def local(self) -> Collection[str]: ...
     @property
     def guards(self) -> Sequence[str]: ...
+    @property
+    def conversions(self) -> Sequence[tuple[str, str]]: ...
 
 
 def with_local(text: str, lowered: Lowering, args: Sequence[Any]) -> str:
@@ -108,6 +112,12 @@ class _Sizes:
             for name, value in zip(parameters, args, strict=True)
             if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
         }
+        converted = {name for name, _ in lowered.conversions}
+        self._changed = [
+            re.compile(rf"\b{name}\.shape\[{value.ndim - 1}\]")
+            for name, value in zip(parameters, args, strict=True)
+            if name in converted and isinstance(value, np.ndarray)
+        ]
         self.names: dict[tuple[int, int], str] = {}
         numbers: dict[int, int] = {}
         elsewhere: set[str] = set()
@@ -155,6 +165,8 @@ class _Sizes:
 
     def _gap(self, guard: str) -> Polynomial:
         """What is 0 where a condition is met; 0 where nothing is known of that kind."""
+        if any(changed.search(guard) for changed in self._changed):
+            return {}  # it is of the array as it was, whose last axis had half that size
         match ast.parse(guard, mode="eval").body:
             case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
                 with contextlib.suppress(_UnknownError, SdfgError):

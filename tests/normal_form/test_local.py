@@ -122,7 +122,11 @@ def noted(
 
     args = [np.zeros((n, m)), 3, np.zeros(t)]
     lowered: Any = SimpleNamespace(
-        kernel_parameters=["A", "n", "t_0"], made=local, local=local.keys(), guards=guards
+        kernel_parameters=["A", "n", "t_0"],
+        made=local,
+        local=local.keys(),
+        guards=guards,
+        conversions=(),
     )
     text = with_local(trace(kernel, args), lowered, args)
     return json.loads(json.loads(text)["metadata"].get(LOCAL, "{}"))
@@ -215,6 +219,24 @@ def grid(n, m):
     for _ in range(3):
         Z = Z * Z + C
     return Z
+
+
+def chained(A, B, C):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[0]):
+            t = A[i] @ B[j]
+            u = A[j] * B[i, 0, 0]
+            C[i] += t @ u
+
+
+@pytest.mark.parametrize(("k", "n"), [(2, 3), (4, 2), (3, 6), (6, 3), (5, 5)])
+def test_sizes_of_complex_arrays_are_told_in_pairs(k: int, n: int):
+    A, B = (random(k, n, n) + 1j * random(k, n, n) for _ in range(2))
+    C = np.zeros((k, n, n), complex)
+    expected = C.copy()
+    chained(A, B, expected)
+    loopbook.native(chained)(A, B, C)
+    np.testing.assert_allclose(C, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [(9, 9), (9, 5), (4, 8)])
