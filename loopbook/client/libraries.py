@@ -1,7 +1,8 @@
 """Products that are handed to BLAS, as NumPy does with them.
 
 A recipe that calls a library is worth what the library of the machine is worth, so no book says
-when it pays. Python calls a BLAS for ``A @ B``: what is compiled has to reach that one.
+when it pays. Where a function is written as array expressions, Python calls a BLAS for ``A @ B``:
+loops have to reach that one to be worth compiling.
 """
 
 from __future__ import annotations

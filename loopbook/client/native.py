@@ -228,5 +228,4 @@ def compile_text(
         exclude=exclude,
         sizes=sizes,
         expressions=expressions,
-        libraries=True,
     )

@@ -66,7 +66,7 @@ class Planner:
 
     Args:
         choices: recipes to find for each nest.
-        expressions, libraries: see `loopbook.client.plan.make_plan`.
+        expressions: see `loopbook.client.plan.make_plan`.
         patience: seconds that recipes may be tried for in all.
         weighing: is told what was weighed.
     """
@@ -82,7 +82,6 @@ class Planner:
         patience: float,
         *,
         expressions: bool = False,
-        libraries: bool = False,
         weighing: Weighing | None = None,
     ) -> None:
         self._layered = layered
@@ -96,7 +95,6 @@ class Planner:
         self._count = choices
         self._trials = trials
         self._expressions = expressions
-        self._libraries = libraries
         self._known: dict[Alike, list[Record]] = {}
         self._decided: dict[tuple[Alike, bool], Decision] = {}
 
@@ -122,7 +120,7 @@ class Planner:
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
-        if self._libraries and (call := self._call(nest, trips)):
+        if self._expressions and (call := self._call(nest, trips)):
             return used(left_to_docc(nest, None, None, ""), call), (call,)
         records = self._records(nest, trips)
         if records:
@@ -154,7 +152,7 @@ class Planner:
         """One like this for another form of the program, for what books know of it."""
         other = copy.copy(self)
         other._trials, other._known, other._decided = trials, {}, {}
-        other._expressions = other._libraries = False
+        other._expressions = False
         return other
 
     def _in_other_form(

@@ -158,12 +158,7 @@ class Graph:
             return form.bound(Kernel(translated, library, given, outputs, options.threads))
 
         plan, library = served(
-            translated.text,
-            options.target,
-            build,
-            options.book,
-            expressions=True,
-            libraries=True,
+            translated.text, options.target, build, options.book, expressions=True
         )
         ways = [(plan, bound(library))]
         if not options.measure:
