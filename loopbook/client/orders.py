@@ -1,4 +1,4 @@
-"""Orders of loops that go along memory, for nests that no book has a recipe for.
+"""Orders of loops that go along memory, for nests, or parts of them, that no book has a recipe for.
 
 docc brings parallel loops to the outside, whatever that does to memory: of ``X.T @ r``, written as
 loops over the rows of ``X``, it makes loops that read one column after the other. A nest of one
