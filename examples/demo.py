@@ -21,18 +21,11 @@ from loopbook.workloads.workload import load_workload
 EXAMPLES = ("contraction", "transposed_chain", "stencil")
 
 
-WITHOUT_BOOK = {
-    "library": "a product, which BLAS does best",
-    "order": "as its arrays lie in memory",
-}
-"""What decides, by tier, where no record does."""
-
-
 def show(told: dict[str, Any], took: float) -> None:
     sizes = f"preset {told['preset']}, {told['target']}"
     print(f"\n{told['kernel']} ({sizes})")
     for number, nest in enumerate(told["nests"]):
-        found = WITHOUT_BOOK.get(nest["tier"], "nothing near in the book")
+        found = "nothing near in the book"
         if nest["neighbour"]:
             found = f"nearest {nest['neighbour']} at distance {nest['distance']:.3f}"
         print(f"  nest {number} ({' '.join(nest['loops'])}): {found}")
