@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.inlining import inlined_one
-from loopbook.normal_form.producer import Producer, producer_of
+from loopbook.normal_form.producer import producer_of
 from loopbook.normal_form.radix import times
 from loopbook.normal_form.temporaries import Temporary, changed, parent, temporaries, without_each
 from loopbook.program import expr, walk
@@ -69,11 +69,12 @@ def _copied_before(program: Program, temporary: Temporary) -> Program:
     def target(access: Access) -> Element | None:
         if access.write or access.container not in overwritten or len(access.subset) != 1:
             return None
-        key = access.container, expr.normal_form(access.subset[0].text)
+        (index,) = access.subset
+        loops = [loop for loop in producer.loops if loop.variable in index.symbols]
+        if len(loops) == len(producer.loops) or index.symbols & producer.own:
+            return None  # it is no row, or which one is only known in the nest
+        key = access.container, expr.normal_form(index.text)
         if key not in rows:
-            loops = _along(producer, access.subset[0])
-            if len(loops) == len(producer.loops):
-                return None
             rows[key] = _Row.of(editor, *key, loops)
         return rows[key].element
 
@@ -84,11 +85,6 @@ def _copied_before(program: Program, temporary: Temporary) -> Program:
     moved = len(editor.program.body.children) - len(program.body.children)
     path = (above[0] + moved, *above[1:], first) if above else (first + moved,)
     return walk.replaced(editor.program, path, *copies, filling)
-
-
-def _along(producer: Producer, index: Expr) -> list[Loop]:
-    """The loops of a nest that an index depends on."""
-    return [loop for loop in producer.loops if loop.variable in index.symbols]
 
 
 @dataclass(frozen=True)

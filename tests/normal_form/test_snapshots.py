@@ -83,6 +83,18 @@ def test_results_stay_what_they_are(kernel: Callable[..., None]):
     check(kernel)
 
 
+def test_which_rows_are_read_may_be_known_in_the_nest_alone():
+    def gathered(A, p):
+        for k in range(2):
+            A[:, :] = 0.5 * A + 0.25 * A[p, :] + A[p[k], 1:2] * A[p, k].reshape(-1, 1)
+
+    A, p = random(N, N), np.argsort(random(N))
+    expected = A.copy()
+    gathered(expected, p)
+    loopbook.native(gathered)(A, p)
+    np.testing.assert_allclose(A, expected, rtol=1e-12)
+
+
 def random_update(seed: int, folder: Path) -> Callable[..., Any]:
     """An array that gets new values of itself, of some of its rows, columns and elements."""
     draw = Random(seed)
