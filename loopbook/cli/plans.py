@@ -71,6 +71,7 @@ def plans_for(query: Query, *choices: int) -> list[Plan]:
                 choices=count,
                 sizes=source.symbols,
                 expressions=source.call is not None and source.call.lowered is not None,
+                libraries=True,
             )
             for count in choices
         ]

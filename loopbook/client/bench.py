@@ -109,6 +109,7 @@ def bench(
             choices=TRIES if measure else 1,
             sizes=call.symbols,
             expressions=call.lowered is not None,
+            libraries=True,
         )
         layered.note_misses(plan.normalised, plan.missed, target, call.symbols)
         if field.wanted(report):

@@ -334,6 +334,14 @@ class LayeredBook:
         served = [one for one in found if shifts.get(one[1].id) != LOST]
         return ranked(served, self.hardware(target), trips, shifts)
 
+    def has_own(self, nest: Nest, target: str, exclude: Kernels = None) -> bool:
+        """Whether the first layer, if it takes records, has some of this very nest."""
+        if self.readonly or nest.fingerprint in self.without:
+            return False
+        left_out, own = excludes(exclude), self.layers[0]
+        records = asked(own, own.exact, nest.fingerprint, target) or ()
+        return any(not left_out(record.kernel) for record in records)
+
     def _merged(
         self, embedding: Embedding, fingerprint: str, k: int, wanted: _Filter
     ) -> list[Neighbour]:

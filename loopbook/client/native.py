@@ -228,4 +228,5 @@ def compile_text(
         exclude=exclude,
         sizes=sizes,
         expressions=expressions,
+        libraries=True,
     )

@@ -40,6 +40,7 @@ def make_plan(
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
     expressions: bool = False,
+    libraries: bool = False,
 ) -> Plan:
     """Look every nest of a program up and port what is found.
 
@@ -60,8 +61,10 @@ def make_plan(
             was fastest at about its size. Where a nest's size is unknown, it gets no recipe that
             lost at any size measured.
         expressions: the program was written as array expressions, and docc has not seen its loops
-            before: hand products to BLAS, whatever the book has for them, and put loops that the
-            book has nothing for in the order in which arrays lie in memory.
+            before: put those that the book has nothing for in the order in which arrays lie in
+            memory.
+        libraries: the program runs on this machine: hand products to its BLAS, whatever the
+            starter book has for them, and array expressions whatever any book has.
 
     Raises:
         SdfgError: if the text is no usable SDFG.
@@ -79,6 +82,7 @@ def make_plan(
         choices=choices,
         sizes=sizes,
         expressions=expressions,
+        libraries=libraries,
     )
 
 
@@ -93,6 +97,7 @@ def plan_nests(
     choices: int = 1,
     sizes: Mapping[str, int] | None = None,
     expressions: bool = False,
+    libraries: bool = False,
     tree: Program | None = None,
     weighing: Weighing | None = None,
 ) -> Plan:
@@ -127,6 +132,7 @@ def plan_nests(
         trials,
         patience,
         expressions=expressions,
+        libraries=libraries,
         weighing=weighing,
     )
     for nest, trips in zip(nests, counted, strict=True):

@@ -66,7 +66,7 @@ class Planner:
 
     Args:
         choices: recipes to find for each nest.
-        expressions: see `loopbook.client.plan.make_plan`.
+        expressions, libraries: see `loopbook.client.plan.make_plan`.
         patience: seconds that recipes may be tried for in all.
         weighing: is told what was weighed.
     """
@@ -82,6 +82,7 @@ class Planner:
         patience: float,
         *,
         expressions: bool = False,
+        libraries: bool = False,
         weighing: Weighing | None = None,
     ) -> None:
         self._layered = layered
@@ -95,6 +96,7 @@ class Planner:
         self._count = choices
         self._trials = trials
         self._expressions = expressions
+        self._libraries = libraries
         self._known: dict[Alike, list[Record]] = {}
         self._decided: dict[tuple[Alike, bool], Decision] = {}
 
@@ -120,7 +122,7 @@ class Planner:
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
-        if self._expressions and (call := self._call(nest, trips)):
+        if call := self._call(nest, trips):
             return used(left_to_docc(nest, None, None, ""), call), (call,)
         records = self._records(nest, trips)
         if records:
@@ -152,7 +154,7 @@ class Planner:
         """One like this for another form of the program, for what books know of it."""
         other = copy.copy(self)
         other._trials, other._known, other._decided = trials, {}, {}
-        other._expressions = False
+        other._expressions = other._libraries = False
         return other
 
     def _in_other_form(
@@ -197,8 +199,15 @@ class Planner:
         return None
 
     def _call(self, nest: Nest, trips: Trips) -> Choice | None:
-        """A library call, if the nest can be one that pays."""
-        recipe = product_call(nest, self._target, trips)
+        """A library call, if the nest can be one that pays. Loops that somebody has tuned here keep
+        what was found for them: the tuner calls libraries where it is asked to."""
+        recipe = product_call(nest, self._target, trips) if self._libraries else None
+        if (
+            recipe is not None
+            and not self._expressions
+            and self._layered.has_own(nest, self._target, self._exclude)
+        ):
+            return None
         fit = None if recipe is None else self._fit(nest, recipe)
         return Choice("library", None, 0.0, fit.recipe, 0, 1.0) if isinstance(fit, Fit) else None
 

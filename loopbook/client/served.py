@@ -30,6 +30,7 @@ def served(
     max_distance: float | None = None,
     sizes: Mapping[str, int] | None = None,
     expressions: bool = False,
+    libraries: bool = False,
 ) -> tuple[Plan, Made]:
     """Plan a program, and make of the text and the plan what is wanted.
 
@@ -38,7 +39,7 @@ def served(
 
     Args:
         text: the program's SDFG as JSON text.
-        exclude, max_distance, sizes, expressions: see `loopbook.client.plan.make_plan`.
+        exclude, max_distance, sizes, expressions, libraries: see `loopbook.client.plan.make_plan`.
 
     Returns:
         What was done, and what was made.
@@ -56,6 +57,7 @@ def served(
                 max_distance=max_distance,
                 sizes=sizes,
                 expressions=expressions,
+                libraries=libraries,
             )
             books.note_misses(plan.normalised, plan.missed, target, sizes)
     except (SdfgError, RunError):

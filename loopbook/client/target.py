@@ -103,7 +103,7 @@ def build(
 
     if came is None:
         return str(compiled(sdfg.to_json(), target))
-    return str(served(came, target, planned, sizes=_state.sizes)[1])
+    return str(served(came, target, planned, sizes=_state.sizes, libraries=True)[1])
 
 
 def _private(folder: str) -> Path:

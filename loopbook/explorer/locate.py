@@ -90,6 +90,7 @@ def _located(layered: LayeredBook, one: Pasted, target: str, problems: list[str]
         layered,
         sizes=one.sizes,
         expressions=one.lowered,
+        libraries=True,
         tree=tree,
         weighing=weighing,
     )

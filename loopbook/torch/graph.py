@@ -158,7 +158,12 @@ class Graph:
             return form.bound(Kernel(translated, library, given, outputs, options.threads))
 
         plan, library = served(
-            translated.text, options.target, build, options.book, expressions=True
+            translated.text,
+            options.target,
+            build,
+            options.book,
+            expressions=True,
+            libraries=True,
         )
         ways = [(plan, bound(library))]
         if not options.measure:

@@ -203,7 +203,8 @@ def test_bench_for_people_measuring_on_the_spot(shell):
     assert max(map(len, (heads, line, *more))) <= style.WIDTH
 
 
-def test_arrays_are_looked_up_and_benched_as_loops(shell):
+def test_arrays_are_looked_up_and_benched_as_loops(shell, monkeypatch):
+    monkeypatch.delenv("LOOPBOOK_LIBRARIES")
     arrays = PRODUCT[: PRODUCT.index("    for col")] + "    out[:] = left @ right\n"
     workload = shell.file("arrays.py", arrays)
     told = shell("nearest", workload, "--json").good().document

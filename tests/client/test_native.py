@@ -46,6 +46,7 @@ def own_book(book, monkeypatch, tmp_path):
     monkeypatch.setenv("LOOPBOOK_BOOK", str(book))
     monkeypatch.setenv("LOOPBOOK_STARTER", "")  # it may have better ones for this very machine
     monkeypatch.setenv("DOCC_TMP", str(tmp_path))
+    monkeypatch.setenv("LOOPBOOK_LIBRARIES", "0")  # products are what the book is asked about
 
 
 def check_product(program, n: int = 43) -> None:

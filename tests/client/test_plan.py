@@ -363,3 +363,26 @@ def test_promises_are_worked_out_once_for_the_same_neighbours(tmp_path, monkeypa
 def test_reports_are_json(good):
     entry = json.loads(json.dumps(plan(product_permuted, good).nests[0].to_json()))
     assert set(entry) == {"loops", "tier", "neighbour", "distance", "recipe", "predicted_speedup"}
+
+
+def test_products_in_loops_are_calls_of_blas_but_where_their_user_has_tuned_them(
+    good, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("loopbook.client.libraries.has_tuned_blas", lambda: True)
+
+    def tier(kernel, books: LayeredBook, **options) -> str:
+        sizes = {f"_s{n}": 40 for n in range(4)}
+        (report,) = plan(kernel, books, libraries=True, sizes=sizes, **options).nests
+        return report.tier
+
+    assert tier(product, good) == "exact"
+    assert tier(product, good, exclude=["product"]) == "library"
+    assert tier(product_transposed, good) == "library"
+    assert tier(product, good, expressions=True) == "library"
+    with LayeredBook([Book.open(fill(tmp_path / "others.db", []))], encoder()) as nothing:
+        assert tier(product, nothing) == "library"
+    path = fill(tmp_path / "starter.db", [record(product, blocked())])
+    with LayeredBook([Book.open(path, readonly=True)]) as others:
+        assert tier(product, others) == "library"
+        monkeypatch.setenv("LOOPBOOK_LIBRARIES", "0")
+        assert tier(product, others) == "exact"

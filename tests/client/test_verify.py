@@ -54,6 +54,12 @@ def kernel(left, right, out):
 """
 
 
+@pytest.fixture(autouse=True)
+def no_libraries(monkeypatch):
+    """Products are what the book is asked about."""
+    monkeypatch.setenv("LOOPBOOK_LIBRARIES", "0")
+
+
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     return layered(tmp_path_factory.mktemp("good"), record(product, blocked()))

@@ -149,6 +149,7 @@ def surroundings(folder: Path) -> dict[str, str]:
         "XDG_CACHE_HOME": str(folder / "cache"),
         "LOOPBOOK_STARTER": "",
         "LOOPBOOK_BOOK": str(folder / "own.db"),
+        "LOOPBOOK_LIBRARIES": "0",  # products are what books are asked about
         "OMP_NUM_THREADS": "1",
         "COLUMNS": "80",
     }
