@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from loopbook.errors import LoopbookError
 from loopbook.normal_form.allocations import allocated_once
 from loopbook.normal_form.contraction import contracted
+from loopbook.normal_form.dead import without_dead_stores
 from loopbook.normal_form.inlining import inlined
 from loopbook.normal_form.local import local_arrays, with_known_sizes
 from loopbook.normal_form.products import as_loops
@@ -20,6 +23,7 @@ PASSES = (
     with_known_sizes,
     as_loops,
     resolved,
+    without_dead_stores,
     copied_out,
     contracted,
     inlined,
@@ -40,8 +44,13 @@ def normal_form(program: Program) -> Program:
     if not local_arrays(program) and not any(
         isinstance(node, LibraryCall | Reference) for node in walk.preorder(program)
     ):
-        return program  # nothing is made for a call, allocated, multiplied as a whole or pointed at
-    for change in PASSES:
+        # Nothing is made for a call, allocated, multiplied as a whole or pointed at.
+        return _after(program, (without_dead_stores,))
+    return _after(program, PASSES)
+
+
+def _after(program: Program, passes: Iterable[Callable[[Program], Program]]) -> Program:
+    for change in passes:
         try:
             program = change(program)
         except LoopbookError:

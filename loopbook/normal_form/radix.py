@@ -74,6 +74,25 @@ class Radix:
         )
         return cls(tuple(strides), tuple(lows), tuple(highs), order, start)
 
+    @property
+    def elements(self) -> tuple[Polynomial, list[tuple[Polynomial, Polynomial]]]:
+        """Which elements they write: the first one, and by how much and how often it goes on, the
+        largest strides first."""
+        start = self.start
+        for stride, low in zip(self.strides, self.lows, strict=True):
+            start = expr.plus(start, times(stride, low))
+        return start, [
+            (self.strides[place], expr.plus(self.highs[place], self.lows[place], -1))
+            for place in self.order
+        ]
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The sizes and scalars that say which elements these are."""
+        start, dimensions = self.elements
+        forms = [start, *(form for pair in dimensions for form in pair)]
+        return frozenset(name for form in forms for name in expr.mentioned(form))
+
     def digits(
         self, index: Expr, known: Sequence[Linear], variables: frozenset[str]
     ) -> list[Polynomial]:

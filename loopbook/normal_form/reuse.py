@@ -279,18 +279,7 @@ def _is_same(taken: Radix, index: Expr, around: Sequence[Loop]) -> bool:
     bounds = {name for bound in (*written.lows, *written.highs) for name in expr.mentioned(bound)}
     if bounds & others or any(loop.step != 1 for loop in own):
         return False
-    return _extent(taken) == _extent(written)
-
-
-def _extent(radix: Radix) -> tuple[Polynomial, list[tuple[Polynomial, Polynomial]]]:
-    """The first element, and by how much and how often it goes on, the largest strides first."""
-    start = radix.start
-    for stride, low in zip(radix.strides, radix.lows, strict=True):
-        start = expr.plus(start, times(stride, low))
-    return start, [
-        (radix.strides[place], expr.plus(radix.highs[place], radix.lows[place], -1))
-        for place in radix.order
-    ]
+    return taken.elements == written.elements
 
 
 def _copies(node: walk.Inner, name: str) -> bool:

@@ -267,8 +267,10 @@ def _reordered(
         form: whether this is the whole program, which gets its normal form without that.
     """
     sdfg, before = _simplified(text, fuse=fuse)
-    formed = normal_form(before) if form and not fuse else before
-    if other := formed is not before:
+    # What keeps loops apart for docc is a use of its arrays like any other.
+    bare = without_idle_copies(before) if form and not fuse else before
+    formed = normal_form(bare) if form and not fuse else bare
+    if other := formed is not bare:
         sdfg, before = _simplified(json.dumps(write(formed)), fuse=False)
         if (bare := without_idle_copies(before)) is not before:
             # What kept loops apart has done its work, and would keep them from being distributed.

@@ -545,6 +545,29 @@ def value_that_a_branch_in_a_branch_sets(a, res):
 
 
 @mended(floats, zeros)
+def value_that_both_branches_may_set(a, res):
+    for i in range(a.shape[0]):
+        k = 7
+        if a[i] < 1.0:
+            k = 0
+        elif a[i] > 2.5:
+            k = 4
+        res[i] = k
+
+
+@mended(floats, zeros)
+def value_that_both_branches_may_set_once(a, res):
+    k = 7.0
+    if a[0] > 1.0:
+        for j in range(a.shape[0] - 9):
+            k = a[j]
+    else:
+        if a[1] < -1.0:
+            k = 4.0
+    res[0] = k
+
+
+@mended(floats, zeros)
 def value_that_a_short_loop_sets(a, res):
     last = 1
     for i in range(a.shape[0]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -39,13 +40,21 @@ def run(kinds: Kinds) -> None:
                 last = i
             b[i] = last
 
+    And where each side may set a variable, and one may not, what it had before it::
+
+        k = 1
+        if a[i] > 1.0:
+            k = 0
+        elif a[i] < 0.0:
+            k = 2
+
     Raises:
         MistranslationError: it is not known of what type the variable is.
     """
     source = kinds.source
     arrays = {n.value.id for n in source.walk() if _looks_into(n)}  # type: ignore[attr-defined]
     blocks = [(n, body) for line in source.body for n in walk(line) for body in _bodies(n)]
-    for name, node in sorted(_doubtful(blocks).items()):
+    for name, node in sorted((_half_set(source) | _doubtful(blocks)).items()):
         if name not in arrays:
             keep(source, name, node, kinds.of(ast.Name(name, ast.Load())))
     source.locate()
@@ -117,6 +126,26 @@ def _doubtful(blocks: Iterable[tuple[Any, list[ast.stmt]]]) -> dict[str, ast.stm
                 found[name] = node
             met |= reads | sure | stored
     return found
+
+
+def _half_set(source: Source) -> dict[str, ast.stmt]:
+    """Variables that both sides of a branch may set, but not in any case, and that are met outside
+    it, too; each with such a branch."""
+    found: dict[str, ast.stmt] = {}
+    all_met = Counter(n for line in source.body for n in _met(line))
+    for node in [n for n in source.walk() if isinstance(n, ast.If)]:
+        both = set.intersection(
+            *({n for line in side for n in _stored(line)} for side in (node.body, node.orelse))
+        )
+        met = Counter(_met(node))
+        for name in both - reads_first(node)[1]:
+            if all_met[name] > met[name]:
+                found[name] = node
+    return found
+
+
+def _met(line: ast.AST) -> Iterator[str]:
+    return (n.id for n in walk(line) if isinstance(n, ast.Name))
 
 
 def _stored(line: ast.stmt) -> Iterator[str]:

@@ -1,0 +1,137 @@
+"""Stores that nobody reads.
+
+Before::
+
+    for i: y[i] = x[i] + a[i]
+    for i: y[i] = (x[i] + a[i]) * b[i]
+
+and after::
+
+    for i: y[i] = (x[i] + a[i]) * b[i]
+
+(Dead store elimination, for arrays.) ``y = x + a; y *= b`` comes to the former: docc computes the
+first sum where it is read, and keeps where it was stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loopbook.errors import LoopbookError, SdfgError
+from loopbook.normal_form.producer import producer_of
+from loopbook.normal_form.radix import Radix
+from loopbook.normal_form.temporaries import (
+    Temporary,
+    accesses_of,
+    changed,
+    parent,
+    without,
+    without_each,
+)
+from loopbook.program import walk
+from loopbook.program.accesses import names, own_accesses, own_names, symbols, written
+from loopbook.program.dataflow import Reference, Statement
+from loopbook.program.expr import Expr
+from loopbook.program.tree import Jump, Loop, Opaque, Program
+from loopbook.program.types import Pointer, Scalar
+
+
+def without_dead_stores(program: Program) -> Program:
+    """The program without what is stored into temporaries that nobody reads, and into elements of
+    arrays that are all stored anew before anybody reads them."""
+    program = without_each(program, _unread)
+    while (changed_program := _one_less(program)) is not program:
+        program = changed_program
+    return program
+
+
+def _unread(program: Program, temporary: Temporary) -> Program:
+    """The program without a temporary.
+
+    Raises:
+        LoopbookError: it is read, or filled by something else than perfect nests.
+    """
+    above = parent(temporary.uses)
+    places = sorted({path[len(above)] for path in temporary.uses if len(path) > len(above)})
+    siblings = walk.children(walk.at(program, above))
+    filling = {place: siblings[place] for place in places}
+    changes = {n: producer_of(program, nest, temporary).rest for n, nest in filling.items()}
+    if not changes:
+        raise SdfgError("nothing is stored into it")
+    return without(program, temporary, above, changes)
+
+
+def _one_less(program: Program) -> Program:
+    """The program without one nest's stores into an array; itself if all are of use."""
+    for path, holder in walk.places(program):
+        siblings = walk.children(holder)
+        for place, nest in enumerate(siblings[:-1]):
+            for array in sorted(_stored(program, nest)):
+                try:
+                    rest = _overwritten(program, siblings[place:], array)
+                except LoopbookError:
+                    continue
+                return walk.replaced(program, (*path, place), *([] if rest is None else [rest]))
+    return program
+
+
+def _stored(program: Program, nest: walk.Inner) -> set[str]:
+    """The arrays that a nest stores into."""
+    if not isinstance(nest, Loop):
+        return set()
+    return {name for name in written(nest) if isinstance(program.containers.get(name), Pointer)}
+
+
+def _overwritten(program: Program, siblings: Sequence[walk.Inner], array: str) -> Loop | None:
+    """What is left of the first of some nodes beside each other without its stores into an array.
+
+    Raises:
+        LoopbookError: one of these may be read before the element is stored anew.
+    """
+    first = siblings[0]
+    last = next((n for n, node in enumerate(siblings) if n and array in names(node)), None)
+    if last is None or _has_another_name(program, array):
+        raise SdfgError("it is not known who reads it")
+    between = siblings[: last + 1]
+    for inner in (inner for node in between for inner in walk.preorder(node)):
+        if isinstance(inner, Jump | Opaque):
+            raise SdfgError("not all of it may run")
+    kind = program.containers[array]
+    if not isinstance(kind, Pointer) or not isinstance(kind.to, Scalar):
+        raise SdfgError("the array has no plain elements")
+    # That it is none, producers do not ask: of an array all that matters is what the nest stores.
+    filled = producer_of(program, first, Temporary(array, kind.to, Expr("0"), None))
+    anew = _always_stored(siblings[last], array)
+    moving = frozenset().union(*map(changed, between))
+    if filled.radix.elements != anew.elements or filled.radix.symbols & moving:
+        raise SdfgError("not all of it is stored anew")
+    return filled.rest
+
+
+def _has_another_name(program: Program, array: str) -> bool:
+    """Whether there is a pointer to some of an array."""
+    return any(
+        array in own_names(node)
+        for node in walk.preorder(program)
+        if isinstance(node, Reference | Opaque)
+    )
+
+
+def _always_stored(nest: walk.Inner, array: str) -> Radix:
+    """The elements of an array that a perfect nest stores, whatever happens, and does not read.
+
+    Raises:
+        LoopbookError: it is not known which these are.
+    """
+    if not isinstance(nest, Loop) or array in symbols(nest):
+        raise SdfgError("no loop stores it anew")
+    if any(not access.write for access in accesses_of(nest, array)):
+        raise SdfgError("it is read before")
+    loops = walk.band(nest)
+    for node in loops[-1].body.children:
+        for access in own_accesses(node) if type(node) is Statement else ():
+            if access.container == array and len(access.subset) == 1:
+                own = [loop for loop in loops if loop.variable in access.subset[0].symbols]
+                if len(own) == len(loops) and all(loop.step == 1 for loop in loops):
+                    return Radix.of(access.subset[0], loops)
+    raise SdfgError("it may not be stored anew")
