@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from loopbook.errors import IllegalStepError
-from loopbook.program import expr, tree
+from loopbook.program import tree
 from loopbook.program.accesses import (
     Part,
     counted,
@@ -19,8 +18,8 @@ from loopbook.program.accesses import (
     symbols,
     written,
 )
+from loopbook.program.conditions import covers_all
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode
-from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
 from loopbook.program.types import Type, type_of
 from loopbook.program.walk import children, path_to, preorder, way
@@ -199,35 +198,6 @@ def _scan_block(block: Block, defined: set[str], uses: _Uses) -> None:
     new = {access.container for access in own_accesses(block) if access.write}
     defined |= new
     uses.written |= new
-
-
-def covers_all(conditions: list[Expr]) -> bool:
-    """Whether two conditions are each other's opposite: ``a < b`` and ``b <= a``."""
-    if len(conditions) != 2:
-        return False
-    first, second = (condition.text for condition in conditions)
-    opposite = _negated(expr.parse(first))
-    return bool(opposite) and expr.normal_form(opposite) == expr.normal_form(second)
-
-
-def _negated(condition: ast.expr) -> str:
-    """The opposite of a condition, or nothing if it is of an unusual form."""
-    match condition:
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            sides = ast.unparse(left), ast.unparse(right)
-            match op:
-                case ast.Lt():
-                    return f"{sides[1]} <= {sides[0]}"
-                case ast.LtE():
-                    return f"{sides[1]} < {sides[0]}"
-                case ast.Eq():
-                    return f"{sides[0]} != {sides[1]}"
-                case ast.NotEq():
-                    return f"{sides[0]} == {sides[1]}"
-        case ast.Call(func=ast.Name(id="And" | "Or" as name), args=args):
-            parts = [_negated(part) for part in args]
-            return f"{'Or' if name == 'And' else 'And'}({', '.join(parts)})" if all(parts) else ""
-    return ""
 
 
 Loops = tuple[Loop | While, ...]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from loopbook.dependence.scalars import covers_all
 from loopbook.program import accesses, walk
 from loopbook.program.accesses import own_accesses, own_symbols, written
+from loopbook.program.conditions import covers_all
 from loopbook.program.dataflow import AccessNode, Block
 from loopbook.program.tree import Assignments, Branch
 

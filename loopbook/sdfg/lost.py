@@ -89,6 +89,7 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
     left = stores(simple)
     gone = sorted(name for name in given if not left[name])
     gone += sorted(unset(simple) - unset(program))
+    gone += sorted(unset(simple, sure=True) - unset(program, sure=True))
     gone += sorted(_fewer(program, simple, least=1))
     if gone:
         raise SdfgError(f"docc loses what is stored into {gone[0]}")

@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from loopbook.dependence.scalars import covers_all
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
 from loopbook.program.accesses import counted, written
+from loopbook.program.conditions import covers_all
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
