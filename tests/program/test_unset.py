@@ -34,6 +34,26 @@ def in_either_branch(a, b, limit):
         b[i] = last
 
 
+def by_default(a, b, limit):
+    for i in range(a.shape[0]):
+        last = 0.0
+        if a[i] > limit:
+            last = a[i]
+        b[i] = last
+
+
+def by_three(a, b, limit):
+    for j in range(3):
+        last = a[j] * limit
+    b[0] = last
+
+
+def by_all(a, b, limit):
+    for j in range(a.shape[0]):
+        last = a[j] * limit
+    b[0] = last
+
+
 def lost(a, b, c, d):
     t = 1.0
     for i in range(1, a.shape[0] - 1):
@@ -48,9 +68,23 @@ def tree(function) -> Program:
     return read(json.loads(trace(function, [np.ones(5), np.ones(5), 0.5])))
 
 
-@pytest.mark.parametrize("function", [carried, in_either_branch])
+@pytest.mark.parametrize("function", [carried, in_either_branch, by_default, by_three])
 def test_nothing_is_unset_in_what_a_function_says(function):
-    assert unset(tree(function)) == set()
+    assert unset(tree(function)) == unset(tree(function), sure=True) == set()
+
+
+def test_what_may_not_be_stored_is_not_sure():
+    assert unset(tree(by_all)) == set()
+    assert unset(tree(by_all), sure=True) == {"last"}
+
+
+def test_a_default_is_missed_where_a_branch_may_not_store():
+    whole = tree(by_default)
+    (loop,) = (node for node in children(whole) if children(node))
+    default, *others = children(loop)
+    without = with_children(whole, [with_children(loop, others)])
+    assert unset(without) == set()
+    assert unset(without, sure=True) == {"last"}
 
 
 def test_scalars_are_unset_without_what_stands_in_front_of_their_loop():
