@@ -6,7 +6,7 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from docc.sdfg import (
     AnalysisManager,
@@ -126,7 +126,7 @@ def prepare_tree(text: str) -> tuple[Json, Program, list[Nest]]:
     if undone and (large or not _keeps_order(text)):
         marks.note(document, marks.MISORDERED, undone)
     document["metadata"][marks.PREPARED] = marks.PREPARED_VERSION
-    return document, tree, found
+    return document, marks.noted(tree, document), found
 
 
 @contextlib.contextmanager
@@ -358,16 +358,23 @@ def baseline(text: str, target: str) -> StructuredSDFG:
         SdfgError: if docc cannot handle it.
     """
     if target == targets.UNSCHEDULED:
-        return _loads_first(_simplified(text, fuse=True, target=target)[0])[0]
-    return scheduled(_fused(text, target), target)[0]
+        return _loads_first(_simplified(text, fuse=True, target=target)[0]).sdfg
+    return scheduled(_fused(text, target), target).sdfg
 
 
-def scheduled(sdfg: StructuredSDFG, target: str) -> tuple[StructuredSDFG, Program]:
-    """The SDFG with docc's own schedule for every loop that no recipe has scheduled, and its tree.
-    Of loops whose iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are
-    others; of those that it would begin at 0 (see `loopbook.sdfg.from_zero`), the starts; loads
-    come before the stores that they must not see (see
-    `loopbook.program.memory_order`)."""
+class Scheduled(NamedTuple):
+    """An SDFG, its JSON text, which docc takes milliseconds to write, and its tree."""
+
+    sdfg: StructuredSDFG
+    text: str
+    tree: Program
+
+
+def scheduled(sdfg: StructuredSDFG, target: str) -> Scheduled:
+    """The SDFG with docc's own schedule for every loop that no recipe has scheduled. Of loops whose
+    iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are others; of
+    those that it would begin at 0 (see `loopbook.sdfg.from_zero`), the starts; loads come before
+    the stores that they must not see (see `loopbook.program.memory_order`)."""
     if targets.named(target).parallel:
         tree = read(json.loads(sdfg.to_json()))
         whole = counted_from_zero(with_whole_trips(tree))
@@ -376,11 +383,13 @@ def scheduled(sdfg: StructuredSDFG, target: str) -> tuple[StructuredSDFG, Progra
     return _loads_first(passes.finish(sdfg, target))
 
 
-def _loads_first(sdfg: StructuredSDFG) -> tuple[StructuredSDFG, Program]:
-    """The SDFG, and its tree, with loads before the stores that they must not see."""
-    tree = read(json.loads(sdfg.to_json()))
+def _loads_first(sdfg: StructuredSDFG) -> Scheduled:
+    """The SDFG with loads before the stores that they must not see."""
+    text = sdfg.to_json()
+    tree = read(json.loads(text))
     ordered = in_memory_order(tree)
-    if ordered is tree:
-        return sdfg, tree
-    sdfg = parse(json.dumps(write(ordered)))
-    return sdfg, read(json.loads(sdfg.to_json()))
+    if ordered is not tree:
+        sdfg = parse(json.dumps(write(ordered)))
+        text = sdfg.to_json()
+        tree = read(json.loads(text))
+    return Scheduled(sdfg, text, tree)

@@ -16,6 +16,7 @@ import numpy as np
 
 from loopbook import dependence, targets
 from loopbook.client.decision import Plan
+from loopbook.client.fit import Fit
 from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
 from loopbook.client.thresholds import WORTH_USING
@@ -39,7 +40,7 @@ from loopbook.server.latest import Latest, digest, packed, unpacked
 from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
 from loopbook.server.questions import Contribution, Nearest, read
 from loopbook.server.settings import Settings
-from loopbook.steps.workbench import Workbench
+from loopbook.steps.workbench import Transformed, Workbench
 
 MAX_FITS = 4096
 """Answers of docc about legality that are remembered."""
@@ -188,13 +189,28 @@ class Work:
         found = self._finished.get(key)
         if found is not None:
             return unpacked(found).decode()
-        sdfg, *_ = build.transform(
-            prepared.text, target, recipes, nests=prepared.nests, together=True
-        )
-        done = sdfg.to_json()
+        done = build.transform(
+            prepared.text,
+            target,
+            recipes,
+            prepared=(prepared.tree, prepared.nests),
+            tried=self._tried(prepared, recipes),
+            together=True,
+        ).to_json()
         kept = packed(done.encode())
         self._finished.put(key, kept, len(kept))
         return done
+
+    def _tried(self, prepared: Prepared, recipes: Mapping[int, Recipe]) -> dict[int, Transformed]:
+        """What recipes have made of this very program when they were tried on it, by nest."""
+        found = {}
+        for nest in prepared.nests:
+            recipe = recipes.get(nest.position, Recipe())
+            fit = self._layered.fits.get((nest.fingerprint, recipe.text()))
+            same = isinstance(fit, Fit) and fit.recipe == recipe
+            if same and (after := fit.result(prepared.tree, nest)) is not None:
+                found[nest.position] = after
+        return found
 
     def _asked(self, request: dict[str, Any]) -> tuple[str | None, Admitted]:
         """The target, None if it is not one of ours, and the program."""

@@ -47,7 +47,7 @@ def test_recipes_for_several_nests_are_put_together(tmp_path):
 
 def test_nests_without_a_recipe_stay_as_they_are():
     text = program.prepare(trace(two, arguments(3))).to_json()
-    sdfg, _, owners, applied = transform(text, "sequential", {1: [("tile", ("L1", 2))]})
+    sdfg, _, owners, applied, _ = transform(text, "sequential", {1: [("tile", ("L1", 2))]})
     assert applied == {0: (), 1: (("tile", ("L1", 2)),)}
     assert sorted(owners.values()) == [0, 1]
     assert [len(nest.loops) for nest in program.nests(sdfg)] == [2, 3]
