@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
@@ -18,6 +17,7 @@ from loopbook import dependence
 from loopbook.errors import IllegalStepError
 from loopbook.normal_form.rolling import rolled
 from loopbook.program.canonical_order import in_canonical_order
+from loopbook.program.json_text import dumped, loaded
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.rounds import accumulates, rounds
@@ -209,7 +209,7 @@ def transform(
     """
     if prepared is None:
         document, given, nests = program.prepare_tree(text)
-        text = json.dumps(document)
+        text = dumped(document)
     else:
         given, nests = prepared
     owners: dict[int, int] = {}
@@ -230,12 +230,12 @@ def transform(
         owners |= dict.fromkeys(own, nest.position)
     if together and not TARGETS[target].parallel:
         tree = rolled(tree, lambda loop: not applied.get(owners.get(loop.id or 0, -1), "own"))
-    sdfg = program.parse(text if tree is given else json.dumps(write(keep_loops(tree))))
+    sdfg = program.parse(text if tree is given else dumped(write(keep_loops(tree))))
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg, told, finished = program.scheduled(sdfg, target)
     improved = in_canonical_order(improve_threads(finished))
     if improved is not finished:
-        sdfg, told = program.parse(json.dumps(write(improved))), None
+        sdfg, told = program.parse(dumped(write(improved))), None
     after = outermost(sdfg)
     kept = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
     return Transformed(sdfg, improved, kept if len(before) == len(after) else {}, applied, told)
@@ -247,11 +247,11 @@ def cpp_of(tree: Program, target: str) -> str:
     Raises:
         SdfgError: docc cannot schedule it.
     """
-    sdfg = program.parse(json.dumps(write(keep_loops(tree))))
+    sdfg = program.parse(dumped(write(keep_loops(tree))))
     sdfg, _, finished = program.scheduled(sdfg, target)
     improved = in_canonical_order(improve_threads(finished))
     if improved is not finished:
-        sdfg = program.parse(json.dumps(write(improved)))
+        sdfg = program.parse(dumped(write(improved)))
     return sdfg.to_cpp()
 
 
@@ -300,7 +300,7 @@ def _finish(text: str, target: str, recipes: Recipes | None) -> str:
 
 
 def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], dump: bool) -> Path:
-    tree = read(json.loads(text))
+    tree = read(loaded(text))
     _choose(True, tree)
     sdfg = as_python(program.parse(text), tree, decided=True)
     return passes.build(sdfg, folder, target, wanted=wanted, dump=dump)
@@ -313,7 +313,7 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
         decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts.
     """
     mended = keep_vectors_inside(keep_signs(decide(tree) if decided else tree))
-    return sdfg if mended is tree else program.parse(json.dumps(write(mended)))
+    return sdfg if mended is tree else program.parse(dumped(write(mended)))
 
 
 def _tuned(

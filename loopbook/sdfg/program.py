@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from loopbook.errors import RunError, SdfgError
 from loopbook.normal_form import normal_form
 from loopbook.program.closed import closed
 from loopbook.program.copies import without_idle_copies
+from loopbook.program.json_text import dumped, loaded
 from loopbook.program.load import load_json
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.nest import Nest
@@ -78,7 +78,7 @@ def prepare(text: str) -> StructuredSDFG:
 def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
     """`prepare_document`, as docc's object."""
     document, found = prepare_document(text)
-    return parse(json.dumps(document)), found
+    return parse(dumped(document)), found
 
 
 def prepare_document(text: str) -> tuple[Json, list[Nest]]:
@@ -109,7 +109,7 @@ def prepare_tree(text: str) -> tuple[Json, Program, list[Nest]]:
     with _read_as_it_came():
         given = read(document)
         apart = with_own_variables(given)
-        renamed = text if apart is given else json.dumps(write(apart))
+        renamed = text if apart is given else dumped(write(apart))
         large = pairs(apart) >= LARGE
     document, tree, undone = _in_pieces(renamed) if large else _normalised(renamed)
     document, tree = _signed(document, tree)
@@ -155,7 +155,7 @@ def prepare_apart(text: str) -> tuple[str, list[Nest]]:
 
 def _prepared(text: str) -> tuple[str, list[Nest]]:
     document, found = prepare_document(text)
-    return json.dumps(document, separators=(",", ":")), found
+    return dumped(document), found
 
 
 def _signed(document: Json, tree: Program | None = None) -> tuple[Json, Program]:
@@ -174,7 +174,7 @@ def _signed(document: Json, tree: Program | None = None) -> tuple[Json, Program]
 
 def _read_again(document: Json) -> Json:
     """A document that was changed, in docc's own words."""
-    return json.loads(parse(json.dumps(document)).to_json())
+    return loaded(parse(dumped(document)).to_json())
 
 
 def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
@@ -204,7 +204,7 @@ def _in_pieces(text: str) -> tuple[Json, Program | None, frozenset[int]]:
         if late or time.process_time() > end:
             return None
         try:
-            _, tree, result = _reordered(json.dumps(write(piece)), fuse=False, form=False)
+            _, tree, result = _reordered(dumped(write(piece)), fuse=False, form=False)
         except SdfgError:
             return None
         if result is None:
@@ -236,7 +236,7 @@ def _promoted(text: str, target: str) -> Program:
                 manager.invalidate_all()
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot simplify this SDFG: {passes.first_line(error)}") from None
-    return read(json.loads(sdfg.to_json()))
+    return read(loaded(sdfg.to_json()))
 
 
 def _keeps_order(text: str) -> bool:
@@ -269,12 +269,12 @@ def _reordered(
     sdfg, before = _simplified(text, fuse=fuse)
     formed = normal_form(before) if form and not fuse else before
     if other := formed is not before:
-        sdfg, before = _simplified(json.dumps(write(formed)), fuse=False)
+        sdfg, before = _simplified(dumped(write(formed)), fuse=False)
         if (bare := without_idle_copies(before)) is not before:
             # What kept loops apart has done its work, and would keep them from being distributed.
-            sdfg, before = parse(json.dumps(write(bare))), bare
+            sdfg, before = parse(dumped(write(bare))), bare
     passes.reorder(sdfg, fuse=fuse)
-    after = json.loads(sdfg.to_json())
+    after = loaded(sdfg.to_json())
     if other:
         marks.note(after, marks.FORMED, ())
     tree = read(after)
@@ -308,19 +308,19 @@ def _fused(text: str, target: str) -> StructuredSDFG:
     sdfg, simple = _simplified(text, fuse=True, target=target)
     with contextlib.suppress(SdfgError):
         passes.reorder(sdfg, fuse=True)
-        if not loses(simple, read(json.loads(sdfg.to_json()))):
+        if not loses(simple, read(loaded(sdfg.to_json()))):
             return sdfg
-    return passes.reorder(parse(json.dumps(write(simple))), fuse=False)
+    return passes.reorder(parse(dumped(write(simple))), fuse=False)
 
 
 def tree_of(sdfg: StructuredSDFG) -> Program:
     """The tree of `sdfg`, with its element ids and loops that count in signed numbers."""
-    return sign_counters(read(json.loads(sdfg.to_json())))
+    return sign_counters(read(loaded(sdfg.to_json())))
 
 
 def nests(sdfg: StructuredSDFG) -> list[Nest]:
     """The nests of `sdfg` in program order, with its element ids."""
-    return nests_of(read(json.loads(sdfg.to_json())))
+    return nests_of(read(loaded(sdfg.to_json())))
 
 
 def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
@@ -330,7 +330,7 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
     another nest of it. This one keeps the nest as it is: its fingerprint is the same. What it finds
     in scalars is handed in beside it (`loopbook.program.closed`).
     """
-    return cut_from(json.loads(sdfg.to_json()), nest)
+    return cut_from(loaded(sdfg.to_json()), nest)
 
 
 def cut_from(whole: dict[str, Any], nest: Nest) -> str:
@@ -346,7 +346,7 @@ def cut_from(whole: dict[str, Any], nest: Nest) -> str:
     alone = read(document)
     if (by_itself := closed(alone)) is not alone:
         document = without_positions(write(by_itself))
-    return json.dumps(document, separators=(",", ":"))
+    return dumped(document)
 
 
 def baseline(text: str, target: str) -> StructuredSDFG:
@@ -376,20 +376,20 @@ def scheduled(sdfg: StructuredSDFG, target: str) -> Scheduled:
     those that it would begin at 0 (see `loopbook.sdfg.from_zero`), the starts; loads come before
     the stores that they must not see (see `loopbook.program.memory_order`)."""
     if targets.named(target).parallel:
-        tree = read(json.loads(sdfg.to_json()))
+        tree = read(loaded(sdfg.to_json()))
         whole = counted_from_zero(with_whole_trips(tree))
         if whole is not tree:
-            sdfg = parse(json.dumps(write(whole)))
+            sdfg = parse(dumped(write(whole)))
     return _loads_first(passes.finish(sdfg, target))
 
 
 def _loads_first(sdfg: StructuredSDFG) -> Scheduled:
     """The SDFG with loads before the stores that they must not see."""
     text = sdfg.to_json()
-    tree = read(json.loads(text))
+    tree = read(loaded(text))
     ordered = in_memory_order(tree)
     if ordered is not tree:
-        sdfg = parse(json.dumps(write(ordered)))
+        sdfg = parse(dumped(write(ordered)))
         text = sdfg.to_json()
-        tree = read(json.loads(text))
+        tree = read(loaded(text))
     return Scheduled(sdfg, text, tree)

@@ -23,6 +23,7 @@ from loopbook.client.thresholds import WORTH_USING
 from loopbook.client.wants import Wants
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.explorer.jobs import Jobs
+from loopbook.program.json_text import dumped
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.program.tree import Program
@@ -45,7 +46,7 @@ from loopbook.steps.workbench import Transformed, Workbench
 MAX_FITS = 4096
 """Answers of docc about legality that are remembered."""
 
-NEST_COST = 10
+NEST_COST = 12
 """Bytes in memory of a program's nests, for each byte of its text, at most."""
 
 MAX_EXACT = 50
@@ -178,7 +179,7 @@ class Work:
         found = self._programs.get(key)
         if found is None:
             document, tree, nests = program.prepare_tree(text)
-            found = Prepared(key, json.dumps(document), tree, nests)
+            found = Prepared(key, dumped(document), tree, nests)
             self._programs.put(key, found, NEST_COST * len(found.text))
         return found
 
@@ -207,8 +208,9 @@ class Work:
         for nest in prepared.nests:
             recipe = recipes.get(nest.position, Recipe())
             fit = self._layered.fits.get((nest.fingerprint, recipe.text()))
-            same = isinstance(fit, Fit) and fit.recipe == recipe
-            if same and (after := fit.result(prepared.tree, nest)) is not None:
+            if not isinstance(fit, Fit) or fit.recipe != recipe:
+                continue
+            if (after := fit.result(prepared.tree, nest)) is not None:
                 found[nest.position] = after
         return found
 
