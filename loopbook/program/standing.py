@@ -27,21 +27,21 @@ class Standing(NamedTuple):
     shared: bool
 
 
-_BELOW: WeakKeyDictionary[Inner, tuple[Standing, ...]] = WeakKeyDictionary()
-"""Of what stands in programs' bodies, with paths from there."""
+_KNOWN: WeakKeyDictionary[Inner, tuple[int, tuple[Standing, ...]]] = WeakKeyDictionary()
+"""Of what stands in programs' bodies: at which place, and the loops below."""
 
 
 def loops(program: Program) -> Iterator[Standing]:
     """The loops of a program, in preorder."""
     for number, node in enumerate(program.body.children):
-        if (below := _BELOW.get(node)) is None:
-            below = _BELOW[node] = tuple(_below(node))
-        for path, *rest in below:
-            yield Standing((number, *path), *rest)
+        known = _KNOWN.get(node)
+        if known is None or known[0] != number:
+            known = _KNOWN[node] = number, tuple(_below(node, number))
+        yield from known[1]
 
 
-def _below(node: Inner) -> Iterator[Standing]:
-    for path, inner in places(node):
+def _below(node: Inner, number: int) -> Iterator[Standing]:
+    for path, inner in places(node, (number,)):
         if isinstance(inner, Loop):
             yield Standing(path, inner.id, inner.variable, inner.schedule.is_shared)
         elif isinstance(inner, While):
