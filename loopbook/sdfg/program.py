@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -346,7 +347,7 @@ def cut_from(whole: dict[str, Any], nest: Nest) -> str:
     alone = read(document)
     if (by_itself := closed(alone)) is not alone:
         document = without_positions(write(by_itself))
-    return dumped(document)
+    return json.dumps(document, separators=(",", ":"))  # books keep it: the same for ever
 
 
 def baseline(text: str, target: str) -> StructuredSDFG:
