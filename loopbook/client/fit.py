@@ -27,11 +27,19 @@ class Fit:
         recipe: the steps that are legal.
         dropped: optional steps that are not.
         after: the nest as the recipe leaves it.
+        tried: the program and the nest in it that it was tried on. Others that are alike get the
+            same answer, but not `after`.
     """
 
     recipe: Recipe
     dropped: tuple[Step, ...] = ()
     after: Transformed | None = field(default=None, compare=False, repr=False)
+    tried: tuple[Program, Nest] | None = field(default=None, compare=False, repr=False)
+
+    def result(self, program: Program, nest: Nest) -> Transformed | None:
+        """`after`, if it was this very nest of this very program that the recipe was tried on."""
+        own, its = self.tried or (None, None)
+        return self.after if own is program and its is nest else None
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,8 @@ class Trials:
                 raise RunError(f"the first {position} steps took longer than {FIT_SECONDS:g} s")
             now = now.after(step, position)
             self._reached[wanted[: position + 1]] = now
-        return Fit(Recipe(now.kept), now.dropped, now.bench.transformed)
+        tried = self._program, nest
+        return Fit(Recipe(now.kept), now.dropped, now.bench.transformed, tried)
 
     def _furthest(self, nest: Nest, steps: tuple[Step, ...]) -> tuple[int, _Reached]:
         """How many of the steps were tried on the nest before, and where they led."""

@@ -77,10 +77,16 @@ def _sequence(sequence: tree.Sequence, uses: _Uses) -> None:
             _scan(node, defined, uses)
             continue
         defined = set()
-        if node not in _LOOPS:
-            _LOOPS[node] = _inside(node)
-        uses.exposed |= _LOOPS[node].exposed
-        uses.written |= _LOOPS[node].written
+        found = _known(node)
+        uses.exposed |= found.exposed
+        uses.written |= found.written
+
+
+def _known(node: tree.Node) -> _Uses:
+    """What a loop does, or anything else that is no statement, remembered."""
+    if node not in _LOOPS:
+        _LOOPS[node] = _inside(node)
+    return _LOOPS[node]
 
 
 def _is_statement(node: tree.Node) -> bool:
@@ -159,9 +165,16 @@ def _scan_whole(node: tree.Node, defined: set[str], uses: _Uses) -> None:
             for child in node.children:
                 _scan(child, defined, uses)
         case Loop() | While() if uses.across:
-            _scan_loop(node, set(defined), uses)
+            if uses.left is None or _names_any(node, written(uses.left)):
+                _scan_loop(node, set(defined), uses)
         case _:
             uses.exposed |= names(node)
+
+
+def _names_any(loop: Loop | While, wanted: frozenset[str]) -> bool:
+    """Whether a loop reads or writes one of some scalars: other nests have scalars of their own."""
+    found = _known(loop)
+    return not (wanted.isdisjoint(found.exposed) and wanted.isdisjoint(found.written))
 
 
 def _scan_loop(loop: Loop | While, defined: set[str], uses: _Uses) -> None:

@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +129,14 @@ class CostModel:
         """The columns of rows that the forests ask about, where they look for them."""
         if self.columns == COLUMNS:
             return table
+        beyond = np.full((len(table), 1), np.nan, table.dtype)
+        return np.concatenate([table, beyond], axis=1).take(self._places, axis=1)
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Where in rows the columns are that it was trained on; behind them what rows lack."""
         places = {name: place for place, name in enumerate(COLUMNS)}
-        padded = np.pad(table, ((0, 0), (0, 1)), constant_values=np.nan)
-        return padded[:, [places.get(name, len(COLUMNS)) for name in self.columns]]
+        return np.array([places.get(name, len(COLUMNS)) for name in self.columns])
 
     def save(self, path: Path) -> CostModel:
         """Write it, so that the file is either the old or the new one.

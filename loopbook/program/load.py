@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from loopbook.errors import SdfgError
+from loopbook.program.json_text import loaded
 from loopbook.program.members import Json
 
 MAX_TEXT = 32 << 20
@@ -21,7 +21,7 @@ def load_json(text: str) -> Json:
     if len(text) > MAX_TEXT:
         raise SdfgError(f"the SDFG text has {len(text) >> 20} MiB, more than {MAX_TEXT >> 20}")
     try:
-        document = json.loads(text)
+        document = loaded(text)
     except (ValueError, RecursionError) as error:
         raise SdfgError(f"this is no JSON: {error}") from None
     if not isinstance(document, dict) or not {"root", "containers", "arguments"} <= document.keys():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
@@ -17,11 +17,10 @@ from loopbook import dependence
 from loopbook.errors import IllegalStepError
 from loopbook.normal_form.rolling import rolled
 from loopbook.program.canonical_order import in_canonical_order
-from loopbook.program.load import load_json
+from loopbook.program.json_text import dumped, loaded
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.rounds import accumulates, rounds
-from loopbook.program.signed import sign_counters
 from loopbook.program.tree import Program
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
@@ -32,6 +31,7 @@ from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
 from loopbook.steps.workbench import StepPair, Workbench
+from loopbook.steps.workbench import Transformed as Tried
 from loopbook.targets import TARGETS
 from loopbook.toolchain import compiler, memory
 from loopbook.toolchain.built import Built
@@ -169,12 +169,18 @@ class Transformed(NamedTuple):
     Attributes:
         tree: of the same program.
         owners, applied: as `Built.owners` and `Built.recipes`.
+        text: what docc says of the program as JSON, where it has been asked.
     """
 
     sdfg: StructuredSDFG
     tree: Program
     owners: dict[int, int]
     applied: dict[int, tuple[StepPair, ...]]
+    text: str | None = None
+
+    def to_json(self) -> str:
+        """The program as JSON text."""
+        return self.sdfg.to_json() if self.text is None else self.text
 
 
 def transform(
@@ -184,13 +190,15 @@ def transform(
     *,
     lenient: bool = False,
     patient: bool = False,
-    nests: Sequence[Nest] | None = None,
+    prepared: tuple[Program, Sequence[Nest]] | None = None,
+    tried: Mapping[int, Tried] = MappingProxyType({}),
     together: bool = False,
 ) -> Transformed:
     """Prepare the SDFG, apply recipes to its nests, give the rest docc's own schedule.
 
     Args:
-        nests: those of the SDFG, if it is prepared and they have been read already.
+        prepared: the SDFG's tree and nests, if it is prepared and they have been read already.
+        tried: position of a nest to what its recipe has made of that tree, where this is known.
         lenient: leave out all steps that do not fit.
         patient: leave out those that only refine others (`loopbook.steps.Step.refines`).
         together: let nests without a recipe be fused where that spares a temporary, and the target
@@ -199,35 +207,38 @@ def transform(
     Raises:
         IllegalStepError: a step does not fit, and is not to be left out.
     """
-    if nests is None:
-        document, nests = program.prepare_document(text)
+    if prepared is None:
+        document, given, nests = program.prepare_tree(text)
+        text = dumped(document)
     else:
-        document = load_json(text)
+        given, nests = prepared
     owners: dict[int, int] = {}
     applied: dict[int, tuple[StepPair, ...]] = {}
-    tree: Program | None = None
+    tree = given
     for nest in nests:
         steps = tuple(recipes.get(nest.position, ()))
         own = [loop.element_id for loop in nest.loops]
         applied[nest.position] = ()
-        if steps:
-            bench = Workbench(tree or sign_counters(read(document)), nest)
+        if steps and tree is given and nest.position in tried:
+            applied[nest.position] = steps
+            tree, names = tried[nest.position].program, tried[nest.position].names
+            own = [*names.values()]
+        elif steps:
+            bench = Workbench(tree, nest)
             applied[nest.position] = _apply(bench, steps, lenient, patient)
             tree, own = bench.program, [*bench.names.values()]
         owners |= dict.fromkeys(own, nest.position)
     if together and not TARGETS[target].parallel:
-        given = tree or sign_counters(read(document))
-        fused = rolled(given, lambda loop: not applied.get(owners.get(loop.id or 0, -1), "own"))
-        tree = tree if fused is given else fused
-    sdfg = program.parse(json.dumps(write(keep_loops(tree)) if tree else document))
+        tree = rolled(tree, lambda loop: not applied.get(owners.get(loop.id or 0, -1), "own"))
+    sdfg = program.parse(text if tree is given else dumped(write(keep_loops(tree))))
     before = [owners.get(element) for element in outermost(sdfg)]
-    sdfg, finished = program.scheduled(sdfg, target)
+    sdfg, told, finished = program.scheduled(sdfg, target)
     improved = in_canonical_order(improve_threads(finished))
     if improved is not finished:
-        sdfg = program.parse(json.dumps(write(improved)))
+        sdfg, told = program.parse(dumped(write(improved))), None
     after = outermost(sdfg)
     kept = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
-    return Transformed(sdfg, improved, kept if len(before) == len(after) else {}, applied)
+    return Transformed(sdfg, improved, kept if len(before) == len(after) else {}, applied, told)
 
 
 def cpp_of(tree: Program, target: str) -> str:
@@ -236,11 +247,11 @@ def cpp_of(tree: Program, target: str) -> str:
     Raises:
         SdfgError: docc cannot schedule it.
     """
-    sdfg = program.parse(json.dumps(write(keep_loops(tree))))
-    sdfg, finished = program.scheduled(sdfg, target)
+    sdfg = program.parse(dumped(write(keep_loops(tree))))
+    sdfg, _, finished = program.scheduled(sdfg, target)
     improved = in_canonical_order(improve_threads(finished))
     if improved is not finished:
-        sdfg = program.parse(json.dumps(write(improved)))
+        sdfg = program.parse(dumped(write(improved)))
     return sdfg.to_cpp()
 
 
@@ -285,11 +296,11 @@ def _baseline(
 def _finish(text: str, target: str, recipes: Recipes | None) -> str:
     if recipes is None:
         return program.baseline(text, target).to_json()
-    return transform(text, target, recipes, together=True).sdfg.to_json()
+    return transform(text, target, recipes, together=True).to_json()
 
 
 def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], dump: bool) -> Path:
-    tree = read(json.loads(text))
+    tree = read(loaded(text))
     _choose(True, tree)
     sdfg = as_python(program.parse(text), tree, decided=True)
     return passes.build(sdfg, folder, target, wanted=wanted, dump=dump)
@@ -302,7 +313,7 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
         decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts.
     """
     mended = keep_vectors_inside(keep_signs(decide(tree) if decided else tree))
-    return sdfg if mended is tree else program.parse(json.dumps(write(mended)))
+    return sdfg if mended is tree else program.parse(dumped(write(mended)))
 
 
 def _tuned(
@@ -318,7 +329,7 @@ def _tuned(
 ) -> Built:
     begun = time.perf_counter()
     together = vector_maths and not timers  # to be served
-    sdfg, tree, owners, applied = transform(
+    sdfg, tree, owners, applied, _ = transform(
         text, target, recipes, lenient=lenient, together=together
     )
     code = code_of(sdfg)

@@ -17,7 +17,6 @@ often; and loops that it lets run more often than before in the elements that th
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 
@@ -26,6 +25,7 @@ from docc.sdfg import StructuredSDFG
 from loopbook.errors import SdfgError
 from loopbook.program.accesses import own_names
 from loopbook.program.dataflow import Allocation, LibraryCall, Reference
+from loopbook.program.json_text import dumped, loaded
 from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program
 from loopbook.program.unset import unset
@@ -63,7 +63,7 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
         told = apart
         sdfg, simple, array = _apart(apart, simplify, promote)
     else:
-        told = program = read(json.loads(text)) if program is None else program
+        told = program = read(loaded(text)) if program is None else program
         given = stores(program, running=True)
         simple = _tree(sdfg)
         array = _moved(program, text, simple, promote)
@@ -100,25 +100,25 @@ def _fit_to_be_fused(text: str) -> tuple[str, Program | None]:
     """An SDFG's text with those loops kept apart that docc crashes on, and its tree; None if it
     cannot be read."""
     try:
-        program = read(json.loads(text))
+        program = read(loaded(text))
     except SdfgError:  # `simplify` says so
         return text, None
     apart = kept_apart(program)
     if apart is program:
         return text, program
-    text = json.dumps(write(apart))
-    return text, read(json.loads(text))
+    text = dumped(write(apart))
+    return text, read(loaded(text))
 
 
 def _tree(sdfg: StructuredSDFG) -> Program:
-    return read(json.loads(sdfg.to_json()))
+    return read(loaded(sdfg.to_json()))
 
 
 def _apart(
     program: Program, simplify: Simplify, promote: Promote
 ) -> tuple[StructuredSDFG, Program, str | None]:
     """What becomes of a program with its loops kept apart, and an array with `_moved` stores."""
-    text = json.dumps(write(program))
+    text = dumped(write(program))
     sdfg = simplify(text)
     simple = _tree(sdfg)
     return sdfg, simple, _moved(program, text, simple, promote)
@@ -133,7 +133,7 @@ def _moved(program: Program, text: str, simple: Program, promote: Promote) -> st
 def _overtaken(program: Program, simple: Program, promote: Promote) -> str | None:
     """An array of which docc may store the older of two values last after it has fused loops."""
     found = overtaken(program, simple)
-    return found and overtaken(promote(json.dumps(write(program))), simple)
+    return found and overtaken(promote(dumped(write(program))), simple)
 
 
 def _counters(program: Program, *, running: bool = False) -> set[str]:

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from docc.sdfg import StructuredSDFG
+
+from loopbook.program.kept import Kept
+from loopbook.program.tree import Program
 
 PREPARED = "loopbook_prepared"
 """That the program has been prepared, and by which version."""
@@ -39,6 +43,12 @@ def is_prepared(document: dict[str, Any]) -> bool:
 def note(document: dict[str, Any], key: str, loops: Iterable[int]) -> None:
     """Note loops under a key in an SDFG's document."""
     document["metadata"][key] = ",".join(map(str, sorted(loops)))
+
+
+def noted(tree: Program, document: dict[str, Any]) -> Program:
+    """The tree of a document with what has been noted in the document since it was read."""
+    extra = {**tree.extra.value, "metadata": document["metadata"]}
+    return replace(tree, extra=Kept.of(extra))
 
 
 def ordered(sdfg: StructuredSDFG) -> frozenset[int]:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from docc.sdfg import (
     AnalysisManager,
@@ -22,6 +22,7 @@ from loopbook.errors import RunError, SdfgError
 from loopbook.normal_form import normal_form
 from loopbook.program.closed import closed
 from loopbook.program.copies import without_idle_copies
+from loopbook.program.json_text import dumped, loaded
 from loopbook.program.load import load_json
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.nest import Nest
@@ -78,7 +79,7 @@ def prepare(text: str) -> StructuredSDFG:
 def prepare_nests(text: str) -> tuple[StructuredSDFG, list[Nest]]:
     """`prepare_document`, as docc's object."""
     document, found = prepare_document(text)
-    return parse(json.dumps(document)), found
+    return parse(dumped(document)), found
 
 
 def prepare_document(text: str) -> tuple[Json, list[Nest]]:
@@ -109,7 +110,7 @@ def prepare_tree(text: str) -> tuple[Json, Program, list[Nest]]:
     with _read_as_it_came():
         given = read(document)
         apart = with_own_variables(given)
-        renamed = text if apart is given else json.dumps(write(apart))
+        renamed = text if apart is given else dumped(write(apart))
         large = pairs(apart) >= LARGE
     document, tree, undone = _in_pieces(renamed) if large else _normalised(renamed)
     document, tree = _signed(document, tree)
@@ -126,7 +127,7 @@ def prepare_tree(text: str) -> tuple[Json, Program, list[Nest]]:
     if undone and (large or not _keeps_order(text)):
         marks.note(document, marks.MISORDERED, undone)
     document["metadata"][marks.PREPARED] = marks.PREPARED_VERSION
-    return document, tree, found
+    return document, marks.noted(tree, document), found
 
 
 @contextlib.contextmanager
@@ -155,7 +156,7 @@ def prepare_apart(text: str) -> tuple[str, list[Nest]]:
 
 def _prepared(text: str) -> tuple[str, list[Nest]]:
     document, found = prepare_document(text)
-    return json.dumps(document, separators=(",", ":")), found
+    return dumped(document), found
 
 
 def _signed(document: Json, tree: Program | None = None) -> tuple[Json, Program]:
@@ -174,7 +175,7 @@ def _signed(document: Json, tree: Program | None = None) -> tuple[Json, Program]
 
 def _read_again(document: Json) -> Json:
     """A document that was changed, in docc's own words."""
-    return json.loads(parse(json.dumps(document)).to_json())
+    return loaded(parse(dumped(document)).to_json())
 
 
 def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
@@ -204,7 +205,7 @@ def _in_pieces(text: str) -> tuple[Json, Program | None, frozenset[int]]:
         if late or time.process_time() > end:
             return None
         try:
-            _, tree, result = _reordered(json.dumps(write(piece)), fuse=False, form=False)
+            _, tree, result = _reordered(dumped(write(piece)), fuse=False, form=False)
         except SdfgError:
             return None
         if result is None:
@@ -236,7 +237,7 @@ def _promoted(text: str, target: str) -> Program:
                 manager.invalidate_all()
     except (RuntimeError, IndexError, ValueError) as error:
         raise SdfgError(f"docc cannot simplify this SDFG: {passes.first_line(error)}") from None
-    return read(json.loads(sdfg.to_json()))
+    return read(loaded(sdfg.to_json()))
 
 
 def _keeps_order(text: str) -> bool:
@@ -271,12 +272,12 @@ def _reordered(
     bare = without_idle_copies(before) if form and not fuse else before
     formed = normal_form(bare) if form and not fuse else bare
     if other := formed is not bare:
-        sdfg, before = _simplified(json.dumps(write(formed)), fuse=False)
+        sdfg, before = _simplified(dumped(write(formed)), fuse=False)
         if (bare := without_idle_copies(before)) is not before:
             # What kept loops apart has done its work, and would keep them from being distributed.
-            sdfg, before = parse(json.dumps(write(bare))), bare
+            sdfg, before = parse(dumped(write(bare))), bare
     passes.reorder(sdfg, fuse=fuse)
-    after = json.loads(sdfg.to_json())
+    after = loaded(sdfg.to_json())
     if other:
         marks.note(after, marks.FORMED, ())
     tree = read(after)
@@ -310,19 +311,19 @@ def _fused(text: str, target: str) -> StructuredSDFG:
     sdfg, simple = _simplified(text, fuse=True, target=target)
     with contextlib.suppress(SdfgError):
         passes.reorder(sdfg, fuse=True)
-        if not loses(simple, read(json.loads(sdfg.to_json()))):
+        if not loses(simple, read(loaded(sdfg.to_json()))):
             return sdfg
-    return passes.reorder(parse(json.dumps(write(simple))), fuse=False)
+    return passes.reorder(parse(dumped(write(simple))), fuse=False)
 
 
 def tree_of(sdfg: StructuredSDFG) -> Program:
     """The tree of `sdfg`, with its element ids and loops that count in signed numbers."""
-    return sign_counters(read(json.loads(sdfg.to_json())))
+    return sign_counters(read(loaded(sdfg.to_json())))
 
 
 def nests(sdfg: StructuredSDFG) -> list[Nest]:
     """The nests of `sdfg` in program order, with its element ids."""
-    return nests_of(read(json.loads(sdfg.to_json())))
+    return nests_of(read(loaded(sdfg.to_json())))
 
 
 def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
@@ -332,7 +333,7 @@ def cut(sdfg: StructuredSDFG, nest: Nest) -> str:
     another nest of it. This one keeps the nest as it is: its fingerprint is the same. What it finds
     in scalars is handed in beside it (`loopbook.program.closed`).
     """
-    return cut_from(json.loads(sdfg.to_json()), nest)
+    return cut_from(loaded(sdfg.to_json()), nest)
 
 
 def cut_from(whole: dict[str, Any], nest: Nest) -> str:
@@ -348,7 +349,7 @@ def cut_from(whole: dict[str, Any], nest: Nest) -> str:
     alone = read(document)
     if (by_itself := closed(alone)) is not alone:
         document = without_positions(write(by_itself))
-    return json.dumps(document, separators=(",", ":"))
+    return json.dumps(document, separators=(",", ":"))  # books keep it: the same for ever
 
 
 def baseline(text: str, target: str) -> StructuredSDFG:
@@ -360,29 +361,38 @@ def baseline(text: str, target: str) -> StructuredSDFG:
         SdfgError: if docc cannot handle it.
     """
     if target == targets.UNSCHEDULED:
-        return _loads_first(_simplified(text, fuse=True, target=target)[0])[0]
-    return scheduled(_fused(text, target), target)[0]
+        return _loads_first(_simplified(text, fuse=True, target=target)[0]).sdfg
+    return scheduled(_fused(text, target), target).sdfg
 
 
-def scheduled(sdfg: StructuredSDFG, target: str) -> tuple[StructuredSDFG, Program]:
-    """The SDFG with docc's own schedule for every loop that no recipe has scheduled, and its tree.
-    Of loops whose iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are
-    others; of those that it would begin at 0 (see `loopbook.sdfg.from_zero`), the starts; loads
-    come before the stores that they must not see (see
-    `loopbook.program.memory_order`)."""
+class Scheduled(NamedTuple):
+    """An SDFG, its JSON text, which docc takes milliseconds to write, and its tree."""
+
+    sdfg: StructuredSDFG
+    text: str
+    tree: Program
+
+
+def scheduled(sdfg: StructuredSDFG, target: str) -> Scheduled:
+    """The SDFG with docc's own schedule for every loop that no recipe has scheduled. Of loops whose
+    iterations docc would lose (see `loopbook.sdfg.whole_trips`), the conditions are others; of
+    those that it would begin at 0 (see `loopbook.sdfg.from_zero`), the starts; loads come before
+    the stores that they must not see (see `loopbook.program.memory_order`)."""
     if targets.named(target).parallel:
-        tree = read(json.loads(sdfg.to_json()))
+        tree = read(loaded(sdfg.to_json()))
         whole = counted_from_zero(with_whole_trips(tree))
         if whole is not tree:
-            sdfg = parse(json.dumps(write(whole)))
+            sdfg = parse(dumped(write(whole)))
     return _loads_first(passes.finish(sdfg, target))
 
 
-def _loads_first(sdfg: StructuredSDFG) -> tuple[StructuredSDFG, Program]:
-    """The SDFG, and its tree, with loads before the stores that they must not see."""
-    tree = read(json.loads(sdfg.to_json()))
+def _loads_first(sdfg: StructuredSDFG) -> Scheduled:
+    """The SDFG with loads before the stores that they must not see."""
+    text = sdfg.to_json()
+    tree = read(loaded(text))
     ordered = in_memory_order(tree)
-    if ordered is tree:
-        return sdfg, tree
-    sdfg = parse(json.dumps(write(ordered)))
-    return sdfg, read(json.loads(sdfg.to_json()))
+    if ordered is not tree:
+        sdfg = parse(dumped(write(ordered)))
+        text = sdfg.to_json()
+        tree = read(loaded(text))
+    return Scheduled(sdfg, text, tree)

@@ -34,7 +34,7 @@ def write_tuned(
     Raises:
         IllegalStepError: another step does not fit.
     """
-    sdfg, tree, owners, applied = transform(text, target, recipes, patient=patient)
+    sdfg, tree, owners, applied, _ = transform(text, target, recipes, patient=patient)
     return _written(silent, as_python(sdfg, tree), target, folder, owners, applied, timers=timers)
 
 

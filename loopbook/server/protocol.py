@@ -14,6 +14,7 @@ from typing import Any
 
 from loopbook.client.decision import NestReport, Plan
 from loopbook.printable import one_line
+from loopbook.program.json_text import dumped_bytes, loaded
 from loopbook.program.nest import Nest
 from loopbook.sdfg.untrusted import Admitted, Names
 from loopbook.server.grafting import graft
@@ -44,10 +45,10 @@ def program_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, given: Admitted
     """
     names = given.names
     told = {
-        "sdfg_result": {"sdfg": names.restored_program(json.loads(sdfg))},
+        "sdfg_result": {"sdfg": names.restored_program(loaded(sdfg))},
         "results": [_result(n, r, names) for n, r in zip(nests, plan.nests, strict=True)],
     }
-    return json.dumps(told).encode()
+    return dumped_bytes(told)
 
 
 def single_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, given: Admitted) -> bytes:
@@ -65,7 +66,7 @@ def single_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, given: Admitted)
         "sdfg_result": {"sdfg": given.names.restored_program(graft(sdfg, given))},
         "metadata": _metadata(max(plan.nests, key=lambda nest: nest.predicted_speedup)),
     }
-    return json.dumps(told).encode()
+    return dumped_bytes(told)
 
 
 def _result(nest: Nest, report: NestReport, names: Names) -> dict[str, Any]:

@@ -16,12 +16,14 @@ import numpy as np
 
 from loopbook import dependence, targets
 from loopbook.client.decision import Plan
+from loopbook.client.fit import Fit
 from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
 from loopbook.client.thresholds import WORTH_USING
 from loopbook.client.wants import Wants
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.explorer.jobs import Jobs
+from loopbook.program.json_text import dumped
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.program.tree import Program
@@ -39,12 +41,12 @@ from loopbook.server.latest import Latest, digest, packed, unpacked
 from loopbook.server.protocol import NO_MATCH, error_answer, program_answer, single_answer
 from loopbook.server.questions import Contribution, Nearest, read
 from loopbook.server.settings import Settings
-from loopbook.steps.workbench import Workbench
+from loopbook.steps.workbench import Transformed, Workbench
 
 MAX_FITS = 4096
 """Answers of docc about legality that are remembered."""
 
-NEST_COST = 10
+NEST_COST = 12
 """Bytes in memory of a program's nests, for each byte of its text, at most."""
 
 MAX_EXACT = 50
@@ -177,7 +179,7 @@ class Work:
         found = self._programs.get(key)
         if found is None:
             document, tree, nests = program.prepare_tree(text)
-            found = Prepared(key, json.dumps(document), tree, nests)
+            found = Prepared(key, dumped(document), tree, nests)
             self._programs.put(key, found, NEST_COST * len(found.text))
         return found
 
@@ -188,13 +190,29 @@ class Work:
         found = self._finished.get(key)
         if found is not None:
             return unpacked(found).decode()
-        sdfg, *_ = build.transform(
-            prepared.text, target, recipes, nests=prepared.nests, together=True
-        )
-        done = sdfg.to_json()
+        done = build.transform(
+            prepared.text,
+            target,
+            recipes,
+            prepared=(prepared.tree, prepared.nests),
+            tried=self._tried(prepared, recipes),
+            together=True,
+        ).to_json()
         kept = packed(done.encode())
         self._finished.put(key, kept, len(kept))
         return done
+
+    def _tried(self, prepared: Prepared, recipes: Mapping[int, Recipe]) -> dict[int, Transformed]:
+        """What recipes have made of this very program when they were tried on it, by nest."""
+        found = {}
+        for nest in prepared.nests:
+            recipe = recipes.get(nest.position, Recipe())
+            fit = self._layered.fits.get((nest.fingerprint, recipe.text()))
+            if not isinstance(fit, Fit) or fit.recipe != recipe:
+                continue
+            if (after := fit.result(prepared.tree, nest)) is not None:
+                found[nest.position] = after
+        return found
 
     def _asked(self, request: dict[str, Any]) -> tuple[str | None, Admitted]:
         """The target, None if it is not one of ours, and the program."""

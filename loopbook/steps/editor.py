@@ -18,6 +18,7 @@ from loopbook.program.accesses import accesses, written
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet, Tasklet
 from loopbook.program.expr import Expr
 from loopbook.program.kept import Kept
+from loopbook.program.standing import loops
 from loopbook.program.tree import Assignment, Assignments, Case, Loop, Node, Program, While
 from loopbook.program.tree import Sequence as Body
 from loopbook.program.types import Array, Pointer, Scalar, Storage, Type
@@ -118,11 +119,7 @@ class Editor:
         """
         body, paths = self._paths
         if body is not self.program.body:
-            paths = {
-                node.id: at
-                for at, node in walk.places(self.program)
-                if isinstance(node, Loop | While) and node.id is not None
-            }
+            paths = {one.id: one.path for one in loops(self.program) if one.id is not None}
             self._paths = self.program.body, paths
         if number not in paths:
             raise IllegalStepError("the loop is gone")
@@ -171,11 +168,9 @@ class Editor:
         """
         local = {n for n, kind in self.program.containers.items() if isinstance(kind, Array)}
         local.difference_update(self.program.arguments)
-        for path, node in walk.places(self.program) if local else ():
-            if not (isinstance(node, Loop) and node.schedule.is_shared):
-                continue
-            if own := local & written(node):
-                elsewhere = accesses(walk.replaced(self.program, path))
+        for one in loops(self.program) if local else ():
+            if one.shared and (own := local & written(walk.at(self.program, one.path))):
+                elsewhere = accesses(walk.replaced(self.program, one.path))
                 if lost := own & {access.container for access in elsewhere}:
                     raise IllegalStepError(f"threads would lose the values of {min(lost)}")
 

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 from loopbook.dependence.missed import is_left_early, serialised, unordered
 from loopbook.errors import IllegalStepError, RecipeError
-from loopbook.program import walk
 from loopbook.program.accesses import names
 from loopbook.program.nest import Nest
 from loopbook.program.signed import unsigned
-from loopbook.program.tree import Loop, Program, Sequence, While
+from loopbook.program.standing import loops
+from loopbook.program.tree import Program, Sequence
 from loopbook.program.types import Pointer, Scalar, Type
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
@@ -96,9 +96,9 @@ class Workbench:
     def _loops(self, without: Collection[int]) -> dict[int, str]:
         """Number to variable of the program's loops, but for those of some numbers, in preorder."""
         return {
-            node.id: node.variable if isinstance(node, Loop) else ""
-            for node in walk.preorder(self.program)
-            if isinstance(node, Loop | While) and node.id is not None and node.id not in without
+            one.id: one.variable
+            for one in loops(self.program)
+            if one.id is not None and one.id not in without
         }
 
     @property

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 from sdfg_kit import sdfg_of
 
-from loopbook.sdfg import program
+from loopbook.client.fit import Trials
+from loopbook.program.read import read
+from loopbook.program.write import write
+from loopbook.recipes.recipe import Recipe
+from loopbook.sdfg import marks, program
 from loopbook.sdfg.build import build_tuned, transform
 from loopbook.sdfg.frontend import bind, trace
+from loopbook.steps import Step
 from loopbook.steps.workbench import Workbench
 
 
@@ -47,7 +54,41 @@ def test_recipes_for_several_nests_are_put_together(tmp_path):
 
 def test_nests_without_a_recipe_stay_as_they_are():
     text = program.prepare(trace(two, arguments(3))).to_json()
-    sdfg, _, owners, applied = transform(text, "sequential", {1: [("tile", ("L1", 2))]})
+    sdfg, _, owners, applied, _ = transform(text, "sequential", {1: [("tile", ("L1", 2))]})
     assert applied == {0: (), 1: (("tile", ("L1", 2)),)}
     assert sorted(owners.values()) == [0, 1]
     assert [len(nest.loops) for nest in program.nests(sdfg)] == [2, 3]
+
+
+TILED = [("tile", ("L0", 4)), ("interchange", ("L0", "L1"))]
+
+
+def told(transformed):
+    """docc lists what is in a block in another order every time."""
+    owners, text = sorted(transformed.owners.items()), transformed.to_json()
+    assert len(text) == len(transformed.sdfg.to_json())
+    return owners, transformed.applied, sorted(text)
+
+
+def test_what_has_been_tried_need_not_be_done_again(monkeypatch):
+    document, tree, nests = program.prepare_tree(trace(two, arguments(3)))
+    text, recipes = json.dumps(document), {0: TILED, 1: [("tile", ("L1", 2))]}
+    trials = Trials(text, tree)
+    fits = {n: trials.fit(nests[n], Recipe(tuple(map(Step._make, recipes[n])))) for n in recipes}
+    tried = {n: after for n, fit in fits.items() if (after := fit.result(tree, nests[n]))}
+    assert tried.keys() == recipes.keys()
+    assert fits[0].result(tree, nests[1]) is fits[0].result(read(document), nests[0]) is None
+    anew = told(transform(text, "sequential", recipes))
+    applied = []
+    apply = Workbench.apply
+    monkeypatch.setattr(Workbench, "apply", lambda *a: applied.append(a[1:3]) or apply(*a))
+    given = (tree, nests)
+    again = told(transform(text, "sequential", recipes, prepared=given, tried=tried))
+    assert applied == recipes[1]
+    assert again == anew
+
+
+def test_a_tree_that_was_read_before_has_what_was_noted_of_the_program():
+    document, tree, _ = program.prepare_tree(trace(two, arguments(3)))
+    assert write(tree)["metadata"] == document["metadata"]
+    assert marks.is_prepared(write(tree))
