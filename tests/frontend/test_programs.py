@@ -63,14 +63,26 @@ def normalise(A, w, n):
 
 
 def test_one_translation_serves_all_sizes():
-    lowered = check(normalise, data(6, 4), data(6), 3)
-    for rows, columns in ((7, 5), (9, 3), (20, 2)):
+    lowered = check(normalise, data(6, 8), data(6), 3)
+    for rows, columns in ((7, 5), (9, 6), (20, 7)):
         args = [data(rows, columns, seed=5), data(rows, seed=2), 2]
         assert lowered.holds(*args)
         first, second = copied(args), copied(args)
         agree([*flat(normalise(*first)), *first], [*flat(lowered.plain(*second)), *second])
-    assert not lowered.holds(data(4, 4), data(5), 2)
-    assert not lowered.holds(data(4, 1), data(4), 2)
+    assert not lowered.holds(data(6, 6), data(5), 2)
+    assert not lowered.holds(data(6, 1), data(6), 2)
+
+
+def test_short_axes_have_a_translation_of_their_own():
+    def lengths(p):
+        return np.sqrt((p**2).sum(axis=1))
+
+    lowered = check(lengths, data(6, 3))
+    assert "range(3)" in lowered.source
+    assert lowered.holds(data(9, 3))
+    assert not lowered.holds(data(9, 2))
+    assert not lowered.holds(data(9, 5))
+    assert "range(3)" not in check(lengths, data(6, 5)).source
 
 
 def test_nothing_is_allocated_for_what_can_be_written_at_once():
