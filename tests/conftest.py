@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pages_kit
 import postgres_kit
 import pytest
 import shared_kit
@@ -85,9 +86,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there now stays: neither we nor our children have to look through it for garbage."""
+    """What is there now stays: neither we nor our children have to look through it for garbage, and
+    each fork is quicker where it takes fewer pages."""
     gc.collect()
     gc.freeze()
+    pages_kit.collapse()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
