@@ -25,6 +25,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("KMP_BLOCKTIME", "0")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Programs are trees that live long: to look for garbage after every 700 objects is a tenth of all.
+gc.set_threshold(50_000, 20, 50)
+
 with contextlib.suppress(CompilerError):  # before docc is there: see `loopbook.toolchain.traces`
     traces.make(find_compiler().path)
     traces.shorten()
