@@ -48,6 +48,7 @@ def test_every_public_name_is_there():
         ("loopbook.recipes", ("torch", "torch_geometric", "docc", "faiss", "scipy", "islpy")),
         ("loopbook.dependence", (*HEAVY, "numpy")),
         ("loopbook.embed.inference", ("torch", "torch_geometric", "faiss")),
+        ("loopbook.workloads.synthetic", ("torch", "docc", "faiss", "scipy", "sqlalchemy")),
         ("loopbook.sdfg.program", ("torch", "torch_geometric", "faiss", "sqlalchemy", "islpy")),
     ],
 )

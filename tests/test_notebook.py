@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 TOUR = Path(__file__).parents[1] / "examples" / "tour.ipynb"
 
 
 @pytest.mark.long
 def test_the_tour_runs_and_shows_tables(tmp_path, monkeypatch):
+    import nbformat
+    from nbclient import NotebookClient
+
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PYTHONPATH", str(TOUR.parents[1]))
     notebook = nbformat.read(TOUR, as_version=4)

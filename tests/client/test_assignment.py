@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
 
 from loopbook.client.assignment import assign
 
 
+@pytest.mark.heavy
 @given(
     st.integers(0, 7).flatmap(
         lambda rows: st.tuples(
@@ -18,6 +19,8 @@ from loopbook.client.assignment import assign
     )
 )
 def test_assignments_are_those_of_scipy(drawn: tuple[int, int, int, bool]) -> None:
+    from scipy.optimize import linear_sum_assignment
+
     rows, columns, seed, ties = drawn
     rng = np.random.default_rng(seed)
     shape = rows, columns

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import linear_sum_assignment
 
 from loopbook.client.places import STARTER
 from loopbook.embed import variants, weights
@@ -131,10 +130,13 @@ def test_transposed_operand_is_near_but_different(encoder: Encoder, others: list
     assert similarity > max(float(e.nest @ plain.nest) for e in encoder.encode_many(stencils))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(6))
 def test_assignment_finds_loops_and_arrays_of_a_permuted_product(
     encoder: Encoder, seed: int
 ) -> None:
+    from scipy.optimize import linear_sum_assignment
+
     document = document_of(product())
     rng = random.Random(seed)
     changed = variants.permuted(variants.reordered(document, rng), rng)

@@ -20,7 +20,6 @@ from wait_kit import wait_until
 from loopbook.cli.app import run
 from loopbook.embed.inference import Encoder
 from loopbook.errors import FarmError, KernelError
-from loopbook.farm.building import builders_elsewhere
 from loopbook.farm.cluster import RayCluster
 from loopbook.farm.machine import BUILDING, Machine
 from loopbook.farm.status import status_of
@@ -118,6 +117,8 @@ def test_tasks_go_to_nodes_and_end_in_the_book_whatever_is_killed(head):
 
 @pytest.mark.long
 def test_a_node_that_only_builds_builds_for_the_one_that_times(head, tmp_path):
+    from loopbook.farm.building import builders_elsewhere  # imports Ray
+
     """Two nodes: a task is done with both, a candidate is built on the second, and when that is
     killed there is nobody to ask."""
     words = [sys.executable, "-m", "loopbook", "farm", "start", "--join", head.address]

@@ -6,7 +6,6 @@ import functools
 
 import numpy as np
 import pytest
-from scipy import special
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
@@ -76,6 +75,8 @@ NAMES = "A, x, y, k, p"
 
 
 def written(body, names=NAMES):
+    from scipy import special
+
     made = function(body, names)
     made.__globals__.update(
         functools=functools, special=special, each=each, more=more, shifted=shifted,

@@ -1,21 +1,19 @@
-"""A real browser: the system's Chromium."""
+"""A real browser: the system's Chromium.
+
+Playwright is imported where a browser is started, not by whoever collects tests: see ``heavy`` in
+the tests' `conftest.py`.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    Page,
-    ViewportSize,
-    expect,
-    sync_playwright,
-)
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 FLAGS = (
     "--headless",
@@ -42,6 +40,8 @@ def chromium() -> str | None:
 @contextmanager
 def browsing(*flags: str) -> Iterator[Browser]:
     """A browser that has seen nothing yet."""
+    from playwright.sync_api import expect, sync_playwright
+
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as driver:
         made = driver.chromium.launch(
@@ -51,6 +51,13 @@ def browsing(*flags: str) -> Iterator[Browser]:
             yield made
         finally:
             made.close()
+
+
+def expect(what: Any) -> Any:
+    """What Playwright expects of a page or of what is on it."""
+    from playwright.sync_api import expect as expected
+
+    return expected(what)
 
 
 class Visit:

@@ -7,13 +7,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
 
-import uvicorn
-from fastapi import FastAPI
-from starlette.applications import Starlette
-from starlette.routing import Mount
-
-from loopbook.server.run import listen
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
 PREFIX = "/under/a/prefix"
 """Where `serving` has the explorer once more."""
@@ -22,6 +20,11 @@ PREFIX = "/under/a/prefix"
 @contextmanager
 def serving(app: FastAPI) -> Iterator[str]:
     """The explorer over HTTP, at the address given and under a prefix of it."""
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    from loopbook.server.run import listen
 
     @asynccontextmanager
     async def lifespan(_: Starlette):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ from loopbook.learn import figures
 from loopbook.learn.figures import Predicted
 from loopbook.recipes.book import Book
 
-pytest.importorskip("matplotlib")
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is not installed"),
+]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from loopbook.embed.inference import Encoder
 from loopbook.errors import CorpusError, InputError
+from loopbook.learn import boosting
+from loopbook.learn.cost_model import train_cost_model
 from loopbook.learn.examples import FAILED, Examples, gain_of, tabulate
 from loopbook.learn.holdout import check_unseen
 from loopbook.learn.lessons import lessons, regret
@@ -19,10 +22,10 @@ from loopbook.predict.rows import COLUMNS
 
 from .kit import MACHINE, examples
 
-pytest.importorskip("lightgbm")
-
-from loopbook.learn import boosting
-from loopbook.learn.cost_model import train_cost_model
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(find_spec("lightgbm") is None, reason="LightGBM is not installed"),
+]
 
 
 def column(table, name: str) -> np.ndarray:

@@ -13,16 +13,12 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from client_kit import SIMPLE, encoder, nests_of, product, record
-from fastapi import APIRouter, Depends, FastAPI
 from server_kit import Served, sent, serving, token
 from wait_kit import wait_until
 
 from loopbook.errors import DeadlineError, UnavailableError
 from loopbook.recipes import Book
 from loopbook.recipes.connect import open_database
-from loopbook.server.failures import UNEXPECTED
-from loopbook.server.metrics import Metrics
-from loopbook.server.routes_docc import DoccRoute
 
 AWAY_S = 0.6
 """How long the database stays away at least: so that the server's own look at it fails."""
@@ -150,6 +146,12 @@ def test_a_connection_that_is_ended_in_use_is_an_unavailable_database(url):
 
 
 def test_what_nobody_expected_is_doccs_error_too():
+    from fastapi import APIRouter, Depends, FastAPI
+
+    from loopbook.server.failures import UNEXPECTED
+    from loopbook.server.metrics import Metrics
+    from loopbook.server.routes_docc import DoccRoute
+
     router = APIRouter(prefix="/docc", route_class=DoccRoute)
     app = FastAPI()
     app.state.service = SimpleNamespace(metrics=Metrics())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser_kit import Visit, browsing, chromium
-from playwright.sync_api import expect
+from browser_kit import Visit, browsing, chromium, expect
 from server_kit import token
 
 from loopbook.explorer import assets

@@ -22,7 +22,7 @@ from loopbook.predict.loops import LoopReader
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext, seed_population
 from loopbook.steps import Step
-from loopbook.steps.workbench import transformed
+from loopbook.steps.transformer import Transformer
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy, model, population
 from loopbook.tuner.strategies.editing import SIZES, edited, grafted, resized
 from loopbook.tuner.strategies.explain import ALIKE, explain
@@ -39,6 +39,8 @@ SIZES_WANTED = {0: 6, 1: 32, 2: 256}
 """Tile sizes that the made-up machine likes, by loop."""
 
 READER = LoopReader(nests_of(product)[0], TRIPS)
+
+TRANSFORMED = {kernel: Transformer(nests_of(kernel)[0]) for kernel in (product, stencil, chain)}
 
 LEARNING = [name for name in STRATEGIES if name != "random"]
 
@@ -61,6 +63,13 @@ def _explained_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _transformed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches of one nest propose much the same: what they find out about it they all know."""
+    of = {nests_of(kernel)[0].fingerprint: one for kernel, one in TRANSFORMED.items()}
+    monkeypatch.setattr(Problem, "transformed", property(lambda self: of[self.nest.fingerprint]))
+
+
+@pytest.fixture(autouse=True)
 def _small_pools(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every proposal of a pool is made, applied and read, which is most of what these tests take;
     fewer show as well whether the model's choice of them is any good."""
@@ -77,7 +86,7 @@ def landscape(steps: Steps) -> float | None:
     register tile of a certain size inside the reduction. Recipes that are too long fail."""
     if len(steps) > 30:
         return None
-    path, _ = READER(transformed(nests_of(product)[0], steps)[0]).bodies[0]
+    path, _ = READER(TRANSFORMED[product](steps)[0]).bodies[0]
     score = {0: 1.0, 1: 4.0, 2: 2.0}[path[-1].base]
     marks = {mark: {node.base for node in path if mark in node.marks} for mark in MARKS}
     score += 1.5 * (marks["vectorize"] == {1}) + 0.5 * (marks["unroll"] == {0})

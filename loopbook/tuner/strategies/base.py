@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 from typing import Protocol
 
 from loopbook.program.nest import Nest
 from loopbook.rules import TuningContext
 from loopbook.steps import Step
+from loopbook.steps.transformer import Transformer
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,11 @@ class Problem:
     context: TuningContext
     random: Random
     starts: Sequence[tuple[Step, ...]] = ()
+
+    @cached_property
+    def transformed(self) -> Transformer:
+        """The nest after a recipe."""
+        return Transformer(self.nest)
 
 
 class Strategy(Protocol):

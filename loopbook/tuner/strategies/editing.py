@@ -8,7 +8,6 @@ from loopbook.program.nest import Nest
 from loopbook.rules import ROWS, TILES, random_step
 from loopbook.rules.bands import bands
 from loopbook.steps import MAX_SIZE, Step, base_name
-from loopbook.steps.workbench import transformed
 from loopbook.tuner.strategies.base import Problem
 
 MAX_STEPS = 60
@@ -44,12 +43,12 @@ def edited(problem: Problem, steps: Steps, random: Random) -> Steps:
 
 def _with_one_more(problem: Problem, steps: list[Step], random: Random) -> list[Step]:
     """`steps` with a random one somewhere; as they are if none is found that seems to fit."""
-    fits = len(transformed(problem.nest, steps)[1])
+    fits = len(problem.transformed(steps)[1])
     for _ in range(TRIES):
         fresh = random_step(problem.nest, random, problem.context)
         place = random.randint(0, len(steps))
         longer = [*steps[:place], fresh, *steps[place:]]
-        if fresh not in steps and len(transformed(problem.nest, longer)[1]) <= fits:
+        if fresh not in steps and len(problem.transformed(longer)[1]) <= fits:
             return longer
     return steps
 

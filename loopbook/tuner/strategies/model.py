@@ -12,7 +12,6 @@ import numpy as np
 from loopbook.predict.features import Features
 from loopbook.rules import seed_population
 from loopbook.steps import Step
-from loopbook.steps.workbench import transformed
 from loopbook.tuner.strategies.base import Problem
 from loopbook.tuner.strategies.breeding import Child, breed
 from loopbook.tuner.strategies.genome import express
@@ -99,7 +98,7 @@ class ModelGuided:
         """The features of what docc will leave of `steps`."""
         steps = self._population.accepted(steps)
         if steps not in self._rows:
-            after, _ = transformed(self._problem.nest, steps)
+            after, _ = self._problem.transformed(steps)
             self._rows[steps] = self._features(after, steps)
         return self._rows[steps]
 

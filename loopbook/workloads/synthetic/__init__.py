@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from loopbook.errors import WorkloadError
-from loopbook.workloads.call import fingerprints
 from loopbook.workloads.synthetic import program
 from loopbook.workloads.synthetic.family import Family
 from loopbook.workloads.synthetic.registry import FAMILIES, source
@@ -83,6 +82,8 @@ def draw(count: int, seed: int = 0, families: Collection[str] = tuple(FAMILIES))
 
 def _next(family: Family, rng: random.Random, drawn: set[str], seen: Set[str]) -> Drawn | None:
     """A program of this family with a nest not seen before; None if there seem to be no more."""
+    from loopbook.workloads.call import fingerprints  # docc, which names do not need
+
     for _ in range(_PATIENCE):
         name = family.name_of(family.draw(rng))
         if name not in drawn:

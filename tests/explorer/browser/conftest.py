@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from browser_kit import Visit, browsing, chromium
-from playwright.sync_api import Browser
 
 from loopbook.explorer import assets
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 # Not for the session: while it is there no other test can use asyncio.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from browser_kit import expect
 
 from tests.explorer.browser.conftest import record_id
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.heavy
 
@@ -26,6 +29,8 @@ NARROW = 700
 
 def serious(page: Page) -> list[tuple[str, str, str]]:
     """What axe finds of weight."""
+    from axe_playwright_python.sync_playwright import Axe
+
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         (one["id"], one["nodes"][0]["html"][:200], one["nodes"][0].get("failureSummary"))

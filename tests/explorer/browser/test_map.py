@@ -6,8 +6,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browser_kit import address
-from playwright.sync_api import expect
+from browser_kit import address, expect
 
 from tests.explorer.conftest import ODD
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser_kit import Visit, address
+from browser_kit import Visit, address, expect
 from client_kit import product_renamed, text_of
 from explorer_kit import PREFIX
-from playwright.sync_api import expect
 
 from loopbook.recipes import Book
 from tests.explorer.browser.conftest import record_id
