@@ -116,7 +116,7 @@ def explain(
     if html is not None:
         show(f"\nthe C++ side by side: {html}")
     elif code:
-        room = None if full else max(style.LINES - shown.count("\n") - 4, 8)
+        room = None if full else max(style.LINES - shown.count("\n") - 4, 3)
         style.tell("", *diffs.changes(told["before"], told["after"], room))
 
 
