@@ -10,15 +10,16 @@ has none of that. `normal_form` brings the first one near the second one, each c
     local        sizes of what is made for a call are told by sizes of other arguments
     views        pointers into arrays are indices of these arrays
     products     products with a vector, or of two, are loops, not a `gemm` of one column
+    dead         what nobody reads is not stored
     inlining     a cheap temporary is computed where it is used
     snapshots    rows that are overwritten before they are read are copied, not whole arrays
     reuse        a temporary is written where its values end up, or are copied to
     sinking      a scalar that one loop alone reads is computed in it
     allocations  what remains is allocated once, not in loops, and freed
 
-Nothing but what the program has made for itself changes: arrays that are allocated in it, or for
-one call of it (`loopbook.normal_form.local`: what our own front end makes of NumPy). For
-what the book has nothing for, two more forms follow the look-up: `loopbook.normal_form.rolling`
+Nothing but what the program has made for itself changes, apart from stores that come to nothing:
+arrays that are allocated in it, or for one call of it (`loopbook.normal_form.local`: what our own
+front end makes of NumPy). For what the book has nothing for, two more forms follow the look-up: `loopbook.normal_form.rolling`
 makes one sweep of several and keeps a few rows of what they hand over, and
 `loopbook.normal_form.rows` makes one loop for neighbours over the same rows (of PyTorch's graphs).
 """

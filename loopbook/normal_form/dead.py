@@ -99,7 +99,7 @@ def _overwritten(program: Program, siblings: Sequence[walk.Inner], array: str) -
     kind = program.containers[array]
     if not isinstance(kind, Pointer) or not isinstance(kind.to, Scalar):
         raise SdfgError("the array has no plain elements")
-    # That it is none, producers do not ask: of an array all that matters is what the nest stores.
+    # No temporary, but what is asked of it is only what the nest stores there.
     filled = producer_of(program, first, Temporary(array, kind.to, Expr("0"), None))
     anew = _always_stored(siblings[last], array)
     moving = frozenset().union(*map(changed, between))
