@@ -6,12 +6,6 @@ import { Painter, RING, type Points, type Transform } from "./painter";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/**
- * What drawing points may take of a frame while the map moves. The browser takes about as long again
- * to show them where it draws by software: with 24 ms it showed 27 frames a second.
- */
-const BUDGET_MS = 12;
-
 /** A place that stands out: what was hovered, chosen or located. */
 export interface Mark {
   x: number;
@@ -293,7 +287,7 @@ export class View {
     painter.show();
     this.annotate();
     this.cost = performance.now() - began;
-    if (moving && this.cost > BUDGET_MS) this.stride = Math.min(16, this.stride * 2);
+    if (moving && this.cost > 24) this.stride = Math.min(16, this.stride * 2);
     this.box.dataset.frames = String(Number(this.box.dataset.frames ?? 0) + 1);
     this.box.dataset.stride = String(stride);
   }
