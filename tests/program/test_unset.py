@@ -81,7 +81,7 @@ def test_what_may_not_be_stored_is_not_sure():
 def test_a_default_is_missed_where_a_branch_may_not_store():
     whole = tree(by_default)
     (loop,) = (node for node in children(whole) if children(node))
-    default, *others = children(loop)
+    others = children(loop)[1:]
     without = with_children(whole, [with_children(loop, others)])
     assert unset(without) == set()
     assert unset(without, sure=True) == {"last"}
