@@ -55,7 +55,7 @@ class Loopbook:
         folder = Path(tempfile.mkdtemp(prefix="loopbook-"))
         sizes = frontend.size_symbols(workload.kernel, arguments)
         with open_book() as layered:
-            plan = make_plan(text, target(threads), layered, sizes=sizes)
+            plan = make_plan(text, target(threads), layered, sizes=sizes, libraries=True)
         return _runner(workload, arguments, build_plan(text, plan, folder).library)
 
 
