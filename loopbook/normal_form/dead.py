@@ -52,10 +52,9 @@ def _unread(program: Program, temporary: Temporary) -> Program:
         LoopbookError: it is read, or filled by something else than perfect nests.
     """
     above = parent(temporary.uses)
-    places = sorted({path[len(above)] for path in temporary.uses if len(path) > len(above)})
     siblings = walk.children(walk.at(program, above))
-    filling = {place: siblings[place] for place in places}
-    changes = {n: producer_of(program, nest, temporary).rest for n, nest in filling.items()}
+    places = {path[len(above)] for path in temporary.uses}
+    changes = {n: producer_of(program, siblings[n], temporary).rest for n in places}
     if not changes:
         raise SdfgError("nothing is stored into it")
     return without(program, temporary, above, changes)
@@ -63,58 +62,56 @@ def _unread(program: Program, temporary: Temporary) -> Program:
 
 def _one_less(program: Program) -> Program:
     """The program without one nest's stores into an array; itself if all are of use."""
+    arrays = _with_one_name(program)
     for path, holder in walk.places(program):
         siblings = walk.children(holder)
         for place, nest in enumerate(siblings[:-1]):
-            for array in sorted(_stored(program, nest)):
+            for array in sorted(arrays.keys() & written(nest)) if isinstance(nest, Loop) else ():
+                # No temporary, but what is asked of it is only what the nest stores there.
+                stored = Temporary(array, arrays[array], Expr("0"), None)
                 try:
-                    rest = _overwritten(program, siblings[place:], array)
+                    rest = _overwritten(program, siblings[place:], stored)
                 except LoopbookError:
                     continue
                 return walk.replaced(program, (*path, place), *([] if rest is None else [rest]))
     return program
 
 
-def _stored(program: Program, nest: walk.Inner) -> set[str]:
-    """The arrays that a nest stores into."""
-    if not isinstance(nest, Loop):
-        return set()
-    return {name for name in written(nest) if isinstance(program.containers.get(name), Pointer)}
+def _with_one_name(program: Program) -> dict[str, Scalar]:
+    """The arrays that no pointer goes to, and their elements."""
+    pointed: set[str] = set()
+    for node in walk.preorder(program):
+        if isinstance(node, Reference | Opaque):
+            pointed |= own_names(node)
+    return {
+        name: kind.to
+        for name, kind in program.containers.items()
+        if isinstance(kind, Pointer) and isinstance(kind.to, Scalar) and name not in pointed
+    }
 
 
-def _overwritten(program: Program, siblings: Sequence[walk.Inner], array: str) -> Loop | None:
+def _overwritten(
+    program: Program, siblings: Sequence[walk.Inner], stored: Temporary
+) -> Loop | None:
     """What is left of the first of some nodes beside each other without its stores into an array.
 
     Raises:
         LoopbookError: one of these may be read before the element is stored anew.
     """
-    first = siblings[0]
+    array = stored.container
     last = next((n for n, node in enumerate(siblings) if n and array in names(node)), None)
-    if last is None or _has_another_name(program, array):
+    if last is None:
         raise SdfgError("it is not known who reads it")
     between = siblings[: last + 1]
     for inner in (inner for node in between for inner in walk.preorder(node)):
         if isinstance(inner, Jump | Opaque):
             raise SdfgError("not all of it may run")
-    kind = program.containers[array]
-    if not isinstance(kind, Pointer) or not isinstance(kind.to, Scalar):
-        raise SdfgError("the array has no plain elements")
-    # No temporary, but what is asked of it is only what the nest stores there.
-    filled = producer_of(program, first, Temporary(array, kind.to, Expr("0"), None))
+    filled = producer_of(program, siblings[0], stored)
     anew = _always_stored(siblings[last], array)
     moving = frozenset().union(*map(changed, between))
     if filled.radix.elements != anew.elements or filled.radix.symbols & moving:
         raise SdfgError("not all of it is stored anew")
     return filled.rest
-
-
-def _has_another_name(program: Program, array: str) -> bool:
-    """Whether there is a pointer to some of an array."""
-    return any(
-        array in own_names(node)
-        for node in walk.preorder(program)
-        if isinstance(node, Reference | Opaque)
-    )
 
 
 def _always_stored(nest: walk.Inner, array: str) -> Radix:

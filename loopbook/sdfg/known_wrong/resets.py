@@ -134,11 +134,9 @@ def _half_set(source: Source) -> dict[str, ast.stmt]:
     found: dict[str, ast.stmt] = {}
     all_met = Counter(n for line in source.body for n in _met(line))
     for node in [n for n in source.walk() if isinstance(n, ast.If)]:
-        both = set.intersection(
-            *({n for line in side for n in _stored(line)} for side in (node.body, node.orelse))
-        )
+        one, other = ({n for x in side for n in _stored(x)} for side in (node.body, node.orelse))
         met = Counter(_met(node))
-        for name in both - reads_first(node)[1]:
+        for name in (one & other) - reads_first(node)[1]:
             if all_met[name] > met[name]:
                 found[name] = node
     return found
