@@ -88,6 +88,16 @@ def loop_called_e(a, res):
         res[e] = a[e] + e
 
 
+@mended(floats, zeros)
+def words_of_cpp(new, res):
+    double = 0.5
+    exp = 0.0
+    for int64_t in range(new.shape[0]):
+        max = new[int64_t]
+        exp = math.exp(-max * max) + exp * double
+        res[int64_t] = exp
+
+
 # -- whole numbers --------------------------------------------------------------------------------
 
 
@@ -152,6 +162,13 @@ def float_remainder_of_data(a, b, res):
 def bits_of_a_single_count(a, res):
     for i in range(a.shape[0]):
         res[i] = a[i] ^ i
+
+
+@kept(lambda: whole(1), lambda: counts(1))
+def a_single_count_compared(a, res):
+    for i in range(a.shape[0]):
+        if (i < 1) | (a[i] > 2):
+            res[i] = 1
 
 
 @kept(whole, counts)

@@ -200,17 +200,22 @@ def check_bits(kinds: Kinds, ones: frozenset[tuple[str, int]]) -> None:
         ones: array arguments and dimensions of extent 1 (`loops.extents_of_one`).
     """
     source = kinds.source
-    counts = {name for name, _ in assigned(source.body)}
     arrays = {name for name, _ in ones}
-    once = any(_runs_once(node) or _asks_size(node, arrays) for node in source.walk())
-    for node in source.walk() if once else ():
+    unknown = any(_asks_size(node, arrays) for node in source.walk())
+    counts = {
+        name
+        for node in source.walk()
+        if isinstance(node, ast.For) and _may_run_once(node, unknown)
+        for name in mentioned(node.target)
+    }
+    for node in source.walk() if counts else ():
         if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, BITS):
             sides = (
                 [node.left, node.right]
                 if isinstance(node, ast.BinOp)
                 else [node.target, node.value]
             )
-            if any(mentioned(side) & counts for side in sides):
+            if any(_operands(side) & counts for side in sides):
                 source.refuse(
                     node, "loses the count of a loop that runs once", "use it without bits"
                 )
@@ -225,13 +230,24 @@ def _asks_size(node: ast.AST, arrays: set[str]) -> bool:
     )
 
 
-def _runs_once(node: ast.AST) -> bool:
-    if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+def _operands(node: ast.expr) -> set[str]:
+    """The names in it, without those that are only compared: docc gets such conditions right."""
+    if isinstance(node, ast.Compare):
+        return set()
+    if isinstance(node, ast.BinOp):
+        return _operands(node.left) | _operands(node.right)
+    return mentioned(node)
+
+
+def _may_run_once(node: ast.For, unknown: bool) -> bool:
+    """Whether a loop does by the numbers of its bounds, or, for bounds that are no numbers, if they
+    may be those of an array of one element (`unknown`)."""
+    if not isinstance(node.iter, ast.Call):
         return False
     given = [integer(argument) for argument in node.iter.args]
     numbers = [value for value in given if value is not None]
     if len(numbers) < len(given) or not numbers or (len(numbers) == 3 and not numbers[2]):
-        return False
+        return unknown
     return len(range(*numbers)) == 1
 
 
