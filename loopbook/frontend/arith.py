@@ -19,7 +19,7 @@ import numpy as np
 
 from loopbook.frontend import complexes, types
 from loopbook.frontend.code import Code, Line, bare
-from loopbook.frontend.narrow import held_as, is_narrow, wrapped
+from loopbook.frontend.narrow import SHORT, held_as, modular, unwrapped, wrapped, wraps
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.types import BOOL, FLOAT, INT
 from loopbook.frontend.values import Pair, Scalar, constant
@@ -70,11 +70,15 @@ def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
         if value.dtype.kind == "f" and dtype.itemsize < value.dtype.itemsize:
             return Scalar(value.text, dtype)
         return Scalar(f"float({bare(value.text)})", dtype)
-    if value.dtype.kind in "bf":
+    of_reals = value.dtype.kind in "bf"
+    if of_reals:
         value = Scalar(f"int({bare(value.text)})", INT)
-    if is_narrow(dtype) and not np.can_cast(value.dtype, dtype):
-        return Scalar(wrapped(word(value).text, dtype), dtype)
-    return Scalar(value.text, dtype, whole=value.whole)
+    if not np.can_cast(value.dtype, dtype):
+        text = word(value).text
+        found = wrapped(text, dtype) if of_reals else modular(text, dtype)
+        if found != text:
+            return Scalar(found, dtype)
+    return Scalar(word(value).text if dtype == INT else value.text, dtype, whole=value.whole)
 
 
 def truth(value: Scalar) -> Scalar:
@@ -115,27 +119,28 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     if dtype.kind == "f":
         left, right = early(code, left), early(code, right)
     left, right = _number(left, dtype), _number(right, dtype)
-    if op in "+-*" and left.whole is not None and right.whole is not None and not is_narrow(dtype):
+    if dtype == INT:
+        left, right = (word(one) if one.dtype == SHORT else one for one in (left, right))
+    known = left.whole is not None and right.whole is not None and dtype == INT
+    if op in "+-*" and known:
         found = PYTHON[op](left.whole, right.whole)
         return Scalar(found.operand, dtype, weak, found, found.constant)
     if op in ("+", "-", "*", "/"):
-        return Scalar(wrapped(f"({left.text} {op} {right.text})", dtype), dtype, weak)
+        return _modular(op, left, right, dtype, weak)
     if op == "**":
         from loopbook.frontend.powers import power
 
-        found = power(code, left, right, dtype, weak)
+        found = power(code, word(left) if dtype == SHORT else left, right, dtype, weak)
         return (
-            replace(found, text=wrapped(found.text, dtype), whole=None)
-            if is_narrow(dtype)
-            else found
+            replace(found, text=modular(found.text, dtype), whole=None) if wraps(dtype) else found
         )
     if op in ("//", "%"):
         form = _integer_division if dtype.kind in "iu" else _float_division
         found = form(code, op, left, right, dtype, weak)
         # Only the least number by -1 leaves the type.
         return (
-            replace(found, text=wrapped(found.text, dtype), whole=None)
-            if (op == "//" and is_narrow(dtype) and dtype.kind == "i")
+            replace(found, text=modular(found.text, dtype), whole=None)
+            if op == "//" and wraps(dtype) and dtype.kind == "i"
             else found
         )
     if dtype.kind not in "iu":
@@ -145,8 +150,20 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
             return _shifted(left, right, dtype, weak)
         divisor = binary(code, "<<", constant(1), right)
         return _integer_division(code, "//", left, divisor, dtype, weak)
-    text = f"({left.text} {op} {right.text})"
-    return Scalar(wrapped(text, dtype) if op == "<<" else text, dtype, weak)
+    if op == "<<":
+        return _modular(op, left, word(right), dtype, weak)
+    return Scalar(f"({left.text} {op} {right.text})", dtype, weak)
+
+
+def _modular(op: str, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
+    """What is the same whether its operands have been wrapped or not, wrapped."""
+    if dtype.kind == "f":
+        return Scalar(f"({left.text} {op} {right.text})", dtype, weak)
+    parts = [word(one) if dtype == SHORT else one for one in (left, right)]
+    first, second = (unwrapped(part.text, dtype) for part in parts)
+    if op == "<<":
+        second = parts[1].text
+    return Scalar(modular(f"({first} {op} {second})", dtype), dtype, weak)
 
 
 def early(code: Code, value: Scalar) -> Scalar:
@@ -174,10 +191,10 @@ def _number(value: Scalar, dtype: np.dtype) -> Scalar:
 
 def word(value: Scalar) -> Scalar:
     """A whole number as a word of 64 bits: docc's remainder is right for those only, and a variable
-    that begins with fewer bits has no more later."""
+    that begins with fewer bits has no more later. ``int`` alone docc leaves out."""
     if held_as(value.dtype) == INT or value.value is not None:
         return value
-    return Scalar(f"int({bare(value.text)})", INT, value.weak)
+    return Scalar(f"(int({bare(value.text)}) | 0)", INT, value.weak)
 
 
 def _shifted(left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
@@ -276,6 +293,10 @@ def _decided(code: Code, op: str, gap: Int) -> bool | None:
 
 
 def _compared(code: Code, value: Scalar) -> str:
+    """Its text in a comparison. docc takes ``x - y > 0`` for ``x > y``, whatever overflows, if it
+    sees the difference."""
+    if value.dtype == INT and value.whole is None and not value.simple:
+        return f"({value.text} | 0)"
     if (
         value.value is not None
         and value.dtype.kind == "f"
@@ -306,15 +327,16 @@ def unary(code: Code, op: str, value: Scalar) -> Scalar:
     if op == "+":
         return value
     if op == "~":
-        return convert(code, Scalar(f"(-1 - {value.text})", INT, value.weak), value.dtype)
+        kind = SHORT if value.dtype == SHORT else INT
+        return convert(code, Scalar(f"(-1 - {value.text})", kind, value.weak), value.dtype)
     if isinstance(value, Pair):
         return Pair([f"(-{text})" for text in value.texts], value.dtype, value.weak)
     if value.dtype.kind == "b":
         raise code.fail("minus of a boolean; use ~ or logical_not")
-    if value.whole is not None and not is_narrow(value.dtype):
+    if value.whole is not None and value.dtype == INT:
         return Scalar((-value.whole).operand, value.dtype, value.weak, -value.whole)
     if value.dtype.kind in "iu":
-        return Scalar(wrapped(f"(0 - {value.text})", value.dtype), value.dtype, value.weak)
+        return _modular("-", constant(0), value, value.dtype, value.weak)
     return Scalar(f"(-{value.text})", value.dtype, value.weak)
 
 
@@ -353,7 +375,7 @@ def absolute(code: Code, value: Scalar) -> Scalar:
         return Scalar(f"math.fabs({bare(value.text)})", value.dtype, value.weak)
     value = code.let(value)
     return chosen(
-        code, f"{value.text} < 0", wrapped(f"0 - {value.text}", value.dtype), value.text,
+        code, f"{value.text} < 0", modular(f"0 - {word(value).text}", value.dtype), value.text,
         value.dtype, value.weak,
     )  # fmt: skip
 

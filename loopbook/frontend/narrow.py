@@ -17,6 +17,10 @@ After::
         x_, y_ = x.astype(np.int64, "C"), y.astype(np.int64, "C")
         kernel(x_, y_)
         y[...] = y_
+
+Arrays of int32 are docc's own, but what is computed with their elements is words too, in C++ and
+here: ``(x + x) // 2`` has to see the sum as NumPy has it. Sums, products and bits of what has been
+wrapped may as well be taken of what it was before.
 """
 
 from __future__ import annotations
@@ -26,11 +30,17 @@ import numpy as np
 from loopbook.frontend.code import bare
 
 WORD = np.dtype(np.int64)
+SHORT = np.dtype(np.int32)
 
 
 def is_narrow(dtype: np.dtype) -> bool:
     """Whether the kernel has numbers of this type as words of 64 bits."""
     return dtype.kind == "u" or (dtype.kind == "i" and dtype.itemsize < 4)
+
+
+def wraps(dtype: np.dtype) -> bool:
+    """Whether NumPy's numbers of this type wrap around at fewer bits than the kernel's words."""
+    return (is_narrow(dtype) and dtype.itemsize < 8) or dtype == SHORT
 
 
 def held_as(dtype: np.dtype) -> np.dtype:
@@ -43,10 +53,31 @@ def wrapped(text: str, dtype: np.dtype) -> str:
 
     Unsigned words of 64 bits are left alone too: adding and multiplying wraps them by itself.
     """
-    if not is_narrow(dtype) or dtype.itemsize == 8:
-        return text
+    return _around(text, dtype) if wraps(dtype) and is_narrow(dtype) else text
+
+
+def modular(text: str, dtype: np.dtype) -> str:
+    """`wrapped`, and text of a word as an int32 if that is what `dtype` is."""
+    return _around(text, dtype) if wraps(dtype) else text
+
+
+def _around(text: str, dtype: np.dtype) -> str:
     most = 2 ** (8 * dtype.itemsize) - 1
     if dtype.kind == "u":
         return f"(({bare(text)}) & {most})"
     half = (most + 1) // 2
     return f"(((({bare(text)}) + {half}) & {most}) - {half})"
+
+
+def unwrapped(text: str, dtype: np.dtype) -> str:
+    """The text of a word that is `modular` in such a text, if it is one; else the text."""
+    mark = "\0"
+    before, after = modular(mark, dtype).split(mark) if modular(mark, dtype) != mark else ("", "")
+    if not before or not (text.startswith(before) and text.endswith(after)):
+        return text
+    inner, open_ = text[len(before) : -len(after)], 0
+    for letter in inner:
+        open_ += (letter == "(") - (letter == ")")
+        if open_ < 0:  # it is of several parts, of which the first and the last are wrapped
+            return text
+    return f"({inner})"

@@ -11,7 +11,7 @@ from loopbook.frontend import types
 from loopbook.frontend.casts import cast_texts
 from loopbook.frontend.code import Code, Line, bare, reads
 from loopbook.frontend.loopnest import Loop, axes, by_memory, inner_axes, nest, stored_at
-from loopbook.frontend.narrow import is_narrow, wrapped
+from loopbook.frontend.narrow import SHORT, is_narrow, modular, wrapped
 from loopbook.frontend.overlap import Access, clash
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.values import Array, Pair, Scalar, Sum, places
@@ -110,7 +110,7 @@ def _dots(
             found = total if sign == "+" else f"-{total}"
             if rest is not None:
                 found = f"{bare(text)} {sign} {total}"
-            code.emit(f"{place} = {bare(wrapped(found, dtype))}")
+            code.emit(f"{place} = {bare(modular(found, dtype))}")
 
 
 def _accumulate(code: Code, term: _Term, dtype: np.dtype) -> list[str]:
@@ -149,8 +149,8 @@ def number(code: Code, value: Array) -> Scalar:
     if value.dtype.kind == "c":
         return Pair([text if _is_word(text) else f"({text})" for text in texts], value.dtype)
     (text,) = texts
-    if is_narrow(value.dtype):
-        return Scalar(wrapped(text, value.dtype), value.dtype)
+    if is_narrow(value.dtype) or value.dtype == SHORT:
+        return Scalar(modular(text, value.dtype), value.dtype)
     if _is_word(text):
         whole_number = Int.atom(text) if value.dtype.kind in "iu" else None
         return Scalar(text, value.dtype, whole=whole_number)

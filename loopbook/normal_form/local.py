@@ -53,6 +53,12 @@ def with_known_sizes(program: Program) -> Program:
     return walk.with_children(program, [renamed(node, names) for node in program.body.children])
 
 
+def in_known_sizes(program: Program, text: str) -> str:
+    """An expression of sizes with those of local arrays in terms of other arguments' sizes."""
+    names: dict[str, str] = dict(_noted(program).get("sizes", {}))
+    return expr.substitute(text, names) if names else text
+
+
 def _noted(program: Program) -> dict[str, dict]:
     text = program.extra.value.get("metadata", {}).get(LOCAL)
     return json.loads(text) if isinstance(text, str) else {}

@@ -135,13 +135,13 @@ def _expand(node: ast.expr) -> dict[Monomial, int]:
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
             return plus(_expand(left), _expand(right), -1)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return _multiply(_expand(left), _expand(right))
+            return product(_expand(left), _expand(right))
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if (
             _is_multiplied_out(node)
         ):
             result: dict[Monomial, int] = {(): 1}
             for _ in range(power):
-                result = _multiply(result, _expand(left))
+                result = product(result, _expand(left))
             return result
         case _:
             return {(_render(node, str),): 1}
@@ -188,7 +188,12 @@ def conjunction(*tests: str) -> Expr:
     return Expr(f"And({', '.join(f'({part})' for part in parts)})" if len(parts) > 1 else tests[0])
 
 
-def _multiply(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
+def product(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
+    """``a*b``.
+
+    Raises:
+        SdfgError: if it would have too many terms.
+    """
     if len(a) * len(b) > MAX_TERMS:
         raise SdfgError("an index expression has too many terms")
     total: dict[Monomial, int] = {}

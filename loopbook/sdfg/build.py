@@ -22,9 +22,11 @@ from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.rounds import accumulates, rounds
 from loopbook.program.tree import Program
+from loopbook.program.wraps import wraps
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
 from loopbook.sdfg.decided import decide
+from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
 from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
 from loopbook.sdfg.shifts import keep_signs
@@ -193,6 +195,7 @@ def transform(
     prepared: tuple[Program, Sequence[Nest]] | None = None,
     tried: Mapping[int, Tried] = MappingProxyType({}),
     together: bool = False,
+    early: bool = False,
 ) -> Transformed:
     """Prepare the SDFG, apply recipes to its nests, give the rest docc's own schedule.
 
@@ -203,6 +206,7 @@ def transform(
         patient: leave out those that only refine others (`loopbook.steps.Step.refines`).
         together: let nests without a recipe be fused where that spares a temporary, and the target
             has one thread (`loopbook.normal_form.rolling`): then no nest can be timed by itself.
+        early: let loads be made in front of branches (`loopbook.sdfg.early_loads`).
 
     Raises:
         IllegalStepError: a step does not fit, and is not to be left out.
@@ -233,7 +237,8 @@ def transform(
     sdfg = program.parse(text if tree is given else dumped(write(keep_loops(tree))))
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg, told, finished = program.scheduled(sdfg, target)
-    improved = in_canonical_order(improve_threads(finished))
+    served = with_early_loads(finished) if early else finished
+    improved = in_canonical_order(improve_threads(served))
     if improved is not finished:
         sdfg, told = program.parse(dumped(write(improved))), None
     after = outermost(sdfg)
@@ -288,6 +293,8 @@ def _baseline(
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     code = code_of(sdfg)
     tree = program.tree_of(sdfg)
+    if vector_maths and (early := with_early_loads(tree)) is not tree:
+        sdfg, tree = program.parse(dumped(write(early))), early
     _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
     return Built(passes.build(sdfg, folder, target, timers=timers), code, owners, {})
@@ -330,7 +337,7 @@ def _tuned(
     begun = time.perf_counter()
     together = vector_maths and not timers  # to be served
     sdfg, tree, owners, applied, _ = transform(
-        text, target, recipes, lenient=lenient, together=together
+        text, target, recipes, lenient=lenient, together=together, early=together
     )
     code = code_of(sdfg)
     applying = time.perf_counter() - begun
@@ -349,6 +356,8 @@ def _choose(served: bool, tree: Program, arena: bool = False) -> None:
     chosen = {
         compiler.VECTOR_MATHS: "1" if served else "",
         compiler.EXACT: exact,
+        compiler.WRAPS: "1" if served and wraps(tree) else "",
+        compiler.EARLY: "1" if served and has_early_loads(tree) else "",
         memory.ARENA: "1" if arena else "",
     }
     for name, value in chosen.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import inspect
+import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from docc.python.python_program import PythonProgram
 from docc.sdfg import DoccMetrics, StructuredSDFG
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
+from loopbook.normal_form.extents import noted
 from loopbook.sdfg.known_wrong import confirmed, understood
 from loopbook.toolchain import scratch
 from loopbook.toolchain.batch import symbols
@@ -70,7 +72,8 @@ class _Traced(Exception):
 
 
 def trace(func: Callable[..., Any], args: Sequence[Any]) -> str:
-    """The SDFG of ``func(*args)`` as docc's frontend makes it: JSON text, not yet prepared.
+    """The SDFG of ``func(*args)`` as docc's frontend makes it, with a note of how large the arrays
+    are (`loopbook.normal_form.extents`): JSON text, not yet prepared.
 
     Raises:
         MistranslationError: docc would make another program of it (`loopbook.sdfg.known_wrong`).
@@ -83,7 +86,9 @@ def trace(func: Callable[..., Any], args: Sequence[Any]) -> str:
     try:
         _compile(func, args, stop)
     except _Traced as traced:
-        return str(traced)
+        document = json.loads(str(traced))
+        noted(document, args)
+        return json.dumps(document, separators=(",", ":"))
     raise AssertionError("docc's compile skipped its pipeline")
 
 

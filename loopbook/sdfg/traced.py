@@ -17,6 +17,7 @@ from docc.python.python_program import PythonProgram
 from docc.sdfg import Pointer, PrimitiveType, Scalar, StructuredSDFG
 
 from loopbook.errors import SdfgError
+from loopbook.normal_form.extents import noted
 from loopbook.sdfg.known_wrong import confirmed
 from loopbook.sdfg.source import definition, returned_parameters, returns
 from loopbook.toolchain.stderr import quiet_stderr
@@ -59,7 +60,7 @@ class Traced:
 
     Attributes:
         sdfg: docc's object, not prepared.
-        text: its JSON text.
+        text: its JSON text, with a note of how large arrays are (`loopbook.normal_form.extents`).
         name: of the C function.
         parameters: names of the function's own arguments, which come first in C.
         dtypes: of each of them.
@@ -138,10 +139,12 @@ def _read(
     said_otherwise = confirmed(func, text, args)
     if said_otherwise is not func:
         return _read(said_otherwise, args, parameters, definition(said_otherwise))
-    changed = written(json.loads(text))
+    document = json.loads(text)
+    noted(document, args)
+    changed = written(document)
     return Traced(
         sdfg=sdfg,
-        text=text,
+        text=json.dumps(document, separators=(",", ":")),
         name=sdfg.name,
         parameters=parameters,
         dtypes=tuple(_dtype(sdfg, name) for name in parameters),

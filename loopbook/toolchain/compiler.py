@@ -182,6 +182,8 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
         if not target.exists() or target.read_text() != script:
             if has_vector_maths(compiler.path):
                 (folder / MATHS_MARK).touch(mode=0o600)
+            if _makes_library(compiler.path, *EARLY_FLAGS.split()):
+                (folder / EARLY_MARK).touch(mode=0o600)
             linker = quick_linker(compiler.path)
             if linker:
                 _write(folder / LINKER_MARK, f"{linker}\n", 0o600)
@@ -232,6 +234,9 @@ def _script(compiler: Compiler, march: str) -> str:
     )
     script += f'[ "${EXACT}" ] && set -- "$@" {EXACT_FLAGS}\n'
     script += f'[ "${EXACT}" = all ] && set -- "$@" -fno-associative-math\n'
+    script += f'[ "${WRAPS}" ] && set -- "$@" -fwrapv\n'
+    script += f'[ "${EARLY}" ] && [ "$source" ] && [ -e "${{0%/*}}/{EARLY_MARK}" ] &&\n'
+    script += f'  set -- "$@" {EARLY_FLAGS}\n'
     script += f'[ "${TIMED}" ] && [ "$source" ] &&\n'
     script += f'  set -- -include "${{0%/*}}/{ONLY_TIMES_HEADER}" "$@"\n'
     script += f'[ "${memory.ARENA}" ] && [ "$source" ] &&\n'
@@ -288,6 +293,19 @@ EXACT = "LOOPBOOK_EXACT"
 vectorise; unless it is "all"."""
 
 EXACT_FLAGS = "-ffp-contract=off -fno-reciprocal-math"
+
+WRAPS = "LOOPBOOK_WRAPS"
+"""Set in the environment of a compile, it lets whole numbers overflow as NumPy's do: ``x + 1 > x``
+is not always true (see `loopbook.program.wraps`)."""
+
+EARLY = "LOOPBOOK_EARLY"
+"""Set in the environment of a compile, it leaves loads where they are: clang puts what only one
+branch needs into that branch before it looks for vectors (see `loopbook.sdfg.early_loads`)."""
+
+EARLY_MARK = "early-loads"
+"""A file beside the wrapper, if the compiler can be told."""
+
+EARLY_FLAGS = "-mllvm -instcombine-code-sinking=0"
 
 TIMED = "LOOPBOOK_TIMED"
 """Set in the environment of a compile, it takes docc's count of operations out of regions that are

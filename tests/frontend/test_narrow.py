@@ -27,7 +27,7 @@ BODIES = (
     "A[0] += x\nA[:, 1] *= 3\nreturn A.T, x[::-1], np.full(4, 7, x.dtype)",
     "return x.astype(np.uint8), x.astype(np.int16), x & y, x | y, x ^ y",
 )
-TYPES = (np.uint8, np.int8, np.uint16, np.int16, np.uint32)
+TYPES = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)
 
 
 def arguments(dtype):
@@ -76,6 +76,27 @@ def test_compiled_narrow_numbers_are_numpys():
     expected = checksum(*first)
     got = lowered.wrap(kernel)(*second)
     agree([*flat(expected), *first], [*flat(got), *second], lowered.source)
+
+
+def test_compiled_numbers_wrap_around_before_they_are_compared_or_divided():
+    def build(reading, args, folder):
+        return build_baseline(reading.text, "none", folder, vector_maths=True).library
+
+    def overflows(x, y):
+        halves = (x + x) // 2, (x * x) % 7, (x << 4) >> 4, np.abs(x * 5) >> 3, -(x * 3) // 2
+        tests = x + x > 0, x - y > 0, x + 1 > x, np.where(x * 3 > 0, x * 2, -x).astype(np.int64)
+        return *halves, *tests, (x * x).sum(), np.argmax(x * 5), (x + y)[x + y > 0]
+
+    for dtype in (np.int32, np.int64):
+        limits = np.iinfo(dtype)
+        args = [arguments(dtype)[2], arguments(dtype)[3]]
+        args[0][:2], args[1][:2] = (limits.max, -limits.max), (-5, 7)
+        lowered = lower(overflows, copied(args))
+        assert lowered is not None
+        kernel = Dispatcher(lowered.kernel, build, strict=True)
+        with np.errstate(over="ignore"):
+            expected = overflows(*copied(args))
+        agree(flat(expected), flat(lowered.wrap(kernel)(*copied(args))), lowered.source)
 
 
 def test_unsigned_words_of_64_bits_are_refused():

@@ -74,10 +74,10 @@ OUR_METADATA = {
 
 DOCC_METADATA = words(
     "output_dir output_args output_shapes output_strides return_shape device_resident "
-    "device_backend"
+    "device_backend loopbook_extents"
 )
-"""What docc's client notes about a program for itself. No pass reads it: it is taken out, and put
-back into the answer."""
+"""What clients note about a program for themselves. No pass reads it: it is taken out, and put back
+into the answer."""
 
 NULLS = frozenset({"__daisy_nullptr", "__nullptr__"})
 
