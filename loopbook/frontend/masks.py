@@ -78,15 +78,32 @@ def _over(mask: Array, base: Array, axis: int) -> Array:
     return looked_at(mask, base.shape, dims)
 
 
+CHEAP = 2
+"""What an element may cost at most that is computed whether a mask lets it through or not."""
+
+
 @contextmanager
-def each(code: Code, array: Array, mask: Array, axis: int) -> Iterator[tuple[Index, Int]]:
+def each(
+    code: Code, array: Array, mask: Array, axis: int, *, all_of_them: bool = False
+) -> Iterator[tuple[Index, Int]]:
     """Loops over the elements that a mask lets through; gives their indices, and how many times
-    it was true before."""
+    it was true before.
+
+    Args:
+        all_of_them: what is done with an element is done with each: the next one's comes into its
+            place if the mask does not let it through. Only the count depends on the mask then, and
+            no processor has to guess.
+    """
     count = code.fresh("n_")
     code.emit(f"{count} = 0")
     behind = axis + mask.rank
     with ExitStack() as stack:
         places = tuple(stack.enter_context(code.loop(ZERO, size)) for size in mask.shape)
+        if all_of_them:
+            yield places, Int.atom(count)
+            with code.indented(f"if {bare(mask.element(places).text)}:"):
+                code.emit(f"{count} = {count} + 1")
+            return
         stack.enter_context(code.indented(f"if {bare(mask.element(places).text)}:"))
         with ExitStack() as inner:
             before = [inner.enter_context(code.loop(ZERO, n)) for n in array.shape[:axis]]
@@ -102,7 +119,8 @@ def _behind_each_other(t: Homes, array: Array, mask: Array, axis: int) -> Array:
         most = most * size
     front, back = array.shape[:axis], array.shape[axis + mask.rank :]
     buffer = code.temporary((*front, most, *back), array.dtype)
-    with each(code, array, mask, axis) as (own, count):
+    cheap = mask.rank == array.rank and array.cost <= CHEAP
+    with each(code, array, mask, axis, all_of_them=cheap) as (own, count):
         target = (*own[:axis], count, *own[axis + mask.rank :])
         for line in nests.put(buffer, target, array.element(own), array.dtype):
             code.emit(line)

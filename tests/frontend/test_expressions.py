@@ -45,6 +45,8 @@ ANY = [
     "return A.argmax(), A.argmin(axis=0), np.argmax(A, axis=1)",
     "return A.mean(), A.mean(axis=0)",
     "return np.var(A), np.std(A, axis=1), np.var(x, ddof=1)",
+    "return np.std(A, 0, np.float64), A.var(dtype=np.float64), np.std(A, axis=1, keepdims=True)",
+    "return np.logical_xor.reduce(A > 1), np.logical_xor.reduce(A, axis=1)",
     "return np.prod(x), np.prod(A, axis=0)",
     "return np.any(A > 1), np.all(A > -100, axis=0), np.count_nonzero(A)",
     "return np.cumsum(x), np.cumsum(A, axis=0), np.cumprod(y), np.diff(x), np.diff(A, axis=0)",

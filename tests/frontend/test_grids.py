@@ -98,3 +98,11 @@ def test_the_first_element_that_is_no_number_is_an_extreme(missing):
 return all, np.argmax(A[1]), np.argmin(A[1]), np.argmax(A * 0), np.argmin(A > 0)"""
     check(function(body, "A"), A)
     check(function(body, "A"), A.astype(np.float32))
+
+
+def test_extremes_of_columns_are_found_a_row_at_a_time():
+    A, body = data(4, 5, 6), "return A.argmax(axis=0), A.argmin(axis=1), (A + 1).argmin(axis=2)"
+    A[1, 2, 3] = A[3, 0, 0] = np.nan
+    lowered = check(function(body, "A"), A)
+    rows = [line.strip() for line in lowered.source.splitlines() if "for " in line]
+    assert [row.split()[1][0] for row in rows[:5]] == ["i", "i", "k", "i", "i"]

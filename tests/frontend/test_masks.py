@@ -63,3 +63,11 @@ def test_masks_beside_other_indices_that_have_no_loops():
     ):
         with pytest.raises(LoweringError, match=said):
             lower(function(body, "X, Z, m, i"), [data(3, 3), data(2, 3, 2), LABELS[:3] > 0, LABELS])
+
+
+def test_what_a_mask_lets_through_is_stored_without_a_branch():
+    body = "return x[x > 0], np.nonzero(x), np.sqrt(np.abs(x) + 1)[x < 1]"
+    lowered = check(function(body, "x"), np.array([1.0, -2.0, 0.0, 3.0, -4.0]))
+    stored = [line for line in lowered.source.splitlines() if "[n_" in line]
+    depths = [len(line) - len(line.lstrip()) for line in stored]
+    assert depths == [8, 8, 12]  # what costs much is computed for those alone

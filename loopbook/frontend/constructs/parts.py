@@ -24,6 +24,7 @@ from loopbook.frontend.constructs.joining import (
     part,
     vstack,
 )
+from loopbook.frontend.constructs.reductions import parity
 from loopbook.frontend.expressions import GRIDS, Grid
 from loopbook.frontend.indexing import FULL, load_at
 from loopbook.frontend.registry import FUNCTIONS, lowers
@@ -202,7 +203,7 @@ def _reduce(pair: object, whole_array: object):
 
 for _ufunc, _reduction in (
     (np.add, np.sum), (np.multiply, np.prod), (np.maximum, np.max), (np.minimum, np.min),
-    (np.logical_or, np.any), (np.logical_and, np.all),
+    (np.logical_or, np.any), (np.logical_and, np.all), (np.logical_xor, parity),
 ):  # fmt: skip
     lowers(_ufunc.reduce)(_reduce(_ufunc, _reduction))
 

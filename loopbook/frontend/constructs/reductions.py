@@ -100,6 +100,8 @@ def total_of(t: Translator, a: Array, axes: tuple[int, ...], dtype: np.dtype) ->
         element = a.element(tuple(full))
         if element.dtype.kind == "b":
             element = Scalar(f"int({bare(element.text)})", INT)
+        if element.dtype.kind == "i" and dtype == INT:
+            element = arith.word(element)
         if mask is not None:
             nought = arith.constant(element.dtype.type(0))
             element = arith.select(t.code, mask.element(tuple(full)), element, nought)
@@ -265,7 +267,7 @@ def _in_lanes(
         How many elements were taken: none of an axis that is short, or not along memory.
     """
     code, size = t.code, a.shape[axis]
-    if (code.facts.known(size) or 0) < 2 * LANES or not _in_a_row(a, full, axis):
+    if (code.facts.known(size) or 0) < 2 * LANES or not in_a_row(a, full, axis):
         return ZERO
     count = code.facts.derive(f"({size.text}) // {LANES}", [size], lambda n: n // LANES)
     lanes = [best, *(Scalar(code.fresh("best_"), best.dtype) for _ in range(1, LANES))]
@@ -284,7 +286,7 @@ def _in_lanes(
     return count * LANES
 
 
-def _in_a_row(a: Array, full: list[Int], axis: int) -> bool:
+def in_a_row(a: Array, full: list[Int], axis: int) -> bool:
     """Whether neighbours along an axis are neighbours in memory."""
     if a.view is None:
         return False
@@ -385,6 +387,18 @@ def _quantifier(symbol: str) -> Callable[..., Value]:
 
 lowers(np.any, method="any")(_quantifier("|"))
 lowers(np.all, method="all")(_quantifier("&"))
+
+
+def parity(
+    t: Translator, a: Value, axis: Value | None = None, keepdims: Value | None = None
+) -> Value:
+    """Whether an odd number of elements is true: exclusive or of all of them."""
+    true = lift(t, arith.truth, t.array(a))
+    count = sum_(t, true, axis, keepdims=keepdims)
+    return lift(t, lambda n: Scalar(f"(({n.text} & 1) == 1)", BOOL), count)
+
+
+lowers(parity)(parity)
 
 
 @lowers(np.count_nonzero)

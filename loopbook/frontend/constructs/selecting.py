@@ -45,7 +45,7 @@ def _true_places(t: Translator, a: Value, together: bool) -> tuple[Array, ...]:
         table = code.temporary((most, Int.of(mask.rank)), INT)
     else:
         lines = [code.temporary((most,), INT) for _ in mask.shape]
-    with each(code, mask, mask, 0) as (own, count):
+    with each(code, mask, mask, 0, all_of_them=True) as (own, count):
         for axis, index in enumerate(own):
             place = (
                 subscript(table, (count, Int.of(axis)))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from loopbook.frontend import arith, nests, types
+from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.constructs.reductions import (
     axes_of,
     count_of,
@@ -38,11 +39,13 @@ def var(
     t: Translator,
     a: Value,
     axis: Value | None = None,
+    dtype: Value | None = None,
+    out: Value | None = None,
     ddof: Value | None = None,
     keepdims: Value | None = None,
 ) -> Value:
     """The mean square of what differs from the mean."""
-    array = t.array(a)
+    array = t.array(a if dtype is None else cast(t, a, np.dtype(t.python(dtype))))
     if array.dtype.kind == "c":
         raise t.code.fail("the variance of complex numbers; add up those of both parts")
     if array.cost > 1:
@@ -62,7 +65,8 @@ def var(
     less = arith.constant(0) if ddof is None else t.number(ddof)
     count = arith.binary(code, "-", count_of(t, array, axes), less)
     result = lift(t, lambda x: arith.binary(code, "/", x, count), total, cost=4)
-    return keep(t, result, array.rank, axes, flag(t, keepdims))
+    result = keep(t, result, array.rank, axes, flag(t, keepdims))
+    return into(t, out, result) if out is not None else result
 
 
 @lowers(np.std, method="std")
@@ -70,10 +74,14 @@ def std(
     t: Translator,
     a: Value,
     axis: Value | None = None,
+    dtype: Value | None = None,
+    out: Value | None = None,
     ddof: Value | None = None,
     keepdims: Value | None = None,
 ) -> Value:
-    return lift(t, lambda x: arith.function(t.code, "sqrt", x), var(t, a, axis, ddof, keepdims))
+    squares = var(t, a, axis, dtype, ddof=ddof, keepdims=keepdims)
+    result = lift(t, lambda x: arith.function(t.code, "sqrt", x), squares)
+    return into(t, out, result) if out is not None else result
 
 
 @lowers(np.linalg.norm)
