@@ -8,6 +8,7 @@ from loopbook.errors import LoopbookError
 from loopbook.normal_form.allocations import allocated_once
 from loopbook.normal_form.contraction import contracted
 from loopbook.normal_form.dead import without_dead_stores
+from loopbook.normal_form.identical import without_identical
 from loopbook.normal_form.inlining import inlined
 from loopbook.normal_form.local import local_arrays, with_known_sizes
 from loopbook.normal_form.products import as_loops
@@ -24,6 +25,7 @@ PASSES = (
     as_loops,
     resolved,
     without_dead_stores,
+    without_identical,
     copied_out,
     contracted,
     inlined,
