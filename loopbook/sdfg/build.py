@@ -29,6 +29,7 @@ from loopbook.sdfg.decided import decide
 from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
 from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
+from loopbook.sdfg.remainders import with_plain_remainders
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
@@ -195,7 +196,7 @@ def transform(
     prepared: tuple[Program, Sequence[Nest]] | None = None,
     tried: Mapping[int, Tried] = MappingProxyType({}),
     together: bool = False,
-    early: bool = False,
+    late: bool = False,
 ) -> Transformed:
     """Prepare the SDFG, apply recipes to its nests, give the rest docc's own schedule.
 
@@ -206,7 +207,8 @@ def transform(
         patient: leave out those that only refine others (`loopbook.steps.Step.refines`).
         together: let nests without a recipe be fused where that spares a temporary, and the target
             has one thread (`loopbook.normal_form.rolling`): then no nest can be timed by itself.
-        early: let loads be made in front of branches (`loopbook.sdfg.early_loads`).
+        late: also what is done to served programs alone: see `loopbook.sdfg.remainders` and
+            `loopbook.sdfg.early_loads`.
 
     Raises:
         IllegalStepError: a step does not fit, and is not to be left out.
@@ -237,7 +239,7 @@ def transform(
     sdfg = program.parse(text if tree is given else dumped(write(keep_loops(tree))))
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg, told, finished = program.scheduled(sdfg, target)
-    served = with_early_loads(finished) if early else finished
+    served = with_early_loads(with_plain_remainders(finished)) if late else finished
     improved = in_canonical_order(improve_threads(served))
     if improved is not finished:
         sdfg, told = program.parse(dumped(write(improved))), None
@@ -293,8 +295,9 @@ def _baseline(
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     code = code_of(sdfg)
     tree = program.tree_of(sdfg)
-    if vector_maths and (early := with_early_loads(tree)) is not tree:
-        sdfg, tree = program.parse(dumped(write(early))), early
+    late = with_early_loads(with_plain_remainders(tree)) if vector_maths else tree
+    if late is not tree:
+        sdfg, tree = program.parse(dumped(write(late))), late
     _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
     return Built(passes.build(sdfg, folder, target, timers=timers), code, owners, {})
@@ -337,7 +340,7 @@ def _tuned(
     begun = time.perf_counter()
     together = vector_maths and not timers  # to be served
     sdfg, tree, owners, applied, _ = transform(
-        text, target, recipes, lenient=lenient, together=together, early=together
+        text, target, recipes, lenient=lenient, together=together, late=together
     )
     code = code_of(sdfg)
     applying = time.perf_counter() - begun

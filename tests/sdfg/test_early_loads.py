@@ -105,7 +105,7 @@ CASES = [
 @pytest.mark.parametrize(("func", "make", "loads"), CASES, ids=lambda x: getattr(x, "__name__", ""))
 def test_what_is_certainly_there_is_loaded_early(func, make, loads):
     text = frontend.trace(func, make())
-    tree = transform(text, "sequential", {}, early=True).tree
+    tree = transform(text, "sequential", {}, late=True).tree
     assert sum(name.startswith(PREFIX) for name in tree.containers) == loads
 
 
@@ -127,7 +127,7 @@ def test_the_numbers_are_those_of_python(func, make, loads, target, monkeypatch,
 def test_loads_are_early_in_tiles_too():
     text = frontend.trace(chosen, lines())
     for recipe in ("tile L0 8", "tile L0 8\npeel L0"):
-        tree = transform(text, "sequential", {0: steps(recipe)}, early=True).tree
+        tree = transform(text, "sequential", {0: steps(recipe)}, late=True).tree
         assert any(name.startswith(PREFIX) for name in tree.containers), recipe
 
 
