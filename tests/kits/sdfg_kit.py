@@ -94,9 +94,10 @@ def waves(STEPS, A, B):
             A[m] = 0.5 * (B[m - 1] + B[m + 1])
 
 
-def euler(A):
-    for new in range(A.shape[0]):
-        A[new] = A[new] + 1.0
+def uncompilable(A):
+    """Its loop variable is a macro of C."""
+    for __LINE__ in range(A.shape[0]):
+        A[__LINE__] = A[__LINE__] + 1.0
 
 
 def function_in(file: Path, name: str) -> Callable[..., Any]:

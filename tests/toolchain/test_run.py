@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sdfg_kit import doubled, euler, matmul, matmul_args, random, steps
+from sdfg_kit import doubled, matmul, matmul_args, random, steps, uncompilable
 
 from loopbook.errors import (
     CompilerError,
@@ -167,8 +167,8 @@ def test_a_library_that_is_none(args, tmp_path):
 
 
 def test_code_that_does_not_compile_is_an_error_value(tmp_path):
-    """docc reads a loop variable called e as Euler's number, and ends the process for it."""
-    text = frontend.trace(euler, [random(9)])
+    """A loop variable is called what is a macro of C, and docc ends the process for it."""
+    text = frontend.trace(uncompilable, [random(9)])
     for build in (
         lambda: build_baseline(text, "sequential", tmp_path / "a"),
         lambda: build_tuned(text, "sequential", {}, tmp_path / "b"),

@@ -47,7 +47,7 @@ def test_polybench_kernels_on_all_targets():
 def test_code_that_does_not_compile_is_a_reason(workload):
     broken = workload(
         "def initialize(N):\n    return {'A': np.zeros(N)}\n"
-        "def kernel(A):\n    for new in range(A.shape[0]):\n        A[new] = 1.0\n"
+        "def kernel(A):\n    for __LINE__ in range(A.shape[0]):\n        A[__LINE__] = 1.0\n"
     )
     state = check(broken, "none", "S")
     assert not state.ok
