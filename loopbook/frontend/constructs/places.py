@@ -21,12 +21,12 @@ from contextlib import ExitStack
 import numpy as np
 
 from loopbook.frontend.code import bare
-from loopbook.frontend.constructs.reductions import in_a_row
+from loopbook.frontend.constructs.reductions import in_rows, rows
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
-from loopbook.frontend.values import Array, Scalar, Thing, Value, subscript, whole
+from loopbook.frontend.values import Array, Index, Scalar, Thing, Value, subscript, whole
 
 
 def _is_better(dtype: np.dtype, symbol: str, element: str, best: str) -> list[str]:
@@ -36,16 +36,6 @@ def _is_better(dtype: np.dtype, symbol: str, element: str, best: str) -> list[st
     if dtype.kind != "f":
         return [f"{element} {symbol} {best}"]
     return [f"not {element} {'<=' if symbol == '>' else '>='} {best}", f"math.fabs({best}) >= 0.0"]
-
-
-def _in_rows(array: Array, axis: int) -> bool:
-    """Whether an array is to be looked through along `axis` a row at a time: what is in a row lies
-    beside each other, and is more than a few."""
-    last = array.rank - 1
-    if last == axis or array.shape[last].constant is not None:
-        return False
-    index = [Int.atom(f"i{x}") for x in range(array.rank)]
-    return array.view is None or in_a_row(array, index, last)
 
 
 def _place_in_rows(t: Translator, array: Array, axis: int, symbol: str, target: Array) -> None:
@@ -63,40 +53,25 @@ def _place_in_rows(t: Translator, array: Array, axis: int, symbol: str, target: 
     No store depends on what is found, so that these are vectors.
     """
     code = t.code
-    best = code.temporary(target.shape, array.dtype)
     assert target.view is not None
-    stores = best, target.view.buffer
-    full: list[Int] = [ZERO] * array.rank
+    stores = code.temporary(target.shape, array.dtype), target.view.buffer
 
-    def own() -> tuple[Int, ...]:
-        return tuple(index for x, index in enumerate(full) if x != axis)
+    def begin(own: Index, first: Index) -> None:
+        code.emit(f"{subscript(stores[0], own)} = {bare(array.element(first).text)}")
+        code.emit(f"{subscript(stores[1], own)} = 0")
 
-    def loop(stack: ExitStack, x: int, hint: str = "i") -> None:
-        full[x] = stack.enter_context(code.loop(ZERO, array.shape[x], hint=hint))
-
-    with ExitStack() as stack:
-        for x in range(axis):
-            loop(stack, x)
-        with ExitStack() as first:
-            for x in range(axis + 1, array.rank):
-                loop(first, x)
-            first_one = bare(array.element(tuple(full)).text)
-            code.emit(f"{subscript(stores[0], own())} = {first_one}")
-            code.emit(f"{subscript(stores[1], own())} = 0")
-        loop(stack, axis, "k")
-        for x in range(axis + 1, array.rank):
-            loop(stack, x)
-        element = code.let(array.element(tuple(full)), "x")
+    with rows(code, array, axis, begin) as (own, full):
+        element = code.let(array.element(full), "x")
         names = code.fresh("best_"), code.fresh("place_")
         for name, store in zip(names, stores, strict=True):
-            code.emit(f"{name} = {subscript(store, own())}")
+            code.emit(f"{name} = {subscript(store, own)}")
         with ExitStack() as inner:
             for test in _is_better(array.dtype, symbol, element.text, names[0]):
                 inner.enter_context(code.indented(f"if {test}:"))
             code.emit(f"{names[0]} = {element.text}")
             code.emit(f"{names[1]} = {full[axis].text}")
         for name, store in zip(names, stores, strict=True):
-            code.emit(f"{subscript(store, own())} = {name}")
+            code.emit(f"{subscript(store, own)} = {name}")
 
 
 def _place(symbol: str) -> Callable[..., Value]:
@@ -111,7 +86,7 @@ def _place(symbol: str) -> Callable[..., Value]:
         axes = [x for x in range(array.rank) if x not in own_axes]
         shape = tuple(array.shape[x] for x in own_axes)
         target = code.temporary(shape, INT) if shape else None
-        if target is not None and _in_rows(array, axes[0]):
+        if target is not None and in_rows(array, axes[0]):
             _place_in_rows(t, array, axes[0], symbol, whole(target, shape))
             return whole(target, shape)
         best, place = code.fresh("best_"), code.fresh("place_")

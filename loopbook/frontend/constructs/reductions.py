@@ -14,14 +14,14 @@ After::
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from loopbook.frontend import arith, nests, types
-from loopbook.frontend.code import bare
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.operators import lift, operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
@@ -221,11 +221,17 @@ def fold(
         step: makes the next value of the value so far and an element.
         skip_first: the first element is the first value (it is met again, which changes nothing).
             The elements may be taken in any order then.
+
+    A nest of its own has recipes for columns, which stay in registers; in loops of the function
+    none is known, and a row at a time is better than a column.
     """
     code = t.code
     own_axes = [axis for axis in range(a.rank) if axis not in axes]
     shape = tuple(a.shape[axis] for axis in own_axes)
     target = whole(code.temporary(shape, dtype), shape) if shape else None
+    if target is not None and code.depth and len(axes) == 1 and in_rows(a, axes[0]):
+        _fold_rows(t, a, axes[0], target, start, step)
+        return keep(t, target, a.rank, axes, keepdims)
     variable = code.fresh("best_")
     with ExitStack() as stack:
         own = [stack.enter_context(code.loop(ZERO, size)) for size in shape]
@@ -253,6 +259,69 @@ def fold(
     return keep(t, target, a.rank, axes, keepdims)
 
 
+def _fold_rows(
+    t: Translator,
+    a: Array,
+    axis: int,
+    target: Array,
+    start: Callable[[Index], str | None],
+    step: Callable[[Scalar, Scalar], Scalar],
+) -> None:
+    """`fold` along an axis that is not along memory, a row at a time."""
+    code, view = t.code, target.view
+    assert view is not None
+
+    def begin(own: Index, first: Index) -> None:
+        code.emit(f"{subscript(view.buffer, own)} = {start(first)}")
+
+    with rows(code, a, axis, begin) as (own, full):
+        best = code.let(target.element(own), "best")
+        found = step(best, code.let(a.element(full)))
+        code.emit(f"{subscript(view.buffer, own)} = {bare(found.text)}")
+
+
+def in_rows(a: Array, axis: int) -> bool:
+    """Whether an array is to be gone through along `axis` a row at a time: what is in a row lies
+    beside each other, and is more than a few."""
+    last = a.rank - 1
+    if last == axis or a.shape[last].constant is not None:
+        return False
+    return a.view is None or _in_a_row(a, [Int.atom(f"i{x}") for x in range(a.rank)], last)
+
+
+@contextmanager
+def rows(
+    code: Code, a: Array, axis: int, begin: Callable[[Index, Index], None]
+) -> Iterator[tuple[Index, Index]]:
+    """Loops over an array along memory, for something that is reduced along another axis.
+
+    Args:
+        begin: writes what is done first for each result, given its index and the first element's.
+
+    Yields:
+        The index of the result, and that of the element.
+    """
+    full: list[Int] = [ZERO] * a.rank
+
+    def loop(stack: ExitStack, x: int, hint: str = "i") -> None:
+        full[x] = stack.enter_context(code.loop(ZERO, a.shape[x], hint=hint))
+
+    def own() -> Index:
+        return tuple(index for x, index in enumerate(full) if x != axis)
+
+    with ExitStack() as stack:
+        for x in range(axis):
+            loop(stack, x)
+        with ExitStack() as first:
+            for x in range(axis + 1, a.rank):
+                loop(first, x)
+            begin(own(), tuple(full))
+        loop(stack, axis, "k")
+        for x in range(axis + 1, a.rank):
+            loop(stack, x)
+        yield own(), tuple(full)
+
+
 def _in_lanes(
     t: Translator,
     a: Array,
@@ -267,7 +336,7 @@ def _in_lanes(
         How many elements were taken: none of an axis that is short, or not along memory.
     """
     code, size = t.code, a.shape[axis]
-    if (code.facts.known(size) or 0) < 2 * LANES or not in_a_row(a, full, axis):
+    if (code.facts.known(size) or 0) < 2 * LANES or not _in_a_row(a, full, axis):
         return ZERO
     count = code.facts.derive(f"({size.text}) // {LANES}", [size], lambda n: n // LANES)
     lanes = [best, *(Scalar(code.fresh("best_"), best.dtype) for _ in range(1, LANES))]
@@ -286,7 +355,7 @@ def _in_lanes(
     return count * LANES
 
 
-def in_a_row(a: Array, full: list[Int], axis: int) -> bool:
+def _in_a_row(a: Array, full: list[Int], axis: int) -> bool:
     """Whether neighbours along an axis are neighbours in memory."""
     if a.view is None:
         return False
