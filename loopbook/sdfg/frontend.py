@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import ctypes
 import inspect
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from docc.sdfg import DoccMetrics, StructuredSDFG
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.normal_form.extents import noted
+from loopbook.program.json_text import dumped, loaded
 from loopbook.sdfg.known_wrong import confirmed, understood
 from loopbook.toolchain import scratch
 from loopbook.toolchain.batch import symbols
@@ -86,9 +86,9 @@ def trace(func: Callable[..., Any], args: Sequence[Any]) -> str:
     try:
         _compile(func, args, stop)
     except _Traced as traced:
-        document = json.loads(str(traced))
+        document = loaded(str(traced))
         noted(document, args)
-        return json.dumps(document, separators=(",", ":"))
+        return dumped(document)
     raise AssertionError("docc's compile skipped its pipeline")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import re
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from docc.sdfg import Pointer, PrimitiveType, Scalar, StructuredSDFG
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.extents import noted
+from loopbook.program.json_text import dumped, loaded
 from loopbook.sdfg.known_wrong import confirmed
 from loopbook.sdfg.source import definition, returned_parameters, returns
 from loopbook.toolchain.stderr import quiet_stderr
@@ -139,12 +139,12 @@ def _read(
     said_otherwise = confirmed(func, text, args)
     if said_otherwise is not func:
         return _read(said_otherwise, args, parameters, definition(said_otherwise))
-    document = json.loads(text)
+    document = loaded(text)
     noted(document, args)
     changed = written(document)
     return Traced(
         sdfg=sdfg,
-        text=json.dumps(document, separators=(",", ":")),
+        text=dumped(document),
         name=sdfg.name,
         parameters=parameters,
         dtypes=tuple(_dtype(sdfg, name) for name in parameters),

@@ -157,7 +157,7 @@ def test_damaged_sdfgs(shell):
     # therefore made in a process of their own, small to fork, and not more of them than these.
     texts = [kit.text_of(kernel) for kernel in (kit.product, kit.stencil, kit.chain)]
     chance = random.Random(5)
-    given = [damaged(texts[n % len(texts)], chance) for n in range(80)]
+    given = [damaged(texts[n % len(texts)], chance) for n in range(100)]
     file, book = shell.file("texts.json", json.dumps(given)), shell.folder / "own.db"
     outcomes: list[str] = []
     while len(outcomes) < len(given):
@@ -170,7 +170,7 @@ def test_damaged_sdfgs(shell):
     assert len(outcomes) == len(given)
     refused = [outcome for outcome in outcomes if outcome.startswith("SdfgError: ")]
     assert len(refused) > 40
-    assert outcomes.count("found") >= 5
+    assert outcomes.count("found") > 5
     deaths = [number for number, outcome in enumerate(outcomes) if outcome == "death"]
     assert len(refused) + outcomes.count("found") + len(deaths) == len(given), set(outcomes)
     for number in [*deaths[:5], 0, 1, 50, 51]:
