@@ -10,12 +10,14 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
 from loopbook.client.sizes import Trips
-from loopbook.client.thresholds import LEAST_PRODUCT
-from loopbook.program.nest import Nest
+from loopbook.client.thresholds import LEAST_PARTS, LEAST_PRODUCT, SURE_PARTS
+from loopbook.program.nest import Loop, Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
 from loopbook.rules.library import library_call
@@ -30,14 +32,36 @@ TUNED = ("openblas_get_config", "MKL_Get_Version", "bli_info_get_version_str", "
 """Functions that tell a BLAS with kernels for the processor from the reference implementation."""
 
 
-def product_call(nest: Nest, target: str, trips: Trips) -> Recipe | None:
-    """The recipe that hands a nest to BLAS, if it looks like products that are large enough, and
-    there is a BLAS that is fast and wanted. Whether it is legal, the step itself finds out."""
-    if os.environ.get(VARIABLE) == "0":
+@dataclass(frozen=True)
+class Call:
+    """Products of a nest as calls.
+
+    Attributes:
+        sure: it is known to gain more than what the book has of such a nest.
+    """
+
+    recipe: Recipe
+    sure: bool
+
+
+def product_call(nest: Nest, target: str, trips: Trips) -> Call | None:
+    """The recipe that hands products in a nest to BLAS, if they look large enough, and there is a
+    BLAS that is fast and wanted. Whether it is legal, the step itself finds out."""
+    if os.environ.get(VARIABLE) == "0" or not has_tuned_blas():
         return None
-    steps = library_call(nest, Random(0), TuningContext(target, 1, libraries=True))
-    runs = math.prod(trips.get(loop.name, 0) for loop in nest.loops[-3:])
-    return Recipe(tuple(steps)) if steps and runs >= LEAST_PRODUCT and has_tuned_blas() else None
+    runs = max(_runs(nest.ancestry(loop.index)[-3:], trips) for loop in nest.loops)
+    if runs < LEAST_PRODUCT:
+        return None
+    steps = library_call(nest, Random(0), TuningContext(target, 1, trips=trips, libraries=True))
+    whole = len(steps) == 1
+    if not steps or (not whole and runs < LEAST_PARTS):
+        return None
+    return Call(Recipe(tuple(steps)), whole or runs >= SURE_PARTS)
+
+
+def _runs(loops: Sequence[Loop], trips: Trips) -> int:
+    """How often the innermost of three loops runs in all; 0 if there are fewer."""
+    return math.prod(trips.get(loop.name, 0) for loop in loops) if len(loops) == 3 else 0
 
 
 @lru_cache(maxsize=1)

@@ -199,16 +199,17 @@ class Planner:
         return None
 
     def _call(self, nest: Nest, trips: Trips) -> Choice | None:
-        """A library call, if the nest can be one that pays. Loops that somebody has tuned here keep
-        what was found for them: the tuner calls libraries where it is asked to."""
-        recipe = product_call(nest, self._target, trips) if self._libraries else None
+        """Library calls, if the nest can be some that pay. Loops that somebody has tuned here keep
+        what was found for them: the tuner calls libraries where it is asked to. So do those that
+        the book has itself, where it is not sure that calls gain more."""
+        call = product_call(nest, self._target, trips) if self._libraries else None
         if (
-            recipe is not None
-            and not self._expressions
-            and self._layered.has_own(nest, self._target, self._exclude)
+            call is None
+            or (not call.sure and self._exact(nest, self._records(nest, trips), trips))
+            or (not self._expressions and self._layered.has_own(nest, self._target, self._exclude))
         ):
             return None
-        fit = None if recipe is None else self._fit(nest, recipe)
+        fit = self._fit(nest, call.recipe)
         return Choice("library", None, 0.0, fit.recipe, 0, 1.0) if isinstance(fit, Fit) else None
 
     def _records(self, nest: Nest, trips: Trips) -> list[Record]:

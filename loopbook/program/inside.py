@@ -80,10 +80,11 @@ def is_inside(index: Expr, size: Polynomial, around: Around) -> bool:
         SdfgError: if an expression cannot be read.
     """
     room = expr.plus(expr.plus(size, index.polynomial, -1), {(): -1})
-    return _never_negative(index.polynomial, around) and _never_negative(room, around)
+    return is_never_negative(index.polynomial, around) and is_never_negative(room, around)
 
 
-def _never_negative(a: Polynomial, around: Around) -> bool:
+def is_never_negative(a: Polynomial, around: Around) -> bool:
+    """Whether a polynomial of such sizes and of variables is 0 or more."""
     return any(_is_positive(least) for least in islice(_least(a, around), WAYS))
 
 

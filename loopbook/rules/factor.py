@@ -21,6 +21,11 @@ BLOCKS = ((64, 32), (64, 32), (128, 32), (128, 64), (64, 64))
 """Rows of a tile and pivots of a block. Rows spread the cost of packing a block's operand, and what
 is left of a row tile at the diagonal grows with their square."""
 
+CALLED, MANY, CALLED_OF_MANY = (32, 16), 1500, (64, 32)
+"""The same where a library multiplies, which packs for itself, and for so many rows and more: lu of
+1,000 rows takes 30 and 32 ms, of 2,000 rows 270 and 251, cholesky 18 and 20, 177 and 138 (OpenBLAS
+0.3.21, AVX2, 2026-11-26)."""
+
 
 @on_nests(1.0)
 def factor_tiles(nest: Nest, random: Random, context: TuningContext) -> Steps:
@@ -46,6 +51,18 @@ def fitted_factors(nest: Nest, context: TuningContext) -> list[Steps]:
             form += blocked(*loops, *sizes, joined=joined, threads=_threads(context))
         forms.append(form + _alone(context))
     return forms
+
+
+def factor_calls(nest: Nest, context: TuningContext) -> Steps:
+    """Push results on, and hand what a block of pivots gives to BLAS; none where nothing is
+    gathered."""
+    steps, found = pushed_on(nest)
+    for loops, joined in found:
+        row, pivot, _ = loops
+        sizes = CALLED_OF_MANY if context.trips.get(row, 0) >= MANY else CALLED
+        steps += _cut(*loops, *sizes, joined=joined)
+        steps += [step("library", f"{pivot}.part{n}") for n in ((1,) if joined else (1, 2))]
+    return steps if found else []
 
 
 def _threads(context: TuningContext) -> bool:
@@ -84,17 +101,7 @@ def blocked(
             block of pivots: larger ones mean fewer times.
     """
     behind = f"{column}.rest2"
-    steps = [
-        step("tile", row, rows),
-        step("cut", pivot, f"{row}.tile"),
-        step("distribute", row),
-        step("interchange", row, pivot),
-        step("tile", pivot, pivots),
-        step("cut", column, f"{pivot}.tile", pivots),
-    ]
-    if not joined:
-        steps.append(step("cut", behind, f"{row}.tile"))
-    steps += [step("distribute", row), step("distribute", pivot)]
+    steps = _cut(row, pivot, column, rows, pivots, joined=joined)
     steps += _product(f"{row}.part2", behind, f"{pivot}.part1", tile, columns, threads)
     tiled = [f"{row}.part2"]
     if not joined:
@@ -107,6 +114,23 @@ def blocked(
         *(step("unroll", f"{name}*") for name in tiled),
         *([step("parallel", f"{behind}.tile")] if threads else []),
     ]
+
+
+def _cut(row: str, pivot: str, column: str, rows: int, pivots: int, *, joined: bool) -> Steps:
+    """Tiles of rows and blocks of pivots, each block with the products behind it."""
+    behind = f"{column}.rest2"
+    steps = [
+        step("tile", row, rows),
+        step("cut", pivot, f"{row}.tile"),
+        step("distribute", row),
+        step("interchange", row, pivot),
+        step("tile", pivot, pivots),
+        step("cut", column, f"{pivot}.tile", pivots),
+    ]
+    if not joined:
+        steps.append(step("cut", behind, f"{row}.tile"))
+    steps += [step("distribute", row), step("distribute", pivot)]
+    return steps
 
 
 def _product(row: str, column: str, pivot: str, rows: int, columns: int, threads: bool) -> Steps:

@@ -7,6 +7,8 @@ expensive ones are products of whole matrices.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from random import Random
 
 from loopbook.program.nest import Loop, Nest
@@ -23,7 +25,7 @@ def separate(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Expand what holds the nest's products together, distribute, and tile each product."""
     rows, vectors = random.choice(MICRO_TILES)
     columns = vectors * context.lanes
-    return _separated(nest, (rows, columns, depth(context, columns, random)), context)
+    return separated(nest, _tiles((rows, columns, depth(context, columns, random)), context))
 
 
 @seeds(1)
@@ -31,26 +33,52 @@ def fitted_separations(nest: Nest, context: TuningContext) -> list[Steps]:
     """Two sizes to begin with; none where nothing is to be separated."""
     found: list[Steps] = []
     for rows, vectors, summands in ((4, 4, 256), (8, 3, 256)):
-        if steps := _separated(nest, (rows, vectors * context.lanes, summands), context):
+        if steps := separated(nest, _tiles((rows, vectors * context.lanes, summands), context)):
             found.append(steps)
     return found
 
 
-def _separated(nest: Nest, sizes: tuple[int, int, int], context: TuningContext) -> Steps:
-    threads = context.parallel
+@dataclass(frozen=True)
+class Product:
+    """A product that has got loops of its own.
+
+    Attributes:
+        row, column, reduction: its loops, as they were.
+        order: the three by what they were called, outermost first.
+        names: what steps call them now.
+    """
+
+    row: Loop
+    column: Loop
+    reduction: Loop
+    order: tuple[str, ...]
+    names: dict[str, str]
+
+    @classmethod
+    def of(cls, row: Loop, column: Loop, reduction: Loop, names: dict[str, str]) -> Product:
+        order = sorted((row, column, reduction), key=lambda loop: loop.depth)
+        return cls(row, column, reduction, tuple(loop.name for loop in order), names)
+
+
+def separated(nest: Nest, optimised: Callable[[Product], Steps]) -> Steps:
+    """Expand what holds a nest's products together, and distribute; none where nothing does.
+
+    Args:
+        optimised: steps for each of the products.
+    """
     for outer, inner in carried(nest):
         if outer.parent >= 0 and nest.children(outer.index) == (inner,):
             top = nest.loops[outer.parent]
             if nest.children(top.index) == (outer,) and not nest.children(inner.index):
-                return _from_scalar(nest, (top, outer, inner), sizes, threads)
+                return _from_scalar(nest, (top, outer, inner), optimised)
     for loop in nest.loops:
         if _sets_first(nest, loop):
-            return _from_row(nest, loop, sizes, threads)
+            return _from_row(nest, loop, optimised)
     return []
 
 
 def _from_scalar(
-    nest: Nest, loops: tuple[Loop, Loop, Loop], sizes: tuple[int, int, int], threads: bool
+    nest: Nest, loops: tuple[Loop, Loop, Loop], optimised: Callable[[Product], Steps]
 ) -> Steps:
     """The scalar's sum apart from what comes before and after, and from what is pushed on by it."""
     top, outer, inner = loops
@@ -71,11 +99,11 @@ def _from_scalar(
     column = min((top, outer), key=band.innermost_cost)
     row = outer if column is top else top
     names = {loop.name: f"{loop.name}.part1" for loop in (top, outer)} | {inner.name: inner.name}
-    steps += _tiled(band.names, names, (row, column, inner), sizes, threads)
+    steps += optimised(Product.of(row, column, inner, names))
     if pushes:
         names = {loop.name: f"{loop.name}.part3" for loop in (top, outer)}
         names[inner.name] = f"{inner.name}.part1"
-        steps += _tiled(band.names, names, (inner, column, row), sizes, threads)
+        steps += optimised(Product.of(inner, column, row, names))
     return steps
 
 
@@ -94,7 +122,7 @@ def _sets_first(nest: Nest, loop: Loop) -> bool:
     )
 
 
-def _from_row(nest: Nest, loop: Loop, sizes: tuple[int, int, int], threads: bool) -> Steps:
+def _from_row(nest: Nest, loop: Loop, optimised: Callable[[Product], Steps]) -> Steps:
     """A product for all of the loop's iterations in the place of one for each."""
     steps = [step("expand", loop.name), step("distribute", loop.name)]
     for number, child in enumerate(nest.children(loop.index)):
@@ -115,28 +143,28 @@ def _from_row(nest: Nest, loop: Loop, sizes: tuple[int, int, int], threads: bool
             steps.append(step("serialize", reduction.name))
         names = {name: name for name in band.names}
         names[loop.name] = f"{loop.name}.part{number}" if number else loop.name
-        steps += _tiled(band.names, names, (loop, column, reduction), sizes, threads)
+        steps += optimised(Product.of(loop, column, reduction, names))
     return steps
 
 
-def _tiled(
-    order: tuple[str, ...],
-    names: dict[str, str],
-    roles: tuple[Loop, Loop, Loop],
-    sizes: tuple[int, int, int],
-    threads: bool,
-) -> Steps:
-    """Register tiles for the product of the loops `roles`: row, column, reduction.
+def _tiles(sizes: tuple[int, int, int], context: TuningContext) -> Callable[[Product], Steps]:
+    """Register tiles for products: rows, columns, and summands of a packed panel."""
 
-    Args:
-        order: the loops of it, outermost first.
-        names: what they are called now.
-    """
+    def tiled(product: Product) -> Steps:
+        shared = [step("parallel", f"{product.names[product.column.name]}.tile")]
+        steps = _tiled(product, sizes, threads=context.parallel)
+        return steps + shared if context.parallel else steps
+
+    return tiled
+
+
+def _tiled(product: Product, sizes: tuple[int, int, int], *, threads: bool) -> Steps:
     rows, columns, summands = sizes
+    order, names = product.order, product.names
+    roles = product.row, product.column, product.reduction
     found = related(order, *roles)
-    shared = [step("parallel", f"{names[roles[1].name]}.tile")] if threads else []
     if found is not None:
-        return tiles(found.renamed(names), rows, columns, summands, threads=threads) + shared
+        return tiles(found.renamed(names), rows, columns, summands, threads=threads)
     row, column, reduction = (names[loop.name] for loop in roles)
     order = tuple(names[name] for name in order)
     lengths = {row: rows, column: columns, reduction: summands}
@@ -154,5 +182,4 @@ def _tiled(
         step("peel", row),
         step("vectorize", f"{column}*"),
         step("unroll", f"{row}*"),
-        *shared,
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from loopbook.program import expr
@@ -34,7 +35,7 @@ def triangular_tiles(band: Band, random: Random, context: TuningContext) -> Step
     rest = [name for name in band.names if name not in (row, column, reduction)]
     steps = serial(band, reduction)
     steps += reorder(band.names, [*rest, row, column, reduction])
-    if _runs_from_the_diagonal(*pair):
+    if runs_from_the_diagonal(*pair):
         steps.append(step("skew", row, column, 1))
     steps += [
         step("tile", reduction, depth(context, columns, random)),
@@ -58,10 +59,14 @@ def triangle(band: Band) -> tuple[Loop, Loop] | None:
     """Row and column loop of a product, the rows of which end, or begin, where the first says."""
     if not _reductions(band):
         return None
-    moving = [loop for loop in band.loops if band.moves_output(loop)]
-    for inner in moving:
+    return dependent([loop for loop in band.loops if band.moves_output(loop)])
+
+
+def dependent(loops: Sequence[Loop]) -> tuple[Loop, Loop] | None:
+    """A loop, and one inside of it that runs as far, or from where, the first says; of several."""
+    for inner in loops:
         bounds = expr.symbols(f"{inner.init} {inner.condition}")
-        for outer in moving:
+        for outer in loops:
             if outer.depth < inner.depth and outer.indvar in bounds:
                 return outer, inner
     return None
@@ -71,6 +76,6 @@ def _reductions(band: Band) -> list[Loop]:
     return [loop for loop in band.loops if not band.moves_output(loop)]
 
 
-def _runs_from_the_diagonal(outer: Loop, inner: Loop) -> bool:
+def runs_from_the_diagonal(outer: Loop, inner: Loop) -> bool:
     """Whether the inner loop is shorter for later iterations of the outer one."""
     return any(end.get((outer.indvar,), 0) < 0 for end in inner.bounds.highs)

@@ -1,7 +1,8 @@
-"""Reads what a block computes, if that is to add a product to an element of an array."""
+"""Reads what blocks compute, if that is to add products to an element of an array."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loopbook.errors import IllegalStepError
@@ -18,135 +19,156 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Accumulation:
-    """``target += product of constants, coefficients and factors``.
+class Term:
+    """A product.
 
     Attributes:
-        factors: the two elements that are multiplied.
+        elements: of arrays.
         coefficients: scalars that stay the same.
-        scalars: that the block writes on its way.
     """
 
-    target: Element
-    factors: tuple[Element, Element]
-    coefficients: tuple[str, ...]
-    constants: tuple[float, ...]
-    scalars: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Product:
     elements: tuple[Element, ...] = ()
     coefficients: tuple[str, ...] = ()
     constants: tuple[float, ...] = ()
 
-    def times(self, other: _Product) -> _Product:
-        return _Product(
+    def times(self, other: Term) -> Term:
+        return Term(
             self.elements + other.elements,
             self.coefficients + other.coefficients,
             self.constants + other.constants,
         )
 
 
-_MINUS = _Product(constants=(-1.0,))
+Sum = tuple[Term, ...]
+
+MAX_TERMS, MAX_ELEMENTS = 8, 4
+"""Of a sum, and of a product in it, on the way: more are no product of two elements anyway."""
+
+_MINUS = Term(constants=(-1.0,))
 
 
-def accumulation(block: Block, variables: frozenset[str]) -> Accumulation:
-    """What a block adds to what.
+@dataclass(frozen=True)
+class Accumulation:
+    """``target += sum of terms``, each a product of two elements.
+
+    Attributes:
+        scalars: that the block writes on its way.
+    """
+
+    target: Element
+    terms: Sum
+    scalars: tuple[str, ...]
+
+    @property
+    def factors(self) -> tuple[Element, ...]:
+        return tuple(element for term in self.terms for element in term.elements)
+
+
+def accumulation(blocks: Sequence[Block], variables: frozenset[str]) -> Accumulation:
+    """What blocks that follow each other add to what.
 
     Args:
-        variables: of the loops around it; they are no coefficients.
+        variables: of the loops around them; they are no coefficients.
 
     Raises:
-        IllegalStepError: it does something else, or more.
+        IllegalStepError: they do something else, or more.
     """
-    flow = _Flow(block, variables)
-    target, node = flow.result()
-    product = flow.added(node, target)
-    if len(product.elements) != 2:
+    flow = _Flow(blocks, variables)
+    target, block, place = flow.result()
+    terms = list(flow.computed(block, place))
+    own = Term((target,))
+    if terms.count(own) != 1:
+        raise IllegalStepError("the block does not add to what was there")
+    terms.remove(own)
+    if not terms or any(len(term.elements) != 2 for term in terms):
         raise IllegalStepError("what is added is no product of two elements")
-    return Accumulation(
-        target,
-        (product.elements[0], product.elements[1]),
-        product.coefficients,
-        product.constants,
-        tuple(sorted(flow.scalars)),
-    )
+    return Accumulation(target, tuple(terms), tuple(sorted(flow.scalars)))
 
 
 class _Flow:
-    """The dataflow of one block, read backwards from its result."""
+    """The dataflow of blocks, read backwards from their result.
 
-    def __init__(self, block: Block, variables: frozenset[str]) -> None:
-        self._block = block
+    Attributes:
+        scalars: that they write; each with where, as number of the block and place in it.
+    """
+
+    def __init__(self, blocks: Sequence[Block], variables: frozenset[str]) -> None:
+        self._blocks = blocks
         self._variables = variables
-        self._results: list[tuple[Memlet, AccessNode]] = []
-        self.scalars: set[str] = set()
-        for memlet in block.memlets:
-            node = block.nodes[memlet.target]
-            if isinstance(node, AccessNode):
-                if memlet.subset:
-                    self._results.append((memlet, node))
-                else:
-                    self.scalars.add(node.container)
+        self._results: list[tuple[int, Memlet, AccessNode]] = []
+        self.scalars: dict[str, list[tuple[int, int]]] = {}
+        for number, block in enumerate(blocks):
+            for memlet in block.memlets:
+                node = block.nodes[memlet.target]
+                if isinstance(node, AccessNode):
+                    if memlet.subset:
+                        self._results.append((number, memlet, node))
+                    else:
+                        places = self.scalars.setdefault(node.container, [])
+                        places.append((number, memlet.source))
 
-    def result(self) -> tuple[Element, int]:
-        """The only element that the block writes, and the place of the node that computes it."""
+    def result(self) -> tuple[Element, int, int]:
+        """The only element that is written, and where the node stands that computes it."""
         if len(self._results) != 1:
             raise IllegalStepError("more than one element is written")
-        ((memlet, node),) = self._results
-        return _element(memlet, node), memlet.source
+        ((number, memlet, node),) = self._results
+        return _element(memlet, node), number, memlet.source
 
-    def added(self, place: int, target: Element) -> _Product:
-        """The product that a node adds to `target`."""
-        same = _Product(elements=(target,))
-        match self._operation(place):
-            case "fp_add", [first, second] if first == same:
-                return second
-            case "fp_add", [first, second] if second == same:
-                return first
-            case "fp_sub", [first, second] if first == same:
-                return second.times(_MINUS)
-            case "fp_fma", [first, second, third] if third == same:
-                return first.times(second)
-        raise IllegalStepError("the block does not add to what was there")
-
-    def _operation(self, place: int) -> tuple[str, list[_Product]]:
-        """What an instruction does, and what it is done to."""
-        task: Node = self._block.nodes[place]
-        if not isinstance(task, Tasklet):
-            raise IllegalStepError("more than arithmetic is done in it")
-        incoming = {memlet.target_connector: memlet for memlet in self._block.inputs[place]}
-        if set(incoming) != set(task.inputs):
-            raise IllegalStepError(f"the inputs of {task.code} are not all known")
-        return task.code, [self._value(incoming[connector]) for connector in task.inputs]
-
-    def _value(self, memlet: Memlet) -> _Product:
-        """What comes along a memlet."""
-        node = self._block.nodes[memlet.source]
-        if isinstance(node, Constant):
-            return _Product(constants=(_number(node.text),))
-        if not isinstance(node, AccessNode):
-            raise IllegalStepError("an operation feeds another one directly")
-        if memlet.subset:
-            return _Product(elements=(_element(memlet, node),))
-        into = self._block.inputs[memlet.source]
-        if len(into) == 1:
-            return self._computed(into[0].source)
-        if into or node.container in self.scalars | self._variables:
-            raise IllegalStepError(f"{node.container} is not the same in every iteration")
-        return _Product(coefficients=(node.container,))
-
-    def _computed(self, place: int) -> _Product:
-        match self._operation(place):
+    def computed(self, block: int, place: int) -> Sum:
+        """What an instruction computes, multiplied out."""
+        match self._operation(block, place):
+            case "fp_add", [first, second]:
+                return first + second
+            case "fp_sub", [first, second]:
+                return first + _product(second, (_MINUS,))
+            case "fp_fma", [first, second, third]:
+                return _product(first, second) + third
             case "fp_mul", [first, second]:
-                return first.times(second)
+                return _product(first, second)
             case "fp_neg", [only]:
-                return only.times(_MINUS)
+                return _product(only, (_MINUS,))
             case "assign", [only]:
                 return only
             case code, _:
                 raise IllegalStepError(f"what is added is not only a product: {code}")
+
+    def _operation(self, block: int, place: int) -> tuple[str, list[Sum]]:
+        """What an instruction does, and what it is done to."""
+        task: Node = self._blocks[block].nodes[place]
+        if not isinstance(task, Tasklet):
+            raise IllegalStepError("more than arithmetic is done in it")
+        incoming = {memlet.target_connector: memlet for memlet in self._blocks[block].inputs[place]}
+        if set(incoming) != set(task.inputs):
+            raise IllegalStepError(f"the inputs of {task.code} are not all known")
+        return task.code, [self._value(block, incoming[connector]) for connector in task.inputs]
+
+    def _value(self, block: int, memlet: Memlet) -> Sum:
+        """What comes along a memlet."""
+        node = self._blocks[block].nodes[memlet.source]
+        if isinstance(node, Constant):
+            return (Term(constants=(_number(node.text),)),)
+        if not isinstance(node, AccessNode):
+            raise IllegalStepError("an operation feeds another one directly")
+        if memlet.subset:
+            return (Term(elements=(_element(memlet, node),)),)
+        into = self._blocks[block].inputs[memlet.source]
+        if len(into) == 1:
+            return self.computed(block, into[0].source)
+        before = [at for at in self.scalars.get(node.container, ()) if at[0] < block]
+        if not into and before:
+            return self.computed(*before[-1])
+        if into or node.container in self.scalars.keys() | self._variables:
+            raise IllegalStepError(f"{node.container} is not the same in every iteration")
+        return (Term(coefficients=(node.container,)),)
+
+
+def _product(one: Sum, other: Sum) -> Sum:
+    if len(one) * len(other) > MAX_TERMS:
+        raise IllegalStepError("too many products are added")
+    terms = tuple(a.times(b) for a in one for b in other)
+    if any(len(term.elements) > MAX_ELEMENTS for term in terms):
+        raise IllegalStepError("too many elements are multiplied")
+    return terms
 
 
 def _element(memlet: Memlet, node: AccessNode) -> Element:

@@ -72,9 +72,6 @@ class Step(_Words):
     rows: ClassVar[bool] = False
     traits: ClassVar[Mapping[str, float]] = {"other": 0.3}
 
-    ends: ClassVar[bool] = False
-    """No step can follow: the nest is a call."""
-
     _loops: ClassVar[tuple[int, ...]] = ()
     _containers: ClassVar[tuple[int, ...]] = ()
 

@@ -70,6 +70,7 @@ class Editor:
         """Apply a step; if the nest does not allow it, say why, and go on as if nothing was."""
         before = self.program, dict(self.made), dict(self.buffers)
         try:
+            self._check_calls(step)
             step.apply(self)
             self._check_threads()
         except LoopbookError as refusal:
@@ -157,6 +158,20 @@ class Editor:
             return frozenset()
         elsewhere = walk.replaced(self.program, self.path(loop.id))
         return frozenset(inside - {access.container for access in accesses(elsewhere)})
+
+    def _check_calls(self, step: Step) -> None:
+        """Refuse to change a loop around a call of a library, whose pointers nobody follows.
+
+        Raises:
+            IllegalStepError: the step names such a loop.
+        """
+        for name in step.loops:
+            number = self._ids.get(name)
+            inside = (
+                () if number is None else walk.preorder(walk.at(self.program, self.path(number)))
+            )
+            if any(isinstance(node, Block) and _calls_blas(node) for node in inside):
+                raise IllegalStepError(f"{name} is around a call of a library")
 
     def _check_threads(self) -> None:
         """Refuse what takes local buffers into loops that threads share, or out of them.
@@ -261,22 +276,18 @@ class Editor:
             raise IllegalStepError(f"{array} is no plain array")
         return kind.to
 
-    def stack_array(self, prefix: str, like: str, count: int) -> tuple[str, Type]:
+    def stack_array(self, prefix: str, element: Type, count: int) -> tuple[str, Type]:
         """A new array on the stack, and the type that memlets to it have.
 
         docc sees no loops that carry values in local arrays of fixed size, and takes stores to
         them for dead (seen with 0.8.1). Behind a pointer it keeps them.
 
-        Args:
-            like: scalar whose type the elements have.
-
         Raises:
-            IllegalStepError: if their size is not known.
+            IllegalStepError: if the size of an element is not known.
         """
-        element = self.program.containers[like]
         size = BYTES.get(element.element)
         if size is None:
-            raise IllegalStepError(f"{like} has a type that no array is made of")
+            raise IllegalStepError(f"{element.element} is a type that no array is made of")
         storage = Storage("CPU_Stack", 1, 1, Expr(str(size * count)))
         name = self._declared(prefix, Pointer(storage=storage))
         return name, Pointer(storage=element.storage, to=element)
@@ -358,3 +369,7 @@ class Editor:
 def assignments(pairs: Iterable[tuple[str, str]]) -> Assignments:
     """Integer scalars, each with the expression that it is set to."""
     return Assignments(tuple(Assignment(name, Expr(text)) for name, text in pairs))
+
+
+def _calls_blas(block: Block) -> bool:
+    return any(isinstance(node, LibraryNode) and node.code == "GEMM" for node in block.nodes)

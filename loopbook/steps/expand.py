@@ -7,9 +7,11 @@ from loopbook.dependence.body import LoopNode, Statement, statements
 from loopbook.dependence.model import Linear, minus, shifted
 from loopbook.dependence.scalars import live_out, private_scalars, upward_exposed
 from loopbook.errors import IllegalStepError
-from loopbook.program import tree
+from loopbook.program import expr, tree
 from loopbook.program.accesses import written
 from loopbook.program.dataflow import Block
+from loopbook.program.expr import Expr
+from loopbook.program.inside import Around, is_inside, within
 from loopbook.program.tree import Program
 from loopbook.program.walk import preorder
 from loopbook.steps.arguments import Loop
@@ -66,8 +68,11 @@ class Expand(Step):
         path = [outermost]
         if self.inner_loop:
             path.append(only_child(outermost, editor.id_of(self.inner_loop)))
-        sizes = [_size(editor.program, loop) for loop in path]
-        found = _scalars(editor.program, path) or _arrays(editor.program, region.around, path)
+        if found := _scalars(editor.program, path):
+            sizes = _rooms(editor.program, region.around, path)
+        else:
+            sizes = [_size(editor.program, loop) for loop in path]
+            found = _arrays(editor.program, region.around, path)
         if not found:
             raise IllegalStepError("no temporary is set first in each iteration")
         loop, after = outermost.loop, list[tree.Loop]()
@@ -84,6 +89,25 @@ class Expand(Step):
         serialise_around(editor, [inner for inner in inside if written(inner) & names])
 
 
+def _rooms(program: Program, outer: Sequence[LoopNode], path: Sequence[LoopNode]) -> list[str]:
+    """For each loop of a path a size that its variable stays below, and is not less than 0.
+
+    Args:
+        outer: the loops around the path.
+    """
+    around: Around = ()
+    for loop in outer:
+        around = within(around, loop.loop)
+    sizes: list[str] = []
+    for loop in path:
+        around = within(around, loop.loop)
+        plain = [text for one in path for high in one.highs if (text := _known(program, high))]
+        own = Expr(loop.variable)
+        room = next((s for s in plain[::-1] if is_inside(own, expr.polynomial(s), around)), "")
+        sizes.append(room or _size(program, loop))
+    return sizes
+
+
 def _size(program: Program, loop: LoopNode) -> str:
     if loop.lows != [{}] or len(loop.highs) != 1 or loop.step != 1:
         raise IllegalStepError(f"the loop over {loop.variable} does not run from 0 up to a size")
@@ -92,12 +116,18 @@ def _size(program: Program, loop: LoopNode) -> str:
 
 def _plain(program: Program, size: Linear) -> str:
     """A size that is known before the program begins: one of its arguments."""
+    text = _known(program, size)
+    if not text:
+        raise IllegalStepError(f"{linear.text(size)} is no plain size")
+    return text
+
+
+def _known(program: Program, size: Linear) -> str:
+    """The text of such a size; empty if it is none."""
     text = linear.text(size)
     if text.isdigit() and int(text) > 0:
         return text
-    if text not in program.arguments or text in written(program):
-        raise IllegalStepError(f"{text} is no plain size")
-    return text
+    return text if text in program.arguments and text not in written(program) else ""
 
 
 def _scalars(program: Program, path: Sequence[LoopNode]) -> list[Temporary]:

@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product as pairs
 
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr
-from loopbook.program.expr import Expr, Polynomial
-from loopbook.steps.accumulation import Accumulation, Element
+from loopbook.program.expr import Polynomial
+from loopbook.program.inside import Around, is_never_negative
+from loopbook.steps.accumulation import Element
 
 ONE: Polynomial = {(): 1}
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How often a loop runs.
+
+    Attributes:
+        begin: the first value of its variable.
+        exact: where it ends at the least of several bounds, that is one opaque symbol.
+        most: what it is not more than, each of them.
+    """
+
+    begin: str
+    exact: Polynomial
+    most: tuple[Polynomial, ...]
+
+    @classmethod
+    def between(cls, lows: Sequence[Polynomial], highs: Sequence[Polynomial]) -> Extent:
+        """Of a loop that counts by ones from the greatest of `lows` to the least of `highs`."""
+        most = tuple(expr.plus(high, low, -1) for high, low in pairs(highs, lows))
+        low, high = expr.largest(map(expr.text, lows)), expr.smallest(map(expr.text, highs))
+        return cls(low, expr.polynomial(f"{high} - {low}"), most)
+
+    def times(self, other: Extent) -> Extent:
+        """Of two loops in each other."""
+        most = tuple(expr.product(a, b) for a, b in pairs(self.most, other.most))
+        return Extent(self.begin, expr.product(self.exact, other.exact), most)
+
+    @property
+    def constant(self) -> int | None:
+        """A number that it is not more than; None if none is known."""
+        numbers = [most.get((), 0) for most in self.most if most.keys() <= {()}]
+        return min(numbers, default=None)
 
 
 @dataclass(frozen=True)
@@ -31,26 +65,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Product:
-    """``result += left @ right``.
-
-    Attributes:
-        rows, columns: of the result.
-        inner: columns of the left matrix, rows of the right one.
-        variables: of the loops that count them.
-    """
-
-    rows: Polynomial
-    columns: Polynomial
-    inner: Polynomial
-    left: Matrix
-    right: Matrix
-    result: Matrix
-    variables: frozenset[str]
-
-
-@dataclass(frozen=True)
-class _Axis:
+class Axis:
     """Loops that together count one dimension of a product.
 
     Attributes:
@@ -59,7 +74,33 @@ class _Axis:
     """
 
     loops: tuple[str, ...]
-    extent: Polynomial
+    extent: Extent
+
+    @property
+    def size(self) -> str:
+        return expr.text(self.extent.exact)
+
+
+@dataclass(frozen=True)
+class Product:
+    """``result += left @ right``.
+
+    Attributes:
+        rows, columns: of the result.
+        inner: columns of the left matrix, rows of the right one.
+    """
+
+    rows: Axis
+    columns: Axis
+    inner: Axis
+    left: Matrix
+    right: Matrix
+    result: Matrix
+
+    @property
+    def loops(self) -> frozenset[str]:
+        """The variables of the loops that count them."""
+        return frozenset((*self.rows.loops, *self.columns.loops, *self.inner.loops))
 
 
 @dataclass(frozen=True)
@@ -75,32 +116,32 @@ class _Strided:
 
 
 def product(
-    found: Accumulation, extents: Mapping[str, Polynomial], begins: Mapping[str, Expr]
+    target: Element, factors: Sequence[Element], extents: Mapping[str, Extent], around: Around = ()
 ) -> Product:
     """The product that loops add up; loops that are left over are around it.
 
     Args:
+        target: to which the product of the two `factors` is added.
         extents: loop variable to how often the loop runs, outermost first.
-        begins: and to where it begins.
+        around: what is known of the variables of loops around all of these.
 
     Raises:
         IllegalStepError: it is none, or its matrices are not known to be stored in rows.
     """
-    target, *factors = (_strided(e, extents) for e in (found.target, *found.factors))
-    left, right = _sides(target, factors)
-    row = _axis((target, left), right, extents)
-    column = _axis((target, right), left, extents)
-    inner = _axis((left, right), target, extents)
+    result, *others = (_strided(element, extents) for element in (target, *factors))
+    left, right = _sides(result, others)
+    row = _axis((result, left), right, extents)
+    column = _axis((result, right), left, extents)
+    inner = _axis((left, right), result, extents)
     counted = frozenset((*row.loops, *column.loops, *inner.loops))
-    starts = {name: f"({begin})" for name, begin in begins.items() if name in counted}
+    starts = {name: f"({extents[name].begin})" for name in counted}
     return Product(
-        rows=row.extent,
-        columns=column.extent,
-        inner=inner.extent,
-        left=_matrix(left, row, inner, starts),
-        right=_matrix(right, inner, column, starts),
-        result=_matrix(target, row, column, starts),
-        variables=counted,
+        rows=row,
+        columns=column,
+        inner=inner,
+        left=_matrix(left, row, inner, starts, around),
+        right=_matrix(right, inner, column, starts, around),
+        result=_matrix(result, row, column, starts, around),
     )
 
 
@@ -137,8 +178,8 @@ def _sides(target: _Strided, factors: Sequence[_Strided]) -> tuple[_Strided, _St
 
 
 def _axis(
-    moving: tuple[_Strided, _Strided], still: _Strided, extents: Mapping[str, Polynomial]
-) -> _Axis:
+    moving: tuple[_Strided, _Strided], still: _Strided, extents: Mapping[str, Extent]
+) -> Axis:
     """The loops that move two of the matrices, and not the third: of several those, from the
     innermost on, that lie in both like one.
 
@@ -152,19 +193,18 @@ def _axis(
     if not names:
         raise IllegalStepError("the nest is no product of matrices")
     last = names.pop()
-    axis = _Axis((last,), extents[last])
+    axis = Axis((last,), extents[last])
     for name in reversed(names):
-        if any(one.along[name] != _times(one.along[last], axis.extent) for one in moving):
+        step = axis.extent.exact
+        if any(one.along[name] != expr.product(one.along[last], step) for one in moving):
             break
-        axis = _Axis((name, *axis.loops), _times(extents[name], axis.extent))
+        axis = Axis((name, *axis.loops), extents[name].times(axis.extent))
     return axis
 
 
-def _times(a: Polynomial, b: Polynomial) -> Polynomial:
-    return expr.polynomial(f"{expr.text(a)}*{expr.text(b)}")
-
-
-def _matrix(array: _Strided, row: _Axis, column: _Axis, starts: Mapping[str, str]) -> Matrix:
+def _matrix(
+    array: _Strided, row: Axis, column: Axis, starts: Mapping[str, str], around: Around
+) -> Matrix:
     """How an array holds the matrix with these rows and columns.
 
     Args:
@@ -177,19 +217,7 @@ def _matrix(array: _Strided, row: _Axis, column: _Axis, starts: Mapping[str, str
     start = expr.polynomial(expr.substitute(index, starts))
     for transposed, outer, inner in ((False, row, column), (True, column, row)):
         leading = array.along[outer.loops[-1]]
-        if array.along[inner.loops[-1]] == ONE and _at_least(leading, inner.extent):
+        rooms = (expr.plus(leading, most, -1) for most in inner.extent.most)
+        if array.along[inner.loops[-1]] == ONE and any(is_never_negative(r, around) for r in rooms):
             return Matrix(data, transposed, leading, start)
     raise IllegalStepError(f"{data} is not stored in rows that are apart")
-
-
-def _at_least(stride: Polynomial, extent: Polynomial) -> bool:
-    """Whether ``stride >= extent``, as far as is plain to see. A stride is made of an array's
-    sizes, which are at least 1: each further one in a term makes it no smaller."""
-    left = {m: stride.get(m, 0) - extent.get(m, 0) for m in {*stride, *extent}}
-    for monomial in sorted(extent, key=len, reverse=True):
-        for larger in stride:
-            if left[monomial] < 0 and not Counter(monomial) - Counter(larger):
-                moved = min(-left[monomial], max(left[larger], 0))
-                left[monomial] += moved
-                left[larger] -= moved
-    return all(not f or (f > 0 and (not m or m in stride)) for m, f in left.items())

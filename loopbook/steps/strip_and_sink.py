@@ -134,7 +134,8 @@ def _expanded(editor: Editor, groups: Sequence[Group], scalars: Sequence[str], s
     uses."""
     used = [{a.container for node in group for a in accesses(node)} for group in groups]
     shared = sorted(name for name in scalars if sum(name in one for one in used) > 1)
-    return {name: editor.stack_array(f"{name}_strip", name, size) for name in shared}
+    types = editor.program.containers
+    return {name: editor.stack_array(f"{name}_strip", types[name], size) for name in shared}
 
 
 @dataclass

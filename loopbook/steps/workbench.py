@@ -87,7 +87,6 @@ class Workbench:
         self._foreign = self._loops(own).keys()
         self._data = {c.name: c.data for c in nest.containers}
         self._left_early = {loop.name for loop in nest.loops if is_left_early(nest, loop)}
-        self._called = False
         self._position = 0
         self._buffers: dict[str, bool] = {}
         ids = {loop.name: loop.element_id for loop in nest.loops}
@@ -121,7 +120,7 @@ class Workbench:
             IllegalStepError: if it names an unknown loop or container, or is not legal here.
         """
         self._position = position
-        before = self.program, self._buffers, self._called, self._names
+        before = self.program, self._buffers, self._names
         try:
             for step in self._well_formed(op, args).expansion():
                 done = self._done(step)
@@ -129,9 +128,8 @@ class Workbench:
                     raise self.refusal(f"'{step.op}' would make more than {MOST_LOOPS} loops")
                 self.program, self._buffers = done.program, done.buffers
                 self._names = self._names.changed(self._loops(self._foreign), done.made)
-                self._called = step.ends
         except IllegalStepError:
-            self.program, self._buffers, self._called, self._names = before
+            self.program, self._buffers, self._names = before
             raise
 
     def _well_formed(self, op: str, args: Args) -> Step:
@@ -146,8 +144,6 @@ class Workbench:
 
     def _done(self, step: Step) -> Editor:
         """The program with one more step."""
-        if self._called:
-            raise self.refusal("the nest is a library call already")
         if not unsigned(self.program.containers).keys().isdisjoint(self._names.variables):
             raise self.refusal(f"'{step.op}' may give unsigned loops an end below zero")
         editor = Editor(self.program, self.names, self._data, self._buffers)

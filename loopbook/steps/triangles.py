@@ -1,0 +1,166 @@
+"""Products of which only a triangle is wanted, computed in full beside the arrays.
+
+A library multiplies rectangles. Where a tile around the loops says how large the triangle can be,
+its bounding box is small: the product of that is computed in a local array, of which the triangle
+is added to the result. (SYRK on top of GEMM: Kågström, Ling and Van Loan, ACM TOMS 24(3), 1998.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from loopbook.errors import IllegalStepError
+from loopbook.program import dataflow, expr, tree
+from loopbook.program.dataflow import AccessNode, Memlet, Tasklet
+from loopbook.program.expr import Expr, Polynomial
+from loopbook.program.types import Type
+from loopbook.steps.accumulation import Element
+from loopbook.steps.editor import BYTES, MAX_BYTES, Editor
+from loopbook.steps.products import Extent, Matrix, Product
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """The ranges that loops run through, whatever the others do.
+
+    Attributes:
+        extents: by variable, in the order of the loops.
+        triangle: a loop, and the one in it of which the bounds speak of its variable; or nothing.
+    """
+
+    extents: dict[str, Extent]
+    triangle: tuple[tree.Loop, ...]
+
+
+def boxes(loops: Sequence[tree.Loop]) -> Boxes:
+    """How often loops that count by ones run.
+
+    Args:
+        loops: in each other, outermost first.
+
+    Raises:
+        IllegalStepError: they count in another way, or more than one depends on another one.
+    """
+    variables = {loop.variable for loop in loops}
+    extents: dict[str, Extent] = {}
+    triangle: tuple[tree.Loop, ...] = ()
+    for loop in loops:
+        bounds = loop.bounds
+        if bounds.step != 1 or not bounds.highs:
+            raise IllegalStepError(f"{loop.variable} does not count to bounds by ones")
+        of = {name for b in (*bounds.lows, *bounds.highs) for name in expr.mentioned(b)} & variables
+        if not of:
+            extents[loop.variable] = Extent.between(bounds.lows, bounds.highs)
+            continue
+        outer = [other for other in loops if other.variable in of]
+        if triangle or len(outer) != 1:
+            raise IllegalStepError("bounds depend on more than one other loop")
+        triangle = (*outer, loop)
+        (first,) = of
+        extents[first], extents[loop.variable] = _box(outer[0], loop)
+    return Boxes(extents, triangle)
+
+
+def _box(outer: tree.Loop, inner: tree.Loop) -> tuple[Extent, Extent]:
+    """The smallest rectangle around all that two loops run through."""
+    row, around, own = outer.variable, outer.bounds, inner.bounds
+    lows, highs = list(around.lows), list(around.highs)
+    for low in own.lows:
+        for high in own.highs:  # rows where there is nothing may lie outside of the arrays
+            room = expr.plus(high, low, -1)
+            match room.get((row,), 0):
+                case 0:
+                    pass
+                case 1:
+                    lows.append(expr.plus({(): 1}, expr.plus(room, {(row,): 1}, -1), -1))
+                case -1:
+                    highs.append(expr.plus(room, {(row,): 1}))
+                case _:
+                    raise IllegalStepError("the triangle is no plain one")
+    last = [expr.plus(high, {(): -1}) for high in highs]
+    return (
+        Extent.between(_distinct(lows), _distinct(highs)),
+        Extent.between(
+            _distinct(at for low in own.lows for at in _at(low, row, lows, last)),
+            _distinct(at for high in own.highs for at in _at(high, row, last, lows)),
+        ),
+    )
+
+
+def _at(
+    bound: Polynomial, row: str, rising: Sequence[Polynomial], falling: Sequence[Polynomial]
+) -> list[Polynomial]:
+    """A bound where it leaves most room."""
+    factor = bound.get((row,), 0)
+    rest = expr.plus(bound, {(row,): factor}, -1)
+    if row in expr.mentioned(rest):
+        raise IllegalStepError("the triangle is no plain one")
+    if not factor:
+        return [bound]
+    ends = rising if factor > 0 else falling
+    return [expr.plus(rest, end, factor) for end in ends]
+
+
+def _distinct(forms: Iterable[Polynomial]) -> list[Polynomial]:
+    return list({frozenset(form.items()): form for form in forms}.values())
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A local array for the whole box of a triangle.
+
+    Attributes:
+        matrix: how it holds the product.
+        type: of it, as memlets have it.
+        added: loops that add the triangle to the result.
+    """
+
+    matrix: Matrix
+    type: Type
+    added: tree.Loop
+
+    @classmethod
+    def of(
+        cls, editor: Editor, what: Product, target: Element, triangle: Sequence[tree.Loop]
+    ) -> Beside:
+        """The array for a product.
+
+        Raises:
+            IllegalStepError: the triangle is not one of the result, or may be too large.
+        """
+        axes = what.rows, what.columns
+        if {loop.variable for loop in triangle} != {name for axis in axes for name in axis.loops}:
+            raise IllegalStepError("the bounds of what is added up depend on other loops")
+        height, width = (axis.extent.constant for axis in axes)
+        element = editor.element_type(target.data)
+        if not height or not width or BYTES[element.dtype] * height * width > MAX_BYTES:
+            raise IllegalStepError("the triangle is not known to be small")
+        name, kind = editor.stack_array(f"{target.data}_box", element, height * width)
+        row, column = (expr.polynomial(f"{axis.loops[0]} - ({axis.extent.begin})") for axis in axes)
+        place = expr.text(expr.plus(column, row, width))
+        body: tree.Node = _added(editor, target, (name, kind, place))
+        for loop in reversed(triangle):
+            loop = replace(loop, id=editor.new_number(""))
+            body = replace(loop, body=replace(loop.body, children=(body,)))
+        assert isinstance(body, tree.Loop)
+        return cls(Matrix(name, False, {(): width}, {}), kind, body)
+
+
+def _added(editor: Editor, target: Element, box: tuple[str, Type, str]) -> dataflow.Block:
+    """``target += box[place]``."""
+    name, kind, place = box
+    whole = editor.program.containers[target.data]
+    nodes = (
+        AccessNode(target.data),
+        AccessNode(name),
+        Tasklet("fp_add", ("_in1", "_in2"), "_out"),
+        AccessNode(target.data),
+    )
+    at = (Expr(target.index),)
+    memlets = (
+        Memlet(0, 2, "void", "_in1", at, whole),
+        Memlet(1, 2, "void", "_in2", (Expr(place),), kind),
+        Memlet(2, 3, "_out", "void", at, whole),
+    )
+    return dataflow.block(nodes, memlets)
