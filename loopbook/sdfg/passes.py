@@ -13,6 +13,7 @@ from docc.sdfg import StructuredSDFG, TargetOptions
 from loopbook import private, targets
 from loopbook.errors import SdfgError
 from loopbook.sdfg.blas_threads import with_blas_threads
+from loopbook.sdfg.gram import with_halves
 from loopbook.sdfg.incomplete_tiles import with_loops_kept
 from loopbook.toolchain import compiler
 from loopbook.toolchain.stderr import quiet_stderr
@@ -147,14 +148,17 @@ _PREAMBLE = re.compile(r"(?:#pragma once\n|#include <.*>\n|\n)*(?=extern \"C\" )
 def _source(sdfg: StructuredSDFG, target: str) -> str:
     """The source file that docc would write, with what its own lacks; empty if that is nothing."""
     code = sdfg.to_cpp()
-    said = with_loops_kept(code)
+    preamble = _PREAMBLE.match(code)
+    if preamble is None:
+        return ""
+    own = code[preamble.end() :]
+    said = with_halves(with_loops_kept(own))
     if target in targets.TARGETS:
         said = with_blas_threads(said, target)
-    found = _PREAMBLE.match(said)
-    if said == code or found is None:
+    if said == own:
         return ""
     blas = "#include <cblas.h>\n" if "cblas_" in said else ""
-    return f'#include "{sdfg.name}.h"\n{blas}{said[found.end() :]}'
+    return f'#include "{sdfg.name}.h"\n{blas}{said}'
 
 
 def options(target: str) -> TargetOptions:
