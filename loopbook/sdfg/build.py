@@ -30,6 +30,7 @@ from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
 from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
 from loopbook.sdfg.remainders import with_plain_remainders
+from loopbook.sdfg.one_division import divide_once
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
@@ -322,7 +323,7 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
     Args:
         decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts.
     """
-    mended = keep_vectors_inside(keep_signs(decide(tree) if decided else tree))
+    mended = keep_vectors_inside(divide_once(keep_signs(decide(tree) if decided else tree)))
     return sdfg if mended is tree else program.parse(dumped(write(mended)))
 
 

@@ -726,6 +726,18 @@ def greatest_common_divisor(res):
     res[0] = x
 
 
+@mended(zeros)
+def handed_on_from_a_branch(res):
+    for i in range(res.shape[0]):
+        x = 48
+        y = 18 + i
+        while y != 0:
+            t = x % y
+            x = y
+            y = t
+        res[i] = x
+
+
 # -- indices --------------------------------------------------------------------------------------
 
 

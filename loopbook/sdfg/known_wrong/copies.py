@@ -112,10 +112,14 @@ def counts(kinds: Kinds) -> None:
 
     Before: ``m = n``, then ``n = n - 1``: m may be the new n. After: ``m = n | 0``, which is the
     same number and no copy for docc. Refused where the type is not known.
+
+    So it is for ``n = t`` where t was computed on a condition, as a remainder is by what may be 0:
+    docc sets n in the branch already, before what stands between has read it.
     """
     given: dict[str, int] = dict.fromkeys(kinds.parameters, 1)
     for name, value in assigned(kinds.source.body):
-        given[name] = given.get(name, 0) + (not isinstance(value, ast.For))
+        if not isinstance(value, ast.For):
+            given[name] = given.get(name, 0) + (2 if _is_conditional(value) else 1)
     for statement in kinds.source.walk():
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Name):
             continue
@@ -131,6 +135,14 @@ def counts(kinds: Kinds) -> None:
         kinds.source.mend(statement, "copy a whole number at once")
         statement.value = expression("x | 0", value, x=value)
     kinds.source.locate()
+
+
+def _is_conditional(value: ast.expr) -> bool:
+    """Whether a value is computed in branches, at least after it has been written otherwise."""
+    return any(
+        isinstance(node, ast.IfExp | ast.Mod | ast.FloorDiv | ast.BoolOp | ast.Compare)
+        for node in ast.walk(value)
+    )
 
 
 def held(kinds: Kinds) -> None:
