@@ -125,14 +125,18 @@ class Planner:
         if call := self._call(nest, trips):
             return used(left_to_docc(nest, None, None, ""), call), (call,)
         records = self._records(nest, trips)
-        if records:
-            speedup = exact_speedup(records[0], trips)
-            if not pays(records[0], speedup, WORTH_USING):
-                report = left_to_docc(nest, records[0], 0.0, _no_gain(records[0], speedup))
-                return replace(report, tier="exact"), ()
-        usable = self._exact(nest, records, trips)
+        usable: tuple[Choice, ...] = ()
+        gains = bool(records) and pays(records[0], exact_speedup(records[0], trips), WORTH_USING)
+        if gains:
+            usable = self._exact(nest, records, trips)
+        if records and not any(len(one.recipe) for one in usable):
+            # A search looks for what the whole program gains by, and may have missed this.
+            usable = tuple(c for c in along_memory(nest, self._fit, ()) if len(c.recipe)) or usable
         if usable:
             return used(left_to_docc(nest, usable[0].record, 0.0, ""), usable[0]), usable
+        if records and not gains:
+            why = _no_gain(records[0], exact_speedup(records[0], trips))
+            return replace(left_to_docc(nest, records[0], 0.0, why), tier="exact"), ()
         embedding = embeddings()[nest.fingerprint]
         neighbours = self._layered.neighbours(
             nest, embedding, LOOKED_AT, self._target, self._exclude
