@@ -280,10 +280,16 @@ def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
 
 
 def _decided(code: Code, op: str, gap: Int) -> bool | None:
-    """What is known of ``gap op 0``: only where no loop variable is part of it."""
+    """What is known of ``gap op 0``: of loops' variables only what their ranges say by numbers."""
     if gap.constant is not None:
         return bool(PYTHON[op](gap.constant, 0))
     if code.facts.known(gap) is None:
+        ends = (code.facts.bound(gap, upper) for upper in (False, True))
+        low, high = (None if end is None else end.constant for end in ends)
+        if low is not None and (low > 0 or (low == 0 and op in (">=", "<"))):
+            return bool(PYTHON[op](low, 0))
+        if high is not None and (high < 0 or (high == 0 and op in ("<=", ">"))):
+            return bool(PYTHON[op](high, 0))
         return None
     if op in ("==", "!="):
         return code.facts.zero(gap) == (op == "==")

@@ -20,6 +20,7 @@ from loopbook.frontend import arith, types
 from loopbook.frontend.operators import SYMBOLS, lift
 from loopbook.frontend.records import Fields
 from loopbook.frontend.symbols import Int
+from loopbook.frontend.tested import narrowed
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value
 
@@ -84,14 +85,18 @@ def logical(t: Translator, node: ast.BoolOp) -> Value:
         if chosen is not None:
             return chosen
     result = arith.truth(t.number(t.expr(node.values[0])))
-    for inner in node.values[1:]:
+    for place, inner in enumerate(node.values[1:], start=1):
         if result.value is not None:
             if bool(result.value) != both:
                 return result
             result = arith.truth(t.number(t.expr(inner)))
             continue
-        with code.captured() as lines:
+        with code.captured() as lines, narrowed(t, node.values[:place], both):
             value = arith.truth(t.number(t.expr(inner)))
+        if value.value is not None and not lines:
+            if bool(value.value) != both:
+                return value
+            continue
         if not lines and "[" not in value.text:
             result = arith.logical("&" if both else "|", result, value)
             continue
@@ -110,9 +115,9 @@ def conditional(t: Translator, node: ast.IfExp) -> Value:
     if condition.value is not None:
         return t.expr(node.body if condition.value else node.orelse)
     made = len(code.temporaries)
-    with code.captured() as first:
+    with code.captured() as first, narrowed(t, [node.test], True):
         one = _side(t, node.body)
-    with code.captured() as second:
+    with code.captured() as second, narrowed(t, [node.test], False):
         other = _side(t, node.orelse)
     if isinstance(one, Array) or isinstance(other, Array):
         del code.temporaries[made:]

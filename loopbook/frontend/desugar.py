@@ -1,5 +1,5 @@
-"""Statements that others can say: ``else`` after loops, ``del``, ``with np.errstate``, ``match``,
-and assignments in expressions.
+"""Statements that others can say: ``else`` after loops, ``continue`` in front of the rest of one,
+``del``, ``with np.errstate``, ``match``, and assignments in expressions.
 
 Before::
 
@@ -62,7 +62,8 @@ def _statement(node: ast.stmt, numbers: count) -> list[ast.stmt]:
             return [made]
         case ast.For() | ast.While():
             made = copy.copy(node)
-            made.body = _body(node.body, numbers) or [ast.copy_location(ast.Pass(), node)]
+            body = _without_continue(node.body)
+            made.body = _body(body, numbers) or [ast.copy_location(ast.Pass(), node)]
             made.orelse = []
             return (
                 [made]
@@ -133,6 +134,18 @@ def _with_else(loop: ast.For | ast.While, after: list[ast.stmt], numbers: count)
     loop.body = leaving(loop.body)
     test = ast.copy_location(ast.If(ast.Name(name, ast.Load()), after, []), after[0])
     return [begun, loop, ast.fix_missing_locations(test)]
+
+
+def _without_continue(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """A loop's body in which what stands behind a branch that ends the iteration is the other
+    branch."""
+    for place, node in enumerate(body):
+        if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Continue):
+            made = copy.copy(node)
+            made.body = node.body[:-1] or [ast.copy_location(ast.Pass(), node)]
+            made.orelse = _without_continue(body[place + 1 :])
+            return [*body[:place], made]
+    return list(body)
 
 
 def breaks(body: Sequence[ast.stmt]) -> bool:

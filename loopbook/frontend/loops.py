@@ -38,10 +38,13 @@ def for_(t: Translator, node: ast.For) -> None:
     if isinstance(iterable, Thing) and isinstance(iterable.value, Counters):
         t.statement(nested(t, node, iterable.value))
     elif isinstance(iterable, Thing) and isinstance(iterable.value, Range):
+        from loopbook.frontend.edges import without_edges
         from loopbook.frontend.swapping import without_swaps
 
-        ends = iterable.value
-        instead = without_swaps(t, node, ends.start, ends.stop) if ends.step == 1 else None
+        ends, instead = iterable.value, None
+        if ends.step == 1:
+            instead = without_swaps(t, node, ends.start, ends.stop)
+            instead = instead or without_edges(t, node, ends.start, ends.stop)
         if instead is not None:
             t.body(instead)
         else:

@@ -78,7 +78,7 @@ def without_swaps(t: Translator, node: ast.For, start: Int, stop: Int) -> list[a
         after = _after(places, rest)
         made += ast.parse(f"{', '.join(names)}, = {', '.join(after[n] for n in names)},").body
     for statement in made:
-        _located(statement, node)
+        located(statement, node)
     t.frame.live.replaced(node, made)
     return made
 
@@ -149,7 +149,7 @@ def _period(places: Places) -> int:
     return next((n for n, is_same in enumerate(same, 1) if is_same), MOST + 1)
 
 
-def _located(made: ast.stmt, node: ast.stmt) -> None:
+def located(made: ast.stmt, node: ast.stmt) -> None:
     """Say of what has no place of its own in the text that it is where `node` is."""
     for part in ast.walk(made):
         if getattr(part, "lineno", 0) < node.lineno:

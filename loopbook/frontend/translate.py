@@ -299,17 +299,22 @@ class Translator(Definite):
         anew = both - self.frame.live.taken.get(id(node), both)
         names = [(n, n in anew or n not in self.frame.env) for n in sorted(assigned & live)]
 
+        from loopbook.frontend.tested import narrowed
+
         def run() -> None:
             frame, aliases = self.frame, self.aliases
             frame.tests.append(node.test)
             before, known = dict(frame.env), list(aliases.known)
-            with self.code.indented(f"if {bare(condition.text)}:"):
+            with (
+                self.code.indented(f"if {bare(condition.text)}:"),
+                narrowed(self, [node.test], True),
+            ):
                 self.body(node.body)
             frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
             changing = any(home.sizes for home in frame.homes.values())
             then, aliases.known = aliases.known, known
             if node.orelse:
-                with self.code.indented("else:"):
+                with self.code.indented("else:"), narrowed(self, [node.test], False):
                     if changing:
                         loose.refresh(self, but={n for n, empty in names if empty})
                     self.body(node.orelse)

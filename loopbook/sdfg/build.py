@@ -29,8 +29,8 @@ from loopbook.sdfg.decided import decide
 from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
 from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
-from loopbook.sdfg.remainders import with_plain_remainders
 from loopbook.sdfg.one_division import divide_once
+from loopbook.sdfg.remainders import with_plain_remainders
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step

@@ -4,8 +4,8 @@ Python's remainder has the divisor's sign, the processor's the dividend's. docc 
 
     t = a % b; s = t + b; out = s % b
 
-which takes longer, and is wrong where ``t + b`` leaves 64 bits. What adds ``b`` only where the signs
-differ does neither (100,000 elements by 100,000 others: 0.93 to 0.74 ms, AVX2, 2026-11-26)::
+which takes longer, and is wrong where ``t + b`` leaves 64 bits. What adds ``b`` only where the
+signs differ does neither (100,000 elements by 100,000 others: 0.93 to 0.74 ms, AVX2, 2026-11-26)::
 
     t = a % b; s = b & mask; out = t + s    # mask: all bits if t is not 0 and has another sign
 

@@ -1,4 +1,4 @@
-"""Products of a matrix with its own transpose: one half is computed, and only where that is right."""
+"""Products of a matrix with its own transpose: one half is computed, where that is right."""
 
 from __future__ import annotations
 
