@@ -157,8 +157,9 @@ def _operands(block: Block, place: int) -> tuple[Memlet, Memlet]:
 def _computed_by(block: Block, place: int, code: str) -> int | None:
     """The instruction of this kind that sets a scalar of the block, which nothing else does."""
     into = block.inputs[place]
-    found = into[0].source if len(into) == 1 else None
-    return found if found in _instructions(block, code) else None
+    return next(
+        (p for p in _instructions(block, code) if len(into) == 1 and into[0].source == p), None
+    )
 
 
 def _same(one: Memlet, other: Memlet) -> bool:
