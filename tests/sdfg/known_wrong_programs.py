@@ -158,10 +158,19 @@ def float_remainder_of_data(a, b, res):
         res[i] = a[i] % b[i]
 
 
-@refused("loses the count", lambda: whole(1), lambda: counts(1))
+@mended(lambda: whole(1), lambda: counts(1))
 def bits_of_a_single_count(a, res):
     for i in range(a.shape[0]):
         res[i] = a[i] ^ i
+
+
+@mended(lambda: whole(1), lambda: counts(1))
+def bits_of_what_a_single_count_gives(a, res):
+    n = a.shape[0] + 3
+    for i in range(3, n):
+        j = i * 2
+        for k in range(i - 1, i):
+            res[i - 3] = res[i - 3] + (a[k - 2] ^ (j + k))
 
 
 @kept(lambda: whole(1), lambda: counts(1))
@@ -169,6 +178,14 @@ def a_single_count_compared(a, res):
     for i in range(a.shape[0]):
         if (i < 1) | (a[i] > 2):
             res[i] = 1
+
+
+@kept(lambda: whole(1), lambda: counts(1))
+def bits_beside_a_single_count(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] + i
+    for k in range(res.shape[0] + 5):
+        res[0] = res[0] ^ k
 
 
 @kept(whole, counts)

@@ -148,7 +148,7 @@ def _rewrite(
     overwritten.run(kinds())
     copies.counts(kinds())
     copies.held(kinds())
-    integers.check_bits(kinds(), ones)
+    integers.SingleCounts(kinds(), ones).run()
     integers.Division(kinds()).run()
     conditionals.Conditionals(kinds()).run()
     assignments.Retyped(kinds()).run()

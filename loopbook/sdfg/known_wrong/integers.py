@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import ast
+import operator
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds, assigned
-from loopbook.sdfg.known_wrong.source import BlockRewriter, expression, integer, mentioned
+from loopbook.sdfg.known_wrong.source import (
+    BlockRewriter,
+    base,
+    expression,
+    filled,
+    integer,
+    mentioned,
+)
+from loopbook.syntax import walk
 
 
 class Signs:
@@ -190,43 +199,81 @@ class Division(BlockRewriter):
 
 
 BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+_SUMS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
-def check_bits(kinds: Kinds, ones: frozenset[tuple[str, int]]) -> None:
-    """Refuse bits of a count in a loop that may run once: docc drops the loop, and leaves the count
-    in them undefined.
+class SingleCounts(BlockRewriter):
+    """docc drops a loop that it knows to run once, and leaves its count in bits undefined.
 
-    Args:
-        ones: array arguments and dimensions of extent 1 (`loops.extents_of_one`).
+    Before (of one element)::  for i in range(a.shape[0]): res[i] = a[i] ^ i
+    After::                    for i in range(a.shape[0]): res[0] = a[0] ^ 0
+
+    A loop that docc finds to run once by itself is left: what it then leaves undefined is seen in
+    what it makes of the program (`loopbook.sdfg.lost`).
     """
-    source = kinds.source
-    arrays = {name for name, _ in ones}
-    unknown = any(_asks_size(node, arrays) for node in source.walk())
-    counts = {
-        name
-        for node in source.walk()
-        if isinstance(node, ast.For) and _may_run_once(node, unknown)
-        for name in mentioned(node.target)
-    }
-    for node in source.walk() if counts else ():
-        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, BITS):
-            sides = (
-                [node.left, node.right]
-                if isinstance(node, ast.BinOp)
-                else [node.target, node.value]
-            )
-            if any(_operands(side) & counts for side in sides):
-                source.refuse(
-                    node, "loses the count of a loop that runs once", "use it without bits"
-                )
+
+    def __init__(self, kinds: Kinds, ones: frozenset[tuple[str, int]]) -> None:
+        """
+        Args:
+            ones: array arguments and dimensions of extent 1 (`loops.extents_of_one`).
+        """
+        super().__init__(kinds.source)
+        self._ones = ones
+        given: dict[str, list[ast.expr | ast.For]] = {}
+        for name, value in assigned(kinds.source.body):
+            given.setdefault(name, []).append(value)
+        self._values = {
+            name: values[0]
+            for name, values in given.items()
+            if len(values) == 1 and name not in kinds.parameters
+        }
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.body = self.block(node.body)
+        start = self._only_count(node)
+        if start is None or not isinstance(node.target, ast.Name):
+            return node
+        name = node.target.id
+        if name in {changed for changed, _ in assigned(node.body)} or not _has_bits(node, name):
+            return node
+        self.source.mend(node, f"write the only count of the loop over '{name}'")
+        number = expression(str(start), node)
+        node.body = [filled(one, {name: number}) for one in node.body]
+        return node
+
+    def _only_count(self, node: ast.For) -> int | None:
+        """The count of a loop that runs once by what docc knows of its bounds."""
+        if not isinstance(node.iter, ast.Call) or not mentioned(node.iter.func) == {"range"}:
+            return None
+        bounds = [self._number(bound, frozenset()) for bound in node.iter.args]
+        numbers = [bound for bound in bounds if bound is not None]
+        if len(numbers) < len(bounds) or numbers[2:] == [0]:
+            return None
+        counts = range(*numbers)
+        return counts[0] if len(counts) == 1 else None
+
+    def _number(self, node: ast.expr | ast.For, seen: frozenset[str]) -> int | None:
+        if isinstance(node, ast.Name) and node.id in self._values and node.id not in seen:
+            return self._number(self._values[node.id], seen | {node.id})
+        if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
+            left, right = self._number(node.left, seen), self._number(node.right, seen)
+            known = left is not None and right is not None
+            return _SUMS[type(node.op)](left, right) if known else None
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+            single = (base(node), integer(node.slice)) in self._ones
+            return 1 if node.value.attr == "shape" and single else None
+        return integer(node, self.source.names) if isinstance(node, ast.expr) else None
 
 
-def _asks_size(node: ast.AST, arrays: set[str]) -> bool:
-    """Whether a loop may get its bounds from one of these arrays' sizes."""
-    if isinstance(node, ast.Attribute):
-        return node.attr in ("shape", "size") and bool(mentioned(node.value) & arrays)
-    return isinstance(node, ast.Call) and bool(
-        {name for argument in node.args for name in mentioned(argument)} & arrays
+def _has_bits(loop: ast.For, name: str) -> bool:
+    """Whether a loop has bits of numbers that its count may be among."""
+    parts = [part for one in loop.body for part in walk(one)]
+    read = any(isinstance(part, ast.Name) and part.id == name for part in parts)
+    return read and any(
+        isinstance(part, ast.BinOp | ast.AugAssign)
+        and isinstance(part.op, BITS)
+        and (isinstance(part, ast.AugAssign) or _operands(part))
+        for part in parts
     )
 
 
@@ -237,18 +284,6 @@ def _operands(node: ast.expr) -> set[str]:
     if isinstance(node, ast.BinOp):
         return _operands(node.left) | _operands(node.right)
     return mentioned(node)
-
-
-def _may_run_once(node: ast.For, unknown: bool) -> bool:
-    """Whether a loop does by the numbers of its bounds, or, for bounds that are no numbers, if they
-    may be those of an array of one element (`unknown`)."""
-    if not isinstance(node.iter, ast.Call):
-        return False
-    given = [integer(argument) for argument in node.iter.args]
-    numbers = [value for value in given if value is not None]
-    if len(numbers) < len(given) or not numbers or (len(numbers) == 3 and not numbers[2]):
-        return unknown
-    return len(range(*numbers)) == 1
 
 
 def _literal(node: ast.expr) -> float | None:

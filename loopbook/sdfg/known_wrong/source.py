@@ -175,15 +175,16 @@ def integer(node: ast.AST | None, names: Mapping[str, Any] | None = None) -> int
 def expression(text: str, at: ast.AST, **parts: ast.AST) -> ast.expr:
     """The expression `text` with each name that is in `parts` replaced by that tree."""
     tree = ast.parse(text, mode="eval").body
-    return ast.copy_location(_filled(tree, parts), at)  # type: ignore[return-value]
+    return ast.copy_location(filled(tree, parts), at)  # type: ignore[return-value]
 
 
 def statement(text: str, at: ast.AST, **parts: ast.AST) -> ast.stmt:
     """The statement `text`, as in `expression`."""
-    return ast.copy_location(_filled(ast.parse(text).body[0], parts), at)  # type: ignore[return-value]
+    return ast.copy_location(filled(ast.parse(text).body[0], parts), at)  # type: ignore[return-value]
 
 
-def _filled(tree: ast.AST, parts: Mapping[str, ast.AST]) -> ast.AST:
+def filled(tree: Any, parts: Mapping[str, ast.AST]) -> Any:
+    """A tree, changed in place, with other trees for some of its names."""
     import copy
 
     class Fill(ast.NodeTransformer):
