@@ -198,7 +198,7 @@ ufunc(np.minimum, cost=2)(lambda code, x, y: arith.extreme(code, "<", x, y))
 ufunc(np.arctan2, math.atan2, cost=8)(lambda code, x, y: arith.function2(code, "atan2", x, y))
 ufunc(np.hypot, math.hypot, cost=8)(lambda code, x, y: arith.function2(code, "hypot", x, y))
 ufunc(np.copysign, math.copysign)(lambda code, x, y: arith.function2(code, "copysign", x, y))
-ufunc(np.fmod, math.fmod, cost=8)(lambda code, x, y: arith.function2(code, "fmod", x, y))
+ufunc(math.fmod, cost=8)(lambda code, x, y: arith.function2(code, "fmod", x, y))
 ufunc(math.pow, cost=8)(lambda code, x, y: arith.function2(code, "pow", x, y))
 ufunc(np.degrees, np.rad2deg, math.degrees)(
     lambda code, x: arith.binary(code, "*", x, arith.constant(180.0 / np.pi))
@@ -206,6 +206,23 @@ ufunc(np.degrees, np.rad2deg, math.degrees)(
 ufunc(np.radians, np.deg2rad, math.radians)(
     lambda code, x: arith.binary(code, "*", x, arith.constant(np.pi / 180.0))
 )
+
+
+@ufunc(np.fmod, cost=8)
+def fmod(code, x: Scalar, y: Scalar) -> Scalar:
+    """What a division towards zero leaves, which has the sign of `x`; ``%`` has that of `y`."""
+    dtype, weak = types.promote(x.kind, y.kind)
+    if dtype.kind not in "iu":
+        return arith.function2(code, "fmod", x, y)
+    x, y = (
+        code.let(arith.convert(code, one, dtype) if one.dtype.kind == "b" else one)
+        for one in (x, y)
+    )
+    rest = code.let(arith.binary(code, "%", x, y))
+    if dtype.kind == "u":
+        return rest
+    turned = f"({rest.text} < 0 and {x.text} > 0) or ({rest.text} > 0 and {x.text} < 0)"
+    return arith.chosen(code, turned, f"{rest.text} - {y.text}", rest.text, dtype, weak)
 
 
 @ufunc(np.sign, cost=2)
