@@ -25,6 +25,9 @@ BODIES = (
     "t = x[0]\nfor i in range(x.shape[0]):\n    t += x[i]\n    t ^= y[i]\nreturn t",
     "return x // (y | 1), x % (y | 1), x**2, (x * 1.0 % 50).astype(np.int8)",
     "A[0] += x\nA[:, 1] *= 3\nreturn A.T, x[::-1], np.full(4, 7, x.dtype)",
+    "return np.fmod(x, y), np.fmod(x, 7), np.fmod(x * 0.5, 3), np.fmod(x, x > 3)",
+    "return sum(x), sum(v * v for v in x if v > 1), sum([v for v in x], 2), sum(x > y), sum(x, 0.5)",
+    "return sum(int(v) for v in x), sum(x, x[0]), sum(x[k] for k in range(1, 4)), sum([x, x, y])",
     "return x.astype(np.uint8), x.astype(np.int16), x & y, x | y, x ^ y",
 )
 TYPES = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)

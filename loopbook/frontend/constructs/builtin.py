@@ -7,9 +7,10 @@ from functools import reduce
 
 import numpy as np
 
-from loopbook.frontend import arith, lists, nests
+from loopbook.frontend import arith, lists, nests, types
 from loopbook.frontend.calls import call
 from loopbook.frontend.code import bare
+from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.indexing import load_at
 from loopbook.frontend.loops import Range, Rows, rows_of
 from loopbook.frontend.registry import FUNCTIONS, lowers
@@ -99,18 +100,35 @@ def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
 
     from loopbook.frontend.operators import operate
 
-    if isinstance(values, Listing):
-        total = FUNCTIONS[np.sum](t, t.array(values), arith.constant(0))
-        total = total if start is None else operate(t, ast.Add, start, total)
-        if values.shape:
-            return total
-        number = t.number(total)
-        return Scalar(number.text, number.dtype, values.kind[1], number.whole)
-    if isinstance(values, Array) and values.rank == 1:
-        return FUNCTIONS[np.sum](t, values)
-    items = _items(t, values)
     first = arith.constant(0) if start is None else start
-    return reduce(lambda a, b: operate(t, ast.Add, a, b), items, first)
+    if isinstance(values, Listing):
+        found = _added_to(t, first, t.array(values), values.kind)
+        if values.shape:
+            return found
+        number = t.number(found)
+        weak = values.kind[1] and t.number(first).weak
+        return Scalar(number.text, number.dtype, weak, number.whole)
+    if isinstance(values, Array) and values.rank == 1:
+        return _added_to(t, first, values, values.kind)
+    return reduce(lambda a, b: operate(t, ast.Add, a, b), _items(t, values), first)
+
+
+def _added_to(t: Translator, first: Value, values: Array, kind: tuple[np.dtype, bool]) -> Value:
+    """A sum of items in the type that adding one by one gives; NumPy's own has whole words."""
+    import ast
+
+    from loopbook.frontend.operators import operate
+
+    start = first if isinstance(first, Array) else t.number(first)
+    dtype, weak = types.promote(start.kind, kind)
+    if dtype.kind in "fc" and kind[0].kind in "iu":
+        values = t.array(cast(t, values, dtype))
+    total = FUNCTIONS[np.sum](t, values, arith.constant(0))
+    if dtype.kind in "iu" and not weak:
+        total = cast(t, total, dtype)
+    if isinstance(start, Scalar) and start.weak and start.value == 0 and start.dtype == INT:
+        return total
+    return operate(t, ast.Add, start, total)
 
 
 def _items(t: Translator, values: Value) -> tuple[Value, ...]:
