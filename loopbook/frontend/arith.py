@@ -241,14 +241,23 @@ def _integer_division(code, op, left, right, dtype, weak) -> Scalar:
 
 
 def _float_division(code, op, left, right, dtype, weak) -> Scalar:
-    left, right = code.let(real_of(left)), code.let(real_of(right))
+    # 0.3 beside a float32 is one: 7.5 // 0.3 depends on it.
+    left, right = (
+        code.let(real_of(one if one.value is None else replace(one, value=dtype.type(one.value))))
+        for one in (left, right)
+    )
     rest = code.let(Scalar(f"math.fmod({bare(left.text)}, {bare(right.text)})", dtype, weak))
     if op == "%":
         turned = f"{rest.text} * {right.text} < 0.0"
         return chosen(code, turned, f"{rest.text} + {right.text}", rest.text, dtype, weak)
     quotient = f"math.floor(({left.text} - {rest.text}) / {right.text} + 0.5)"
     less = chosen(code, f"{rest.text} * {right.text} < 0.0", "1.0", "0.0", dtype, weak)
-    return Scalar(f"({quotient} - {less.text})", dtype, weak)
+    found = f"{quotient} - {less.text}"
+    if right.value:
+        return Scalar(f"({found})", dtype, weak)
+    # By nought it is infinite, of which there is no remainder.
+    parts = f"{left.text} / {right.text}"
+    return chosen(code, f"{right.text} == 0.0", parts, found, dtype, weak)
 
 
 def real_of(value: Scalar) -> Scalar:

@@ -135,7 +135,7 @@ class Lowered:
         return self._made(
             self.kernel_source,
             self.name,
-            {"math": _Maths(), "np": np, "max": _maximum, "min": _minimum},
+            {"math": _Maths(), "np": np, "max": _maximum, "min": _minimum, "float": np.float64},
         )
 
     def wrap(

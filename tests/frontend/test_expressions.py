@@ -92,6 +92,9 @@ ANY = [
 REAL = [
     "return np.exp(A), np.sin(x), np.sqrt(abs(A)), np.arctan2(x, 2.0), np.hypot(x, x)",
     "return A / y, 1.0 / (1.0 + x), x ** 0.5, x ** -1, 2.0 ** x",
+    "z = np.trunc(y)\nreturn x[1:] // z, np.floor_divide(-A, z), A // 0.0, 7.5 // z, A // -np.inf",
+    "return x * 100 // 0.3, np.inf // x, x % 0.3, (x / 0)[1:] // y, A // np.nan",
+    "for i in range(len(y)):\n    y[i] = x[i] // np.trunc(y[i])\nreturn y",
     "return np.linalg.norm(x)",
     "return np.floor(x), np.ceil(x), np.trunc(x), np.rint(x), np.sign(x)",
     "return (np.exp(A - A.max(axis=1, keepdims=True)).T / np.exp(A).sum(axis=1)).T",
