@@ -639,6 +639,17 @@ def element_computed_of_a_count(x, res):
         res[i] = x[i + 1] - x[i]
 
 
+@kept(lambda: counts(5) - 2**60, lambda: np.zeros(5, dtype=np.int64), lambda: zeros((5, 5)))
+def numbers_from_data_read_in_two_places(a, n, res):
+    for i in range(5):
+        t = a[i] - 1
+        s = t * 2
+        n[i] = s
+    for i in range(5):
+        for j in range(5):
+            res[i, j] = float(n[j]) + 10.0 * float(n[i])
+
+
 @kept(counts, lambda: zeros((5, 5)))
 def count_read_in_one_place(n, res):
     for i in range(5):

@@ -151,8 +151,10 @@ def held(kinds: Kinds) -> None:
 
     Before: ``n[i] = i`` in one loop, ``n[j] + n[k]`` in others: docc computes j + j. After:
     ``n[i] = max(i, -9007199254740992)``, which is the same number and none that docc computes
-    elsewhere. Only arrays that are read at several places can come out wrong.
+    elsewhere. Only arrays that are read at several places can come out wrong. Numbers from data are
+    none such, and may be less.
     """
+    data = _from_elements(kinds)
     read: dict[str, set[str]] = {}
     for node in kinds.source.walk():
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
@@ -163,7 +165,7 @@ def held(kinds: Kinds) -> None:
         target = statement.targets[0]
         if not isinstance(target, ast.Subscript) or len(read.get(base(target), ())) < 2:
             continue
-        counts = _Counts(kinds)
+        counts = _Counts(kinds, data)
         value = counts.visit(statement.value)
         if counts.found and not counts.elements:
             kinds.source.mend(statement, "compute with a copy of a count")
@@ -171,19 +173,45 @@ def held(kinds: Kinds) -> None:
     kinds.source.locate()
 
 
-class _Counts(ast.NodeTransformer):
-    """Counts in an expression, and whether it reads elements."""
+def _from_elements(kinds: Kinds) -> frozenset[str]:
+    """Variables that depend on elements of arrays."""
+    found: frozenset[str] = frozenset()
+    given = [(n, v) for n, v in assigned(kinds.source.body) if not isinstance(v, ast.For)]
+    while True:
+        more = {name for name, value in given if _reads(value, found)}
+        if more <= found:
+            return found
+        found |= more
 
-    def __init__(self, kinds: Kinds) -> None:
+
+def _reads(value: ast.expr, names: frozenset[str]) -> bool:
+    return any(
+        node.id in names
+        if isinstance(node, ast.Name)
+        else isinstance(node, ast.Subscript) and not _is_size(node)
+        for node in walk(value)
+    )
+
+
+def _is_size(node: ast.Subscript) -> bool:
+    return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+
+
+class _Counts(ast.NodeTransformer):
+    """Counts in an expression, and whether it reads elements, or what depends on them."""
+
+    def __init__(self, kinds: Kinds, data: frozenset[str]) -> None:
         self.kinds = kinds
+        self.data = data
         self.found = self.elements = False
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        self.elements |= not (isinstance(node.value, ast.Attribute) and node.value.attr == "shape")
+        self.elements |= not _is_size(node)
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         kind = self.kinds.of(node)
+        self.elements |= node.id in self.data
         if node.id in self.kinds.parameters or kind.rank != 0 or kind.what != INT:
             return node
         self.found = True
