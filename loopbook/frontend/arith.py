@@ -1,10 +1,9 @@
 """Operators on numbers, as source text that docc translates right.
 
-docc 0.8 is wrong, or refuses, for ``//`` and ``>>`` of negative numbers, ``%`` and negation of
-short integers, ``a if c else b``, comparisons with numbers such as ``1e-05``, and reads both sides
-of ``and``; none of them leaves this file::
+docc 0.8 is wrong, or refuses, for ``//`` and ``>>`` of negative numbers
+(`loopbook.frontend.division`), ``%`` and negation of short integers, ``a if c else b``, comparisons
+with numbers such as ``1e-05``, and reads both sides of ``and``; none of them leaves this file::
 
-    a // b   (ints)    (a - a % b) // b
     -a       (ints)    0 - a
     a ** 2             s_0 = a;  s_0 * s_0
     a if c else b      s_0 = b;  if c: s_0 = a
@@ -103,6 +102,8 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
             raise code.fail(f"{left.text} {op} {right.text}: {error}") from None
     if op in COMPARISONS:
         return compare(code, op, left, right)
+    from loopbook.frontend import division
+
     dtype, weak = types.promote(left.kind, right.kind)
     if dtype.kind == "c":
         return complexes.binary(code, op, left, right, dtype, weak)
@@ -135,8 +136,7 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
             replace(found, text=modular(found.text, dtype), whole=None) if wraps(dtype) else found
         )
     if op in ("//", "%"):
-        form = _integer_division if dtype.kind in "iu" else _float_division
-        found = form(code, op, left, right, dtype, weak)
+        found = division.divided(code, op, left, right, dtype, weak)
         # Only the least number by -1 leaves the type.
         return (
             replace(found, text=modular(found.text, dtype), whole=None)
@@ -146,12 +146,13 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     if dtype.kind not in "iu":
         raise code.fail(f"{op} of numbers that are not whole")
     if op == ">>":
-        if left.whole is None:
-            return _shifted(left, right, dtype, weak)
+        if not division.symbolic(code, left):
+            return Scalar(division.shifted(code, op, left, right, weak), dtype, weak)
         divisor = binary(code, "<<", constant(1), right)
-        return _integer_division(code, "//", left, divisor, dtype, weak)
+        return division.divided(code, "//", left, divisor, dtype, weak)
     if op == "<<":
-        return _modular(op, left, word(right), dtype, weak)
+        left = replace(left, text=unwrapped(left.text, dtype))
+        return Scalar(modular(division.shifted(code, op, left, right, weak), dtype), dtype, weak)
     return Scalar(f"({left.text} {op} {right.text})", dtype, weak)
 
 
@@ -161,8 +162,6 @@ def _modular(op: str, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
         return Scalar(f"({left.text} {op} {right.text})", dtype, weak)
     parts = [word(one) if dtype == SHORT else one for one in (left, right)]
     first, second = (unwrapped(part.text, dtype) for part in parts)
-    if op == "<<":
-        second = parts[1].text
     return Scalar(modular(f"({first} {op} {second})", dtype), dtype, weak)
 
 
@@ -195,69 +194,6 @@ def word(value: Scalar) -> Scalar:
     if held_as(value.dtype) == INT or value.value is not None:
         return value
     return Scalar(f"(int({bare(value.text)}) | 0)", INT, value.weak)
-
-
-def _shifted(left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
-    """Places beyond the word leave only the sign, where C would take them modulo 64."""
-    places = f"min({bare(word(right).text)}, 63)"
-    if right.value is not None:
-        places = str(min(int(right.value), 63))
-    return Scalar(f"({word(left).text} >> {places})", dtype, weak)
-
-
-def _power(value: Scalar) -> int | None:
-    """The k of a number that is 2**k."""
-    number = value.value
-    if not isinstance(number, int | np.integer) or number < 1 or int(number).bit_count() != 1:
-        return None
-    return int(number).bit_length() - 1
-
-
-def _integer_division(code, op, left, right, dtype, weak) -> Scalar:
-    places = _power(right)
-    if places is not None and left.whole is None:  # an index could not follow from it anyhow
-        text = f">> {places}" if op == "//" else f"& {2**places - 1}"
-        return Scalar(f"({word(left).text} {text})", dtype, weak)
-    left, right = code.let(word(left)), code.let(word(right))
-    text = f"{left.text} % {right.text}"
-    positive = right.whole is not None and code.facts.nonnegative(right.whole - 1, firm=False)
-    natural = left.whole is not None and code.facts.nonnegative(left.whole, firm=False)
-    if op == "//":
-        straight = positive and natural
-        text = (
-            f"{left.text} // {right.text}"
-            if straight
-            else f"({left.text} - {text}) // {right.text}"
-        )
-    if positive and left.whole is not None and right.whole is not None:
-        parts = (left.whole, right.whole)
-        known = code.facts.derive(f"({text})", parts, lambda a, b: a // b if op == "//" else a % b)
-        if op == "%" and code.facts.known(known) is None:
-            code.facts.ranges.setdefault(known.text, (Int.of(0), right.whole - 1))
-        return Scalar(known.text, dtype, weak, known)
-    elif not positive and right.value is None:
-        return chosen(code, f"{right.text} != 0", text, "0", dtype, weak)
-    return Scalar(f"({text})", dtype, weak)
-
-
-def _float_division(code, op, left, right, dtype, weak) -> Scalar:
-    # 0.3 beside a float32 is one: 7.5 // 0.3 depends on it.
-    left, right = (
-        code.let(real_of(one if one.value is None else replace(one, value=dtype.type(one.value))))
-        for one in (left, right)
-    )
-    rest = code.let(Scalar(f"math.fmod({bare(left.text)}, {bare(right.text)})", dtype, weak))
-    if op == "%":
-        turned = f"{rest.text} * {right.text} < 0.0"
-        return chosen(code, turned, f"{rest.text} + {right.text}", rest.text, dtype, weak)
-    quotient = f"math.floor(({left.text} - {rest.text}) / {right.text} + 0.5)"
-    less = chosen(code, f"{rest.text} * {right.text} < 0.0", "1.0", "0.0", dtype, weak)
-    found = f"{quotient} - {less.text}"
-    if right.value:
-        return Scalar(f"({found})", dtype, weak)
-    # By nought it is infinite, of which there is no remainder.
-    parts = f"{left.text} / {right.text}"
-    return chosen(code, f"{right.text} == 0.0", parts, found, dtype, weak)
 
 
 def real_of(value: Scalar) -> Scalar:

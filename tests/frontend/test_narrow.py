@@ -102,6 +102,54 @@ def test_compiled_numbers_wrap_around_before_they_are_compared_or_divided():
         agree(flat(expected), flat(lowered.wrap(kernel)(*copied(args))), lowered.source)
 
 
+ENDS = (
+    "return x // y, x % y, np.fmod(x, y)",
+    "return x // 7, x % 7, x // -3, x % -3, x // -1, x % -1, x // 8, x % 8",
+    "return x << y, x >> y, x << 3, x << (y & 7), x >> (y & 15), x << 5 * 13, x >> 65",
+    "for i in range(len(x)):\n    x[i] = (x[i] // y[i]) ^ (x[i] % y[i])\nreturn x, x << y[::-1]",
+    "x //= y\ny %= x\nreturn x.sum()",
+)
+
+
+def ends(dtype, size):
+    """Pairs of the numbers at which C++ and NumPy differ."""
+    limits, bits = np.iinfo(dtype), 8 * np.dtype(dtype).itemsize
+    numbers = [limits.min, limits.max, 0, 1, 3, -1, bits - 1, bits, bits + 1, 64, -2, -bits, 7]
+    each = np.array([n for n in numbers if limits.min <= n <= limits.max], np.int64).astype(dtype)
+    x, y = np.meshgrid(each, each)
+    return x.ravel()[-size:], y.ravel()[-size:]
+
+
+@pytest.mark.parametrize("body", ENDS)
+@pytest.mark.parametrize("dtype", (np.int8, np.uint8, np.int32, np.int64))
+def test_numbers_at_the_ends_are_divided_and_shifted_as_numpys(body, dtype):
+    if "-1" in body and np.dtype(dtype).kind == "u":
+        body = body.replace("-1", "1").replace("-3", "3")
+    for size in (1, 2, 3, 8, 33, 99):
+        check(function(body, "x, y"), *ends(dtype, size))
+
+
+@pytest.mark.parametrize("dtype", (np.int8, np.int64))
+def test_compiled_numbers_at_the_ends_are_numpys(dtype):
+    def build(reading, args, folder):
+        return build_baseline(reading.text, "none", folder).library
+
+    def divided(x, y):
+        z = x.copy()
+        z //= y
+        for i in range(len(x)):
+            z[i] ^= x[i] % y[i]
+        return x // y, x % y, x // 7, x // -3, x // -1, x % -1, x << y, x >> y, z, np.fmod(x, y)
+
+    args = ends(dtype, 99)
+    lowered = lower(divided, copied(args))
+    assert lowered is not None
+    kernel = Dispatcher(lowered.kernel, build, strict=True)
+    with np.errstate(all="ignore"):
+        expected = divided(*copied(args))
+    agree(flat(expected), flat(lowered.wrap(kernel)(*copied(args))), lowered.source)
+
+
 def test_unsigned_words_of_64_bits_are_refused():
     with pytest.raises(LoweringError, match="uint64"):
         lower(function("y[:] = x + 1", "x, y"), [np.ones(3, np.uint64), np.ones(3, np.uint64)])

@@ -113,6 +113,32 @@ def division_by_zero(a, b, res):
         res[i] = a[i] // b[i] + 10 * (a[i] % b[i])
 
 
+@mended(
+    lambda: np.array([-(2**63), -(2**63), 7, 2**62, -(2**63) + 5]),
+    lambda: np.array([-1, 3, -1, 0, 1]),
+    lambda: counts(5),
+    lambda: counts(5),
+)
+def least_number_divided(a, b, quotients, rests):
+    for i in range(a.shape[0]):
+        if b[i] < 2:
+            quotients[i] = a[i] // b[i]
+        rests[i] = a[i] % b[i]
+
+
+@kept(whole, lambda: np.array([2, -2, 5, 3, -5, 1]), counts)
+def quotients_rounded_by_themselves(a, b, res):
+    for i in range(a.shape[0]):
+        x = a[i]
+        y = b[i]
+        res[i] = (x ^ x >> 63) // 7 ^ x >> 63
+        if y != 0:
+            q = x // y
+            r = x - q * y
+            s = q + (((r | 0 - r) & (r ^ y)) >> 63)
+            res[i] += s + (x - x % y) // y + x % y
+
+
 @mended(whole, counts)
 def floor_division_in_place(a, res):
     for i in range(a.shape[0]):

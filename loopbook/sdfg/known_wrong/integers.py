@@ -13,6 +13,7 @@ from loopbook.sdfg.known_wrong.source import (
     filled,
     integer,
     mentioned,
+    same,
 )
 from loopbook.syntax import walk
 
@@ -55,6 +56,8 @@ class Signs:
         if isinstance(node, ast.Attribute):
             return 1 if node.attr == "size" else -1
         if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.BitXor) and same(node.right, _sign_of(node.left)):
+                return 0
             return self._combined(node.op, self._of(node.left), self._of(node.right))
         if isinstance(node, ast.IfExp):
             return min(self._of(node.body), self._of(node.orelse))
@@ -93,15 +96,49 @@ class Signs:
         return self._of(given[1])
 
 
+def _is_multiple(node: ast.expr, divisor: ast.expr) -> bool:
+    """Whether it is ``a - a % divisor``."""
+    return isinstance(node, ast.BinOp) and same(
+        node, expression("a - a % b", node, a=node.left, b=divisor)
+    )
+
+
+def _rounded(body: list[ast.stmt]) -> ast.expr | None:
+    """The divisor of a quotient that is made right however ``//`` rounds, as our loops have it."""
+    match body:
+        case [
+            ast.Assign(
+                targets=[ast.Name(id=q)],
+                value=ast.BinOp(left=ast.Name(id=a), op=ast.FloorDiv(), right=divisor),
+            ),
+            ast.Assign(targets=[ast.Name(id=r)]),
+            ast.Assign(targets=[ast.Name(id=found)]),
+        ]:
+            b = ast.unparse(divisor)
+            lines = (
+                f"{q} = {a} // {b}",
+                f"{r} = {a} - {q} * {b}",
+                f"{found} = {q} + ((({r} | 0 - {r}) & ({r} ^ {b})) >> 63)",
+            )
+            written = all(map(same, body, map(ast.parse, lines)))
+            return divisor if written and len({q, a, r, found}) == 4 else None
+    return None
+
+
+def _sign_of(node: ast.expr) -> ast.expr:
+    return expression("a >> 63", node, a=node)
+
+
 class Division(BlockRewriter):
     """docc divides whole numbers as C does, towards zero, and shifts as if they had no sign.
 
     - ``-7 // 2``: docc gives -3, Python -4. After: ``(a - a % b) // b``, where nothing is left to
-      round; docc's ``%`` is Python's.
+      round; docc's ``%`` is Python's. What our own loops round themselves stays
+      (`loopbook.frontend.division`).
     - ``n >> 1`` of a size: docc gives a huge number. After: the same with ``b = 2 ** s``, which
       bounds can follow from. A shift of data stays (`loopbook.sdfg.shifts`).
-    - ``a % 0``: the processor's division ends the process, NumPy gives 0. After: ``… if b != 0
-      else 0``.
+    - ``a % 0``, and the least number by -1: the processor's division ends the process, NumPy gives
+      0, and the least number. After: ``… if b > 0 or b < -1 else 0``, or ``a * b``.
     - ``x // y`` of floats: docc does not round at all. Refused.
     - ``x % 2.5`` of floats: docc adds 2.5 to what is already positive. After: ``math.fmod``, and
       2.5 is added to what is negative.
@@ -113,6 +150,46 @@ class Division(BlockRewriter):
         super().__init__(kinds.source)
         self.kinds = kinds
         self.signs = Signs(kinds)
+        self._divisors: frozenset[str] = frozenset()
+        """Those that branches around see to."""
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        for place, statement in enumerate(body):
+            divisor = _rounded(body[place : place + 3])
+            if divisor is not None and self._divides(divisor):
+                found.append(statement)
+            else:
+                found += super().block([statement])
+        return found
+
+    def visit_For(self, node: ast.For | ast.While) -> ast.AST:
+        body, node.body = node.body, []
+        self.generic_visit(node)
+        node.body = self.block(body)
+        return node
+
+    visit_While = visit_For
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        given, test = self._divisors, ast.unparse(node.test)
+        changed = {name for name, _ in assigned(node.body)}
+        self._divisors |= {
+            name
+            for name in mentioned(node.test) - changed
+            if test in (f"{name} != 0", f"{name} > 0 or {name} < -1")
+        }
+        node.test = self.visit(node.test)
+        node.body = self.block(node.body)
+        self._divisors = given
+        node.orelse = self.block(node.orelse)
+        return node
+
+    def _divides(self, divisor: ast.expr) -> bool:
+        """Whether the processor can divide by a number."""
+        if isinstance(divisor, ast.Name) and divisor.id in self._divisors:
+            return True
+        return integer(divisor, self.source.names) not in (None, 0)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         if isinstance(node.op, ast.FloorDiv | ast.Mod | ast.RShift):
@@ -146,17 +223,18 @@ class Division(BlockRewriter):
         return self._divided(node, signs)
 
     def _divided(self, node: ast.BinOp, signs: tuple[bool, bool]) -> ast.AST:
-        text = "a % b"
-        divisor = integer(node.right, self.source.names)
-        safe = signs[1] or divisor not in (None, 0)
+        text, other = "a % b", "0"
+        safe = signs[1] or self._divides(node.right)
         if isinstance(node.op, ast.FloorDiv):
-            text = "(a - a % b) // b"
+            if safe and _is_multiple(node.left, node.right):
+                return node
+            text, other = "(a - a % b) // b", "a * b"
             self.source.mend(node, "round a quotient of whole numbers downwards")
         elif safe:
             return node
         else:
             self.source.mend(node, "give 0 for a remainder of a division by 0, as NumPy does")
-        text = text if safe else f"({text}) if b != 0 else 0"
+        text = text if safe else f"({text}) if b > 0 or b < -1 else {other}"
         return expression(text, node, a=node.left, b=node.right)
 
     def _shifted(
