@@ -27,7 +27,8 @@ with socket.socket(socket.AF_UNIX) as server:
 
 
 def serve(path: str) -> None:
-    import loopbook.cli.app  # noqa: F401  # what each fork would have to load
+    import loopbook.cli.app
+    import loopbook.client.bench  # noqa: F401  # what each fork would have to load
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for forks
     with socket.socket(socket.AF_UNIX) as listener:
