@@ -21,6 +21,7 @@ from typing import Any
 import httpx
 from client_kit import ARGUMENTS, blocked, fill, product, record, stencil, text_of
 
+from loopbook.client.remote.transport import trusted
 from loopbook.sdfg import program
 from loopbook.server.tables import open_tables
 from loopbook.server.tokens import Tokens
@@ -142,7 +143,9 @@ class Served:
         self, secret: str | None = None, scheme: str = "Token", verify: ssl.SSLContext | bool = True
     ) -> httpx.Client:
         headers = {} if secret is None else {"Authorization": f"{scheme} {secret}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=SECONDS, verify=verify)
+        return httpx.Client(
+            base_url=self.url, headers=headers, timeout=SECONDS, verify=trusted(self.url, verify)
+        )
 
     def listens(self) -> bool:
         """Whether it still takes connections."""
