@@ -150,6 +150,24 @@ def test_compiled_numbers_at_the_ends_are_numpys(dtype):
     agree(flat(expected), flat(lowered.wrap(kernel)(*copied(args))), lowered.source)
 
 
+def test_compiled_numbers_of_python_have_all_their_bits():
+    def build(reading, args, folder):
+        return build_baseline(reading.text, "none", folder).library
+
+    def products(x, y):
+        total = 0
+        for i in range(len(x)):
+            u = x[i]
+            total += int(x[i]) * int(y[i]) + int(u) * int(u)
+        return total
+
+    args = [arguments(np.int32)[2], arguments(np.int32)[3] // 8]
+    lowered = lower(products, copied(args))
+    assert lowered is not None
+    kernel = Dispatcher(lowered.kernel, build, strict=True)
+    assert lowered.wrap(kernel)(*copied(args)) == products(*args)
+
+
 def test_unsigned_words_of_64_bits_are_refused():
     with pytest.raises(LoweringError, match="uint64"):
         lower(function("y[:] = x + 1", "x, y"), [np.ones(3, np.uint64), np.ones(3, np.uint64)])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import FULL, store_at
+from loopbook.frontend.narrow import SHORT
 from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, lowers
 from loopbook.frontend.translate import Translator
@@ -387,6 +389,8 @@ def to_int(t: Translator, value: Value) -> Value:
     x = t.number(value)
     if x.value is not None:
         return arith.constant(int(x.value))
+    if x.dtype == SHORT:  # docc leaves int() out, and multiplies two of them in 32 bits
+        return replace(arith.word(x), weak=True, whole=None)
     if x.whole is not None:
         return arith.whole(x.whole)
     return Scalar(f"int({bare(x.text)})", types.INT, True)
