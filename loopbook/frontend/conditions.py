@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 
 from loopbook.frontend import arith, types
+from loopbook.frontend.code import Line, bare
 from loopbook.frontend.operators import SYMBOLS, lift
 from loopbook.frontend.records import Fields
 from loopbook.frontend.symbols import Int
@@ -122,6 +123,8 @@ def conditional(t: Translator, node: ast.IfExp) -> Value:
     if isinstance(one, Array) or isinstance(other, Array):
         del code.temporaries[made:]
         return _one_of(t, node, condition)
+    if isinstance(one, Tup) and isinstance(other, Tup) and len(one.items) == len(other.items):
+        return _items_of(t, condition, (first, one), (second, other))
     left, right = t.number(one), t.number(other)
     if not first and not second:
         return arith.select(code, condition, left, right)
@@ -134,10 +137,38 @@ def conditional(t: Translator, node: ast.IfExp) -> Value:
     return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
 
 
+def _items_of(
+    t: Translator, condition: Scalar, then: tuple[list[Line], Tup], other: tuple[list[Line], Tup]
+) -> Tup:
+    """One of two tuples of numbers, item by item: ``c, s = (1.0, 0.0) if r == 0 else …``."""
+    code = t.code
+    pairs = [tuple(map(t.number, pair)) for pair in zip(then[1].items, other[1].items, strict=True)]
+    kinds = [types.promote(*(side.kind for side in pair)) for pair in pairs]
+    if any(dtype.kind == "c" for dtype, _ in kinds):
+        raise code.fail("one of two tuples of complex numbers; use if and else")
+    names = [code.fresh("s_") for _ in pairs]
+    for place, (head, (lines, _)) in enumerate(((f"if {condition.text}:", then), ("else:", other))):
+        with code.indented(head):
+            code.replay(lines)
+            for name, pair, (dtype, _) in zip(names, pairs, kinds, strict=True):
+                code.emit(f"{name} = {bare(arith.convert(code, pair[place], dtype).text)}")
+    return Tup(
+        tuple(
+            Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
+            for name, (dtype, weak) in zip(names, kinds, strict=True)
+        )
+    )
+
+
 def _side(t: Translator, node: ast.expr) -> Value:
     """One side's value: a number is computed where the side is, for what it is made of is there."""
-    value = t.expr(node)
-    return t.number(value) if isinstance(value, Array) and not value.rank else value
+
+    def settled(value: Value) -> Value:
+        if isinstance(value, Tup):
+            return value.of(map(settled, value.items))
+        return t.number(value) if isinstance(value, Array) and not value.rank else value
+
+    return settled(t.expr(node))
 
 
 def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:
