@@ -24,13 +24,12 @@ from loopbook.frontend.constructs.joining import (
     part,
     vstack,
 )
-from loopbook.frontend.constructs.reductions import parity
 from loopbook.frontend.expressions import GRIDS, Grid
 from loopbook.frontend.indexing import FULL, load_at
-from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Dim, Scalar, Slice, Thing, Tup, Value, looked_at
+from loopbook.frontend.values import Dim, Scalar, Slice, Thing, Tup, Value, looked_at
 
 
 def _split(t: Translator, ary: Value, places: Value, along: Value | None, even: bool) -> Tup:
@@ -180,31 +179,5 @@ def sliding_window_view(
     dims: list[Dim] = [(ZERO, tuple(f)) for f in factors]
     return looked_at(array, tuple(shape), tuple(dims))
 
-
-def _reduce(pair: object, whole_array: object):
-    """``ufunc.reduce``: of the items of a tuple, or along the first axis of an array."""
-
-    def lowering(
-        t: Translator, array: Value, axis: Value | None = None, keepdims: Value | None = None
-    ) -> Value:
-        if isinstance(array, Tup) and axis is None and keepdims is None:
-            items = [t.array(item) if isinstance(item, Array) else item for item in array.items]
-            result = items[0]
-            for item in items[1:]:
-                result = FUNCTIONS[pair](t, result, item)
-                if isinstance(result, Array):
-                    result = t.stored(result) if result.cost > 8 else result
-            return result
-        along = arith.constant(0) if axis is None else axis
-        return FUNCTIONS[whole_array](t, t.array(array), along, keepdims=keepdims)
-
-    return lowering
-
-
-for _ufunc, _reduction in (
-    (np.add, np.sum), (np.multiply, np.prod), (np.maximum, np.max), (np.minimum, np.min),
-    (np.logical_or, np.any), (np.logical_and, np.all), (np.logical_xor, parity),
-):  # fmt: skip
-    lowers(_ufunc.reduce)(_reduce(_ufunc, _reduction))
 
 GRIDS.update({id(np.c_): _Columns(), id(np.r_): _Rows()})
