@@ -83,6 +83,12 @@ ANY = [
     "f = lambda v: v + 1\nreturn f(x)",
     "return [x * k for k in range(2)][1], sum([x, x])",
     "return 0 < s < 3, max(s, 1), min(3, s)",
+    "u, v = (1.5, 0) if x[0] == 0 else (x[1] / x[0], s)\na, b = (x, s) if s > 1 else (y, 1)\n"
+    "return u, v * 2.0, a, b",
+    "for i in range(len(y)):\n    u, v = (x[i], i) if x[i] > y[i] else (y[i], 2)\n    y[i] = u - v",
+    "t = 0.0\nfor i, (u, v) in enumerate(zip(x, y[1:])):\n    t += i * u * v\n"
+    "for u, v in zip(A[1:, 0], A[:, 1]):\n    t += u - v\nfor u, v in zip(x, (1, 2)):\n"
+    "    t += u * v\nreturn t",
     "u = x\nx = x + 1\nreturn u, x",
     "u = x\nu += 1\nreturn x",
     "np.add(x, 1, out=x)\nreturn x",
@@ -108,7 +114,12 @@ REAL = [
     "return np.kron(x, y), np.kron(A, B[:2])",
     "h = x[1:] - x[:-1]\ng = h[1:] * h[:-1]\nreturn g[::2]",
 ]
-WHOLE = ["return x & 3, x | 1, x ^ 2, x << 1, x >> 1, ~x", "return x / 2, np.mean(x), x + 0.5"]
+WHOLE = [
+    "return np.bitwise_xor.reduce(x), np.bitwise_or.reduce(A), np.bitwise_and.reduce(A, axis=1)",
+    "return np.bitwise_and.reduce(x > 0), np.bitwise_xor.reduce((x, x + 1, 2 * x))",
+    "return x & 3, x | 1, x ^ 2, x << 1, x >> 1, ~x",
+    "return x / 2, np.mean(x), x + 0.5",
+]
 
 
 @pytest.mark.parametrize("body", ANY)

@@ -206,7 +206,9 @@ def zip_(t: Translator, *values: Value, strict: Value | None = None) -> Value:
         count = min(map(len, listed))
         if strict is not None and t.python(strict) and count < max(map(len, listed)):
             raise t.code.fail("zip of what is not as long")
-        if not all(t.code.facts.zero(one.count - count) for one in rows):
+        exact = strict is not None and bool(t.python(strict))
+        enough = t.code.facts.zero if exact else t.code.facts.nonnegative
+        if not all(enough(one.count - count) for one in rows):
             raise t.code.fail("zip of what is not known to be as long")
         items = iter(listed)
         sides = [
@@ -214,9 +216,23 @@ def zip_(t: Translator, *values: Value, strict: Value | None = None) -> Value:
             for row in several
         ]
         return Tup(tuple(map(Tup, zip(*sides, strict=False))))
-    if not all(t.code.same(one.count, rows[0].count) for one in rows):
-        raise t.code.fail("zip of what is not known to be as long")
-    return Thing(Rows(rows[0].count, lambda i: Tup(tuple(one.item(i) for one in rows))))
+    count = rows[0].count
+    for one in rows[1:]:
+        if not t.code.same(count, one.count):
+            if strict is not None and t.python(strict):
+                raise t.code.fail("zip of what is not known to be as long")
+            count = _shorter(t, count, one.count)
+    return Thing(Rows(count, lambda i: Tup(tuple(one.item(i) for one in rows))))
+
+
+def _shorter(t: Translator, one: Int, other: Int) -> Int:
+    """The lesser of two sizes."""
+    more = t.code.facts.nonnegative(one - other)
+    if more is not None:
+        return other if more else one
+    name = t.code.fresh("n_")
+    t.code.emit(f"{name} = min({one.text}, {other.text})")
+    return Int.atom(name)
 
 
 @lowers(map)
