@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from loopbook.frontend.matches import branches
 from loopbook.frontend.walrus import hoisted
+from loopbook.syntax import Branches, skips
 
 QUIET = ("ignore", "warn", "print", "log")
 """What `np.errstate` may ask for that changes no number and raises nothing."""
@@ -65,6 +66,8 @@ def _statement(node: ast.stmt, numbers: count) -> list[ast.stmt]:
             body = _without_continue(node.body)
             made.body = _body(body, numbers) or [ast.copy_location(ast.Pass(), node)]
             made.orelse = []
+            if isinstance(made, ast.For) and not node.orelse:
+                return _without_jumps(made, numbers)
             return (
                 [made]
                 if not node.orelse
@@ -117,21 +120,10 @@ def _with_else(loop: ast.For | ast.While, after: list[ast.stmt], numbers: count)
         made = ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
         return ast.fix_missing_locations(ast.copy_location(made, at))
 
-    def leaving(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        for node in body:
-            if isinstance(node, ast.Break):
-                made.append(flag(False, node))
-            elif isinstance(node, ast.If):
-                node = copy.copy(node)
-                node.body, node.orelse = leaving(node.body), leaving(node.orelse)
-            made.append(node)
-        return made
-
     begun = flag(True, loop)
     if not breaks(loop.body):
         return [loop, *after]
-    loop.body = leaving(loop.body)
+    loop.body = _replaced(loop.body, lambda at: [flag(False, at), at])
     test = ast.copy_location(ast.If(ast.Name(name, ast.Load()), after, []), after[0])
     return [begun, loop, ast.fix_missing_locations(test)]
 
@@ -146,6 +138,70 @@ def _without_continue(body: Sequence[ast.stmt]) -> list[ast.stmt]:
             made.orelse = _without_continue(body[place + 1 :])
             return [*body[:place], made]
     return list(body)
+
+
+def _without_jumps(loop: ast.For, numbers: count) -> list[ast.stmt]:
+    """A loop that may be written out for each item, which leaves nothing to jump in.
+
+    Before::                        After::
+
+        for k in (-1, 0, 1):            left_0_ = False
+            if x[k] < 0:                for item_0_ in (-1, 0, 1):
+                break                       if not left_0_:
+            s += x[k]                           k = item_0_
+                                                if x[k] < 0:
+                                                    left_0_ = True
+                                                else:
+                                                    s += x[k]
+    """
+    if not isinstance(loop.iter, ast.Tuple | ast.List | ast.Name | ast.Attribute):
+        return [loop]
+    listed = isinstance(loop.iter, ast.Tuple | ast.List)
+    begun: list[ast.stmt] = []
+    body = loop.body
+    if listed and breaks(body):
+        number = next(numbers)
+        left, item = f"left_{number}_", f"item_{number}_"
+        begun = _located(f"{left} = False", loop)
+        (test,) = _located(f"if not {left}: _ = {item}", loop)
+        assert isinstance(test, ast.If)
+        assert isinstance(test.body[0], ast.Assign)
+        test.body[0].targets = [loop.target]
+        test.body += _replaced(body, lambda at: [*_located(f"{left} = True", at), ast.Continue()])
+        loop.target = ast.copy_location(ast.Name(item, ast.Store()), loop)
+        body = [test]
+    if skips(body):
+        branches = Branches()
+        found = branches.of(body)
+        if branches.too_many:
+            return [loop]
+        body = found or [ast.copy_location(ast.Pass(), loop)]
+    loop.body = body
+    return [*begun, loop]
+
+
+def _located(text: str, at: ast.stmt) -> list[ast.stmt]:
+    """Statements from their text, in another one's place."""
+    made = ast.parse(text).body
+    for node in (n for one in made for n in ast.walk(one)):
+        ast.copy_location(node, at)
+    return made
+
+
+def _replaced(
+    body: Sequence[ast.stmt], instead: Callable[[ast.stmt], list[ast.stmt]]
+) -> list[ast.stmt]:
+    """A loop's body with other statements for its breaks."""
+    made: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.Break):
+            made += instead(node)
+            continue
+        if isinstance(node, ast.If):
+            node = copy.copy(node)
+            node.body, node.orelse = _replaced(node.body, instead), _replaced(node.orelse, instead)
+        made.append(node)
+    return made
 
 
 def breaks(body: Sequence[ast.stmt]) -> bool:

@@ -74,6 +74,11 @@ ANY = [
     "n = 0\nfor i in range(3):\n    n += i\n    x = x + n\nreturn x, n",
     "for row in A:\n    row += 1\nreturn A",
     "for i, v in enumerate((1, 2)):\n    x[i] = v",
+    "t = 0\nfor i in (-1, 0, 1):\n    for j in (0, 1):\n        if i == 0 and j == 1:\n"
+    "            continue\n        if x[j] < 0:\n            t += 1\n            continue\n"
+    "        t += x[i]\nreturn t",
+    "for i in range(len(y)):\n    for k in [0, 1, 2]:\n        if y[(i + k) % len(y)] < 0:\n"
+    "            break\n        x[i] += k\n    y[i] = k",
     "t = 0\nwhile t < 3:\n    t += 1\n    x[0] += t\nreturn t",
     "if s > 1:\n    return x\nreturn y",
     "if x[0] > 0:\n    z = x * 2\nelse:\n    z = x + 1\nreturn z",

@@ -321,7 +321,7 @@ class SingleCounts(BlockRewriter):
 
     def _only_count(self, node: ast.For) -> int | None:
         """The count of a loop that runs once by what docc knows of its bounds."""
-        if not isinstance(node.iter, ast.Call) or not mentioned(node.iter.func) == {"range"}:
+        if not isinstance(node.iter, ast.Call) or mentioned(node.iter.func) != {"range"}:
             return None
         bounds = [self._number(bound, frozenset()) for bound in node.iter.args]
         numbers = [bound for bound in bounds if bound is not None]
