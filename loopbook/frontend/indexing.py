@@ -283,12 +283,14 @@ def _scatter(t: Translator, base: Array, items: Sequence[Value], value: Array | 
     if isinstance(value, Array):
         value = nests.force(code, value)
     if isinstance(value, Array):
-        value = nests.fit(code, t.array(value), shape)
+        value = t.array(value)
+        shape = nests.agreed(code, shape, value.shape)
+        value = nests.fit(code, value, shape)
         if buffer in value.buffers:
             value = nests.materialise(code, value)
     if any(buffer in i.buffers for i in items if isinstance(i, Array)):
         kept = [t.stored(t.array(i)) if isinstance(i, Array) else i for i in items]
-        shape, place, _buffers = advanced(t, base, kept)
+        _shape, place, _buffers = advanced(t, base, kept)
     own: list[Int] = []
     from contextlib import ExitStack
 

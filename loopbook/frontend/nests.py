@@ -151,6 +151,18 @@ def fit(code: Code, value: Array, shape: Index) -> Array:
     return looked_at(value, shape, tuple(dims))
 
 
+def agreed(code: Code, shape: Index, value: Index) -> Index:
+    """The shape of what is stored into, with sizes that only the loops know supposed to be those of
+    the value (`Code.agreed`)."""
+    behind = len(shape) - len(value)
+    sizes = list(shape)
+    for place, size in enumerate(value):
+        own = behind + place
+        if own >= 0 and not code.is_one(size) and not code.is_agreed(size, shape[own]):
+            sizes[own] = code.agreed(shape[own], size) or shape[own]
+    return tuple(sizes)
+
+
 def broadcast(code: Code, shapes: Sequence[Index]) -> Index:
     """The shape of an elementwise operation on arrays of `shapes`.
 

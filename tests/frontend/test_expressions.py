@@ -88,6 +88,10 @@ ANY = [
     "f = lambda v: v + 1\nreturn f(x)",
     "return [x * k for k in range(2)][1], sum([x, x])",
     "return 0 < s < 3, max(s, 1), min(3, s)",
+    "on = x > 0\nz = np.zeros_like(x)\nz[np.arange(len(x))[on]] = (x * 3)[on]\nreturn z",
+    "k = np.abs(x).astype(np.int64) % 4\nn = 1 + k.max()\nz = np.bincount(k, minlength=n)\n"
+    "v = np.zeros(n)\nnp.add.at(v, k, x)\n"
+    "return np.divide(z, v, out=np.full(n, np.nan), where=v > 0)",
     "u, v = (1.5, 0) if x[0] == 0 else (x[1] / x[0], s)\na, b = (x, s) if s > 1 else (y, 1)\n"
     "return u, v * 2.0, a, b",
     "for i in range(len(y)):\n    u, v = (x[i], i) if x[i] > y[i] else (y[i], 2)\n    y[i] = u - v",

@@ -80,9 +80,12 @@ def into(t: Translator, out: Value | None, result: Value, where: Value | None = 
     if where is None:
         store_at(t, out, [FULL] * out.rank, result)
         return out
-    mask = nests.fit(t.code, t.array(where), out.shape)
+    mask = t.array(where)
     value = result if isinstance(result, Scalar) else t.array(result)
-    nests.assign(t.code, out, value, mask)
+    shape = nests.agreed(t.code, out.shape, mask.shape)
+    if isinstance(value, Array):
+        shape = nests.agreed(t.code, shape, value.shape)
+    nests.assign(t.code, replace(out, shape=shape), value, nests.fit(t.code, mask, shape))
     return out
 
 
