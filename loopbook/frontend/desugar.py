@@ -158,7 +158,7 @@ def _without_jumps(loop: ast.For, numbers: count) -> list[ast.stmt]:
         return [loop]
     listed = isinstance(loop.iter, ast.Tuple | ast.List)
     begun: list[ast.stmt] = []
-    body = loop.body
+    body: list[ast.stmt] = loop.body
     if listed and breaks(body):
         number = next(numbers)
         left, item = f"left_{number}_", f"item_{number}_"
