@@ -26,7 +26,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend.arith import chosen, real_of, word
+from loopbook.frontend import types
+from loopbook.frontend.arith import binary, chosen, convert, function2, real_of, word
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.narrow import wraps
 from loopbook.frontend.symbols import Int
@@ -137,6 +138,19 @@ def _is_small(code: Code, places: Scalar) -> bool:
         case ast.BinOp(op=ast.BitAnd(), right=ast.Constant(value=int(most))):
             return 0 <= most < 64
     return False
+
+
+def fmod(code: Code, x: Scalar, y: Scalar) -> Scalar:
+    """What a division towards zero leaves, which has the sign of `x`; ``%`` has that of `y`."""
+    dtype, weak = types.promote(x.kind, y.kind)
+    if dtype.kind not in "iu":
+        return function2(code, "fmod", x, y)
+    x, y = (code.let(convert(code, one, dtype) if one.dtype.kind == "b" else one) for one in (x, y))
+    rest = code.let(binary(code, "%", x, y))
+    if dtype.kind == "u":
+        return rest
+    turned = f"({rest.text} < 0 and {x.text} > 0) or ({rest.text} > 0 and {x.text} < 0)"
+    return chosen(code, turned, f"{rest.text} - {y.text}", rest.text, dtype, weak)
 
 
 def _power(value: Scalar) -> int | None:

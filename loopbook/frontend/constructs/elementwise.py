@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, nests, types
+from loopbook.frontend import arith, division, nests, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import FULL, store_at
 from loopbook.frontend.narrow import SHORT
@@ -213,21 +213,7 @@ ufunc(np.radians, np.deg2rad, math.radians)(
 )
 
 
-@ufunc(np.fmod, cost=8)
-def fmod(code, x: Scalar, y: Scalar) -> Scalar:
-    """What a division towards zero leaves, which has the sign of `x`; ``%`` has that of `y`."""
-    dtype, weak = types.promote(x.kind, y.kind)
-    if dtype.kind not in "iu":
-        return arith.function2(code, "fmod", x, y)
-    x, y = (
-        code.let(arith.convert(code, one, dtype) if one.dtype.kind == "b" else one)
-        for one in (x, y)
-    )
-    rest = code.let(arith.binary(code, "%", x, y))
-    if dtype.kind == "u":
-        return rest
-    turned = f"({rest.text} < 0 and {x.text} > 0) or ({rest.text} > 0 and {x.text} < 0)"
-    return arith.chosen(code, turned, f"{rest.text} - {y.text}", rest.text, dtype, weak)
+ufunc(np.fmod, cost=8)(lambda code, x, y: division.fmod(code, x, y))
 
 
 @ufunc(np.sign, cost=2)
