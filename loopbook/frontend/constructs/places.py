@@ -21,7 +21,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from loopbook.frontend.code import bare
-from loopbook.frontend.constructs.reductions import in_rows, rows
+from loopbook.frontend.constructs.folding import in_rows, rows
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator

@@ -19,7 +19,8 @@ import numpy as np
 
 from loopbook.frontend import arith, nests
 from loopbook.frontend.code import bare
-from loopbook.frontend.constructs.reductions import flag, keep
+from loopbook.frontend.constructs.folding import keep
+from loopbook.frontend.constructs.reductions import flag
 from loopbook.frontend.constructs.selection import bring, next_above, next_below
 from loopbook.frontend.constructs.sorting import Line, each_copy, each_line, operand
 from loopbook.frontend.registry import FUNCTIONS, lowers

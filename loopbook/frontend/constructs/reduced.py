@@ -18,7 +18,8 @@ from collections.abc import Callable
 import numpy as np
 
 from loopbook.frontend import arith
-from loopbook.frontend.constructs.reductions import axes_of, flag, fold, parity
+from loopbook.frontend.constructs.folding import fold
+from loopbook.frontend.constructs.reductions import axes_of, flag, parity
 from loopbook.frontend.narrow import wrapped
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.translate import Translator

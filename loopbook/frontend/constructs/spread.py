@@ -17,12 +17,12 @@ import numpy as np
 
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.constructs.elementwise import cast, into
+from loopbook.frontend.constructs.folding import keep
 from loopbook.frontend.constructs.reductions import (
     axes_of,
     count_of,
     extreme_of,
     flag,
-    keep,
     mean,
     sum_,
     total_of,
