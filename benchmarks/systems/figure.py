@@ -23,13 +23,13 @@ def draw(results: Sequence[Result], file: Path) -> None:
     Raises:
         InputError: without matplotlib (the ``plot`` extra).
     """
-    from matplotlib.colors import LogNorm
-
     counts = sorted({result["threads"] for result in results})
     names = [name for name in SYSTEMS if any(name in result["systems"] for result in results)]
     kernels = list(dict.fromkeys(result["kernel"] for result in results))
     size = 1.0 + (1.6 + 0.85 * len(names)) * len(counts), 1.6 + 0.28 * len(kernels)
-    figure, panels = style.subplots(*size, columns=len(counts))
+    figure, panels = style.subplots(*size, columns=len(counts))  # says so without matplotlib
+    from matplotlib.colors import LogNorm
+
     norm = LogNorm(1 / BRIGHTEST, BRIGHTEST)
     image = None
     for panel, threads in zip(panels[0], counts, strict=True):
