@@ -25,6 +25,7 @@ from loopbook.client.thresholds import (
     MAX_DISTANCE,
     RARE_ONES,
     SURE,
+    SWEEP,
     TRIED,
     WORTH_MEASURING,
     WORTH_TRYING,
@@ -129,7 +130,7 @@ class Planner:
         gains = bool(records) and pays(records[0], exact_speedup(records[0], trips), WORTH_USING)
         if gains:
             usable = self._exact(nest, records, trips)
-        if records and not any(len(one.recipe) for one in usable):
+        if records and not len(records[0].recipe) and len(nest.loops) <= SWEEP:
             # A search looks for what the whole program gains by, and may have missed this.
             usable = tuple(c for c in along_memory(nest, self._fit, ()) if len(c.recipe)) or usable
         if usable:
