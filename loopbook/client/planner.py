@@ -127,7 +127,8 @@ class Planner:
             return used(left_to_docc(nest, None, None, ""), call), (call,)
         records = self._records(nest, trips)
         usable: tuple[Choice, ...] = ()
-        gains = bool(records) and pays(records[0], exact_speedup(records[0], trips), WORTH_USING)
+        speedup = exact_speedup(records[0], trips) if records else 1.0
+        gains = bool(records) and pays(records[0], speedup, WORTH_USING)
         if gains:
             usable = self._exact(nest, records, trips)
         if records and not len(records[0].recipe) and len(nest.loops) <= SWEEP:
@@ -136,8 +137,8 @@ class Planner:
         if usable:
             return used(left_to_docc(nest, usable[0].record, 0.0, ""), usable[0]), usable
         if records and not gains:
-            why = _no_gain(records[0], exact_speedup(records[0], trips))
-            return replace(left_to_docc(nest, records[0], 0.0, why), tier="exact"), ()
+            report = left_to_docc(nest, records[0], 0.0, _no_gain(records[0], speedup))
+            return replace(report, tier="exact"), ()
         embedding = embeddings()[nest.fingerprint]
         neighbours = self._layered.neighbours(
             nest, embedding, LOOKED_AT, self._target, self._exclude

@@ -63,8 +63,9 @@ def _statement(node: ast.stmt, numbers: count) -> list[ast.stmt]:
             return [made]
         case ast.For() | ast.While():
             made = copy.copy(node)
-            body = _without_continue(node.body)
-            made.body = _body(body, numbers) or [ast.copy_location(ast.Pass(), node)]
+            made.body = _body(_without_skips(node.body), numbers) or [
+                ast.copy_location(ast.Pass(), node)
+            ]
             made.orelse = []
             if isinstance(made, ast.For) and not node.orelse:
                 return _without_jumps(made, numbers)
@@ -128,18 +129,6 @@ def _with_else(loop: ast.For | ast.While, after: list[ast.stmt], numbers: count)
     return [begun, loop, ast.fix_missing_locations(test)]
 
 
-def _without_continue(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """A loop's body in which what stands behind a branch that ends the iteration is the other
-    branch."""
-    for place, node in enumerate(body):
-        if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Continue):
-            made = copy.copy(node)
-            made.body = node.body[:-1] or [ast.copy_location(ast.Pass(), node)]
-            made.orelse = _without_continue(body[place + 1 :])
-            return [*body[:place], made]
-    return list(body)
-
-
 def _without_jumps(loop: ast.For, numbers: count) -> list[ast.stmt]:
     """A loop that may be written out for each item, which leaves nothing to jump in.
 
@@ -170,14 +159,18 @@ def _without_jumps(loop: ast.For, numbers: count) -> list[ast.stmt]:
         test.body += _replaced(body, lambda at: [*_located(f"{left} = True", at), ast.Continue()])
         loop.target = ast.copy_location(ast.Name(item, ast.Store()), loop)
         body = [test]
-    if skips(body):
-        branches = Branches()
-        found = branches.of(body)
-        if branches.too_many:
-            return [loop]
-        body = found or [ast.copy_location(ast.Pass(), loop)]
-    loop.body = body
+    loop.body = _without_skips(body) or [ast.copy_location(ast.Pass(), loop)]
     return [*begun, loop]
+
+
+def _without_skips(body: list[ast.stmt]) -> list[ast.stmt]:
+    """A loop's body in which what stands behind a ``continue`` is in branches; itself if there is
+    none, or too much would have to be copied."""
+    if not skips(body):
+        return body
+    branches = Branches()
+    found = branches.of(body)
+    return body if branches.too_many else found
 
 
 def _located(text: str, at: ast.stmt) -> list[ast.stmt]:

@@ -11,6 +11,10 @@ from sdfg_kit import bench_of, check_recipe, nests_of, random, steps
 from loopbook.errors import IllegalStepError
 from loopbook.rules import TuningContext
 from loopbook.rules.library import library_call
+from loopbook.workloads.polybench.cholesky import kernel as cholesky
+from loopbook.workloads.polybench.lu import kernel as lu
+
+from .test_staircase import in_place, symmetric
 
 AROUND = TuningContext("sequential", 4, libraries=True)
 
@@ -41,23 +45,6 @@ def lower_operand(A, B, C):
         for j in range(C.shape[1]):
             for k in range(i + 1):
                 C[i, j] += A[i, k] * B[k, j]
-
-
-def in_place(A, B):
-    for i in range(B.shape[0]):
-        for j in range(B.shape[1]):
-            for k in range(i + 1, B.shape[0]):
-                B[i, j] += A[k, i] * B[k, j]
-
-
-def symmetric(A, B, C):
-    for i in range(C.shape[0]):
-        for j in range(C.shape[1]):
-            t = 0.0
-            for k in range(i):
-                t += B[k, j] * A[i, k]
-                C[k, j] += 1.5 * B[i, j] * A[i, k]
-            C[i, j] = 1.2 * C[i, j] + 1.5 * B[i, j] * A[i, i] + 1.5 * t
 
 
 def scalar_sums(A, B, C):
@@ -95,28 +82,6 @@ def solve_with_scalars(A, B):
             B[i, j] = s / A[i, i]
 
 
-def cholesky(A):
-    for i in range(A.shape[0]):
-        for j in range(i):
-            for k in range(j):
-                A[i, j] -= A[i, k] * A[j, k]
-            A[i, j] /= A[j, j]
-        for k in range(i):
-            A[i, i] -= A[i, k] * A[i, k]
-        A[i, i] = np.sqrt(A[i, i])
-
-
-def lu(A):
-    for i in range(A.shape[0]):
-        for j in range(i):
-            for k in range(j):
-                A[i, j] -= A[i, k] * A[k, j]
-            A[i, j] /= A[j, j]
-        for j in range(i, A.shape[0]):
-            for k in range(i):
-                A[i, j] -= A[i, k] * A[k, j]
-
-
 def _definite(n: int) -> np.ndarray:
     a = random(n, n)
     return a @ a.T + n * np.eye(n)
@@ -150,14 +115,18 @@ SIZES = ((75, 20), (33, 3), (32, 1), (7, 9), (1, 2))
 """Tiles have 32 rows: two of them and a part, one and a row, one, and less."""
 
 
+def _called(kernel, args, around: TuningContext = AROUND) -> list:
+    """The rule's recipe for the kernel's first nest."""
+    return [(s.op, s.args) for s in library_call(nests_of(kernel, args)[0], Random(0), around)]
+
+
 @pytest.mark.parametrize("target", ["sequential", "openmp"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_what_is_called_for_parts_gives_the_numbers_of_the_loops(kernel, target, tmp_path):
     arguments, calls = KERNELS[kernel]
     cases = [arguments(*size) for size in SIZES]
-    (nest, *_) = nests_of(kernel, cases[0])
     around = TuningContext(target, 4, trips={"L0": 75}, libraries=True)
-    recipe = [(s.op, s.args) for s in library_call(nest, Random(0), around)]
+    recipe = _called(kernel, cases[0], around)
     assert sum(op == "library" for op, _ in recipe) <= calls
     check_recipe(kernel, cases, recipe, tmp_path, target)
 
@@ -165,25 +134,17 @@ def test_what_is_called_for_parts_gives_the_numbers_of_the_loops(kernel, target,
 @pytest.mark.parametrize("kernel", [two_products, lower_operand])
 def test_single_precision_is_called_too(kernel, tmp_path):
     cases = [[a.astype(np.float32) for a in KERNELS[kernel][0](41, 6)]]
-    (nest, *_) = nests_of(kernel, cases[0])
-    recipe = [(s.op, s.args) for s in library_call(nest, Random(0), AROUND)]
-    check_recipe(kernel, cases, recipe, tmp_path)
+    check_recipe(kernel, cases, _called(kernel, cases[0]), tmp_path)
 
 
 def test_what_is_not_wanted_of_a_square_is_left_alone(tmp_path):
     """Above the diagonal nothing is written, and what is read of it changes nothing."""
     A, C = _square(75, 20)
     C[np.triu_indices(75, 1)] = np.nan
-    recipe = [(s.op, s.args) for s in library_call(*_wanted(lower_result, [A, C]))]
-    check_recipe(lower_result, [[A, C]], recipe, tmp_path)
+    check_recipe(lower_result, [[A, C]], _called(lower_result, [A, C]), tmp_path)
     L, B, D = random(75, 75), random(75, 20), random(75, 20)
     L[np.triu_indices(75, 1)] = np.nan
-    recipe = [(s.op, s.args) for s in library_call(*_wanted(lower_operand, [L, B, D]))]
-    check_recipe(lower_operand, [[L, B, D]], recipe, tmp_path)
-
-
-def _wanted(kernel, args):
-    return nests_of(kernel, args)[0], Random(0), AROUND
+    check_recipe(lower_operand, [[L, B, D]], _called(lower_operand, [L, B, D]), tmp_path)
 
 
 def beyond(A, C):
@@ -196,8 +157,7 @@ def beyond(A, C):
 
 def test_rows_of_a_triangle_that_are_empty_are_not_read(tmp_path):
     cases = [[random(20, 6), random(75, 20)], [random(40, 6), random(45, 40)]]
-    recipe = [(s.op, s.args) for s in library_call(*_wanted(beyond, cases[0]))]
-    check_recipe(beyond, cases, recipe, tmp_path)
+    check_recipe(beyond, cases, _called(beyond, cases[0]), tmp_path)
 
 
 def test_a_triangle_that_may_be_large_is_refused():
