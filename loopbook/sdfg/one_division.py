@@ -22,6 +22,7 @@ from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Node,
 from loopbook.program.tree import Program
 from loopbook.program.types import Scalar
 from loopbook.program.walk import Inner, spread
+from loopbook.sdfg.modulo import Modulo, modulos
 
 _TWO = ("_in1", "_in2")
 
@@ -31,21 +32,6 @@ def divide_once(program: Program) -> Program:
     work = _Work(program)
     made = spread(program, work.shortened)
     return made.declaring(**work.scalars) if work.scalars else made
-
-
-@dataclass(frozen=True)
-class _Remainder:
-    """Places in a block of docc's three instructions.
-
-    Attributes:
-        first: of the scalar that holds the processor's remainder.
-        divisor: what leads it to the addition.
-    """
-
-    first: int
-    added: int
-    last: int
-    divisor: Memlet
 
 
 @dataclass
@@ -62,19 +48,11 @@ class _Work:
             node = self._by_mask(node, found)
         return [node]
 
-    def _remainders(self, block: Block) -> Iterator[_Remainder]:
-        """Remainders that are computed by two divisions."""
-        for last in _instructions(block, "int_srem"):
-            sum_, divisor = _operands(block, last)
-            added = _computed_by(block, sum_.source, "int_add")
-            if added is None or not self._is_word(block, sum_.source):
-                continue
-            for first, other in (_operands(block, added), _operands(block, added)[::-1]):
-                divided = _computed_by(block, first.source, "int_srem")
-                if divided is None or not self._is_word(block, first.source):
-                    continue
-                if _same(other, divisor) and _same(other, _operands(block, divided)[1]):
-                    yield _Remainder(first.source, added, last, other)
+    def _remainders(self, block: Block) -> Iterator[Modulo]:
+        """Remainders of words, computed by two divisions."""
+        for found in modulos(block):
+            if self._is_word(block, found.rest) and self._is_word(block, found.sum):
+                yield found
 
     def _is_word(self, block: Block, place: int) -> bool:
         """Whether a node is a scalar of 64 bits."""
@@ -82,25 +60,24 @@ class _Work:
         kind = self.program.containers.get(getattr(node, "container", ""))
         return isinstance(kind, Scalar) and kind.dtype == "int64"
 
-    def _by_mask(self, block: Block, found: _Remainder) -> Block:
+    def _by_mask(self, block: Block, found: Modulo) -> Block:
         """The block with the divisor, or nothing, added to a remainder."""
-        kind = self.program.containers[block.nodes[found.first].container]  # type: ignore[union-attr]
+        kind = self.program.containers[block.nodes[found.rest].container]  # type: ignore[union-attr]
         assert isinstance(kind, Scalar)
         graph = _Graph(self, block, kind)
         divisor = found.divisor
-        (sum_,) = (m for m in block.memlets if m.source == found.added)
         kept = [m for m in block.memlets if m.target not in (found.added, found.last)]
         graph.nodes[found.added] = Tasklet("int_and", _TWO, "_out")
         graph.nodes[found.last] = Tasklet("int_add", _TWO, "_out")
         constant = block.nodes[divisor.source]
-        sign = found.first
+        sign = found.rest
         if not isinstance(constant, Constant) or int(constant.text) < 1:
-            less = graph.computed("int_sub", graph.constant(0), found.first)
-            different = graph.computed("int_xor", found.first, divisor)
-            sign = graph.computed("int_and", graph.computed("int_or", found.first, less), different)
+            less = graph.computed("int_sub", graph.constant(0), found.rest)
+            different = graph.computed("int_xor", found.rest, divisor)
+            sign = graph.computed("int_and", graph.computed("int_or", found.rest, less), different)
         mask = graph.computed("int_ashr", sign, graph.constant(63))
         graph.into(found.added, mask, divisor)
-        graph.into(found.last, found.first, sum_.target)
+        graph.into(found.last, found.rest, found.sum)
         return replace(block, nodes=tuple(graph.nodes), memlets=(*kept, *graph.memlets))
 
 
@@ -139,28 +116,3 @@ class _Graph:
                 if isinstance(operand, Memlet)
                 else Memlet(operand, task, "void", name, (), self.kind)
             )
-
-
-def _instructions(block: Block, code: str) -> Iterator[int]:
-    for place, node in enumerate(block.nodes):
-        if isinstance(node, Tasklet) and node.code == code and len(block.inputs[place]) == 2:
-            yield place
-
-
-def _operands(block: Block, place: int) -> tuple[Memlet, Memlet]:
-    task = block.nodes[place]
-    assert isinstance(task, Tasklet)
-    by_name = {memlet.target_connector: memlet for memlet in block.inputs[place]}
-    return by_name[task.inputs[0]], by_name[task.inputs[1]]
-
-
-def _computed_by(block: Block, place: int, code: str) -> int | None:
-    """The instruction of this kind that sets a scalar of the block, which nothing else does."""
-    into = block.inputs[place]
-    return next(
-        (p for p in _instructions(block, code) if len(into) == 1 and into[0].source == p), None
-    )
-
-
-def _same(one: Memlet, other: Memlet) -> bool:
-    return one.source == other.source and one.subset == other.subset

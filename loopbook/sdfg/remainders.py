@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
-from loopbook.program.dataflow import AccessNode, Block, Constant, Statement, Tasklet
+from loopbook.program.dataflow import AccessNode, Block, Constant, Statement
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.inside import Around, is_inside, within
 from loopbook.program.tree import (
@@ -35,6 +35,7 @@ from loopbook.program.tree import (
     Program,
 )
 from loopbook.program.walk import Inner, children, preorder, with_new
+from loopbook.sdfg.modulo import modulos
 
 FARTHEST = 4
 """How many elements beyond an end an index may be, for its loop to be split."""
@@ -137,38 +138,18 @@ def _taken(block: Block) -> list[_Remainder]:
     if type(block) is not Statement:
         return []
     found = []
-    for place, task in enumerate(block.nodes):
-        last = _operands(block, place, "int_srem") if isinstance(task, Tasklet) else None
-        added = last and _operands(block, _source(block, last[0]), "int_add")
-        first = added and _operands(block, _source(block, added[0]), "int_srem")
-        if not (last and added and first):
+    for one in modulos(block):
+        value = block.nodes[one.dividend.source]
+        size = _size(block, one.divisor.source)
+        if one.dividend.subset or one.divisor.subset or not size:
             continue
-        sizes = {_size(block, operands[1]) for operands in (last, added, first)}
-        value = block.nodes[first[0]]
-        if len(sizes) > 1 or "" in sizes or not isinstance(value, AccessNode):
+        if not isinstance(value, AccessNode):
             continue
-        for out in block.outputs[place]:
+        for out in block.outputs[one.last]:
             result = block.nodes[out.target]
             if isinstance(result, AccessNode) and not out.subset:
-                found.append(_Remainder(value.container, Expr(min(sizes)), result.container))
+                found.append(_Remainder(value.container, Expr(size), result.container))
     return found
-
-
-def _operands(block: Block, place: int | None, code: str) -> tuple[int, int] | None:
-    """Which nodes an operation gets its two numbers from, if it is that one."""
-    task = None if place is None else block.nodes[place]
-    if not isinstance(task, Tasklet) or task.code != code or place is None:
-        return None
-    ends = {memlet.target_connector: memlet for memlet in block.inputs[place]}
-    if set(ends) != {"_in1", "_in2"} or any(memlet.subset for memlet in ends.values()):
-        return None
-    return ends["_in1"].source, ends["_in2"].source
-
-
-def _source(block: Block, place: int) -> int | None:
-    """The operation that a scalar gets its value from in the block."""
-    made = [memlet.source for memlet in block.inputs[place]]
-    return made[0] if len(made) == 1 else None
 
 
 def _size(block: Block, place: int) -> str:
