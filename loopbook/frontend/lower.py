@@ -284,9 +284,9 @@ def _assembled(
         tuple(conversions.items()), definitions,
         tuple((place, f'{name}.astype(np.{WORD}, "C")') for place, name in before.items()), after,
         defaults, frozenset(code.looked_into), 0, code.failed,
-        tuple(name for name in parameters if name not in before.values()
-              and any(line.text.startswith(f"{name}[") for line in body)),
+        tuple(p for p in parameters if any(line.text.startswith(f"{p}[") for line in body)),
         constants,
+        words=_narrow(given, buffers),
     )  # fmt: skip
     source = "import math\n\nimport numpy as np\n\n"
     for own, value in constants:
@@ -374,6 +374,15 @@ def _words(
         if is_narrow(b.dtype) and b.name in re.findall(r"\w+", result)
     ]
     return before, tuple(after)
+
+
+def _narrow(
+    given: dict[str, Any], buffers: Sequence[Buffer]
+) -> tuple[tuple[str, np.dtype], ...]:
+    """Arrays of narrow whole numbers among the kernel's arguments, with their types."""
+    arrays = [(name, v.dtype) for name, v in given.items() if isinstance(v, np.ndarray)]
+    arrays += [(buffer.name, buffer.dtype) for buffer in buffers]
+    return tuple((name, dtype) for name, dtype in arrays if is_narrow(dtype))
 
 
 def _pairs(name: str, dtype: np.dtype) -> str:

@@ -23,7 +23,7 @@ import linecache
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
@@ -96,6 +96,8 @@ class Lowered:
         failed: the temporary that says whether something turned out otherwise than was supposed.
         stored: arguments that the kernel stores into.
         constants: arrays from outside the function, as the kernel is given them.
+        words: the kernel's arrays of narrow whole numbers, which are words for docc, and their types
+            (see `narrow`).
         things: classes that the result is made of.
         looks_at_signs: whether an index may be negative, for these arguments or others.
     """
@@ -122,6 +124,20 @@ class Lowered:
     constants: tuple[tuple[str, np.ndarray], ...] = field(default=(), compare=False)
     looks_at_signs: bool = False
     things: tuple[tuple[str, type], ...] = ()
+    words: tuple[tuple[str, np.dtype], ...] = ()
+
+    @cached_property
+    def narrow(self) -> Lowered:
+        """The same around a compiled kernel that takes narrow whole numbers as they are
+        (`loopbook.sdfg.narrow`): nothing is copied."""
+        types = dict(self.words)
+        return replace(
+            self,
+            allocations=tuple((n, shape, types.get(n, kind)) for n, shape, kind in self.allocations),
+            conversions=tuple((n, text) for n, text in self.conversions if n not in types),
+            before=(),
+            after=(),
+        )
 
     @cached_property
     def kernel(self) -> FunctionType:

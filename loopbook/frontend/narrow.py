@@ -18,6 +18,9 @@ After::
         kernel(x_, y_)
         y[...] = y_
 
+That is how docc is shown it, and how it runs as Python. What is compiled to be served takes the
+narrow arrays themselves, and loads words of them (`loopbook.sdfg.narrow`).
+
 Arrays of int32 are docc's own, but what is computed with their elements is words too, in C++ and
 here: ``(x + x) // 2`` has to see the sum as NumPy has it. Sums, products and bits of what has been
 wrapped may as well be taken of what it was before.

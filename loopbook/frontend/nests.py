@@ -61,7 +61,7 @@ def assign(code: Code, target: Array, value: Array | Scalar, mask: Array | None 
                 or value.dtype != target.dtype
                 or not sums.add_into(code, target, value)
             ):
-                assign(code, target, materialise(code, value), mask)
+                assign(code, target, force(code, value), mask)
             return
     own, loops = axes(code, target)
     condition, before = None, []

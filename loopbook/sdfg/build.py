@@ -29,6 +29,7 @@ from loopbook.sdfg.decided import decide
 from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
 from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
+from loopbook.sdfg.narrow import narrowed
 from loopbook.sdfg.one_division import divide_once
 from loopbook.sdfg.remainders import with_plain_remainders
 from loopbook.sdfg.shifts import keep_signs
@@ -81,7 +82,7 @@ def build_baseline(
         vector_maths: but with vector versions of maths functions (`loopbook.toolchain.compiler`),
             comparisons with a NaN as Python makes them (`loopbook.sdfg.decided`), and products and
             quotients rounded as NumPy rounds them where that decides whole numbers
-            (`loopbook.program.rounds`).
+            (`loopbook.program.rounds`); arguments are taken to share no element.
         arena: with temporaries in a block that is kept (`loopbook.toolchain.memory`).
 
     Raises:
@@ -301,7 +302,8 @@ def _baseline(
         sdfg, tree = program.parse(dumped(write(late))), late
     _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
-    return Built(passes.build(sdfg, folder, target, timers=timers), code, owners, {})
+    library = passes.build(sdfg, folder, target, timers=timers, apart=vector_maths)
+    return Built(library, code, owners, {})
 
 
 def _finish(text: str, target: str, recipes: Recipes | None) -> str:
@@ -324,6 +326,7 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
         decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts.
     """
     mended = keep_vectors_inside(divide_once(keep_signs(decide(tree) if decided else tree)))
+    mended = narrowed(mended)
     return sdfg if mended is tree else program.parse(dumped(write(mended)))
 
 
@@ -349,7 +352,7 @@ def _tuned(
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
     _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
-    library = passes.build(sdfg, folder, target, timers=timers)
+    library = passes.build(sdfg, folder, target, timers=timers, apart=vector_maths)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))
 

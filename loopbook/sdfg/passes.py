@@ -15,6 +15,7 @@ from loopbook.errors import SdfgError
 from loopbook.sdfg.blas_threads import with_blas_threads
 from loopbook.sdfg.gram import with_halves
 from loopbook.sdfg.incomplete_tiles import with_loops_kept
+from loopbook.sdfg.restrict import with_restrict
 from loopbook.toolchain import compiler
 from loopbook.toolchain.stderr import quiet_stderr
 
@@ -97,6 +98,7 @@ def build(
     timers: bool = False,
     wanted: Mapping[str, Any] | None = None,
     dump: bool = False,
+    apart: bool = False,
 ) -> Path:
     """Generate C++, compile and link it.
 
@@ -110,6 +112,8 @@ def build(
         wanted: docc's own options, where one of its users has chosen them.
         dump: write the SDFG beside its sources, as docc does for its users: what it builds in for
             instrumentation speaks of element ids.
+        apart: callers see to it that arrays do not overlap (`loopbook.sdfg.restrict`). Nothing is
+            made of it where loops are timed, or docc's users have chosen.
 
     Returns:
         The shared library.
@@ -128,7 +132,7 @@ def build(
     }
     plain = not timers and not wanted
     options |= wanted or {}
-    if plain and (source := _source(sdfg, target)):
+    if plain and (source := _source(sdfg, target, apart)):
         (folder / f"{sdfg.name}.cpp").write_text(source)
         options["reuse_sources"] = True
     if dump:
@@ -145,7 +149,7 @@ def build(
 _PREAMBLE = re.compile(r"(?:#pragma once\n|#include <.*>\n|\n)*(?=extern \"C\" )")
 
 
-def _source(sdfg: StructuredSDFG, target: str) -> str:
+def _source(sdfg: StructuredSDFG, target: str, apart: bool) -> str:
     """The source file that docc would write, with what its own lacks; empty if that is nothing."""
     code = sdfg.to_cpp()
     preamble = _PREAMBLE.match(code)
@@ -153,6 +157,8 @@ def _source(sdfg: StructuredSDFG, target: str) -> str:
         return ""
     own = code[preamble.end() :]
     said = with_halves(with_loops_kept(own))
+    if apart:
+        said = with_restrict(said)
     if target in targets.TARGETS:
         said = with_blas_threads(said, target)
     if said == own:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from loopbook.client.variants.rival import Rival
 from loopbook.errors import SdfgError
 from loopbook.frontend import Lowered
 from loopbook.sdfg.local import with_local
+from loopbook.sdfg.narrow import with_narrow
 from loopbook.sdfg.traced import Traced
 
 
@@ -41,8 +42,26 @@ class Looped:
         self.verified = False
         self._names, self._kind = case.names, kind(case)
         self._same = [(one, place) for place, one in enumerate(case.first) if one != place]
-        self._cases = Cases(lowered.kernel, _noting(build, lowered), merges=False)
-        self._outer = lowered.wrap(self._cases, func)
+        try:
+            self._start(lowered.narrow if lowered.words else lowered, build, case, folder)
+        except SdfgError:
+            if not lowered.words:
+                raise
+            self._start(lowered, build, case, folder)
+
+    def _start(
+        self, around: Lowered, build: Build, case: Case, folder: Path | None
+    ) -> None:
+        """Compile it for a case.
+
+        Args:
+            around: the kernel, and what is done in front of it and behind it.
+        """
+        narrow = dict(around.words) if around is not self.lowered else {}
+        noting = _noting(build, around, narrow)
+        self._around = around
+        self._cases = Cases(around.kernel, noting, merges=False, narrow=bool(narrow))
+        self._outer = around.wrap(self._cases, self.func)
         self._compile(case, folder)
 
     @property
@@ -103,7 +122,7 @@ class Looped:
         # By place: docc may have been given other names, such as for ``out``.
         names, changed = self.lowered.kernel_parameters, self._last.traced.written
         given = {name for place, name in enumerate(names) if place not in changed}
-        converted = {name for name, _ in self.lowered.conversions}
+        converted = {name for name, _ in self._around.conversions}
         twice = {place for pair in self._same for place in pair}
         return frozenset(
             place
@@ -122,18 +141,21 @@ class Looped:
     def _compile(self, case: Case, folder: Path | None = None) -> None:
         """Which sizes of temporaries are 1 or equal may depend on numbers: loops have cases of
         their own. They are compiled with temporaries in which nothing is left over."""
-        given = Case(tuple(self.lowered.kernel_parameters), self.lowered.prepare(*case.args))
+        given = Case(tuple(self.lowered.kernel_parameters), self._around.prepare(*case.args))
         if folder is None:
             self._cases.variant(given)
         else:
             self._cases.anew(given, folder)
 
 
-def _noting(build: Build, lowered: Lowered) -> Build:
-    """A compiler that is told which arguments of the loops are temporaries."""
+def _noting(build: Build, lowered: Lowered, narrow: Mapping[str, np.dtype]) -> Build:
+    """A compiler that is told which arguments of the loops are temporaries, and which ones hold
+    narrow whole numbers."""
+    places = {name: place for place, name in enumerate(lowered.kernel_parameters)}
+    kinds = {places[name]: dtype.name for name, dtype in narrow.items() if name in places}
 
     def noting(reading: Traced, args: Sequence[Any], folder: Path) -> Path:
-        text = with_local(reading.text, lowered, args)
+        text = with_narrow(with_local(reading.text, lowered, args), kinds)
         return build(replace(reading, text=text), args, folder)
 
     return noting
