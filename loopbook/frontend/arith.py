@@ -148,7 +148,7 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     if op == ">>":
         if not division.symbolic(code, left):
             return Scalar(division.shifted(code, op, left, right, weak), dtype, weak)
-        divisor = binary(code, "<<", constant(1), right)
+        divisor = binary(code, "<<", constant(1), division.places(code, right))
         return division.divided(code, "//", left, divisor, dtype, weak)
     if op == "<<":
         left = replace(left, text=unwrapped(left.text, dtype))

@@ -116,12 +116,18 @@ class Code:
         """An error about a value that nothing is known of, to be raised."""
         return UntoldError("a value of which nothing is known", self.origin)
 
-    def suppose(self, test: str) -> None:
+    def suppose(self, test: str, *, or_leave: bool = False) -> None:
         """Take for granted what only the loops can tell: where it is not so, the call runs as
-        Python (see `Lowered.wrap`). The loops must be harmless then, and come to an end."""
+        Python (see `Lowered.wrap`). The loops must be harmless then, and come to an end.
+
+        Args:
+            or_leave: they might not be, so they end at once.
+        """
         self.failed = self.failed or self.fresh("failed_")
         with self.indented(f"if not ({bare(test)}):"):
             self.emit(f"{self.failed}[0] = 1")
+            if or_leave:
+                self.emit("return")
 
     @contextmanager
     def indented(self, head: str) -> Iterator[None]:
@@ -278,7 +284,8 @@ class Code:
 
     def bounded(self, size: Int, axes: int = 1) -> Int:
         """A size of a new array. Where nothing says how large it may be, there is room for some
-        more elements than arguments have, and it is supposed to be no larger.
+        more elements than arguments have, and it is supposed to be no larger: of a number that is
+        its size, loops may make places.
 
         Args:
             axes: how many of the array's sizes are unknown.
@@ -291,7 +298,7 @@ class Code:
             room = self.room(axes)
             name = self.fresh("n_")
             self.emit(f"{name} = min({size.text}, {room.text})")
-            self.suppose(f"{size.text} <= {room.text}")
+            self.suppose(f"{size.text} <= {room.text}", or_leave=True)
             self.facts.ranges[name] = (ZERO, room)
             self._agreed[Int.atom(name)] = (size, size)
             self.memo[key] = Int.atom(name)

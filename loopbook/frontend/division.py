@@ -35,6 +35,10 @@ from loopbook.frontend.types import INT
 from loopbook.frontend.values import Scalar
 
 
+POWERS = 62
+"""The greatest power of two that is a word of 64 bits with a sign."""
+
+
 def divided(
     code: Code, op: str, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool
 ) -> Scalar:
@@ -126,6 +130,13 @@ def shifted(code: Code, op: str, left: Scalar, right: Scalar, weak: bool) -> str
     if op == ">>":
         return f"({left.text} >> {chosen(code, inside, right.text, '63', INT).text})"
     return chosen(code, inside, f"{left.text} << {right.text}", "0", INT).text
+
+
+def places(code: Code, given: Scalar) -> Scalar:
+    """Places to shift by for which a power of two is a word; more of them leave nothing of a size."""
+    if given.value is not None or _is_small(code, given):
+        return given
+    return Scalar(f"min({bare(given.text)}, {POWERS})", given.dtype, given.weak)
 
 
 def _is_small(code: Code, places: Scalar) -> bool:

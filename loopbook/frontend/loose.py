@@ -69,7 +69,7 @@ def move_in(t: Homes, home: Home, value: Array) -> Array:
         if not code.facts.nonnegative(room - size, firm=False):
             shape[axis] = Int.atom(code.fresh("n_"))
             code.emit(f"{shape[axis].text} = min({size.text}, {room.text})")
-            code.suppose(f"{size.text} <= {room.text}")
+            code.suppose(f"{size.text} <= {room.text}", or_leave=True)
             code.facts.ranges[shape[axis].text] = (ZERO, room)
             value = cut(value, axis, shape[axis])
     nests.assign(code, whole(buffer, tuple(shape)), value)

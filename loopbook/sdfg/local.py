@@ -34,6 +34,7 @@ class Lowering(Protocol):
         guards: conditions on sizes and other arguments without which nothing is compiled.
         conversions: arguments that are handed over as something else, and what: a complex array as
             pairs along its last axis.
+        definitions: sizes that are computed before the loops run: name and text.
     """
 
     @property
@@ -46,6 +47,8 @@ class Lowering(Protocol):
     def guards(self) -> Sequence[str]: ...
     @property
     def conversions(self) -> Sequence[tuple[str, str]]: ...
+    @property
+    def definitions(self) -> Sequence[tuple[str, str]]: ...
 
 
 def with_local(text: str, lowered: Lowering, args: Sequence[Any]) -> str:
@@ -112,12 +115,13 @@ class _Sizes:
             for name, value in zip(parameters, args, strict=True)
             if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
         }
-        converted = {name for name, _ in lowered.conversions}
-        self._changed = [
-            re.compile(rf"\b{name}\.shape\[{value.ndim - 1}\]")
+        pairs = {name for name, text in lowered.conversions if ".view(" in text}
+        self._halves = {
+            (name, value.ndim - 1)
             for name, value in zip(parameters, args, strict=True)
-            if name in converted and isinstance(value, np.ndarray)
-        ]
+            if name in pairs and isinstance(value, np.ndarray)
+        }
+        self._defined = {text: name for name, text in lowered.definitions}
         self.names: dict[tuple[int, int], str] = {}
         numbers: dict[int, int] = {}
         elsewhere: set[str] = set()
@@ -165,8 +169,6 @@ class _Sizes:
 
     def _gap(self, guard: str) -> Polynomial:
         """What is 0 where a condition is met; 0 where nothing is known of that kind."""
-        if any(changed.search(guard) for changed in self._changed):
-            return {}  # it is of the array as it was, whose last axis had half that size
         match ast.parse(guard, mode="eval").body:
             case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
                 with contextlib.suppress(_UnknownError, SdfgError):
@@ -183,12 +185,31 @@ class _Sizes:
                 value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
                 slice=ast.Constant(value=int() as axis),
             ) if (self._places.get(name, -1), axis) in self.names:
+                if (name, axis) in self._halves:
+                    return self._half(node)
                 return self.names[self._places[name], axis]
             case ast.Call(func=ast.Name(id="max"), args=[size, ast.Constant(value=0)]):
                 return self._size(size)  # compiled code is called with no empty array
+            case ast.BinOp(
+                left=ast.Subscript(
+                    value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
+                    slice=ast.Constant(value=int() as axis),
+                ),
+                op=ast.Mult(),
+                right=ast.Constant(value=2),
+            ) if (name, axis) in self._halves:
+                return self.names[self._places[name], axis]
             case ast.BinOp(
                 left=left, op=ast.Add() | ast.Sub() | ast.Mult() as operator, right=right
             ):
                 sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[type(operator)]
                 return f"({self._size(left)} {sign} {self._size(right)})"
         raise _UnknownError(ast.unparse(node))
+
+    def _half(self, size: ast.expr) -> str:
+        """How many complex numbers an axis has, of which docc is shown pairs: it knows that size
+        where it is an argument."""
+        name = self._defined.get(ast.unparse(size), "")
+        if name in self.numbers:
+            return name
+        raise _UnknownError(ast.unparse(size))

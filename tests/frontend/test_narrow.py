@@ -30,6 +30,7 @@ BODIES = (
     "return sum(x, 0.5), sum(int(v) for v in x)",
     "return sum(x, x[0]), sum(x[k] for k in range(1, 4)), sum([x, x, y])",
     "return x.astype(np.uint8), x.astype(np.int16), x & y, x | y, x ^ y",
+    "return np.linalg.norm(x), np.linalg.norm(x, 1), np.linalg.norm(x, np.inf), np.unwrap(x & 63)",
 )
 TYPES = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)
 

@@ -98,10 +98,12 @@ def norm(
     array = t.array(x)
     if array.dtype.kind == "c":
         array = t.array(lift(t, lambda v: arith.absolute(code, v), array))
+    elif array.dtype.kind != "f":
+        array = t.array(lift(t, lambda v: arith.convert(code, v, types.FLOAT), array))
     if kind in (None, 2, "fro") and not (kind == 2 and array.rank == 2 and axis is None):
         squares = lift(
             t,
-            lambda v: power(code, v, arith.constant(2), types.floating(v.dtype), False),
+            lambda v: power(code, v, arith.constant(2), v.dtype, False),
             array,
         )
         return lift(

@@ -137,6 +137,7 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0):
 
 @written(np.unwrap)
 def unwrap(p):
+    p = p * 1.0
     step = np.diff(p)
     turned = np.mod(step + np.pi, 2 * np.pi) - np.pi
     turned[(turned == -np.pi) & (step > 0)] = np.pi
