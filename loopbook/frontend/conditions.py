@@ -204,7 +204,7 @@ def _chosen(t: Translator, node: ast.BoolOp, both: bool) -> Value | None:
         return None
     with t.code.captured() as lines:
         other = t.expr(others[0])
-    if lines or not isinstance(other, Scalar) or other.kind != value.kind:
+    if lines or not isinstance(other, Scalar) or "b" in value.dtype.kind + other.dtype.kind:
         return None
     one, two = (other, value) if both else (value, other)
     return arith.select(t.code, arith.truth(value), one, two)

@@ -81,7 +81,7 @@ def _outer(nest: Block) -> list[Block]:
     no such nest."""
     found: list[Block] = []
     depth, block = nest.depth, nest
-    if any(re.match(r"(while|break|continue)\b", b.line.text) for b in nest.walk()):
+    if any(re.match(r"(while|break|continue|return)\b", b.line.text) for b in nest.walk()):
         return []
     if nest.header and depth == 1:
         return [nest] if _reduce([nest]) else []

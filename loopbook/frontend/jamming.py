@@ -93,7 +93,7 @@ def _inner(nest: Block) -> Block | None:
     loops = [block for block in nest.walk() if block.header]
     if len(loops) != 2 or loops[1] not in nest.body:
         return None
-    if any(re.match(r"(while|break|continue)\b", block.line.text) for block in nest.walk()):
+    if any(re.match(r"(while|break|continue|return)\b", block.line.text) for block in nest.walk()):
         return None
     return loops[1] if len(list(loops[1].walk())) <= MOST_LINES else None
 

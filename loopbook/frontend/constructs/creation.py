@@ -164,8 +164,9 @@ def arange(t: Translator, *ends: Value, dtype: Value | None = None) -> Value:
     start = numbers[0] if len(numbers) > 1 else arith.constant(0)
     stop = numbers[1] if len(numbers) > 1 else numbers[0]
     step = numbers[2] if len(numbers) > 2 else arith.constant(1)
-    kind, _ = types.promote(start.kind, stop.kind, step.kind)
-    if kind.kind == "f":
+    kind = types.promote(start.kind, stop.kind, step.kind)[0]
+    kind = FLOAT if kind.kind == "f" else INT
+    if kind == FLOAT:
         if any(n.value is None for n in (start, stop, step)):
             raise t.code.fail("arange of floats that are not known; use linspace")
         count = Int.of(len(np.arange(start.value, stop.value, step.value)))
@@ -198,9 +199,10 @@ def linspace(
         return _with_step(t, start, stop, num, endpoint, dtype)
     count = Int.of(50) if num is None else code.bounded(t.integer(num))
     closed = endpoint is None or bool(t.python(endpoint))
-    first, last = (code.let(t.number(cast(t, v, FLOAT))) for v in (start, stop))
+    ends = [t.number(v) for v in (start, stop)]
+    first, last = (code.let(t.number(cast(t, v, FLOAT))) for v in ends)
     parts = count - 1 if closed else count
-    kind = dtype_of(t, dtype, FLOAT)
+    kind = dtype_of(t, dtype, types.promote(*(end.kind for end in ends), (FLOAT, True))[0])
     if code.is_empty(parts):
         return filled((count,), kind, t.number(cast(t, first, kind)))
     gap = arith.binary(code, "-", last, first)

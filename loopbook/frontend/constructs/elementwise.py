@@ -132,6 +132,14 @@ ufunc(math.trunc)(lambda code, x: arith.convert(code, _rounding("trunc")(code, x
 
 
 @ufunc(np.rint, cost=6)
+def _as_float(code, x: Scalar) -> Scalar:
+    """`rint`; NumPy's function makes floats of whole numbers, its ``round`` does not."""
+    kind = types.floating(x.dtype)
+    if kind not in types.SUPPORTED:
+        raise code.fail(f"rint of {x.dtype}")
+    return rint(code, arith.convert(code, x, kind))
+
+
 def rint(code, x: Scalar) -> Scalar:
     """To the nearest whole number, halves to the even one."""
     if x.dtype.kind in "biu":
@@ -367,6 +375,8 @@ for _type in (np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.
 
 @lowers(float)
 def to_float(t: Translator, value: Value) -> Value:
+    if isinstance(value, Thing) and isinstance(value.value, str):
+        return arith.constant(float(value.value))  # "inf"
     x = t.number(value)
     if x.value is not None:
         return arith.constant(float(x.value))
