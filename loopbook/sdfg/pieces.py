@@ -146,7 +146,9 @@ class Cut:
                 self._leave(group)
             return group
         self._counter = max(self._counter, made.counter)
-        names = {name: self._fresh(name) for name in made.containers.keys() - own.keys()}
+        # docc may call what it adds as something that it has found to be idle, of another type.
+        added = [name for name, kind in made.containers.items() if own.get(name) != kind]
+        names = {name: self._fresh(name) for name in added}
         self._containers.update({names[name]: made.containers[name] for name in names})
         other = {old: new for old, new in names.items() if old != new}
         return (

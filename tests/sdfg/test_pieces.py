@@ -17,6 +17,7 @@ from loopbook.program.expr import Expr
 from loopbook.program.read import read
 from loopbook.program.rename import with_own_variables
 from loopbook.program.tree import Loop
+from loopbook.program.types import Scalar
 from loopbook.program.walk import preorder
 from loopbook.sdfg import marks, pieces, program
 from loopbook.sdfg.frontend import bind, trace
@@ -99,6 +100,23 @@ def test_containers_that_docc_makes_in_several_pieces_do_not_meet(small):
     assert len(made) == len(set(made)) >= 2
     begun = [n.init.text for n in preorder(cut) if isinstance(n, Loop) and "made" in n.init.text]
     assert sorted(begun) == sorted(made)
+
+
+def test_a_container_that_docc_makes_under_the_name_of_an_idle_one_has_its_own_type(small):
+    """A number of floats was kept in a whole one: a limiter behind a stencil gave whole numbers."""
+    given_one = with_own_variables(read(json.loads(trace(steps, given()))))
+    scalar = next(n for n, kind in given_one.containers.items() if kind == Scalar(dtype="double"))
+
+    def work(piece):
+        if scalar not in piece.containers:
+            return None
+        return piece.declaring(**{scalar: Scalar(dtype="int64")})
+
+    cut = pieces.Cut(given_one, work).program
+    renamed = [name for name in cut.containers if name.startswith(f"{scalar}_")]
+    assert renamed
+    assert all(cut.containers[name] == Scalar(dtype="int64") for name in renamed)
+    assert cut.containers.get(scalar, Scalar(dtype="double")) == Scalar(dtype="double")
 
 
 def test_what_takes_too_long_stays_as_it_is(small, monkeypatch):
