@@ -15,6 +15,7 @@ After::
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from loopbook.frontend import arith, types
 from loopbook.frontend.code import Line, bare
@@ -77,23 +78,58 @@ def _is_one_of(t: Translator, value: Scalar, among: Tup, wanted: bool) -> Scalar
     return found if wanted else arith.unary(t.code, "not", found)
 
 
+def test(t: Translator, node: ast.expr) -> Scalar:
+    """Whether an expression is true: of ``and`` and ``or`` no side is needed, only that."""
+    if isinstance(node, ast.BoolOp):
+        value = _without_things(t, node)
+        if value is None:
+            return _truth(t, node)
+    else:
+        value = t.expr(node)
+    return arith.truth(t.number(value))
+
+
 def logical(t: Translator, node: ast.BoolOp) -> Value:
-    """``and`` and ``or`` of numbers; what stands behind is only computed when it is wanted."""
-    code = t.code
-    both = isinstance(node.op, ast.And)
-    if not any(isinstance(inner, ast.Call) for inner in ast.walk(node)):
-        chosen = _chosen(t, node, both)
-        if chosen is not None:
-            return chosen
-    result = arith.truth(t.number(t.expr(node.values[0])))
+    """``and`` and ``or``: one of the sides, which is a number where it is no truth value."""
+    value = _without_things(t, node)
+    if value is not None:
+        return value
+    if _are_truths(t, node.values):
+        return _truth(t, node)
+    first, *others = node.values
+    rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
+    name = t.code.fresh("side_")
+    t.frame.env[name] = t.code.let(t.number(t.expr(first)))
+    side = ast.Name(name, ast.Load())
+    sides = (rest, side) if isinstance(node.op, ast.And) else (side, rest)
+    try:
+        return conditional(t, ast.fix_missing_locations(ast.IfExp(side, *sides)))
+    finally:
+        del t.frame.env[name]
+
+
+def _are_truths(t: Translator, nodes: Sequence[ast.expr]) -> bool:
+    """Whether all of them are truth values. They are looked at, not computed."""
+    made = len(t.code.temporaries)
+    try:
+        with t.code.captured():
+            return all(t.number(t.expr(node)).dtype.kind == "b" for node in nodes)
+    finally:
+        del t.code.temporaries[made:]
+
+
+def _truth(t: Translator, node: ast.BoolOp) -> Scalar:
+    """Whether all sides are true, or one; what stands behind is only computed when it is wanted."""
+    code, both = t.code, isinstance(node.op, ast.And)
+    result = t.test(node.values[0])
     for place, inner in enumerate(node.values[1:], start=1):
         if result.value is not None:
             if bool(result.value) != both:
                 return result
-            result = arith.truth(t.number(t.expr(inner)))
+            result = t.test(inner)
             continue
         with code.captured() as lines, narrowed(t, node.values[:place], both):
-            value = arith.truth(t.number(t.expr(inner)))
+            value = t.test(inner)
         if value.value is not None and not lines:
             if bool(value.value) != both:
                 return value
@@ -112,7 +148,7 @@ def logical(t: Translator, node: ast.BoolOp) -> Value:
 
 def conditional(t: Translator, node: ast.IfExp) -> Value:
     code = t.code
-    condition = arith.truth(t.number(t.expr(node.test)))
+    condition = t.test(node.test)
     if condition.value is not None:
         return t.expr(node.body if condition.value else node.orelse)
     made = len(code.temporaries)
@@ -189,22 +225,18 @@ def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:
     return t.frame.env.pop(name)
 
 
-def _chosen(t: Translator, node: ast.BoolOp, both: bool) -> Value | None:
-    """The side that ``and`` and ``or`` give where they are no truth values: what stands behind None
-    (or before it), or a number. None where only their truth matters, or is known."""
+def _without_things(t: Translator, node: ast.BoolOp) -> Value | None:
+    """What ``and`` and ``or`` give whose first side is None, or another thing that is known; None
+    where it is a number."""
     first, *others = node.values
+    if any(isinstance(inner, ast.Call) for inner in ast.walk(first)):
+        return None
     with t.code.captured() as lines:
         value = t.expr(first)
-    if isinstance(value, Thing) and not lines:
-        if bool(value.value) == both:
-            rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
-            return t.expr(ast.copy_location(rest, node))
+    if not isinstance(value, Thing) or lines:
+        return None
+    if bool(value.value) != isinstance(node.op, ast.And):
         return value
-    if not isinstance(value, Scalar) or value.dtype.kind == "b" or len(others) > 1 or lines:
-        return None
-    with t.code.captured() as lines:
-        other = t.expr(others[0])
-    if lines or not isinstance(other, Scalar) or "b" in value.dtype.kind + other.dtype.kind:
-        return None
-    one, two = (other, value) if both else (value, other)
-    return arith.select(t.code, arith.truth(value), one, two)
+    rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
+    return t.expr(ast.copy_location(rest, node))
+

@@ -145,7 +145,7 @@ def silent(t: Translator, node: ast.If, condition: Scalar) -> None:
     if parts and isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
         for part in parts:
             with code.captured() as lines:
-                own = arith.truth(t.number(t.expr(part)))
+                own = t.test(part)
             if not lines and own.value is None and _is_of_arguments(code, own):
                 demand(code, own, met=False)
                 return

@@ -246,7 +246,7 @@ def comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Listi
         rows = rows_in(t, t.expr(first.iter))
         with code.loop(ZERO, rows.count) as i:
             t.store(first.target, rows.item(i))
-            tests = [arith.truth(t.number(t.expr(test))) for test in first.ifs]
+            tests = [t.test(test) for test in first.ifs]
             if not tests:
                 fill(others)
                 return

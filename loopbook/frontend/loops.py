@@ -203,7 +203,7 @@ def while_(t: Translator, node: ast.While) -> None:
         code.trips.append(None)
         with code.captured() as lines:
             loose.refresh(t)
-            condition = arith.truth(t.number(t.expr(node.test)))
+            condition = t.test(node.test)
         head = "while True:" if lines else f"while {bare(condition.text)}:"
         with code.indented(head):
             if lines:

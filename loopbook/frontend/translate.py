@@ -54,6 +54,12 @@ class Translator(Definite):
 
         return evaluate(self, node)
 
+    def test(self, node: ast.expr) -> Scalar:
+        """Whether an expression is true, where nothing else is asked of it."""
+        from loopbook.frontend.conditions import test
+
+        return test(self, node)
+
     def body(self, statements: Sequence[ast.stmt]) -> None:
         for place, statement in enumerate(statements):
             self.frame.rest.append(statements[place + 1 :])
@@ -98,7 +104,7 @@ class Translator(Definite):
 
                 self.frame.env |= imported(node)
             case ast.Assert():
-                condition = arith.truth(self.number(self.expr(node.test)))
+                condition = self.test(node.test)
                 if condition.value is not True:
                     demands.check(self, node.test, condition, met=True)
             case ast.Raise() if self.code.depth:
@@ -275,7 +281,7 @@ class Translator(Definite):
         )
 
     def _if(self, node: ast.If) -> None:
-        condition = arith.truth(self.number(self.expr(node.test)))
+        condition = self.test(node.test)
         if condition.value is not None:
             self.body(node.body if condition.value else node.orelse)
             return

@@ -30,10 +30,17 @@ PLACES = np.array([2, 0, 2, 1, 0])
         "return np.linalg.norm(A, axis=1, keepdims=True), np.linalg.norm(A, 1, 0, True)",
         "return np.polyval(x, A), np.polyval((1.0, -2.0, s), y)",
         "return np.fmax(x, y), np.fmin(A, x)",
+        "best = float('inf')\nfor v in x:\n    best = min(best, v)\nreturn best, float('-inf'), float('1e3')",
+        "return np.arange(n), np.arange(n, m), np.linspace(n, m, 4), np.rint(k), np.round(k)",
+        "y[0] = 2 * (k.max() and s) + ((k.min() + 2) or x[1])\nreturn (n and s) * 2.0",
+        "return n >> m, -n >> m, n >> 70",
+        "pop = np.zeros(3, dtype=int)\nfor i in range(3):\n    pop[i] = b.sum()\nreturn pop",
     ],
 )
 def test_loops_give_the_same(body):
-    check(function(body, "A, x, y, s"), A, X, Y, 0.5)
+    whole, narrow = np.arange(-2, 3), np.arange(5, dtype=np.uint8)
+    numbers = np.int32(1), np.int32(65), whole, narrow
+    check(function(body, "A, x, y, s, n, m, k, b"), A, X, Y, 0.5, *numbers)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

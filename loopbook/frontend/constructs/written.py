@@ -137,13 +137,12 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0):
 
 @written(np.unwrap)
 def unwrap(p):
-    p = p * 1.0
     step = np.diff(p)
     turned = np.mod(step + np.pi, 2 * np.pi) - np.pi
     turned[(turned == -np.pi) & (step > 0)] = np.pi
     more = turned - step
     more[np.abs(step) < np.pi] = 0
-    result = p.copy()
+    result = p * 1.0
     result[1:] = p[1:] + np.cumsum(more)
     return result
 
