@@ -12,6 +12,7 @@ with numbers such as ``1e-05``, and reads both sides of ``and``; none of them le
 from __future__ import annotations
 
 import operator
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from loopbook.frontend import complexes, types
 from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.narrow import SHORT, held_as, modular, unwrapped, wrapped, wraps
 from loopbook.frontend.symbols import Int
-from loopbook.frontend.types import BOOL, FLOAT, INT
+from loopbook.frontend.types import BOOL, FLOAT, INT, SINGLE
 from loopbook.frontend.values import Pair, Scalar, constant
 
 PYTHON = {
@@ -120,6 +121,8 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     if dtype.kind == "f":
         left, right = early(code, left), early(code, right)
     left, right = _number(left, dtype), _number(right, dtype)
+    if dtype == SINGLE:
+        left, right = _single(code, left), _single(code, right)
     if dtype == INT:
         left, right = (word(one) if one.dtype == SHORT else one for one in (left, right))
     known = left.whole is not None and right.whole is not None and dtype == INT
@@ -188,6 +191,25 @@ def _number(value: Scalar, dtype: np.dtype) -> Scalar:
     return value
 
 
+def _single(code: Code, value: Scalar) -> Scalar:
+    """What NumPy makes of one side of an operation on floats of 32 bits: Python's numbers are
+    rounded to such, here those that are known before the loops. docc takes them for doubles, and
+    knows no numbers of 32 bits but elements of arrays."""
+    if value.value is not None:
+        with np.errstate(over="ignore"):
+            number = np.float32(value.value)
+        code.differs |= float(number) != float(value.value)
+        return Scalar(types.literal(number), FLOAT, value.weak, value=float(number))
+    names = set(re.findall(r"[A-Za-z_]\w*", value.text))
+    if value.dtype.kind == "b" or not names or not names <= code.arguments - code.mutable:
+        return value
+    if "[" in value.text or "." in re.sub(r"\d\.\d", "", value.text):
+        return value
+    code.differs = True
+    name = code.facts.defined(f"np.array([{bare(value.text)}], np.float32)", "single_")
+    return Scalar(f"{name}[0]", SINGLE)
+
+
 def word(value: Scalar) -> Scalar:
     """A whole number as a word of 64 bits: docc's remainder is right for those only, and a variable
     that begins with fewer bits has no more later. ``int`` alone docc leaves out."""
@@ -207,6 +229,10 @@ def real_of(value: Scalar) -> Scalar:
     return Scalar(f"float({bare(value.text)})", FLOAT, value.weak)
 
 
+DIGITS = 15
+"""That docc keeps of a number in a condition."""
+
+
 def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     """``left op right`` as a boolean."""
     if left.dtype.kind == "c" or right.dtype.kind == "c":
@@ -221,6 +247,8 @@ def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         else:
             raise code.fail("comparing booleans by size")
     left, right = _number(left, right.dtype), _number(right, left.dtype)
+    if types.promote(left.kind, right.kind)[0] == SINGLE:
+        left, right = _single(code, left), _single(code, right)
     return Scalar(f"({_compared(code, left)} {op} {_compared(code, right)})", BOOL)
 
 
@@ -245,13 +273,14 @@ def _decided(code: Code, op: str, gap: Int) -> bool | None:
 
 def _compared(code: Code, value: Scalar) -> str:
     """Its text in a comparison. docc takes ``x - y > 0`` for ``x > y``, whatever overflows, if it
-    sees the difference."""
+    sees the difference; of numbers it keeps 15 digits, and no exponent."""
     if value.dtype == INT and value.whole is None and not value.simple:
         return f"({value.text} | 0)"
+    digits = value.text.strip("()-").replace(".", "", 1)
     if (
         value.value is not None
         and value.dtype.kind == "f"
-        and not value.text.strip("()-").replace(".", "", 1).isdigit()
+        and not (digits.isdigit() and len(digits) <= DIGITS)
     ):
         name = code.fresh("c_")
         code.emit(f"{name} = {bare(value.text)}")

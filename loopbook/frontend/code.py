@@ -67,7 +67,8 @@ class Code:
         halos: copies with a halo that there are.
         rolled: arrays that are parts of such, with the copy and where they begin along each axis;
             None along what has no halo.
-        looks_at_signs: whether an index may be negative, for these arguments or others.
+        differs: whether docc would make something else of the function itself: an index may be
+            negative, for these arguments or others, or a number is rounded to 32 bits.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         raises: at how many places Python may raise.
         checks_places: whether what decides that may be whether numbers are places in an array.
@@ -86,7 +87,7 @@ class Code:
     trips: list[Int | None] = field(default_factory=list)
     halos: list[Halo] = field(default_factory=list)
     rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
-    looks_at_signs: bool = False
+    differs: bool = False
     failed: str = ""
     raises: int = 0
     checks_places: bool = False

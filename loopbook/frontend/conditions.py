@@ -239,4 +239,3 @@ def _without_things(t: Translator, node: ast.BoolOp) -> Value | None:
         return value
     rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
     return t.expr(ast.copy_location(rest, node))
-

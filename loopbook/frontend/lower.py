@@ -59,7 +59,8 @@ def lower(
 
     Returns:
         None if the function consists of loops and scalars already: compile it as it is. One with
-        indices that may be negative, and count from the end then, is translated, if it can be.
+        indices that may be negative, and count from the end then, or with numbers that are rounded
+        to the 32 bits of others, is translated, if it can be.
 
     Raises:
         LoweringError: if it holds what has no form in loops.
@@ -72,7 +73,7 @@ def lower(
         if plain:
             return None
         raise
-    return None if plain and not lowered.looks_at_signs else lowered
+    return None if plain and not lowered.differs else lowered
 
 
 def refusals(func: Callable[..., Any], args: Sequence[Any]) -> list[LoweringError]:
@@ -134,7 +135,7 @@ def _lower(
         func.__name__, parameters, bound.arguments, code, result, func.__defaults__ or ()
     )
     things = tuple(code.things.items())
-    lowered = replace(lowered, looks_at_signs=code.looks_at_signs, things=things)
+    lowered = replace(lowered, differs=code.differs, things=things)
     if found is None and not lowered.holds(*bound.args):
         raise LoweringError(f"{func.__name__}() refuses these arguments", node.lineno, file)
     return lowered
@@ -376,9 +377,7 @@ def _words(
     return before, tuple(after)
 
 
-def _narrow(
-    given: dict[str, Any], buffers: Sequence[Buffer]
-) -> tuple[tuple[str, np.dtype], ...]:
+def _narrow(given: dict[str, Any], buffers: Sequence[Buffer]) -> tuple[tuple[str, np.dtype], ...]:
     """Arrays of narrow whole numbers among the kernel's arguments, with their types."""
     arrays = [(name, v.dtype) for name, v in given.items() if isinstance(v, np.ndarray)]
     arrays += [(buffer.name, buffer.dtype) for buffer in buffers]

@@ -99,7 +99,8 @@ class Lowered:
         words: the kernel's arrays of narrow whole numbers, which are words for docc, and their types
             (see `narrow`).
         things: classes that the result is made of.
-        looks_at_signs: whether an index may be negative, for these arguments or others.
+        differs: whether docc would make something else of the function itself: an index may be
+            negative, for these arguments or others, or a number is rounded to 32 bits.
     """
 
     name: str
@@ -122,7 +123,7 @@ class Lowered:
     failed: str = ""
     stored: tuple[str, ...] = ()
     constants: tuple[tuple[str, np.ndarray], ...] = field(default=(), compare=False)
-    looks_at_signs: bool = False
+    differs: bool = False
     things: tuple[tuple[str, type], ...] = ()
     words: tuple[tuple[str, np.dtype], ...] = ()
 
@@ -133,7 +134,9 @@ class Lowered:
         types = dict(self.words)
         return replace(
             self,
-            allocations=tuple((n, shape, types.get(n, kind)) for n, shape, kind in self.allocations),
+            allocations=tuple(
+                (n, shape, types.get(n, kind)) for n, shape, kind in self.allocations
+            ),
             conversions=tuple((n, text) for n, text in self.conversions if n not in types),
             before=(),
             after=(),
@@ -182,7 +185,7 @@ class Lowered:
             f"def holds({', '.join(self.parameters)}):\n    try:\n{sizes}        return {test}\n"
             "    except ArithmeticError:\n        return False\n"
         )
-        made = self._made(text, "holds", {})
+        made = self._made(text, "holds", {"np": np})
         made.__defaults__ = self.defaults or None
         return made
 

@@ -31,7 +31,7 @@ def position(t: Translator, item: Scalar, size: Int) -> Int:
             "a place that is computed, behind a check of what is; check before the call"
         )
     if place.atoms and not code.facts.never_negative(place):
-        code.looks_at_signs = True
+        code.differs = True
     if sure is None and item.dtype.kind == "i" and place.atoms:
         return _from_end(t, place, size)
     return place + size if sure is False else place

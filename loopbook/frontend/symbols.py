@@ -173,6 +173,12 @@ class Facts:
             total += factor
         return total
 
+    def defined(self, text: str, hint: str) -> str:
+        """The name of what is computed once, before the loops run."""
+        if text not in self.definitions:
+            self.definitions[text] = self.fresh(hint)
+        return self.definitions[text]
+
     def derive(self, text: str, parts: Iterable[Int], compute: Callable[..., int]) -> Int:
         """An atom for what is no polynomial of its parts, such as a quotient. Where the arguments
         give its value, it is computed once, before the loops run: docc simplifies only sums and
@@ -180,11 +186,10 @@ class Facts:
         numbers = [self.known(part) for part in parts]
         if None in numbers:
             return Int.atom(text)
-        if text not in self.definitions:
-            name = self.fresh("size_")
-            self.definitions[text] = name
+        name = self.defined(text, "size_")
+        if name not in self.values:
             self.values[name] = compute(*numbers)
-        return Int.atom(self.definitions[text])
+        return Int.atom(name)
 
     def bound(self, value: Int, upper: bool, only: frozenset[str] | None = None) -> Int | None:
         """A bound of `value` that names no loop variable (none of `only`, if given); None if there

@@ -9,6 +9,7 @@ import numpy as np
 BOOL = np.dtype(np.bool_)
 INT = np.dtype(np.int64)
 FLOAT = np.dtype(np.float64)
+SINGLE = np.dtype(np.float32)
 
 SUPPORTED = frozenset(
     np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,

@@ -2,25 +2,43 @@
 
 ``floor(x / h)`` is 3 where ``x / h`` is 3, and 2 where it is just below. Compilers that multiply by
 ``1 / h``, keep more digits of products or sum in another order than NumPy give another bin, cell or
-shade of grey then, which is not a nearby one.
+shade of grey then, which is not a nearby one. So does a test whether two numbers are equal.
 """
 
 from __future__ import annotations
 
+import re
+
 from loopbook.program.dataflow import Block, MathsCall, Tasklet
-from loopbook.program.tree import Program
+from loopbook.program.tree import Case, Program
 from loopbook.program.walk import preorder
 
 _FLOATS = {"half", "bfloat", "float", "double"}
 _STEPS = {"floor", "ceil", "round", "rint", "nearbyint", "trunc", "fmod", "remainder"}
 """Functions of C that jump."""
 
+_EQUALITIES = {"fp_oeq", "fp_one", "fp_ueq", "fp_une"}
+
+_EQUAL = re.compile(r"[=!]=|\b(Eq|Ne)\(")
+
 _UPDATES = {"fp_add", "fp_sub", "fp_mul", "fp_fma"}
 
 
 def rounds(program: Program) -> bool:
-    """Whether it makes whole numbers of others, or rounds them."""
-    return any(isinstance(node, Block) and _rounds(node) for node in preorder(program))
+    """Whether it makes whole numbers of others, rounds them, or asks whether some are equal."""
+    return any(
+        (isinstance(node, Block) and _rounds(node))
+        or (isinstance(node, Case) and _compares(program, node))
+        for node in preorder(program)
+    )
+
+
+def _compares(program: Program, case: Case) -> bool:
+    """Whether a condition asks of a float whether it is equal to something."""
+    if not _EQUAL.search(case.condition.text):
+        return False
+    kinds = (program.containers.get(name) for name in case.condition.symbols)
+    return any(kind is not None and _is_float(kind.element) for kind in kinds)
 
 
 def accumulates(program: Program) -> bool:
@@ -50,7 +68,9 @@ def _rounds(block: Block) -> bool:
     for place, node in enumerate(block.nodes):
         if isinstance(node, MathsCall) and node.function in _STEPS:
             return True
-        if isinstance(node, Tasklet) and (node.code == "fp_rem" or _converts(block, place)):
+        if isinstance(node, Tasklet) and (
+            node.code == "fp_rem" or node.code in _EQUALITIES or _converts(block, place)
+        ):
             return True
     return False
 

@@ -33,7 +33,17 @@ def everything(A, B, x, y, k):
         counts[y[i] & 15] += 1
     wide = x.astype(np.int64) * y
     quotients = (x // 3, x % 7, x >> 1, ~y, y - x)
-    return limit, counts, wide, quotients, A @ x, np.where(x > y, x, y), x / 3, A.sum(axis=0), A == B
+    return (
+        limit,
+        counts,
+        wide,
+        quotients,
+        A @ x,
+        np.where(x > y, x, y),
+        x / 3,
+        A.sum(axis=0),
+        A == B,
+    )
 
 
 def arguments(dtype, seed=0):

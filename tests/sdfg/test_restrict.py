@@ -22,7 +22,7 @@ extern "C" void f(double *a, int64_t *b_1, double c, int64_t _s0)
 
 def test_pointers_among_the_arguments_are_restricted():
     said = with_restrict(CODE)
-    assert 'void f(double *__restrict a, int64_t *__restrict b_1, double c, int64_t _s0)' in said
+    assert "void f(double *__restrict a, int64_t *__restrict b_1, double c, int64_t _s0)" in said
     assert said.count("__restrict") == 2
 
 

@@ -49,9 +49,7 @@ class Looped:
                 raise
             self._start(lowered, build, case, folder)
 
-    def _start(
-        self, around: Lowered, build: Build, case: Case, folder: Path | None
-    ) -> None:
+    def _start(self, around: Lowered, build: Build, case: Case, folder: Path | None) -> None:
         """Compile it for a case.
 
         Args:
