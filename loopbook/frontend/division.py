@@ -34,7 +34,6 @@ from loopbook.frontend.symbols import Int
 from loopbook.frontend.types import INT
 from loopbook.frontend.values import Scalar
 
-
 POWERS = 62
 """The greatest power of two that is a word of 64 bits with a sign."""
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, demands, lists, loose, nests
+from loopbook.frontend import demands, lists, loose, nests
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.definite import Definite, described
 from loopbook.frontend.hints import STATEMENTS

@@ -30,7 +30,7 @@ PLACES = np.array([2, 0, 2, 1, 0])
         "return np.linalg.norm(A, axis=1, keepdims=True), np.linalg.norm(A, 1, 0, True)",
         "return np.polyval(x, A), np.polyval((1.0, -2.0, s), y)",
         "return np.fmax(x, y), np.fmin(A, x)",
-        "best = float('inf')\nfor v in x:\n    best = min(best, v)\nreturn best, float('-inf'), float('1e3')",
+        "best = float('inf')\nfor v in x:\n    best = min(best, v)\nreturn best, float('-inf')",
         "return np.arange(n), np.arange(n, m), np.linspace(n, m, 4), np.rint(k), np.round(k)",
         "y[0] = 2 * (k.max() and s) + ((k.min() + 2) or x[1])\nreturn (n and s) * 2.0",
         "return n >> m, -n >> m, n >> 70",
