@@ -132,7 +132,7 @@ def shifted(code: Code, op: str, left: Scalar, right: Scalar, weak: bool) -> str
 
 
 def places(code: Code, given: Scalar) -> Scalar:
-    """Places to shift by for which a power of two is a word; more of them leave nothing of a size."""
+    """Places to shift by, of which two to that power is a word; more leave nothing of a size."""
     if given.value is not None or _is_small(code, given):
         return given
     return Scalar(f"min({bare(given.text)}, {POWERS})", given.dtype, given.weak)

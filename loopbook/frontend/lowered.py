@@ -96,8 +96,8 @@ class Lowered:
         failed: the temporary that says whether something turned out otherwise than was supposed.
         stored: arguments that the kernel stores into.
         constants: arrays from outside the function, as the kernel is given them.
-        words: the kernel's arrays of narrow whole numbers, which are words for docc, and their types
-            (see `narrow`).
+        words: the kernel's arrays of narrow whole numbers, which are words for docc, and the types
+            that they have for callers (see `narrow`).
         things: classes that the result is made of.
         differs: whether docc would make something else of the function itself: an index may be
             negative, for these arguments or others, or a number is rounded to 32 bits.
