@@ -19,6 +19,18 @@ class UntoldError(LoweringError):
     """Whether something can be turned into loops depends on what is not known."""
 
 
+class FloatsInListError(LoweringError):
+    """A float is stored into a list that was taken for one of whole numbers.
+
+    Attributes:
+        made: where, as line and column.
+    """
+
+    def __init__(self, made: tuple[int, int]) -> None:
+        super().__init__("a list of whole numbers and of floats")
+        self.made = made
+
+
 class UnrollError(LoweringError):
     """A loop's variable is part of something that only has a form for numbers that are known."""
 
@@ -69,6 +81,7 @@ class Code:
             None along what has no halo.
         differs: whether docc would make something else of the function itself: an index may be
             negative, for these arguments or others, or a number is rounded to 32 bits.
+        floats: where lists are made that hold floats, though they begin with whole numbers.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         raises: at how many places Python may raise.
         checks_places: whether what decides that may be whether numbers are places in an array.
@@ -88,6 +101,7 @@ class Code:
     halos: list[Halo] = field(default_factory=list)
     rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
     differs: bool = False
+    floats: frozenset[tuple[int, int]] = frozenset()
     failed: str = ""
     raises: int = 0
     checks_places: bool = False

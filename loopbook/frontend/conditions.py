@@ -17,10 +17,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+import numpy as np
+
 from loopbook.frontend import arith, types
 from loopbook.frontend.code import Line, bare
 from loopbook.frontend.operators import SYMBOLS, lift
 from loopbook.frontend.records import Fields
+from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.tested import narrowed
 from loopbook.frontend.translate import Translator
@@ -38,12 +41,24 @@ def compare(t: Translator, node: ast.Compare) -> Value:
         elif isinstance(left, Thing | Tup) or isinstance(right, Thing | Tup):
             same = t.python(left) == t.python(right)
             found = arith.constant(same == isinstance(operator, ast.Eq))
+        elif isinstance(operator, ast.Eq | ast.NotEq) and _is_same(node, operator):
+            found = FUNCTIONS[np.isnan](t, left)  # which docc takes for equal to itself
+            if isinstance(operator, ast.Eq):
+                found = lift(t, lambda x: arith.unary(t.code, "not", x), found)
         else:
             symbol = SYMBOLS[type(operator)]
             found = lift(t, lambda a, b, s=symbol: arith.compare(t.code, s, a, b), left, right)
         result = found if result is None else arith.logical("&", t.number(result), t.number(found))
     assert result is not None
     return result
+
+
+def _is_same(node: ast.Compare, operator: ast.cmpop) -> bool:
+    """Whether a variable or an element is compared with itself, as tests for NaN do it."""
+    sides = [node.left, *node.comparators]
+    place = node.ops.index(operator)
+    one, other = sides[place : place + 2]
+    return isinstance(one, ast.Name | ast.Subscript) and ast.dump(one) == ast.dump(other)
 
 
 def _among(node: ast.Compare) -> ast.Compare:

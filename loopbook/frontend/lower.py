@@ -14,7 +14,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import arith, constructs, nests, types
-from loopbook.frontend.code import Code, Line, UntoldError
+from loopbook.frontend.code import Code, FloatsInListError, Line, UntoldError
 from loopbook.frontend.fusion import fused
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.inline import names_of, parsed
@@ -95,11 +95,14 @@ def refusals(func: Callable[..., Any], args: Sequence[Any]) -> list[LoweringErro
 
 
 def _lower(
-    func: Callable[..., Any], args: Sequence[Any], found: list[LoweringError] | None = None
+    func: Callable[..., Any],
+    args: Sequence[Any],
+    found: list[LoweringError] | None = None,
+    floats: frozenset[tuple[int, int]] = frozenset(),
 ) -> Lowered:
     node = parsed(func)
     file = inspect.getsourcefile(func) or ""
-    code = Code(origin=node.lineno)
+    code = Code(origin=node.lineno, floats=floats)
     signature = inspect.signature(func)
     try:
         bound = signature.bind(*args)
@@ -127,6 +130,8 @@ def _lower(
         if isinstance(value, Unknown):
             raise code.untold()
         result, _used = returned(t, value)
+    except FloatsInListError as error:
+        return _lower(func, args, found, floats | {error.made})
     except LoweringError as error:
         if error.file:
             raise

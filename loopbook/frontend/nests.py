@@ -21,7 +21,7 @@ import numpy as np
 
 from loopbook.frontend import sums
 from loopbook.frontend.casts import cast_texts
-from loopbook.frontend.code import Code, bare, reads
+from loopbook.frontend.code import Code, FloatsInListError, bare, reads
 from loopbook.frontend.fitting import agreeing
 from loopbook.frontend.kept import kept
 from loopbook.frontend.loopnest import axes, by_memory, nest, stored_at
@@ -51,6 +51,11 @@ def assign(code: Code, target: Array, value: Array | Scalar, mask: Array | None 
         raise code.fail("storing into an array from outside; pass it as an argument")
     if target.view.buffer.copied:
         raise code.fail("storing through reshape or ravel of what is not contiguous")
+    made = target.view.buffer.listed
+    if made is not None and not np.can_cast(value.dtype, target.dtype):
+        if value.dtype.kind != "f":
+            raise code.fail(f"{value.dtype} put into a list of {target.dtype}")
+        raise FloatsInListError(made)
     if isinstance(value, Array):
         target, value, mask = agreeing(code, target, value, mask)
         assert target.view is not None
@@ -104,6 +109,7 @@ def put(buffer: Buffer, index: Index, value: Scalar, dtype: np.dtype) -> list[st
 def materialise(code: Code, value: Array, hint: str = "t", dtype: np.dtype | None = None) -> Array:
     """`value` in a buffer of its own."""
     buffer = code.temporary(value.shape, dtype or value.dtype, hint)
+    buffer.listed = value.view.buffer.listed if value.view is not None else None
     target = whole(buffer, value.shape)
     assign(code, target, value)
     return target

@@ -250,6 +250,8 @@ def _in_place(t: Translator, node: ast.AugAssign) -> None:
 
 
 def _check_kind(t: Translator, target: Array, value: Value) -> None:
+    if target.weak:
+        return  # a list holds whatever it is given
     if (
         isinstance(value, Scalar | Array)
         and not np.can_cast(value.dtype, target.dtype, "same_kind")

@@ -52,7 +52,8 @@ def _text(t: Translator, value: Value) -> str:
             value = t.stored(value)
         forced = nests.force(t.code, value, "result")
         if isinstance(forced, Array):
-            return _array(t, forced)
+            text = _array(t, forced)
+            return f"{text}.tolist()" if forced.weak and forced.rank else text
         value = forced
     if isinstance(value, Scalar):
         return _number(t, value)

@@ -27,6 +27,7 @@ import ast
 import copy
 
 from loopbook.frontend.desugar import desugared
+from loopbook.frontend.filled import with_arrays
 
 RETURNED = "returned_"
 LEFT = "left_"
@@ -34,7 +35,7 @@ LEFT = "left_"
 
 def single_exit(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements with every ``return`` an assignment to `RETURNED`."""
-    body = desugared(_without_docstring(body))
+    body = with_arrays(desugared(_without_docstring(body)))
     found = [node for statement in body for node in _found(statement)]
     if not any(map(_has_value, found)):
         return _lift(body, None, in_loop=False)

@@ -105,6 +105,8 @@ class Buffer:
         copied: it holds a copy of what NumPy would have as a view, so nobody may store into it.
         origin: the argument whose elements, all of them, it has a copy of.
         values: a constant's elements.
+        listed: where the list is made that it stands for, as line and column: its elements are
+            Python's numbers.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Buffer:
     copied: bool = False
     origin: Buffer | None = None
     values: np.ndarray | None = None
+    listed: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -325,7 +328,8 @@ def view_of(buffer: Buffer, shape: Index, dims: tuple[Dim, ...], dtype: np.dtype
         READS.append((buffer, index[: len(buffer.shape)]))
         return held(buffer, index, dtype)
 
-    return Array(shape, dtype, at, view, buffers=frozenset((buffer,)))
+    weak = buffer.listed is not None
+    return Array(shape, dtype, at, view, buffers=frozenset((buffer,)), weak=weak)
 
 
 READS: list[tuple[Buffer, Index]] = []
@@ -355,7 +359,8 @@ def held(buffer: Buffer, index: Index, dtype: np.dtype) -> Scalar:
         parts = (found.real, found.imag) if len(known) > buffer.values.ndim else ()
         return constant(parts[known[-1]] if parts else found)
     texts = places(buffer, index, dtype)
-    return Pair(texts, dtype) if dtype.kind == "c" else Scalar(texts[0], dtype)
+    weak = buffer.listed is not None
+    return Pair(texts, dtype) if dtype.kind == "c" else Scalar(texts[0], dtype, weak)
 
 
 def constant(value: Any) -> Scalar:
