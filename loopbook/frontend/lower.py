@@ -383,10 +383,12 @@ def _words(
 
 
 def _narrow(given: dict[str, Any], buffers: Sequence[Buffer]) -> tuple[tuple[str, np.dtype], ...]:
-    """Arrays of narrow whole numbers among the kernel's arguments, with their types."""
+    """Arrays of numbers of fewer bits than words have among the kernel's arguments, with their
+    types."""
     arrays = [(name, v.dtype) for name, v in given.items() if isinstance(v, np.ndarray)]
     arrays += [(buffer.name, buffer.dtype) for buffer in buffers]
-    return tuple((name, dtype) for name, dtype in arrays if is_narrow(dtype))
+    narrow = [(name, dtype) for name, dtype in arrays if is_narrow(dtype)]
+    return tuple((name, dtype) for name, dtype in narrow if dtype.itemsize < WORD.itemsize)
 
 
 def _pairs(name: str, dtype: np.dtype) -> str:

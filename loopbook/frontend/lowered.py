@@ -139,7 +139,9 @@ class Lowered:
             ),
             conversions=tuple((n, text) for n, text in self.conversions if n not in types),
             before=(),
-            after=(),
+            after=tuple(
+                (n, text) for n, text in self.after if n.removesuffix("[...]") not in types
+            ),
         )
 
     @cached_property

@@ -32,6 +32,10 @@ PREFIX = "word_"
 _WORD = Scalar(dtype="int64")
 
 
+class NotNarrowError(SdfgError):
+    """Something is done to an array for which it has to be of words."""
+
+
 def with_narrow(text: str, kinds: Mapping[int, str]) -> str:
     """An SDFG as docc's front end makes it, with a note of the types that arrays have for callers.
 
@@ -51,7 +55,7 @@ def narrowed(program: Program) -> Program:
     """A finished program that takes such arrays; itself if it has none.
 
     Raises:
-        SdfgError: something is done to one of them for which it has to be of words.
+        NotNarrowError: something is done to one of them for which it has to be of words.
     """
     noted = program.extra.value.get("metadata", {}).get(NARROW)
     if noted is None:
@@ -61,12 +65,12 @@ def narrowed(program: Program) -> Program:
     for name, kind in kinds.items():
         known = program.containers.get(name)
         if kind not in DTYPES or not isinstance(known, Pointer) or known.to != _WORD:
-            raise SdfgError(f"{name} cannot be stored as {kind}")
+            raise NotNarrowError(f"{name} cannot be stored as {kind}")
         made[name] = replace(known, to=Scalar(dtype=kind))
     work = _Work(made)
     for node in preorder(program):
         if named := own_symbols(node) & made.keys():
-            raise SdfgError(f"{min(named)} is read by an expression, which takes it for words")
+            raise NotNarrowError(f"{min(named)} is read by an expression, which takes it for words")
     changed = rebuilt(program, work.changed)
     return changed.declaring(**made, **work.scalars)
 
@@ -89,7 +93,7 @@ class _Work:
 
     def _block(self, block: Block, narrow: set[int]) -> Block:
         if isinstance(block, Reference):
-            raise SdfgError("the address of an array of words is taken")
+            raise NotNarrowError("the address of an array of words is taken")
         nodes, memlets = list(block.nodes), []
         for memlet in block.memlets:
             if memlet.source in narrow:
@@ -120,5 +124,5 @@ class _Work:
         kind = self._kind(nodes[array])
         assert kind is not None
         if not isinstance(nodes[user], Tasklet) or len(memlet.subset) != 1:
-            raise SdfgError("an array of words is given away as a whole")
+            raise NotNarrowError("an array of words is given away as a whole")
         return replace(memlet, type=kind)

@@ -114,3 +114,31 @@ def test_what_other_lines_or_iterations_may_need_stays(text: str):
 
 def test_what_is_returned_stays():
     assert after(ROW, "(t, r)") == ["t", "r", "u"]
+
+
+def test_results_of_branches_are_computed_where_they_are_returned():
+    body = """if x.sum() < s:
+    return A.copy()
+if A[0, 0] > 2:
+    B = A * 2.0
+    B[0] = 1.0
+    return B
+C = np.exp(-A)
+return C"""
+    for s, first in ((9.0, 0.0), (-9.0, 0.0), (-9.0, 3.0)):
+        A = data(5, 5)
+        A[0, 0] = first
+        lowered = check(function(body, "A, x, s"), A, data(5), s)
+        assert lowered.temporaries == ("returned__0",)
+
+
+def test_a_result_that_another_path_has_written_before_is_copied():
+    body = """for i in range(5):
+    if A[i, 0] > 1.5:
+        return A * 2.0
+B = A * 3.0
+return B"""
+    for first in (0.0, 3.0):
+        A = data(5, 5)
+        A[2, 0] = first
+        check(function(body, "A"), A)

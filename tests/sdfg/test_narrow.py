@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from loopbook import native
-from loopbook.errors import SdfgError
+from loopbook.errors import InterpretedWarning
 from loopbook.frontend import lower
 from loopbook.program.json_text import loaded
 from loopbook.program.read import read
 from loopbook.program.types import Scalar
-from loopbook.sdfg import frontend
-from loopbook.sdfg.narrow import NARROW, narrowed, with_narrow
+from loopbook.sdfg import build, frontend
+from loopbook.sdfg.narrow import NARROW, NotNarrowError, narrowed, with_narrow
 
 TYPES = (np.uint8, np.int8, np.uint16, np.int16, np.uint32)
 
@@ -101,6 +101,34 @@ def test_read_only_arrays_are_read():
     assert native(most, strict=True)(array) == 8
 
 
+def test_arrays_that_overlap_are_pythons():
+    def shifted(a, b):
+        for i in range(a.shape[0]):
+            a[i] = b[i] + 3
+
+    x, y = np.arange(9, dtype=np.uint8), np.arange(9, dtype=np.uint8)
+    with pytest.warns(InterpretedWarning, match="overlap"):
+        native(shifted)(x[1:], x[:-1])
+    shifted(y[1:], y[:-1])
+    np.testing.assert_array_equal(x, y)
+
+
+def test_what_cannot_be_narrow_is_compiled_with_words(monkeypatch):
+    def refuse(program):
+        raise NotNarrowError("a test")
+
+    def lighter(a):
+        return np.minimum(a + 1, 200)
+
+    monkeypatch.setattr(build, "narrowed", lambda tree: refuse(tree) if noted(tree) else tree)
+    got = native(lighter, strict=True)(np.arange(9, dtype=np.uint8))
+    np.testing.assert_array_equal(got, lighter(np.arange(9, dtype=np.uint8)))
+
+
+def noted(tree):
+    return NARROW in tree.extra.value.get("metadata", {})
+
+
 def doubled(a, b):
     for i in range(a.shape[0]):
         b[i] = a[i] + a[i]
@@ -126,12 +154,12 @@ def test_a_program_without_a_note_stays():
 
 @pytest.mark.parametrize("kinds", [{0: "uint7"}, {2: "uint8"}])
 def test_what_has_to_be_words_is_refused(kinds):
-    with pytest.raises(SdfgError, match="cannot be stored"):
+    with pytest.raises(NotNarrowError, match="cannot be stored"):
         narrowed(program(kinds))
 
 
 def test_a_note_of_what_is_not_there_is_refused():
     document = json.loads(frontend.trace(doubled, [np.arange(5), np.arange(5)]))
     document["metadata"][NARROW] = json.dumps({"nowhere": "uint8"})
-    with pytest.raises(SdfgError, match="nowhere"):
+    with pytest.raises(NotNarrowError, match="nowhere"):
         narrowed(read(loaded(json.dumps(document))))

@@ -16,7 +16,7 @@ from loopbook.client.variants.rival import Rival
 from loopbook.errors import SdfgError
 from loopbook.frontend import Lowered
 from loopbook.sdfg.local import with_local
-from loopbook.sdfg.narrow import with_narrow
+from loopbook.sdfg.narrow import NotNarrowError, with_narrow
 from loopbook.sdfg.traced import Traced
 
 
@@ -44,9 +44,7 @@ class Looped:
         self._same = [(one, place) for place, one in enumerate(case.first) if one != place]
         try:
             self._start(lowered.narrow if lowered.words else lowered, build, case, folder)
-        except SdfgError:
-            if not lowered.words:
-                raise
+        except NotNarrowError:
             self._start(lowered, build, case, folder)
 
     def _start(self, around: Lowered, build: Build, case: Case, folder: Path | None) -> None:
