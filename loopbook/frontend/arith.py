@@ -122,7 +122,9 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         left, right = early(code, left), early(code, right)
     left, right = _number(left, dtype), _number(right, dtype)
     if dtype == SINGLE:
-        left, right = _single(code, left), _single(code, right)
+        left, right = single(code, left), single(code, right)
+    if dtype == FLOAT:
+        left, right = _beside(left, right), _beside(right, left)
     if dtype == INT:
         left, right = (word(one) if one.dtype == SHORT else one for one in (left, right))
     known = left.whole is not None and right.whole is not None and dtype == INT
@@ -149,7 +151,7 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     if dtype.kind not in "iu":
         raise code.fail(f"{op} of numbers that are not whole")
     if op == ">>":
-        if not division.symbolic(code, left):
+        if dtype != INT or not division.symbolic(code, left):
             return Scalar(division.shifted(code, op, left, right, weak), dtype, weak)
         divisor = binary(code, "<<", constant(1), division.places(code, right))
         return division.divided(code, "//", left, divisor, dtype, weak)
@@ -191,7 +193,7 @@ def _number(value: Scalar, dtype: np.dtype) -> Scalar:
     return value
 
 
-def _single(code: Code, value: Scalar) -> Scalar:
+def single(code: Code, value: Scalar) -> Scalar:
     """What NumPy makes of one side of an operation on floats of 32 bits: Python's numbers are
     rounded to such, here those that are known before the loops. docc takes them for doubles, and
     knows no numbers of 32 bits but elements of arrays."""
@@ -199,15 +201,40 @@ def _single(code: Code, value: Scalar) -> Scalar:
         with np.errstate(over="ignore"):
             number = np.float32(value.value)
         code.differs |= float(number) != float(value.value)
-        return Scalar(types.literal(number), FLOAT, value.weak, value=float(number))
-    names = set(re.findall(r"[A-Za-z_]\w*", value.text))
-    if value.dtype.kind == "b" or not names or not names <= code.arguments - code.mutable:
-        return value
-    if "[" in value.text or "." in re.sub(r"\d\.\d", "", value.text):
+        kind = SINGLE if value.dtype == SINGLE else FLOAT
+        return Scalar(types.literal(number), kind, value.weak, value=float(number))
+    text = None if value.dtype.kind == "b" else _in_arguments(code, value.text)
+    if text is None:
         return value
     code.differs = True
-    name = code.facts.defined(f"np.array([{bare(value.text)}], np.float32)", "single_")
+    name = code.facts.defined(f"np.array([{bare(text)}], np.float32)", "single_")
     return Scalar(f"{name}[0]", SINGLE)
+
+
+def _beside(value: Scalar, other: Scalar) -> Scalar:
+    """A float of 32 bits beside one of 64 that is known, which docc takes for Python's."""
+    if value.dtype == SINGLE and value.value is None and other.value is not None:
+        return Scalar(f"float({bare(value.text)})", FLOAT)
+    return value
+
+
+_SIZE = re.compile(r"\b\w+\.shape\[\d+\]")
+
+
+def _in_arguments(code: Code, text: str, steps: int = 4) -> str | None:
+    """Text in terms of arguments and sizes alone; None where more is needed, or where what it names
+    is not computed of such once, in front of all loops."""
+    for name in set(re.findall(r"[A-Za-z_]\w*", _SIZE.sub("", text))):
+        if name in code.mutable:
+            return None
+        if name in code.arguments:
+            continue
+        inner = code.computed.get(name)
+        inner = _in_arguments(code, inner, steps - 1) if inner and steps else None
+        if inner is None:
+            return None
+        text = re.sub(rf"\b{name}\b", f"({inner})", text)
+    return None if "[" in _SIZE.sub("", text) else text
 
 
 def word(value: Scalar) -> Scalar:
@@ -247,8 +274,11 @@ def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         else:
             raise code.fail("comparing booleans by size")
     left, right = _number(left, right.dtype), _number(right, left.dtype)
-    if types.promote(left.kind, right.kind)[0] == SINGLE:
-        left, right = _single(code, left), _single(code, right)
+    common = types.promote(left.kind, right.kind)[0]
+    if common == SINGLE:
+        left, right = single(code, left), single(code, right)
+    elif common == FLOAT:
+        left, right = _beside(left, right), _beside(right, left)
     return Scalar(f"({_compared(code, left)} {op} {_compared(code, right)})", BOOL)
 
 

@@ -86,6 +86,7 @@ class Code:
         raises: at how many places Python may raise.
         checks_places: whether what decides that may be whether numbers are places in an array.
         origin: line of the original that is being translated.
+        computed: what variables hold that get their only values outside of all loops and branches.
     """
 
     facts: Facts = field(default_factory=Facts)
@@ -108,6 +109,8 @@ class Code:
     depth: int = 0
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)
+    computed: dict[str, str] = field(default_factory=dict)
+    _captures: int = 0
     _lasting: dict[Any, tuple[Int, Line]] = field(default_factory=dict)
     _agreed: dict[Int, tuple[Int, Int]] = field(default_factory=dict)
 
@@ -164,10 +167,12 @@ class Code:
         """Lines written meanwhile go into the list that is given instead, unindented."""
         kept, depth, memo = self.lines, self.depth, self.memo
         self.lines, self.depth, self.memo = [], 0, {}
+        self._captures += 1
         try:
             yield self.lines
         finally:
             self.lines, self.depth, self.memo = kept, depth, memo
+            self._captures -= 1
 
     def replay(self, lines: Sequence[Line]) -> None:
         """Write captured lines here."""
@@ -198,6 +203,8 @@ class Code:
             return self.variables(value, hint)
         name = self.fresh(f"{hint}_" if not hint.endswith("_") else hint)
         self.emit(f"{name} = {bare(value.text)}")
+        if not self.depth and not self._captures:
+            self.computed[name] = value.text
         known = None
         if value.dtype.kind in "iu":
             known = Int.atom(name)

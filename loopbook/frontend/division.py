@@ -27,11 +27,11 @@ from dataclasses import replace
 import numpy as np
 
 from loopbook.frontend import types
-from loopbook.frontend.arith import binary, chosen, convert, function2, real_of, word
+from loopbook.frontend.arith import binary, chosen, convert, function2, real_of, single, word
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.narrow import wraps
 from loopbook.frontend.symbols import Int
-from loopbook.frontend.types import INT
+from loopbook.frontend.types import INT, SINGLE
 from loopbook.frontend.values import Scalar
 
 POWERS = 62
@@ -153,6 +153,8 @@ def _is_small(code: Code, places: Scalar) -> bool:
 def fmod(code: Code, x: Scalar, y: Scalar) -> Scalar:
     """What a division towards zero leaves, which has the sign of `x`; ``%`` has that of `y`."""
     dtype, weak = types.promote(x.kind, y.kind)
+    if dtype == SINGLE:
+        x, y = single(code, x), single(code, y)
     if dtype.kind not in "iu":
         return function2(code, "fmod", x, y)
     x, y = (code.let(convert(code, one, dtype) if one.dtype.kind == "b" else one) for one in (x, y))

@@ -25,6 +25,10 @@ from loopbook.program.tree import Program
 LOCAL = "loopbook_local"
 """The key in a program's metadata."""
 
+NARROW = "loopbook_narrow"
+"""The key of what types callers have arrays in that are words for the program: narrow whole
+numbers, by name (`loopbook.sdfg.narrow`)."""
+
 Local = Mapping[str, Mapping[str, object]]
 
 
@@ -35,6 +39,18 @@ def local_arrays(program: Program) -> dict[str, tuple[Expr, ...]]:
         for name, shape in _noted(program).get("arrays", {}).items()
         if name in program.arguments
     }
+
+
+def narrow_arrays(program: Program) -> dict[str, str]:
+    """The types of arrays that callers have narrow whole numbers in, by name."""
+    text = program.extra.value.get("metadata", {}).get(NARROW)
+    return json.loads(text) if isinstance(text, str) else {}
+
+
+def holds(program: Program, array: str, other: str) -> bool:
+    """Whether an array can hold what another one holds, as callers have them."""
+    kinds = narrow_arrays(program)
+    return array not in kinds or kinds[array] == kinds.get(other)
 
 
 def with_known_sizes(program: Program) -> Program:

@@ -23,6 +23,7 @@ from functools import partial
 
 from loopbook.dependence.body import Touch
 from loopbook.errors import SdfgError
+from loopbook.normal_form.local import holds
 from loopbook.normal_form.order import check_any_order, check_reads, in_order
 from loopbook.normal_form.producer import with_body
 from loopbook.normal_form.radix import Radix, times
@@ -206,6 +207,7 @@ def _target(uses: _Uses, nest: Loop) -> _Target:
                 or len(access.subset) != 1
                 or not isinstance(kind, Pointer)
                 or kind.to != uses.temporary.element
+                or not holds(uses.program, access.container, name)
             ):
                 continue
             if any(not a.write for a in accesses_of(nest, access.container)):

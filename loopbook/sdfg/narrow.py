@@ -17,14 +17,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from loopbook.errors import SdfgError
+from loopbook.normal_form.local import NARROW, narrow_arrays
 from loopbook.program.accesses import own_symbols
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Node, Reference, Tasklet
 from loopbook.program.tree import Program
 from loopbook.program.types import DTYPES, Pointer, Scalar, Type
 from loopbook.program.walk import Inner, preorder, rebuilt
-
-NARROW = "loopbook_narrow"
-"""The key in a program's metadata."""
 
 PREFIX = "word_"
 """Of the scalars that narrow numbers are loaded to."""
@@ -57,10 +55,9 @@ def narrowed(program: Program) -> Program:
     Raises:
         NotNarrowError: something is done to one of them for which it has to be of words.
     """
-    noted = program.extra.value.get("metadata", {}).get(NARROW)
-    if noted is None:
+    kinds = narrow_arrays(program)
+    if not kinds:
         return program
-    kinds: dict[str, str] = json.loads(noted)
     made: dict[str, Type] = {}
     for name, kind in kinds.items():
         known = program.containers.get(name)

@@ -21,6 +21,13 @@ def bins(a, h):
     return counts, (a * h).astype(int), np.floor(a / h), a * 0.3, (a + h > 1.1).sum()
 
 
+def computed(a, n):
+    h = 1.0 / len(a)
+    t, s = 0.5 * n, np.float64(0.3)
+    u = t * 2
+    return np.floor(a / h), (a * u * 100).astype(int), a * s, a > t, np.fmod(a, 0.1), a == s
+
+
 def over(a, h):
     for i in range(a.shape[0]):
         if a[i] > h:
@@ -47,6 +54,14 @@ def test_numbers_are_rounded_as_numpy_rounds_them(kind):
         ):
             assert np.asarray(one).dtype == np.asarray(other).dtype
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n", [3, 0.1])
+def test_numbers_that_the_function_computes_first_are_rounded_too(n):
+    compiled = loopbook.native(computed, strict=True)
+    for one, other in zip(compiled(TENTHS, n), computed(TENTHS, n), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("value", [0.1, np.float32(0.1), 0.5])

@@ -108,6 +108,7 @@ ENDS = (
     "return x // y, x % y, np.fmod(x, y)",
     "return x // 7, x % 7, x // -3, x % -3, x // -1, x % -1, x // 8, x % 8",
     "return x << y, x >> y, x << 3, x << (y & 7), x >> (y & 15), x << 5 * 13, x >> 65",
+    "return 99 >> (x & 31), 99 >> y",
     "for i in range(len(x)):\n    x[i] = (x[i] // y[i]) ^ (x[i] % y[i])\nreturn x, x << y[::-1]",
     "x //= y\ny %= x\nreturn x.sum()",
 )

@@ -127,6 +127,7 @@ def noted(
         local=local.keys(),
         guards=guards,
         conversions=(),
+        definitions=(),
     )
     text = with_local(trace(kernel, args), lowered, args)
     return json.loads(json.loads(text)["metadata"].get(LOCAL, "{}"))

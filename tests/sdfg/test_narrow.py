@@ -10,11 +10,12 @@ import pytest
 from loopbook import native
 from loopbook.errors import InterpretedWarning
 from loopbook.frontend import lower
+from loopbook.normal_form.local import NARROW
 from loopbook.program.json_text import loaded
 from loopbook.program.read import read
 from loopbook.program.types import Scalar
 from loopbook.sdfg import build, frontend
-from loopbook.sdfg.narrow import NARROW, NotNarrowError, narrowed, with_narrow
+from loopbook.sdfg.narrow import NotNarrowError, narrowed, with_narrow
 
 TYPES = (np.uint8, np.int8, np.uint16, np.int16, np.uint32)
 
@@ -99,6 +100,18 @@ def test_read_only_arrays_are_read():
     array = np.arange(9, dtype=np.uint8)
     array.flags.writeable = False
     assert native(most, strict=True)(array) == 8
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int8, np.uint16])
+def test_a_temporary_stays_apart_from_a_result_that_cannot_hold_it(dtype):
+    def passed_on(a):
+        b = a.copy()
+        for i in range(1, len(b)):
+            b[i] = max(b[i], b[i - 1] - 3)
+        return b.astype(np.uint8)
+
+    a = np.random.default_rng(0).integers(-100, 100, 12).astype(dtype)
+    np.testing.assert_array_equal(native(passed_on, strict=True)(a), passed_on(a))
 
 
 def test_arrays_that_overlap_are_pythons():
