@@ -22,6 +22,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 READING = {"len", "sum", "min", "max", "enumerate", "zip", "reversed", "any", "all", "list"}
 """Functions that take a list and keep nothing of it."""
@@ -161,6 +162,11 @@ def _is_several(item: ast.expr) -> bool:
     )
 
 
+def _known(value: Any) -> ast.Constant:
+    """An expression that is a thing of ours."""
+    return ast.Constant(value)
+
+
 class _Rewritten(ast.NodeTransformer):
     """Calls of `listed` where such lists are made."""
 
@@ -179,17 +185,17 @@ class _Rewritten(ast.NodeTransformer):
             return value
         if not isinstance(target, ast.Name) or target.id not in self.names:
             return value
-        key = ast.Constant((value.lineno, value.col_offset))
+        key = _known((value.lineno, value.col_offset))
         match value:
             case ast.Name():
                 return value
             case ast.Subscript(value=source) | ast.Call(args=[ast.Name() as source]):
-                made = ast.Call(ast.Constant(copied), [key, source], [])
+                made = ast.Call(_known(copied), [key, source], [])
             case ast.Call(args=[source]):
-                made = ast.Call(ast.Constant(counted), [key, *source.args], [])
+                made = ast.Call(_known(counted), [key, *source.args], [])
             case _:
                 parts = [ast.Tuple([*part], ast.Load()) for part in _parts(value) or ()]
-                made = ast.Call(ast.Constant(listed), [key, *parts], [])
+                made = ast.Call(_known(listed), [key, *parts], [])
         return ast.fix_missing_locations(ast.copy_location(made, value))
 
 
