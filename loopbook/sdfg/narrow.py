@@ -21,13 +21,16 @@ from loopbook.normal_form.local import NARROW, narrow_arrays
 from loopbook.program.accesses import own_symbols
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Node, Reference, Tasklet
 from loopbook.program.tree import Program
-from loopbook.program.types import DTYPES, Pointer, Scalar, Type
+from loopbook.program.types import Pointer, Scalar, Type
 from loopbook.program.walk import Inner, preorder, rebuilt
 
 PREFIX = "word_"
 """Of the scalars that narrow numbers are loaded to."""
 
 _WORD = Scalar(dtype="int64")
+
+KINDS = frozenset(("int8", "int16", "uint8", "uint16", "uint32"))
+"""What words may be stored as."""
 
 
 class NotNarrowError(SdfgError):
@@ -61,7 +64,7 @@ def narrowed(program: Program) -> Program:
     made: dict[str, Type] = {}
     for name, kind in kinds.items():
         known = program.containers.get(name)
-        if kind not in DTYPES or not isinstance(known, Pointer) or known.to != _WORD:
+        if kind not in KINDS or not isinstance(known, Pointer) or known.to != _WORD:
             raise NotNarrowError(f"{name} cannot be stored as {kind}")
         made[name] = replace(known, to=Scalar(dtype=kind))
     work = _Work(made)

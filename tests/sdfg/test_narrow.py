@@ -165,7 +165,7 @@ def test_a_program_without_a_note_stays():
     assert narrowed(plain) is plain
 
 
-@pytest.mark.parametrize("kinds", [{0: "uint7"}, {2: "uint8"}])
+@pytest.mark.parametrize("kinds", [{0: "uint7"}, {0: "fp128"}, {2: "uint8"}])
 def test_what_has_to_be_words_is_refused(kinds):
     with pytest.raises(NotNarrowError, match="cannot be stored"):
         narrowed(program(kinds))
