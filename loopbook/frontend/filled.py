@@ -200,7 +200,7 @@ class _Rewritten(ast.NodeTransformer):
 
 
 def listed(*_: object) -> list[object]:
-    """Stands for making a list: see `_listed`."""
+    """Stands for making a list, which `loopbook.frontend.constructs.listed` does."""
     raise NotImplementedError
 
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import arith, constructs, nests, types
-from loopbook.frontend.assembly import assembled, kernel_names, repeated
 from loopbook.frontend.code import Code, FloatsInListError, UntoldError
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.inline import names_of, parsed
+from loopbook.frontend.kernel import assembled, kernel_names, repeated
 from loopbook.frontend.liveness import Liveness
 from loopbook.frontend.lowered import Lowered
 from loopbook.frontend.plain import is_plain

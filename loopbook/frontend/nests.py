@@ -106,10 +106,22 @@ def put(buffer: Buffer, index: Index, value: Scalar, dtype: np.dtype) -> list[st
     ]
 
 
-def materialise(code: Code, value: Array, hint: str = "t", dtype: np.dtype | None = None) -> Array:
-    """`value` in a buffer of its own."""
+def materialise(
+    code: Code,
+    value: Array,
+    hint: str = "t",
+    dtype: np.dtype | None = None,
+    *,
+    listed: bool = True,
+) -> Array:
+    """`value` in a buffer of its own.
+
+    Args:
+        listed: what stands for a list stays one.
+    """
     buffer = code.temporary(value.shape, dtype or value.dtype, hint)
-    buffer.listed = value.view.buffer.listed if value.view is not None else None
+    if listed and value.view is not None:
+        buffer.listed = value.view.buffer.listed
     target = whole(buffer, value.shape)
     assign(code, target, value)
     return target

@@ -26,12 +26,13 @@ __attribute__((weak)) int openblas_get_num_threads(void);
 };
 """
 
-_OPENING = re.compile(r"^extern \"C\" [^;{]*\)\n\{\n", re.MULTILINE)
+OPENING = re.compile(r"^extern \"C\" [^;{]*\)\n\{\n", re.MULTILINE)
+"""What the function that a program is begins with."""
 
 
 def with_blas_threads(code: str, target: str) -> str:
     """C++ that calls a BLAS with the target's threads; itself if it calls none."""
-    found = _OPENING.search(code)
+    found = OPENING.search(code)
     if "cblas_" not in code or found is None:
         return code
     parallel = named(target).parallel

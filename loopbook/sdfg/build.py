@@ -302,7 +302,7 @@ def _baseline(
         sdfg, tree = program.parse(dumped(write(late))), late
     _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
-    library = passes.build(sdfg, folder, target, timers=timers, apart=vector_maths)
+    library = passes.build(sdfg, folder, target, timers=timers, noalias=vector_maths)
     return Built(library, code, owners, {})
 
 
@@ -352,7 +352,7 @@ def _tuned(
         return Built(folder / "known", code, owners, applied, (applying, 0.0))
     _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
-    library = passes.build(sdfg, folder, target, timers=timers, apart=vector_maths)
+    library = passes.build(sdfg, folder, target, timers=timers, noalias=vector_maths)
     compiling = time.perf_counter() - begun - applying
     return Built(library, code, owners, applied, (applying, compiling))
 

@@ -98,7 +98,7 @@ def build(
     timers: bool = False,
     wanted: Mapping[str, Any] | None = None,
     dump: bool = False,
-    apart: bool = False,
+    noalias: bool = False,
 ) -> Path:
     """Generate C++, compile and link it.
 
@@ -112,7 +112,7 @@ def build(
         wanted: docc's own options, where one of its users has chosen them.
         dump: write the SDFG beside its sources, as docc does for its users: what it builds in for
             instrumentation speaks of element ids.
-        apart: callers see to it that arrays do not overlap (`loopbook.sdfg.restrict`). Nothing is
+        noalias: callers see to it that arrays do not overlap (`loopbook.sdfg.restrict`). Nothing is
             made of it where loops are timed, or docc's users have chosen.
 
     Returns:
@@ -132,7 +132,7 @@ def build(
     }
     plain = not timers and not wanted
     options |= wanted or {}
-    if plain and (source := _source(sdfg, target, apart)):
+    if plain and (source := _source(sdfg, target, noalias)):
         (folder / f"{sdfg.name}.cpp").write_text(source)
         options["reuse_sources"] = True
     if dump:
@@ -149,7 +149,7 @@ def build(
 _PREAMBLE = re.compile(r"(?:#pragma once\n|#include <.*>\n|\n)*(?=extern \"C\" )")
 
 
-def _source(sdfg: StructuredSDFG, target: str, apart: bool) -> str:
+def _source(sdfg: StructuredSDFG, target: str, noalias: bool) -> str:
     """The source file that docc would write, with what its own lacks; empty if that is nothing."""
     code = sdfg.to_cpp()
     preamble = _PREAMBLE.match(code)
@@ -157,7 +157,7 @@ def _source(sdfg: StructuredSDFG, target: str, apart: bool) -> str:
         return ""
     own = code[preamble.end() :]
     said = with_halves(with_loops_kept(own))
-    if apart:
+    if noalias:
         said = with_restrict(said)
     if target in targets.TARGETS:
         said = with_blas_threads(said, target)

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import re
 
-_HEAD = re.compile(r"^extern \"C\" [^;{]*\)(?=\n\{\n)", re.MULTILINE)
+from loopbook.sdfg.blas_threads import OPENING
+
 _POINTER = re.compile(r"\*(?=\w+[,)])")
 
 
 def with_restrict(code: str) -> str:
     """C++ of a program whose arguments are apart."""
-    return _HEAD.sub(lambda head: _POINTER.sub("*__restrict ", head[0]), code, count=1)
+    return OPENING.sub(lambda head: _POINTER.sub("*__restrict ", head[0]), code, count=1)

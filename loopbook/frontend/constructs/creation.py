@@ -140,11 +140,7 @@ def array_(
     made = t.array(a)
     result = cast(t, made, dtype_of(t, dtype, made.dtype))
     if isinstance(result, Array) and result.view:
-        result = nests.materialise(t.code, result)
-        assert result.view is not None
-        if result.view.buffer.listed is not None:
-            result.view.buffer.listed = None
-            result = whole(result.view.buffer, result.shape)
+        result = nests.materialise(t.code, result, listed=False)
     for _ in range(0 if ndmin is None else t.python(ndmin) - made.rank):
         result = t.array(FUNCTIONS[np.expand_dims](t, result, arith.constant(0)))
     return result

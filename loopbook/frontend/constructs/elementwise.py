@@ -132,7 +132,7 @@ ufunc(math.trunc)(lambda code, x: arith.convert(code, _rounding("trunc")(code, x
 
 
 @ufunc(np.rint, cost=6)
-def _as_float(code, x: Scalar) -> Scalar:
+def _numpys_rint(code, x: Scalar) -> Scalar:
     """`rint`; NumPy's function makes floats of whole numbers, its ``round`` does not."""
     kind = types.floating(x.dtype)
     if kind not in types.SUPPORTED:

@@ -27,7 +27,7 @@ from loopbook.frontend.values import Array, Tup, Value, whole
 @lowers(listed)
 def listed_(t: Translator, key: Value, *parts: Value) -> Value:
     code = t.code
-    items = [part.items for part in parts if isinstance(part, Tup)]
+    items = [given.items for given in parts if isinstance(given, Tup)]
     numbers = [code.let(t.number(number)) for number, _ in items]
     counts = [t.integer(count) for _, count in items]
     size = sum(counts[1:], counts[0])
