@@ -48,7 +48,7 @@ JAIL_S = 5.0
 MOST_S = 60.0, 300.0
 """No comparison and no search takes longer."""
 
-ROOM, LEAST_S = 4.0, 15.0
+ROOM, LEAST_S = 4.0, 60.0
 """A nest may take so many times what is expected, or these seconds; then it is given up."""
 
 HOPE = 0.5
