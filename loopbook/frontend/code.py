@@ -80,7 +80,8 @@ class Code:
         rolled: arrays that are parts of such, with the copy and where they begin along each axis;
             None along what has no halo.
         differs: whether docc would make something else of the function itself: an index may be
-            negative, for these arguments or others, or a number is rounded to 32 bits.
+            negative, for these arguments or others, a number is rounded to 32 bits, or a short loop
+            is written out.
         floats: where lists are made that hold floats, though they begin with whole numbers.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         raises: at how many places Python may raise.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.frontend import arith, nests
-from loopbook.frontend.code import bare
+from loopbook.frontend.code import UnrollError, bare
 from loopbook.frontend.homes import Homes
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.values import Array, Scalar, Thing, Tup, Unknown, Value
@@ -66,7 +66,9 @@ class Definite(Homes):
             return value.value
         if isinstance(value, Unknown):
             raise self.code.untold()
-        raise self.code.fail(f"{described(value)} where a constant is needed")
+        what = f"{described(value)} where a constant is needed"
+        counted = isinstance(value, Scalar) and value.whole is not None
+        raise UnrollError(what, self.code.origin) if counted else self.code.fail(what)
 
 
 def described(value: Value) -> str:

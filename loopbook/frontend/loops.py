@@ -16,7 +16,7 @@ After::
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -40,6 +40,7 @@ def for_(t: Translator, node: ast.For) -> None:
     elif isinstance(iterable, Thing) and isinstance(iterable.value, Range):
         from loopbook.frontend.edges import without_edges
         from loopbook.frontend.swapping import without_swaps
+        from loopbook.frontend.windows import window
 
         ends, instead = iterable.value, None
         if ends.step == 1:
@@ -47,6 +48,9 @@ def for_(t: Translator, node: ast.For) -> None:
             instead = instead or without_edges(t, node, ends.start, ends.stop)
         if instead is not None:
             t.body(instead)
+        elif count := window(t, node, ends):
+            t.code.differs = True
+            _each(t, node, (arith.whole(ends.start + place) for place in range(count)))
         else:
             _loop(t, node, ends.start, ends.stop, ends.step, arith.whole)
     elif isinstance(iterable, Thing) and isinstance(iterable.value, Rows):
@@ -55,11 +59,7 @@ def for_(t: Translator, node: ast.For) -> None:
         rows = rows_of(t, iterable)
         _loop(t, node, ZERO, rows.count, 1, rows.item)
     elif isinstance(iterable, Tup):
-        kept, t.frame.unrolled = t.frame.unrolled, True
-        for item in iterable.each():
-            t.store(node.target, item)
-            t.body(node.body)
-        t.frame.unrolled = kept
+        _each(t, node, iterable.each())
     else:
         raise t.code.fail(f"a loop over {ast.unparse(node.iter)}; use range")
 
@@ -121,7 +121,6 @@ def _loop(
     t.settle_all()
     code, frame = t.code, t.frame
     kept = code.lines, len(code.lines), len(code.temporaries), dict(frame.env), code.depth
-    unrolled = frame.unrolled
     try:
         _rolled(t, node, start, stop, step, item)
     except UnrollError:
@@ -133,11 +132,16 @@ def _loop(
         frame.env = dict(kept[3])
         if not code.facts.zero(stop - start - count):
             raise
-        frame.unrolled = True
-        for place in range(count):
-            t.store(node.target, item(start + place))
-            t.body(node.body)
-        frame.unrolled = unrolled
+        _each(t, node, (item(start + place) for place in range(count)))
+
+
+def _each(t: Translator, node: ast.For, items: Iterable[Value]) -> None:
+    """A loop written out."""
+    kept, t.frame.unrolled = t.frame.unrolled, True
+    for item in items:
+        t.store(node.target, item)
+        t.body(node.body)
+    t.frame.unrolled = kept
 
 
 def _rolled(

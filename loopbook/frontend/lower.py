@@ -55,8 +55,8 @@ def lower(
 
     Returns:
         None if the function consists of loops and scalars already: compile it as it is. One with
-        indices that may be negative, and count from the end then, or with numbers that are rounded
-        to the 32 bits of others, is translated, if it can be.
+        indices that may be negative, and count from the end then, with numbers that are rounded to
+        the 32 bits of others, or with windows (`windows`), is translated, if it can be.
 
     Raises:
         LoweringError: if it holds what has no form in loops.

@@ -100,7 +100,8 @@ class Lowered:
             that they have for callers (see `narrow`).
         things: classes that the result is made of.
         differs: whether docc would make something else of the function itself: an index may be
-            negative, for these arguments or others, or a number is rounded to 32 bits.
+            negative, for these arguments or others, a number is rounded to 32 bits, or a short loop
+            is written out.
     """
 
     name: str
