@@ -102,12 +102,14 @@ def band(loop: Loop) -> list[Loop]:
 
 
 def outermost(node: Program | Inner) -> Iterator[Loop | While]:
-    """The loops below a node, or itself, that stand in no other loop."""
-    if isinstance(node, Loop | While):
+    """The loops below a node, or itself, that stand in no other loop with a counter. A loop that
+    ends on a condition (until something has converged) stands around nests, and is one itself only
+    where it holds none."""
+    if isinstance(node, Loop):
         yield node
-    else:
-        for child in children(node):
-            yield from outermost(child)
+        return
+    inner = [loop for child in children(node) for loop in outermost(child)]
+    yield from inner or ([node] if isinstance(node, While) else [])
 
 
 def path_to(node: Program | Inner, wanted: Program | Inner) -> Path | None:
