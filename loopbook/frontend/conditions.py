@@ -125,10 +125,19 @@ def logical(t: Translator, node: ast.BoolOp) -> Value:
 
 def _are_truths(t: Translator, nodes: Sequence[ast.expr]) -> bool:
     """Whether all of them are truth values. They are looked at, not computed."""
+    return all(_is_truth(t, node) for node in nodes)
+
+
+def _is_truth(t: Translator, node: ast.expr) -> bool:
+    match node:
+        case ast.BoolOp(values=values):
+            return _are_truths(t, values)
+        case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+            return True
     made = len(t.code.temporaries)
     try:
         with t.code.captured():
-            return all(t.number(t.expr(node)).dtype.kind == "b" for node in nodes)
+            return t.number(t.expr(node)).dtype.kind == "b"
     finally:
         del t.code.temporaries[made:]
 
@@ -243,14 +252,30 @@ def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:
 def _without_things(t: Translator, node: ast.BoolOp) -> Value | None:
     """What ``and`` and ``or`` give whose first side is None, or another thing that is known; None
     where it is a number."""
-    first, *others = node.values
-    if any(isinstance(inner, ast.Call) for inner in ast.walk(first)):
-        return None
-    with t.code.captured() as lines:
-        value = t.expr(first)
-    if not isinstance(value, Thing) or lines:
-        return None
-    if bool(value.value) != isinstance(node.op, ast.And):
-        return value
+    first = _thing(t, node.values[0])
+    return None if first is None else _behind(t, node, first)
+
+
+def _behind(t: Translator, node: ast.BoolOp, first: Thing) -> Value:
+    if bool(first.value) != isinstance(node.op, ast.And):
+        return first
+    others = node.values[1:]
     rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
     return t.expr(ast.copy_location(rest, node))
+
+
+def _thing(t: Translator, node: ast.expr) -> Thing | None:
+    """What an expression without calls is, if it is no number. What has sides is not translated to
+    find that out, since each of its sides would be once more."""
+    match node:
+        case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+            return None
+        case ast.BoolOp(values=[first, *_]):
+            found = _thing(t, first)
+            value = None if found is None else _behind(t, node, found)
+            return value if isinstance(value, Thing) else None
+    if any(isinstance(inner, ast.Call) for inner in ast.walk(node)):
+        return None
+    with t.code.captured() as lines:
+        value = t.expr(node)
+    return value if isinstance(value, Thing) and not lines else None

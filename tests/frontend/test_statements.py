@@ -9,7 +9,7 @@ from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 from loopbook.frontend.lowered import SupposedError
 
-from .kit import check, function
+from .kit import check, data, function
 
 X = np.arange(1.0, 7.0)
 
@@ -131,3 +131,12 @@ def test_printing_for_who_asks_for_it_is_a_condition():
 def test_it_says_what_it_refuses(body, what):
     with pytest.raises(LoweringError, match=what):
         lower(function(body, "x, k"), [X, 3])
+
+
+def test_tests_that_are_deep_in_each_other_take_no_longer_than_they_are():
+    """Each side was translated several times, and so were those in it: ten of them took minutes."""
+    deep = "x[i] > 0.1"
+    for place in range(40):
+        deep = f"({deep} {'and' if place % 2 else 'or'} x[i] < {place / 40})"
+    body = f"for i in range(n):\n    if {deep}:\n        y[i] = 1.0\n    z = {deep}\n    y[i] += z\ny += 1.0"
+    check(function(body, "n, x, y"), 12, data(12), data(12))
