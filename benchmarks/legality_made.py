@@ -1,7 +1,8 @@
 """Programs made for steps that are rarely allowed on others, and steps to try on them.
 
 One form for each few such steps: branches that keep the lesser of two numbers, neighbours over the
-same or over neighbouring ranges, sums behind their loops, products, factorisations, time loops.
+same or over neighbouring ranges, sums behind their loops, products, factorisations, time loops,
+rounds of two of these until a condition holds.
 Places, signs, types and what else there is are drawn, so some of these are legal and some are not.
 """
 
@@ -222,6 +223,16 @@ def _rows(rng: Random) -> Lines:
     ]
 
 
+def _rounds(rng: Random) -> Lines:
+    """Two of the others in a loop that ends on a condition, and what it hands from one round to the
+    next."""
+    lines = []
+    for make in rng.sample((_beside, _halves, _sums, _products, _factors, _rows), 2):
+        lines += make(rng)
+    more = rng.choice(("c[0] = c[1] + d[0]", "s = d[1]", "a[0, 0] = a[1, 1]"))
+    return ["r = 0", "while r < 3:", *(f"    {line}" for line in [*lines, more, "r = r + 1"])]
+
+
 # -- steps -----------------------------------------------------------------------------------------
 
 
@@ -325,6 +336,7 @@ FORMS: dict[str, Form] = {
     "factors": (_factors, REAL, (_around("right_looking"), _on("reg2mem"))),
     "steps": (_steps, (*REAL, *WHOLE), (_in_time,)),
     "rows": (_rows, (*REAL, *WHOLE), (_jammed, _jammed, _expanded)),
+    "rounds": (_rounds, REAL[:1], (_jammed, _expanded, _pair("fuse"), _on("reg2mem", "library"))),
     "switched": (_switched, (*REAL, *WHOLE), (_on("unswitch", "unswitch", "peel", "tile"),)),
 }
 """Programs, their types, and what to try on them."""

@@ -56,7 +56,8 @@ class Region:
         path = editor.path(number)
         around: list[LoopNode] = []
         for node in walk.way(editor.program, path[:-1]):
-            if isinstance(node, Loop | While):
+            # A loop that ends on a condition goes on in its order, whatever is done within a round.
+            if isinstance(node, Loop):
                 variables = [outer.variable for outer in around]
                 around.append(read_header(node, variables, rooms=rooms))
             elif isinstance(node, Case):

@@ -138,5 +138,6 @@ def test_tests_that_are_deep_in_each_other_take_no_longer_than_they_are():
     deep = "x[i] > 0.1"
     for place in range(40):
         deep = f"({deep} {'and' if place % 2 else 'or'} x[i] < {place / 40})"
-    body = f"for i in range(n):\n    if {deep}:\n        y[i] = 1.0\n    z = {deep}\n    y[i] += z\ny += 1.0"
+    loop = f"for i in range(n):\n    if {deep}:\n        y[i] = 1.0\n    y[i] += {deep}"
+    body = f"{loop}\ny += 1.0"
     check(function(body, "n, x, y"), 12, data(12), data(12))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from loopbook.program import tree
@@ -61,6 +63,12 @@ def test_preorder_and_the_loops_around():
     around = {"".join(map(words, loops)) for node, loops in with_loops(PROGRAM) if node is X}
     assert around == {"ij", "ijk", "i", "k"}
     assert list(map(words, outermost(PROGRAM))) == ["i", "k", "While"]
+
+
+def test_a_loop_that_ends_on_a_condition_stands_around_nests():
+    inner = tree.While(tree.Sequence((loop("j", X), loop("k", loop("l", Y)))))
+    program = replace(PROGRAM, body=tree.Sequence((loop("i", tree.While(inner.body)), inner, Z)))
+    assert list(map(words, outermost(program))) == ["i", "j", "k"]
 
 
 def test_places_lead_to_their_nodes():
