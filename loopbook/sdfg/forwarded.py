@@ -7,6 +7,13 @@ is read, whether it was stored or not (seen with 0.8.1)::
         if c[i] > 0: t[i] = a[i]             b[i] = a[i]
     for i: b[i] = t[i]
 
+or what the loop in front stores, whether a branch has stored something else since::
+
+    for i: t[i] = 0                      for i: t[i] = 0
+    for i:                               for i:
+        if a[i] > 0: t[i] = 2                if a[i] > 0: t[i] = 2
+        if a[i] > 1: t[i] = t[i] + 1         if a[i] > 1: t[i] = 0 + 1
+
 It shows in fewer branches that store, or fewer places that are read.
 """
 
@@ -71,8 +78,9 @@ def _accesses(node: Program | Inner, around: tuple[Inner, ...] = ()) -> Iterator
 
 
 def _given_by_branches(program: Program) -> dict[tuple[str, str], set[tuple[str, ...]]]:
-    """Places of each array that the loop over each variable reads before it stores there, where
-    what is read may have been stored by a branch, and on its condition only."""
+    """Places of each array that the loop over each variable reads, after loops that store into it,
+    where what is read may have been stored by a branch, and on its condition only: by one of those
+    loops, or in this one, in front of where it is read."""
     accesses = list(_accesses(program))
     found: defaultdict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
     for loop in dict.fromkeys(node for one in accesses for node in one.around):
@@ -86,9 +94,11 @@ def _given_by_branches(program: Program) -> dict[tuple[str, str], set[tuple[str,
         for one in (accesses[place] for place in inner):
             if one.is_store:
                 stored.append(one)
-            elif one.name in last and not _is_certain(last[one.name], around):
-                known = (s for s in stored if (s.name, s.place) == (one.name, one.place))
-                if not any(s.always_with(one) for s in known):
+            elif one.name in last:
+                here = [s for s in stored if (s.name, s.place) == (one.name, one.place)]
+                from_before = not any(s.always_with(one) for s in here)
+                doubtful_before = from_before and not _is_certain(last[one.name], around)
+                if doubtful_before or (here and not here[-1].always_with(one)):
                     found[one.name, loop.variable].add(one.place)
     return found
 

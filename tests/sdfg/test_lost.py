@@ -176,6 +176,20 @@ def masked_then_changed(h, d, x, w):
                 d[i, j] = d[i, j] - h[i, j]
 
 
+def changed_since_it_was_cleared(a, r):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            r[i, j] = 0
+    for y in range(a.shape[0]):
+        for x in range(a.shape[0]):
+            if a[y] < a[x]:
+                r[y, x] = 1
+            elif a[y] > a[x]:
+                r[y, x] = 2
+            if a[y] > a[x]:
+                r[y, x] = ((r[y, x] + 138) & 255) - 128
+
+
 def layers():
     h = np.linspace(-1, 1, 30).reshape(6, 5)[::-1].copy()
     return [h, np.ones((6, 5)), np.linspace(0, 1, 24).reshape(6, 4), np.ones((4, 6))]
@@ -200,6 +214,7 @@ PROGRAMS = [
     (masked_and_multiplied, layers),
     (masked_either_way, layers),
     (masked_then_changed, layers),
+    (changed_since_it_was_cleared, lambda: [np.arange(5.0), np.ones((5, 5), np.int64)]),
 ]
 
 
