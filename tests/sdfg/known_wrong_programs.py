@@ -438,6 +438,21 @@ def continue_in_front_of_another_loop(a, res):
         res[j] += 2.0 * a[j]
 
 
+@mended(floats, counts)
+def update_that_both_branches_end_in(a, seen):
+    i = 0
+    while i < a.shape[0]:
+        if a[i] < 0.0:
+            seen[i] = 1
+            i += 1
+        elif a[i] > 2.0:
+            seen[i] = 2
+            i += 1
+        else:
+            i += 1
+    seen[0] += i
+
+
 @refused("counts upwards", zeros, 2)
 def step_from_an_argument(res, step):
     for i in range(0, 6, step):

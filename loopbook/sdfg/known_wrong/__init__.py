@@ -16,6 +16,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `integers`: floor division, remainders, shifts;
 - `conditionals`: ``x if … else y``;
 - `jumps`: ``continue``;
+- `repeated`: updates that both branches end in;
 - `loops`: counters, steps, bounds, ``break``;
 - `subscripts`: negative indices;
 - `arrays`: products, slices, types of array expressions;
@@ -52,6 +53,7 @@ from loopbook.sdfg.known_wrong import (
     loops,
     nans,
     overwritten,
+    repeated,
     resets,
     scalars,
     spelling,
@@ -142,6 +144,7 @@ def _rewrite(
         _check_helpers(kinds(), depth)
     ignored.Annotations(source).run()
     jumps.run(source)
+    repeated.run(source)
     truth.Truth(kinds()).run()
     assignments.Together(kinds()).run()
     assignments.negatives(kinds())
