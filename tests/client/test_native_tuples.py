@@ -47,3 +47,15 @@ def test_what_a_function_closes_over_stays_its_own():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(program(np.arange(6.0)), scaled(np.arange(6.0)))
+
+
+def test_a_lambda_and_what_has_been_renamed_are_given_tuples():
+    def scaled(x, by):
+        return x * by[0]
+
+    scaled.__name__ = "other"
+    by_lambda = lambda x, by: x * by[0]  # noqa: E731
+    for func in (scaled, by_lambda):
+        for by in ((2.0, 1.0), [2.0, 1.0]):
+            program = loopbook.native(func, strict=True)
+            np.testing.assert_array_equal(program(np.arange(6.0), by), np.arange(6.0) * 2)

@@ -166,7 +166,7 @@ def _function(
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     file = f"<loopbook {func.__name__} {digest}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    code = next(_codes(compile(text, file, "exec"), func.__name__))
+    code = next(_codes(compile(text, file, "exec"), node.name))  # a lambda has no such name
     closure = tuple(cells[name] for name in code.co_freevars)
     return FunctionType(code, func.__globals__, func.__name__, None, closure)
 
