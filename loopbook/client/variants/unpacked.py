@@ -168,7 +168,7 @@ def _function(
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     code = next(_codes(compile(text, file, "exec"), node.name))  # a lambda has no such name
     closure = tuple(cells[name] for name in code.co_freevars)
-    return FunctionType(code, func.__globals__, func.__name__, None, closure)
+    return FunctionType(code, func.__globals__, node.name, None, closure)
 
 
 def _codes(code: CodeType, name: str) -> Iterator[CodeType]:
