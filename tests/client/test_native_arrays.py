@@ -180,9 +180,34 @@ def test_python_is_called_where_it_is_faster():
     x = data(4)
     settled = [rival.call(slowly, [x])[1] for _ in range(ROUNDS)]
     assert settled == [None] * (ROUNDS - 1) + [True]
-    rival.tell()
+    rival.instead(lambda: None)
     assert told
     assert told[0].startswith("it is faster here: ")
+
+
+def test_both_are_timed_anew_where_a_number_makes_python_slow(monkeypatch):
+    monkeypatch.setattr(rival_module, "FASTER", np.inf)
+    monkeypatch.setattr(rival_module, "PATIENCE", 1e6)
+
+    def steps(x, n):
+        y = x.copy()
+        for _ in range(n):
+            y = 0.5 * (y + x * x)
+        return y
+
+    program, x = loopbook.native(steps), data(5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(ROUNDS + 2):
+            program(x, 1)
+        monkeypatch.setattr(rival_module, "FASTER", 0.95)
+        for _ in range(ROUNDS + 2):
+            np.testing.assert_allclose(program(x, 20_000), steps(x, 20_000))
+    begun = time.perf_counter()
+    program(x, 20_000)
+    ours = time.perf_counter() - begun
+    steps(x, 20_000)
+    assert ours < (time.perf_counter() - begun - ours) / 2
 
 
 def test_python_is_stopped_where_it_is_slower():

@@ -27,6 +27,9 @@ ALL_SCALARS = SCALARS | frozenset((complex, *WIDER))
 THINGS = (type(None), str, type, np.dtype, Enum)
 """What else it may be called with then: part of the case, with its value."""
 
+PLAIN_THINGS = frozenset((type(None), str))
+"""Those of them that calls are quickly told apart by."""
+
 INTEGERS = range(-(2**63), 2**63)
 
 OVERLAP_WORK = 100_000
@@ -39,7 +42,6 @@ class Case:
     Attributes:
         args: the arguments; arrays as plain ndarrays.
         key: types, ranks, which sizes are 1 and which are equal. Same key, same SDFG.
-        things: whether there are arguments that are neither arrays nor numbers.
         first: for each argument the position of the first one that is exactly the same array;
             its own position otherwise.
         foreign: positions of the arrays that do not lie in C order.
@@ -53,7 +55,6 @@ class Case:
         self.args = tuple(map(_plain, names, args))
         self.arrays = [n for n, value in enumerate(self.args) if isinstance(value, np.ndarray)]
         self.key = _key(self.args)
-        self.things = any(isinstance(value, THINGS) for value in self.args)
         self.foreign = [n for n in self.arrays if not self.args[n].flags.c_contiguous]
         self.first = self._first()
 
@@ -85,11 +86,18 @@ class Case:
                 return f"{name} is of type {type(value).__name__}"
         return ""
 
-    def taken_as(self, args: Sequence[Any]) -> bool:
-        """Whether compiled code gets these very arguments: arrays in C order, and numbers."""
-        if self.foreign or self.things or len(args) != len(self.args):
+    def taken_as(self, args: Sequence[Any], *, any_order: bool = False) -> bool:
+        """Whether compiled code gets these very arguments: arrays, numbers, None and texts.
+
+        Args:
+            any_order: arrays need not lie in C order.
+        """
+        if len(args) != len(self.args) or (self.foreign and not any_order):
             return False
-        return all(value is own for value, own in zip(args, self.args, strict=True))
+        return all(
+            value is own and (not isinstance(value, THINGS) or type(value) in PLAIN_THINGS)
+            for value, own in zip(args, self.args, strict=True)
+        )
 
     def merging(self, written: frozenset[int]) -> bool:
         """Whether an array that is written was passed more than once."""

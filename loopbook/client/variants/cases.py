@@ -62,6 +62,8 @@ def call_key(args: Sequence[Any]) -> Hashable:
             words.append(value.dtype)
             words.append(value.shape)
             words.append(value.flags.num)
+        elif kind is str:
+            words.append(value)
         else:
             words.append(kind)
     return tuple(words)
@@ -83,8 +85,9 @@ class Entries:
         except SdfgError:  # before anything was computed
             return AGAIN
 
-    def add(self, key: Hashable, entry: Short | None) -> None:
-        if entry is not None:
+    def add(self, key: Hashable, entry: Short | None, *, over: bool = True) -> None:
+        """Remember a short way, over another one or only where there is none."""
+        if entry is not None and (over or key not in self._known):
             if len(self._known) >= MAX_ENTRIES:
                 self._known.clear()
             self._known[key] = entry

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MethodType
 from typing import Any
 
+import numpy as np
+
 from loopbook.alarm import is_limited
 from loopbook.client.variants.case import Case
 from loopbook.client.variants.cases import (
@@ -90,6 +92,7 @@ class Dispatcher:
         self._unpacked: dict[tuple[Layout, ...], Dispatcher] = {}
         self._last: Dispatcher | None = None
         self._entries = Entries()
+        self._failed: dict[Hashable, Exception] = {}
         self._said: set[str] = set()
 
     @property
@@ -167,12 +170,14 @@ class Dispatcher:
             variant = self._variant(case)
             if variant.verified or not (self._check or variant.unproven):
                 answer = variant.run(case)
-                if key is not None and case.taken_as(args):
-                    entries.add(key, self._short(variant, args))
+                if key is not None:
+                    entries.add(key, self._short(variant, case, args))
                 return answer
         except FAILURES as error:
             # It may be kept, and would keep this call's arguments with what it came through.
             reason = str(bare(error))
+            if key is not None and not self._inner and not self._strict:
+                self._failing(key, args, error)
         else:
             return self._checked(variant, case)
         return self._interpreted(reason, args, kwargs)
@@ -195,12 +200,29 @@ class Dispatcher:
         owners = stored_into(given, layouts)
         return put_back(answer, owners) if owners else answer
 
-    def _short(self, variant: Variant, args: Sequence[Any]) -> Short | None:
-        if isinstance(variant, Compiled):
-            return variant.entry(args)
-        if self._strict:
-            return variant.entry(args)
-        return variant.entry(args, Rival(self._by_place, self._warn, variant.read_only))
+    def _failing(self, key: Hashable, args: Sequence[Any], error: Exception) -> None:
+        """Take the short way to Python where the very same error, which is kept then, comes again
+        for such arguments."""
+        if self._failed.get(key) is error:
+            self._entries.add(key, _python(self.func, args), over=False)
+        else:
+            if len(self._failed) >= MAX_VARIANTS:
+                self._failed.clear()
+            self._failed[key] = error
+
+    def _short(self, variant: Variant, case: Case, args: Sequence[Any]) -> Short | None:
+        """The short way for calls like this one, which may leave out what has a default."""
+        rest = case.args[len(args) :]
+        given = (*args, *rest)
+        if not case.taken_as(given, any_order=isinstance(variant, Looped)):
+            return None
+        if any(isinstance(value, np.ndarray) for value in rest):
+            return None  # an array that all calls have may be stored into
+        if isinstance(variant, Compiled) or self._strict:
+            entry = variant.entry(given)
+        else:
+            entry = variant.entry(given, Rival(self._by_place, self._warn, variant.read_only))
+        return _with(rest, entry) if rest and entry is not None else entry
 
     def _taking_items(self, layouts: tuple[Layout, ...]) -> Dispatcher:
         """The same for calls with tuples, given their items."""
@@ -267,6 +289,23 @@ class Dispatcher:
 
 def _unoptimised(reading: Traced, args: Sequence[Any], folder: Path) -> Path:
     return build_baseline(reading.text, "none", folder).library
+
+
+def _python(func: Callable[..., Any], args: Sequence[Any]) -> Short:
+    """The short way to Python, for calls with these numbers: with others they may be compiled."""
+    numbers = [value for value in args if type(value) is not np.ndarray]
+
+    def entry(args: Sequence[Any]) -> Any:
+        if [value for value in args if type(value) is not np.ndarray] != numbers:
+            return AGAIN
+        return func(*args)
+
+    return entry
+
+
+def _with(rest: Sequence[Any], entry: Short) -> Short:
+    """The short way for calls that leave the last arguments out."""
+    return lambda args: entry((*args, *rest))
 
 
 def _outside() -> int:

@@ -108,8 +108,8 @@ class Looped:
             rival: what its first calls are compared with; it is called instead if it is faster.
         """
         # What was taken for granted of shapes is as it was; of numbers it may not be.
-        arrays = all(isinstance(value, np.ndarray) for value in args)
-        holds = None if arrays and not self.lowered.looked_into else self.lowered.holds
+        fixed = all(isinstance(value, np.ndarray | None | str) for value in args)
+        holds = None if fixed and not self.lowered.looked_into else self.lowered.holds
         return _Entry(self._outer, holds, self._same, rival)
 
     @property
@@ -195,6 +195,10 @@ class _Entry:
         if lost is not None:
             self._rival = None
             if lost:
-                self._outer = rival.func
-                rival.tell()
+                compiled = self._outer
+
+                def anew() -> None:
+                    self._outer, self._rival = compiled, rival
+
+                self._outer = rival.instead(anew)
         return answer

@@ -31,6 +31,11 @@ MOST_BYTES = 1 << 30
 LEAST = 1e-4
 """Seconds that Python gets in any case: an alarm takes its time as well."""
 
+LONGER = 4.0
+"""A call of Python that takes so many times as long as compiled code did has more to do than those
+that were timed, with a greater number: they are timed anew. Each time that Python is the faster one
+again, twice as much is taken for that."""
+
 
 class Rival:
     """Times the first calls of compiled code, and Python on copies of their arguments.
@@ -51,6 +56,8 @@ class Rival:
         self._read_only = read_only
         self._say = say
         self._times: list[tuple[float, float]] = []
+        self._longer = LONGER
+        self._told = False
 
     def call(self, compiled: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, bool | None]:
         """Make a call, and have Python make it too.
@@ -75,9 +82,31 @@ class Rival:
             return answer, None
         return answer, self.python < FASTER * self.compiled
 
-    def tell(self) -> None:
-        """Say that Python is called from now on."""
-        self._say(f"it is faster here: {_seconds(self.python)}, compiled {_seconds(self.compiled)}")
+    def instead(self, anew: Callable[[], None]) -> Callable[..., Any]:
+        """Say that Python is called from now on.
+
+        Args:
+            anew: called after a call that took so long that both are to be timed once more.
+
+        Returns:
+            What is called.
+        """
+        if not self._told:
+            times = f"{_seconds(self.python)}, compiled {_seconds(self.compiled)}"
+            self._say(f"it is faster here: {times}")
+        self._told = True
+        func, most = self.func, self._longer * max(self.compiled, LEAST)
+
+        def python(*args: Any) -> Any:
+            begun = time.perf_counter()
+            answer = func(*args)
+            if time.perf_counter() - begun > most:
+                self._times.clear()
+                self._longer *= 2
+                anew()
+            return answer
+
+        return python
 
     @property
     def compiled(self) -> float:

@@ -1,0 +1,104 @@
+"""Calls that were made before take a short way, also to Python, and it leads where they led."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopbook
+from loopbook.client.variants.dispatch import Dispatcher
+from loopbook.errors import InterpretedWarning
+
+
+def line() -> np.ndarray:
+    return np.linspace(0.0, 1.0, 40)
+
+
+@pytest.fixture
+def long_ways(monkeypatch) -> list[int]:
+    """How many calls took the long way, at place 0."""
+    count = [0]
+    whole = Dispatcher._long_way
+
+    def counted(self: Any, *args: Any) -> Any:
+        count[0] += 1
+        return whole(self, *args)
+
+    monkeypatch.setattr(Dispatcher, "_long_way", counted)
+    return count
+
+
+def shifted(x, by=2.0, how="up", bound=None):
+    y = x + by if how == "up" else x - by
+    return y if bound is None else np.minimum(y, bound)
+
+
+CALLS = [(), (3.0,), (3.0, "down"), (3.0, "up", None), (3, "up", 0.5)]
+
+
+def test_what_has_a_default_may_be_left_out_and_be_none_or_a_text(long_ways):
+    program = loopbook.native(shifted, strict=True)
+    for rest in CALLS:
+        program(line(), *rest)
+    long_ways[0] = 0
+    for rest in [*CALLS, *CALLS]:
+        np.testing.assert_allclose(program(line(), *rest), shifted(line(), *rest))
+    assert long_ways[0] == 0
+
+
+def test_arrays_may_lie_in_any_order(long_ways):
+    def changed(x, y):
+        x += 2.0 * y
+        return x.sum()
+
+    program = loopbook.native(changed, strict=True)
+    for _ in range(3):
+        ours, theirs = line(), line()
+        got = program(ours[::-2], line()[:20])
+        assert got == pytest.approx(changed(theirs[::-2], line()[:20]))
+        np.testing.assert_allclose(ours, theirs)
+    assert long_ways[0] == 1
+
+
+def test_arrays_that_overlap_take_the_long_way():
+    def changed(x, y):
+        x += 2.0 * y
+
+    program = loopbook.native(changed)
+    program(line()[::2], line()[::2])
+    ours, theirs = line(), line()
+    with pytest.warns(InterpretedWarning, match="overlap"):
+        program(ours[::2], ours[:20])
+    changed(theirs[::2], theirs[:20])
+    np.testing.assert_allclose(ours, theirs)
+
+
+def test_what_runs_as_python_does_so_at_once(long_ways):
+    def bits(x, n=1):
+        return np.unpackbits(x) * n
+
+    program = loopbook.native(bits)
+    x = np.arange(5, dtype=np.uint8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterpretedWarning)
+        for n in (2, 2, 2, 2, 3):
+            np.testing.assert_array_equal(program(x, n), bits(x, n))
+    assert long_ways[0] == 3  # the third one for another number
+
+
+def test_a_number_with_which_it_runs_as_python_leaves_others_compiled():
+    def head(x, n):
+        y = np.zeros(n)
+        y[:] = x[:n]
+        return y.sum() / max(n, 1)
+
+    program = loopbook.native(head)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterpretedWarning)
+        for n in (5, 0, 0, 0, 7, 0, 9):
+            assert program(line(), n) == pytest.approx(head(line(), n))
+    assert program.last is not None
+    assert program(line(), 11) == pytest.approx(head(line(), 11))
