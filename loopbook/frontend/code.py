@@ -111,6 +111,7 @@ class Code:
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)
     computed: dict[str, str] = field(default_factory=dict)
+    _tables: dict[tuple[np.dtype, bytes], np.ndarray] = field(default_factory=dict)
     _captures: int = 0
     _lasting: dict[Any, tuple[Int, Line]] = field(default_factory=dict)
     _agreed: dict[Int, tuple[Int, Int]] = field(default_factory=dict)
@@ -252,6 +253,10 @@ class Code:
         buffer.values = value
         self.constants.append(buffer)
         return buffer
+
+    def table(self, values: np.ndarray) -> np.ndarray:
+        """An array of numbers that stand in the function, the same one for the same numbers."""
+        return self._tables.setdefault((values.dtype, values.tobytes()), values)
 
     def thing(self, kind: type) -> str:
         """The name of a class in the function around the loops."""

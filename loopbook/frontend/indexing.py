@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
-from loopbook.frontend import nests
+from loopbook.errors import LoweringError
+from loopbook.frontend import nests, tables
+from loopbook.frontend.code import UntoldError
 from loopbook.frontend.loops import Range
 from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import FUNCTIONS
@@ -126,10 +129,24 @@ def _from_tuple(t: Translator, base: Tup, items: Sequence[Value]) -> Value:
     if isinstance(item, Slice):
         ends = (None if p is None else t.python(p) for p in (item.start, item.stop, item.step))
         return Tup(base.items[slice(*ends)], base.listed)
-    place = t.python(item)
+    place = _known_place(t, item)
+    if place is None:
+        return tables.read(t, base, t.number(item))
     if not isinstance(place, int) or not -len(base.items) <= place < len(base.items):
         raise t.code.fail("an index of a tuple that is not known or too large")
     return base.items[place]
+
+
+def _known_place(t: Translator, item: Value) -> Any:
+    """An index, where it is known; None of a whole number that only the loops know."""
+    if isinstance(item, Scalar) and item.dtype.kind in "iu":
+        try:
+            return t.python(item)
+        except UntoldError:
+            raise
+        except LoweringError:
+            return None
+    return t.python(item)
 
 
 def _expanded(t: Translator, array: Array, items: Sequence[Value]) -> list[Value]:
