@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import records
+from loopbook.frontend import pythons, records
 from loopbook.frontend.hints import instead
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS
 from loopbook.frontend.translate import Translator
@@ -81,8 +81,21 @@ def call(
         if is_python(target):
             return inline(t, target, args, kwargs)
         lowering = lowering_of(t, target, name)
+        if pythons.is_maths(target):
+            args = [pythons.taken(t, target, value) for value in args]
+            return pythons.given(_lowered(t, lowering, args, kwargs, name))
     else:
         raise t.code.fail(f"calling {name}")
+    return _lowered(t, lowering, args, kwargs, name)
+
+
+def _lowered(
+    t: Translator,
+    lowering: Callable[..., Value],
+    args: list[Value],
+    kwargs: dict[str, Value],
+    name: str,
+) -> Value:
     try:
         return lowering(t, *args, **kwargs)
     except TypeError as error:
