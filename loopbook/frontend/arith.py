@@ -84,7 +84,7 @@ def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
 def truth(value: Scalar) -> Scalar:
     """Whether a number counts as true."""
     if value.value is not None:
-        return constant(bool(value.value))
+        return replace(constant(bool(value.value)), weak=value.weak or value.dtype.kind != "b")
     if isinstance(value, Pair):
         return Scalar(f"({' or '.join(f'{text} != 0.0' for text in value.texts)})", BOOL)
     return value if value.dtype.kind == "b" else Scalar(f"({value.text} != 0)", BOOL)
@@ -261,7 +261,11 @@ DIGITS = 15
 
 
 def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
-    """``left op right`` as a boolean."""
+    """``left op right`` as a boolean: Python's, where both numbers are."""
+    return replace(_comparison(code, op, left, right), weak=left.weak and right.weak)
+
+
+def _comparison(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     if left.dtype.kind == "c" or right.dtype.kind == "c":
         return complexes.compare(code, op, left, right)
     if left.whole is not None and right.whole is not None:
@@ -321,19 +325,22 @@ def _compared(code: Code, value: Scalar) -> str:
 def logical(op: str, left: Scalar, right: Scalar) -> Scalar:
     """``and``, ``or``, exclusive or of booleans."""
     left, right = truth(left), truth(right)
+    weak = left.weak and right.weak
     if op == "^":
-        return Scalar(f"(int({bare(left.text)}) != int({bare(right.text)}))", BOOL)
-    return Scalar(f"({left.text} {'and' if op == '&' else 'or'} {right.text})", BOOL)
+        return Scalar(f"(int({bare(left.text)}) != int({bare(right.text)}))", BOOL, weak)
+    return Scalar(f"({left.text} {'and' if op == '&' else 'or'} {right.text})", BOOL, weak)
 
 
 def unary(code: Code, op: str, value: Scalar) -> Scalar:
     """``-value``, ``+value``, ``~value``, ``not value``."""
-    if value.value is not None and value.weak:
+    if value.value is not None and (value.weak or op == "not"):
         found = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_}
         return constant(found[op](value.value))
+    if op == "~" and value.weak:
+        value = _number(value, INT)  # Python's ~True is -2
     if op == "not" or (op == "~" and value.dtype.kind == "b"):
         value = truth(value)
-        return Scalar(f"(not {value.text})", BOOL, value.weak)
+        return Scalar(f"(not {value.text})", BOOL, op == "not")
     if op == "+":
         return value
     if op == "~":

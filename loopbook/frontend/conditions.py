@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,7 +45,9 @@ def compare(t: Translator, node: ast.Compare) -> Value:
         elif isinstance(operator, ast.Eq | ast.NotEq) and _is_same(node, operator):
             found = FUNCTIONS[np.isnan](t, left)  # which docc takes for equal to itself
             if isinstance(operator, ast.Eq):
-                found = lift(t, lambda x: arith.unary(t.code, "not", x), found)
+                found = lift(t, lambda x: arith.unary(t.code, "~", x), found)
+            if isinstance(found, Scalar):
+                found = replace(found, weak=t.number(left).weak)
         else:
             symbol = SYMBOLS[type(operator)]
             found = lift(t, lambda a, b, s=symbol: arith.compare(t.code, s, a, b), left, right)
@@ -90,7 +93,8 @@ def _is_one_of(t: Translator, value: Scalar, among: Tup, wanted: bool) -> Scalar
     for item in among.items:
         same = arith.compare(t.code, "==", value, t.number(item))
         found = arith.logical("|", found, same)
-    return found if wanted else arith.unary(t.code, "not", found)
+    found = found if wanted else arith.unary(t.code, "not", found)
+    return replace(found, weak=True)
 
 
 def test(t: Translator, node: ast.expr) -> Scalar:
@@ -166,7 +170,7 @@ def _truth(t: Translator, node: ast.BoolOp) -> Scalar:
         with code.indented(f"if {name}:" if both else f"if not {name}:"):
             code.replay(lines)
             code.emit(f"{name} = {value.text}")
-        result = Scalar(name, types.BOOL)
+        result = Scalar(name, types.BOOL, result.weak and value.weak)
     return result
 
 
