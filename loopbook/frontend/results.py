@@ -135,11 +135,7 @@ def _view_text(t: Translator, value: Array) -> str | None:
         if code.facts.known(offset) is None:
             return None
         if not factors:
-            axis = next(
-                (a for a, s in enumerate(value.shape) if s.constant == 1 and a not in order), None
-            )
             parts.append(offset.text)
-            del axis
             continue
         if len(factors) != 1 or factors[0][1].constant is None:
             return None
@@ -154,15 +150,19 @@ def _view_text(t: Translator, value: Array) -> str | None:
             parts.append(f"{(end + 1).text}:{(offset + 1).text}")
             flipped.add(axis)
         elif step < 0:
-            if code.facts.nonnegative(end) is not True:
-                return None
-            parts.append(f"{offset.text}:{end.text}:{step}")
+            stop = end.text
+            if code.facts.nonnegative(end) is not True:  # in front of the first one, as above
+                stop = f"{end.text} if {end.text} >= 0 else None"
+            parts.append(f"{offset.text}:{stop}:{step}")
         else:
             parts.append(f"{offset.text}:{end.text}" + (f":{step}" if step != 1 else ""))
         order.append(axis)
     missing = [axis for axis in range(value.rank) if axis not in order]
     if any(value.shape[axis].constant != 1 for axis in missing):
         return None
+    if missing and not order:  # a number would be no view
+        parts[-1] += f":{(view.dims[rank - 1][0] + 1).text}"
+        order.append(missing.pop(0))
     text = f"{view.buffer.name}[{', '.join(parts)}]"
     if flipped:
         text += f"[{', '.join('::-1' if axis in flipped else ':' for axis in order)}]"
