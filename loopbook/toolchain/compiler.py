@@ -32,7 +32,7 @@ from pathlib import Path
 
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
-from loopbook.toolchain import headers, linking, memory, scratch, traces
+from loopbook.toolchain import headers, linking, memory, powers, scratch, traces
 from loopbook.toolchain.clang import shared_library
 
 DOCC_NAME = "clang++-21"
@@ -174,7 +174,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
     tag = hashlib.sha256(
-        (script + OWN_MATHS + memory.TEXT + ONLY_TIMES + linking.TRY).encode()
+        (script + OWN_MATHS + memory.TEXT + powers.TEXT + ONLY_TIMES + linking.TRY).encode()
     ).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
@@ -192,6 +192,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
             _write(folder / OWN_MATHS_HEADER, OWN_MATHS, 0o600)
             _write(folder / ONLY_TIMES_HEADER, ONLY_TIMES, 0o600)
             _write(folder / memory.HEADER, memory.TEXT, 0o600)
+            _write(folder / powers.HEADER, powers.TEXT, 0o600)
             _write(target, script, 0o700)
     except OSError as error:
         raise FolderError(f"cannot write {target}: {error.strerror}; set TMPDIR") from None
@@ -225,6 +226,7 @@ def _script(compiler: Compiler, march: str) -> str:
         for one in features:
             script += f'set -- "$@" -Xclang -target-feature -Xclang {one}\n'
     script += 'source=\nfor word do case "$word" in *.cpp) source=$word ;; esac; done\n'
+    script += f'[ "$source" ] && set -- -include "${{0%/*}}/{powers.HEADER}" "$@"\n'
     script += f'[ "${VECTOR_MATHS}" ] && [ "$source" ] &&\n'
     script += f'  set -- -include "${{0%/*}}/{OWN_MATHS_HEADER}" "$@"\n'
     script += (

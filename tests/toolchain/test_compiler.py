@@ -17,7 +17,7 @@ from sdfg_kit import doubled, random
 from loopbook.errors import CompilerError, FolderError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
-from loopbook.toolchain import compiler, scratch
+from loopbook.toolchain import compiler, powers, scratch
 from loopbook.toolchain.compiler import (
     DOCC_NAME,
     FLAGS,
@@ -122,7 +122,8 @@ def test_the_environments_choice_is_taken(monkeypatch, tmp_path):
     monkeypatch.setenv("LOOPBOOK_CXX", str(path))
     assert activate().path == path
     done = subprocess.run([DOCC_NAME, "a.cpp", "b c"], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["my-compiler", *FLAGS.split(), "a.cpp", "b", "c"]
+    own = ["-include", str(Path(os.environ["PATH"].split(os.pathsep)[0]) / powers.HEADER)]
+    assert done.stdout.split() == ["my-compiler", *FLAGS.split(), *own, "a.cpp", "b", "c"]
 
 
 @pytest.mark.parametrize("known", [*LINKERS, "none"])
@@ -213,7 +214,8 @@ def test_another_instruction_set_replaces_the_native_one(monkeypatch, tmp_path):
     activate()
     command = [DOCC_NAME, "-O3", "-march=native", "-mtune=native", "my file.cpp"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == f"my-compiler {FLAGS} -O3 -march=x86-64-v2 my file.cpp"
+    own = f"-include {Path(os.environ['PATH'].split(os.pathsep)[0]) / powers.HEADER}"
+    assert done.stdout.strip() == f"my-compiler {FLAGS} {own} -O3 -march=x86-64-v2 my file.cpp"
 
 
 def test_another_instruction_set_reaches_the_library(monkeypatch, tmp_path):
