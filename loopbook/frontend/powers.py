@@ -18,6 +18,9 @@ from loopbook.frontend.code import Code, UnrollError, bare
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.values import Scalar
 
+MOST_SQUARED = 64
+"""Greatest exponent for which a power of another whole number does."""
+
 MOST_FACTORS = 16
 """Greatest exponent for which a power of a size becomes a product."""
 
@@ -58,7 +61,9 @@ def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
             f"({' * '.join([base.text] * count)})" if count > 1 else base.text, dtype, weak
         )
     if dtype.kind in "iu":
-        raise code.fail(f"a whole number to the power of {exponent}; use a float")
+        if exponent is None or not 0 < exponent <= MOST_SQUARED:
+            raise code.fail(f"a whole number to the power of {exponent}; use a float")
+        return _squared(code, left, int(exponent), dtype, weak)
     if exponent == 0.5:
         return arith.function(code, "sqrt", left, dtype)
     if exponent == -1:
@@ -68,6 +73,18 @@ def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
         dtype,
         weak,
     )
+
+
+def _squared(code: Code, base: Scalar, exponent: int, dtype: np.dtype, weak: bool) -> Scalar:
+    """A product of squares of squares."""
+    base, factors = code.let(base), list[str]()
+    while True:
+        if exponent & 1:
+            factors.append(base.text)
+        exponent >>= 1
+        if not exponent:
+            return Scalar(f"({' * '.join(factors)})", dtype, weak)
+        base = code.let(Scalar(f"({base.text} * {base.text})", types.INT, weak))
 
 
 def _small(code: Code, exponent: Scalar) -> int | None:

@@ -93,3 +93,27 @@ def test_views_that_go_down_to_the_first_element_stay_views():
         for got, expected in zip(lowered.plain(x, A), kernel(x, A), strict=True):
             np.testing.assert_array_equal(got, expected)
             assert np.shares_memory(got, A if got.ndim == 2 else x) == bool(expected.size)
+
+
+OWN = [
+    "return math.log(x[0], 3), math.log(8, s), math.log(x[0], x[1])",
+    "t = 0.0\nfor v in x:\n    t += round(v, 1)\nreturn t, round(x[0], 2), round(x[1])",
+    "return np.isposinf(x), np.isneginf(-x)",
+]
+
+
+@pytest.mark.parametrize("body", OWN)
+def test_logarithms_and_roundings(body):
+    alike(function(body, "x, s"), abs(data(5)) + 1, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int8, np.uint8])
+def test_great_powers_of_whole_numbers_wrap(dtype):
+    with np.errstate(over="ignore"):
+        alike(function("return x ** 5, x ** 13, x[0] ** 6, x ** 0", "x"), data(6, dtype=dtype))
+
+
+def test_cumulative_sums_of_a_type_and_into_an_array():
+    x = data(3, 4, dtype=np.uint8)
+    alike(function("return x.cumsum(0, dtype=np.int64), np.cumprod(x, 1, float)", "x"), x)
+    alike(function("r = np.zeros(4)\nnp.cumsum(x[1], dtype=float, out=r)\nreturn r", "x"), x)

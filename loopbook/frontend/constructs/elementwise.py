@@ -175,9 +175,11 @@ def round_(t: Translator, a: Value, decimals: Value | None = None) -> Value:
 
 @lowers(round)
 def python_round(t: Translator, number: Value, ndigits: Value | None = None) -> Value:
-    """Python's own: to a whole number, halves to the even one."""
+    """Python's own: to a whole number, halves to the even one. NumPy's numbers have their own."""
     if ndigits is not None:
-        raise t.code.fail("round with digits, which is exact in Python; use np.round")
+        if t.number(number).weak:
+            raise t.code.fail("round with digits, which is exact in Python; use np.round")
+        return round_(t, number, ndigits)
     x = arith.convert(t.code, rint(t.code, t.number(number)), types.INT)
     return Scalar(x.text, types.INT, True, x.whole, x.value)
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import Code, bare
-from loopbook.frontend.constructs.elementwise import cast
+from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.constructs.joining import part
 from loopbook.frontend.constructs.written import written
 from loopbook.frontend.operators import operate
@@ -89,12 +89,22 @@ _products = _scan(lambda code, so_far, x: arith.binary(code, "*", so_far, x), 1)
 def _cumulative(scan: Callable[..., Array]) -> Callable[..., Value]:
     """``cumsum`` and ``cumprod``: of all elements in a row, where no axis is given."""
 
-    def lowering(t: Translator, a: Value, axis: Value | None = None) -> Value:
+    def lowering(
+        t: Translator,
+        a: Value,
+        axis: Value | None = None,
+        dtype: Value | None = None,
+        out: Value | None = None,
+    ) -> Value:
         array = t.array(a)
+        kind = None if dtype is None else t.python(dtype)
+        if kind is not None:
+            array = t.array(cast(t, array, np.dtype(kind)))
         if (axis is None or isinstance(axis, Thing)) and array.rank != 1:
             array, axis = t.array(FUNCTIONS[np.ravel](t, array)), None
         place = 0 if axis is None or isinstance(axis, Thing) else t.python(axis) % array.rank
-        return scan(t, _to_sum(t, array), place)
+        result = scan(t, array if kind is not None else _to_sum(t, array), place)
+        return result if out is None else into(t, out, result)
 
     return lowering
 

@@ -63,6 +63,16 @@ def math_isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
     return a == b or abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol)
 
 
+@written(np.isposinf)
+def isposinf(x):
+    return x == np.inf
+
+
+@written(np.isneginf)
+def isneginf(x):
+    return x == -np.inf
+
+
 # -- windows and curves --------------------------------------------------------------------------
 
 
