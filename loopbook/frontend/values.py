@@ -282,9 +282,12 @@ def locate(dim: Dim, own: Index) -> Int:
 
 def argument_of(array: Array) -> Buffer | None:
     """The argument that an array is all of, or has a copy of as it was passed."""
-    if array.view is None or array.view != whole(array.view.buffer).view:
+    if array.view is None:
         return None
     buffer = array.view.buffer
+    everything = whole(buffer)
+    if array.view != everything.view or array.shape != everything.shape:  # ``a[:3]`` begins there
+        return None
     return buffer if buffer.place == "argument" else buffer.origin
 
 

@@ -438,6 +438,16 @@ def continue_in_front_of_another_loop(a, res):
         res[j] += 2.0 * a[j]
 
 
+@mended(floats, zeros)
+def break_in_a_loop_that_counts_down(a, res):
+    for i in range(a.shape[0]):
+        res[i] = 1.0
+    for j in range(a.shape[0] - 1, -1, -1):
+        if a[j] > 5.0:
+            break
+        res[j] += a[j]
+
+
 @mended(floats, counts)
 def update_that_both_branches_end_in(a, seen):
     i = 0

@@ -6,7 +6,12 @@ import ast
 import copy
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds, assigned, indices
-from loopbook.sdfg.known_wrong.source import BlockRewriter, base, expression, mentioned
+from loopbook.sdfg.known_wrong.source import (
+    BlockRewriter,
+    base,
+    mentioned,
+    without_minus,
+)
 
 _RANK = {BOOL: 0, INT: 1, FLOAT: 2}
 
@@ -20,17 +25,10 @@ def negatives(kinds: Kinds) -> None:
     for node in kinds.source.walk():
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
             continue
-        value = node.value
-        if (
-            isinstance(value, ast.UnaryOp)
-            and isinstance(value.op, ast.USub)
-            and isinstance(value.operand, ast.Constant)
-            and type(value.operand.value) in (int, float)
-            and node.targets[0].id not in seen
-        ):
-            nought = "0" if type(value.operand.value) is int else "0.0"
+        value = without_minus(node.value)
+        if value is not node.value and node.targets[0].id not in seen:
             kinds.source.mend(node, "write a negative number as a difference")
-            node.value = expression(f"{nought} - x", value, x=value.operand)
+            node.value = value
         seen.add(node.targets[0].id)
     kinds.source.locate()
 

@@ -14,6 +14,7 @@ from loopbook.sdfg.known_wrong.source import (
     expression,
     integer,
     mentioned,
+    without_minus,
 )
 from loopbook.syntax import walk
 
@@ -181,7 +182,8 @@ class Loops(BlockRewriter):
         loop = ast.copy_location(ast.While(test=test, body=body, orelse=[]), node)
         if self._is_one(stop):  # docc cannot assign such an extent
             stop = ast.copy_location(ast.Constant(value=1), node)
-        return [_assign(counter, start, node), _assign(last, stop, node), loop]
+        ends = (counter, without_minus(start)), (last, without_minus(stop))
+        return [*(_assign(name, value, node) for name, value in ends), loop]
 
     def _fresh(self, stem: str) -> str:
         number = len(self.counters)

@@ -178,6 +178,15 @@ def expression(text: str, at: ast.AST, **parts: ast.AST) -> ast.expr:
     return ast.copy_location(filled(tree, parts), at)  # type: ignore[return-value]
 
 
+def without_minus(value: ast.expr) -> ast.expr:
+    """A negative number as a difference: docc has no type for a variable that it is the first value
+    of."""
+    match value:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return expression(f"{0 if type(number) is int else 0.0} - x", value, x=value.operand)
+    return value
+
+
 def statement(text: str, at: ast.AST, **parts: ast.AST) -> ast.stmt:
     """The statement `text`, as in `expression`."""
     return ast.copy_location(filled(ast.parse(text).body[0], parts), at)  # type: ignore[return-value]
