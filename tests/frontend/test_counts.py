@@ -69,3 +69,24 @@ for a in range(2):
     z[:, a] = np.bincount(k, weights=A[:, a], minlength=d.prod())
 return z[n > 0] / n[n > 0][:, None]"""
     check(function(body, "A, s"), np.abs(data(30, 2)), 0.7)
+
+
+def test_weights_may_be_of_a_length_that_only_the_loops_know():
+    def shares(ends, columns):
+        n = len(ends) - 1
+        degree = np.diff(ends)
+        source = np.repeat(np.arange(n), degree)
+        return np.bincount(columns, weights=1.0 / degree[source], minlength=n)
+
+    ends, columns = np.array([0, 2, 2, 5]), np.array([2, 0, 1, 1, 0])
+    lowered = check(shares, ends, columns)
+    assert lowered.failed  # another number of weights is left to NumPy
+
+
+@pytest.mark.parametrize(
+    "body", ["np.bincount(i[:3])", "np.bincount(i[1:])", "np.bincount(i[:-2], x)"]
+)
+def test_a_part_of_an_argument_has_a_greatest_number_of_its_own(body):
+    x = np.array([0.5, 1.5, 2.5])
+    for i in ([0, 2, 2, 5, 1], [7, 2, 2, 5, 1]):
+        check(function(f"return {body}", "i, x"), np.array(i), x)

@@ -15,6 +15,7 @@ After, where i is an argument that nothing is stored into::
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,7 +43,12 @@ def bincount(
     given = None
     if weights is not None and not (isinstance(weights, Thing) and weights.value is None):
         given = t.array(weights)
-        if given.rank != 1 or not code.same(given.shape[0], array.shape[0]):
+        if given.rank == 1:  # as many, where only the loops know how many there are
+            array = replace(array, shape=nests.agreed(code, array.shape, given.shape))
+        size = array.shape[0]
+        if given.rank != 1 or not (
+            code.same(given.shape[0], size) or code.is_agreed(given.shape[0], size)
+        ):
             raise code.fail("bincount with more or fewer weights than numbers")
         if given.dtype.kind == "c":
             raise code.fail("bincount with complex weights; count both parts")
