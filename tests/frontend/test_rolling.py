@@ -36,3 +36,14 @@ def test_neighbours_come_from_one_copy():
     lowered = check(function(BODIES[1], "A"), np.arange(12).reshape(4, 3) % 3)
     assert [name for name in lowered.temporaries if name.startswith("halo")] == ["halo_0", "halo_1"]
     assert len(lowered.temporaries) == 3
+
+
+def test_an_array_may_say_how_far_and_one_number_for_all_axes():
+    moves = np.array([[0, 0], [1, 0], [0, -2]])
+
+    def along_both(A, s):
+        for k in range(3):
+            A = np.roll(A, moves[k], axis=(0, 1)) + k
+        return A, np.roll(A, s, axis=(0, 1)), np.roll(A, 1, axis=(0, 1))
+
+    check(along_both, data(4, 5), np.array([3, 1]))

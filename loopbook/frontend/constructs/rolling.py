@@ -16,6 +16,7 @@ Elsewhere each of them is a copy, in two parts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +27,7 @@ from loopbook.frontend.constructs.joining import part
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
+from loopbook.frontend.unpacking import unpacked
 from loopbook.frontend.values import Array, Tup, Value, whole
 
 WIDEST = 2
@@ -41,8 +43,11 @@ def roll(t: Translator, a: Value, shift: Value, axis: Value | None = None) -> Va
         sizes = Tup(tuple(arith.whole(s) for s in array.shape))
         return FUNCTIONS[np.reshape](t, t.array(roll(t, flat, shift)), sizes)
     axes = t.python(axis) if axis is not None else 0
-    moves = list(shift.items) if isinstance(shift, Tup) else [shift]
-    for move, along in zip(moves, axes if isinstance(axes, tuple) else [axes], strict=True):
+    axes = axes if isinstance(axes, tuple) else (axes,)
+    moves: Sequence[Value] = [shift] * len(axes)
+    if isinstance(shift, Tup) or (isinstance(shift, Array) and shift.rank):
+        moves = unpacked(t, shift if isinstance(shift, Tup) else t.array(shift), len(axes))
+    for move, along in zip(moves, axes, strict=True):
         along %= array.rank
         if code.is_empty(array.shape[along]):
             continue
