@@ -124,9 +124,48 @@ def _with_else(loop: ast.For | ast.While, after: list[ast.stmt], numbers: count)
     begun = flag(True, loop)
     if not breaks(loop.body):
         return [loop, *after]
+    if _may_stand_in_front(after, loop):
+        return [*after, loop]
     loop.body = _replaced(loop.body, lambda at: [flag(False, at), at])
     test = ast.copy_location(ast.If(ast.Name(name, ast.Load()), after, []), after[0])
     return [begun, loop, ast.fix_missing_locations(test)]
+
+
+def _may_stand_in_front(after: Sequence[ast.stmt], loop: ast.For | ast.While) -> bool:
+    """Whether an ``else`` gives constants to variables that the loop does nothing with but give
+    them another value wherever it is left: ``r = i`` and ``break``, or ``else: r = -1``. So they
+    have a value from the beginning on, and there is nothing to ask."""
+    names: set[str] = set()
+    for node in after:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Constant() | ast.UnaryOp(operand=ast.Constant()),
+            ):
+                names.add(name)
+            case _:
+                return False
+    ends = _left(loop.body)
+    given = [
+        [n.id for node in block if isinstance(node, ast.Assign) for n in _stored(node, names)]
+        for block in ends
+    ]
+    used = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id in names]
+    return all(set(block) == names for block in given) and len(used) == sum(map(len, given))
+
+
+def _stored(node: ast.Assign, names: set[str]) -> list[ast.Name]:
+    parts = (part for target in node.targets for part in ast.walk(target))
+    return [part for part in parts if isinstance(part, ast.Name) and part.id in names]
+
+
+def _left(body: Sequence[ast.stmt]) -> list[Sequence[ast.stmt]]:
+    """The blocks of a loop's body in which it is left."""
+    found = [body] if any(isinstance(node, ast.Break) for node in body) else []
+    for node in body:
+        if isinstance(node, ast.If):
+            found += [*_left(node.body), *_left(node.orelse)]
+    return found
 
 
 def _without_jumps(loop: ast.For, numbers: count) -> list[ast.stmt]:

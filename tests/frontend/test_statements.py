@@ -141,3 +141,24 @@ def test_tests_that_are_deep_in_each_other_take_no_longer_than_they_are():
     loop = f"for i in range(n):\n    if {deep}:\n        y[i] = 1.0\n    y[i] += {deep}"
     body = f"{loop}\ny += 1.0"
     check(function(body, "n, x, y"), 12, data(12), data(12))
+
+
+ELSES = [
+    "for i in range(len(x)):\n    if x[i] > s:\n        r = i\n        break\n"
+    "else:\n    r = -1\nreturn r",
+    "i = 0\nwhile i < len(x):\n    if x[i] > s:\n        r, q = i, 2.5\n        break\n    i += 1\n"
+    "else:\n    r = -1\n    q = 0.5\nreturn r, q, i",
+    "r = 7\nfor i in range(len(x)):\n    if x[i] > s:\n        r = i\n        break\n"
+    "    if x[i] > 1:\n        break\nelse:\n    r = -1\nreturn r",
+    "r = 7\nfor i in range(len(x)):\n    r += i\n    if x[i] > s:\n        r = i\n        break\n"
+    "else:\n    r = -1\nreturn r",
+]
+
+
+@pytest.mark.parametrize("body", ELSES)
+def test_what_a_loop_is_left_with_or_has_no_reason_to_be_left_with(body):
+    kernel = function(body, "x, s")
+    for s in (-5.0, 0.0, 1.2, 50.0):
+        lowered = lower(kernel, [data(6), s], loops_too=True)
+        assert lowered is not None
+        assert lowered.plain(data(6), s) == kernel(data(6), s)
