@@ -36,7 +36,7 @@ def forwarded(before: Program, after: Program) -> str:
     """An array that branches store into, and fewer of them than before, or that a loop behind such
     a branch reads at fewer places: docc has put what is stored in the place of what is read,
     whether it was stored or not; nothing if there is none."""
-    doubtful = _stored_in_branches(before, running=True)
+    doubtful = _stored_in_branches(before)
     if not doubtful:
         return ""
     kept, left = _stored_in_branches(after), _places_read(after)
@@ -120,12 +120,18 @@ def _places_read(program: Program) -> dict[tuple[str, str], set[tuple[str, ...]]
     return found
 
 
-def _stored_in_branches(program: Program, running: bool = False) -> Counter[str]:
-    """How many statements in branches store into each array that the program was given."""
-    branches = (node for node in below(program, running) if isinstance(node, Branch))
-    inner = (node for branch in branches for node in below(branch, running))
-    names = (name for node in inner for name, _ in stores_of(node))
-    return Counter(name for name in names if name in program.arguments)
+def _stored_in_branches(program: Program) -> Counter[str]:
+    """At how many places in branches each array that the program was given is stored into. What is
+    stored twice at one place of one block may as well be stored once."""
+    found = {
+        (one.name, one.place, id(one.around[-1])): sum(isinstance(n, Branch) for n in one.around)
+        for one in _accesses(program)
+        if one.is_store and one.around and one.name in program.arguments
+    }
+    counts: Counter[str] = Counter()
+    for (name, _, _), branches in found.items():
+        counts[name] += branches
+    return +counts
 
 
 def below(node: Program | Inner, running: bool = False) -> Iterator[Inner]:

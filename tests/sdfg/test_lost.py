@@ -190,6 +190,14 @@ def changed_since_it_was_cleared(a, r):
                 r[y, x] = ((r[y, x] + 138) & 255) - 128
 
 
+def stored_twice_in_a_branch(v, x):
+    for i in range(v.shape[0]):
+        if x[i] > 0.0:
+            v[i] = v[i] + 0.5 * x[i]
+            v[i] = 0.75 * v[i]
+        x[i] = x[i] + v[i]
+
+
 def layers():
     h = np.linspace(-1, 1, 30).reshape(6, 5)[::-1].copy()
     return [h, np.ones((6, 5)), np.linspace(0, 1, 24).reshape(6, 4), np.ones((4, 6))]
@@ -214,6 +222,7 @@ PROGRAMS = [
     (masked_and_multiplied, layers),
     (masked_either_way, layers),
     (masked_then_changed, layers),
+    (stored_twice_in_a_branch, lambda: [np.linspace(0, 1, 6), np.linspace(-1, 1, 6)]),
     (changed_since_it_was_cleared, lambda: [np.arange(5.0), np.ones((5, 5), np.int64)]),
 ]
 
