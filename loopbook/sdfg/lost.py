@@ -22,9 +22,10 @@ from collections.abc import Callable
 
 from docc.sdfg import StructuredSDFG
 
+from loopbook.dependence.body import Touch
 from loopbook.errors import SdfgError
 from loopbook.program.accesses import own_names
-from loopbook.program.dataflow import Allocation, LibraryCall, Reference
+from loopbook.program.dataflow import Allocation, LibraryCall, Memlet, Reference
 from loopbook.program.json_text import dumped, loaded
 from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program
@@ -153,10 +154,18 @@ def _confused(before: Counter[str], program: Program) -> bool:
     for node in below(program):
         if isinstance(node, Loop):
             inner = (one for child in node.body.children for one in stores_of(child))
-            places = [(name, m.subset) for name, m in inner if name in program.arguments]
+            places = [(name, _place(name, m)) for name, m in inner if name in program.arguments]
             if len(places) > len(set(places)):
                 return True
     return False
+
+
+def _place(name: str, memlet: Memlet) -> object:
+    """Where a store goes, the same for ``n * (i + 1) + j`` and ``n + j + n * i``."""
+    try:
+        return Touch(name, memlet.subset, True).place
+    except SdfgError:
+        return memlet.subset
 
 
 def loses(before: Program, after: Program) -> bool:

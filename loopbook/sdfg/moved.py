@@ -27,8 +27,8 @@ Places = dict[object, tuple[Loops, Touch]]
 
 
 def moved(before: Program, after: Program) -> str | None:
-    """An array of which the program touches more elements than before, as far as can be told; None
-    if there is none.
+    """An array of which the program touches more elements than before, or a loop stores into more
+    than the one did that it stands for, as far as can be told; None if there is none.
 
     Args:
         before: with indices in terms of loops' variables, not of scalars computed from them.
@@ -39,6 +39,8 @@ def moved(before: Program, after: Program) -> str | None:
             continue
         old = known.get((name, write), {})
         new = [place for key, place in places.items() if key not in old]
+        if write:  # it stands for one that is gone: others have stored there before or since
+            old = {key: place for key, place in old.items() if key not in places}
         if new and not covered(new, old.values()):
             return name
     return None

@@ -241,6 +241,51 @@ def test_no_store_is_lost(function, make, tmp_path):
             np.testing.assert_allclose(one, other, err_msg=name)
 
 
+def shorter_rows(a, b, c):
+    for i in range(1, a.shape[0]):
+        for j in range(a.shape[1]):
+            a[i, j] = a[i, j] - 0.5
+    for y in range(1, a.shape[0]):
+        for x in range(a.shape[1] - 1):
+            a[y, x] = a[y, x] * 0.5
+
+
+def shorter_rows_elsewhere(a, b, c):
+    for i in range(1, a.shape[0]):
+        for j in range(a.shape[1]):
+            a[i, j] = a[i, j] - 0.5
+    for y in range(1, a.shape[0]):
+        for x in range(a.shape[1] - 1):
+            b[y, x] = 2.0 * a[y, x]
+    for k in range(a.shape[0]):
+        b[k, a.shape[1] - 1] = b[k, a.shape[1] - 1] + 1.0
+
+
+def shorter_line(a, b, c):
+    for i in range(1, c.shape[0]):
+        c[i] = c[i] - 0.5
+    for j in range(1, c.shape[0] - 1):
+        b[j, 0] = 2.0 * c[j]
+    b[c.shape[0] - 1, 0] = b[c.shape[0] - 1, 0] + 1.0
+
+
+@pytest.mark.parametrize("function", [shorter_rows, shorter_rows_elsewhere, shorter_line])
+def test_a_shorter_loop_runs_no_more_often_where_others_store_too(function, tmp_path):
+    """docc lets the second loop run as often as the first one, and store where the program stores
+    before or behind it."""
+
+    def make():
+        return [np.linspace(0, 1, 30).reshape(6, 5), np.ones((6, 5)), np.linspace(0, 1, 6)]
+
+    expected, text = make(), trace(function, make())
+    function(*expected)
+    for name, build in (("one", docc_s), ("two", prepared)):
+        args = make()
+        bind(function, args, build(text, tmp_path / name).library)(*args)
+        for one, other in zip(expected, args, strict=True):
+            np.testing.assert_allclose(one, other, err_msg=name)
+
+
 def docc_s(text, folder):
     return build_baseline(text, "sequential", folder)
 
