@@ -17,8 +17,7 @@ from typing import Any
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import nests, tables
-from loopbook.frontend.code import UntoldError
-from loopbook.frontend.loops import Range
+from loopbook.frontend.loops import MOST_WRITTEN_OUT, Range
 from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.slices import bounds, position
@@ -138,15 +137,29 @@ def _from_tuple(t: Translator, base: Tup, items: Sequence[Value]) -> Value:
 
 
 def _known_place(t: Translator, item: Value) -> Any:
-    """An index, where it is known; None of a whole number that only the loops know."""
-    if isinstance(item, Scalar) and item.dtype.kind in "iu":
-        try:
-            return t.python(item)
-        except UntoldError:
-            raise
-        except LoweringError:
+    """An index, where it is known; None of a whole number that only the loops know.
+
+    Raises:
+        UnrollError: it is known once a short loop is written out.
+    """
+    try:
+        return t.python(item)
+    except LoweringError:
+        if isinstance(item, Scalar) and item.dtype.kind in "iu" and not _in_short_loop(t, item):
             return None
-    return t.python(item)
+        raise
+
+
+def _in_short_loop(t: Translator, item: Scalar) -> bool:
+    """Whether one of the loops that a number counts in may be written out."""
+    facts = t.code.facts
+    atoms = item.whole.atoms if item.whole is not None else frozenset()
+    loops = (name for name in atoms & facts.ranges.keys() if name.isidentifier())
+    for low, high in map(facts.ranges.__getitem__, loops):
+        count = None if low is None or high is None else (high - low).constant
+        if count is not None and count < MOST_WRITTEN_OUT:
+            return True
+    return False
 
 
 def _expanded(t: Translator, array: Array, items: Sequence[Value]) -> list[Value]:
