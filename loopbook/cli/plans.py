@@ -18,7 +18,7 @@ class Nest(Answer):
 
     Attributes:
         loops: as the program calls them.
-        tier: exact, near, library, order, or none for docc's own schedule.
+        tier: exact, near, library, rows, order, or none for docc's own schedule.
         neighbour: the record's nest that the recipe is from, or the nearest one.
         distance: to it; null where there is none.
         recipe: its steps, a line each; empty for docc's own schedule.
@@ -37,6 +37,7 @@ WHENCE = {
     "exact": "of this very nest, {neighbour}",
     "near": "ported from {neighbour} at distance {distance:.3f}",
     "library": "a product, which a library computes",
+    "rows": "a product with vectors, some rows of the matrix at a time",
     "order": "loops in the order in which the arrays lie in memory",
 }
 """What is said of a recipe of each tier."""

@@ -21,7 +21,7 @@ class Choice:
 
     Attributes:
         tier: "exact" for a record of this very nest, "near" for a neighbour's, "library" for a call
-            of one, which needs no record.
+            of one and "rows" for rows of a matrix together, which need no record.
         recipe: in the nest's own words, legal there.
         dropped: how many of the recipe's steps are not legal here.
         predicted_speedup: over docc's own schedule.
@@ -61,7 +61,7 @@ class NestReport:
 
     Attributes:
         loops: induction variables in preorder.
-        tier: "exact", "near", "library", "order" or "none".
+        tier: "exact", "near", "library", "rows", "order" or "none".
         neighbour: name of the record used, or of the nearest one when none is used.
         record: its id.
         distance: to it, 0 for the very nest, None without any neighbour.
@@ -215,6 +215,7 @@ WHENCE = {
     "exact": "the very nest",
     "near": "ported from a neighbour",
     "library": "a product, as NumPy computes it",
+    "rows": "a product with vectors, some rows of the matrix at a time",
     "order": "loops in the order in which the arrays lie in memory",
 }
 """Where the recipe of each tier comes from."""

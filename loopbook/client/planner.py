@@ -31,6 +31,7 @@ from loopbook.client.thresholds import (
     WORTH_TRYING,
     WORTH_USING,
 )
+from loopbook.client.vectors import vector_product
 from loopbook.client.weighing import LESS, Unheard, Weighing
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
@@ -123,8 +124,8 @@ class Planner:
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
-        if call := self._call(nest, trips):
-            return used(left_to_docc(nest, None, None, ""), call), (call,)
+        if known := self._call(nest, trips) or self._vectors(nest, trips):
+            return used(left_to_docc(nest, None, None, ""), known), (known,)
         records = self._records(nest, trips)
         usable: tuple[Choice, ...] = ()
         speedup = exact_speedup(records[0], trips) if records else 1.0
@@ -212,11 +213,27 @@ class Planner:
         if (
             call is None
             or (not call.sure and self._exact(nest, self._records(nest, trips), trips))
-            or (not self._expressions and self._layered.has_own(nest, self._target, self._exclude))
+            or self._is_tuned(nest)
         ):
             return None
-        fit = self._fit(nest, call.recipe)
-        return Choice("library", None, 0.0, fit.recipe, 0, 1.0) if isinstance(fit, Fit) else None
+        return self._without_record("library", nest, call.recipe)
+
+    def _vectors(self, nest: Nest, trips: Trips) -> Choice | None:
+        """Rows of a matrix together, if the nest multiplies one by vectors; not of loops that
+        somebody has tuned here."""
+        recipe = vector_product(nest, self._target, trips) if self._libraries else None
+        if recipe is None or self._is_tuned(nest):
+            return None
+        return self._without_record("rows", nest, recipe)
+
+    def _is_tuned(self, nest: Nest) -> bool:
+        """Whether somebody has tuned these loops here, rather than array expressions."""
+        own = self._layered.has_own(nest, self._target, self._exclude)
+        return own and not self._expressions
+
+    def _without_record(self, tier: str, nest: Nest, recipe: Recipe) -> Choice | None:
+        fit = self._fit(nest, recipe)
+        return Choice(tier, None, 0.0, fit.recipe, 0, 1.0) if isinstance(fit, Fit) else None
 
     def _records(self, nest: Nest, trips: Trips) -> list[Record]:
         """Those of this very nest."""

@@ -136,6 +136,9 @@ Without such a recipe, at 100 rows and at 1,000: a triangular system with as man
 0.30 to 0.07 ms and 542 to 38, a product with a triangle from outside of the book 0.11 to 0.06 and
 92 to 36 (OpenBLAS 0.3.21, AVX2, 2026-11-26)."""
 
+LEAST_MATRIX = 64**2
+"""Elements of a matrix below which its products with vectors stay with what the book has of them."""
+
 SWEEP = 2
 """Loops of a nest, up to which it is a sweep through memory: of such the order along memory is
 believed rather than a search that found nothing. Centring the rows of 1,400 by 1,200 takes 2.5 ms

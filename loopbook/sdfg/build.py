@@ -29,6 +29,7 @@ from loopbook.sdfg.decided import decide
 from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
 from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
+from loopbook.sdfg.jammed import with_rows_written_out
 from loopbook.sdfg.narrow import narrowed
 from loopbook.sdfg.one_division import divide_once
 from loopbook.sdfg.remainders import with_plain_remainders
@@ -238,16 +239,18 @@ def transform(
         owners |= dict.fromkeys(own, nest.position)
     if together and not TARGETS[target].parallel:
         tree = rolled(tree, lambda loop: not applied.get(owners.get(loop.id or 0, -1), "own"))
-    sdfg = program.parse(text if tree is given else dumped(write(keep_loops(tree))))
+    kept = given if tree is given else keep_loops(tree)
+    sdfg = program.parse(text if tree is given else dumped(write(kept)))
     before = [owners.get(element) for element in outermost(sdfg)]
     sdfg, told, finished = program.scheduled(sdfg, target)
-    served = with_early_loads(with_plain_remainders(finished)) if late else finished
+    jammed = with_rows_written_out(kept, finished)
+    served = with_early_loads(with_plain_remainders(jammed)) if late else jammed
     improved = in_canonical_order(improve_threads(served))
     if improved is not finished:
         sdfg, told = program.parse(dumped(write(improved))), None
     after = outermost(sdfg)
-    kept = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
-    return Transformed(sdfg, improved, kept if len(before) == len(after) else {}, applied, told)
+    owned = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
+    return Transformed(sdfg, improved, owned if len(before) == len(after) else {}, applied, told)
 
 
 def cpp_of(tree: Program, target: str) -> str:
@@ -256,9 +259,10 @@ def cpp_of(tree: Program, target: str) -> str:
     Raises:
         SdfgError: docc cannot schedule it.
     """
-    sdfg = program.parse(dumped(write(keep_loops(tree))))
+    kept = keep_loops(tree)
+    sdfg = program.parse(dumped(write(kept)))
     sdfg, _, finished = program.scheduled(sdfg, target)
-    improved = in_canonical_order(improve_threads(finished))
+    improved = in_canonical_order(improve_threads(with_rows_written_out(kept, finished)))
     if improved is not finished:
         sdfg = program.parse(dumped(write(improved)))
     return sdfg.to_cpp()
