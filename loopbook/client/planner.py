@@ -19,6 +19,7 @@ from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
 from loopbook.client.orders import along_memory
 from loopbook.client.ports import Evidence, Ports
+from loopbook.client.recurrences import side_by_side
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.client.thresholds import (
     LOOKED_AT,
@@ -132,6 +133,9 @@ class Planner:
         gains = bool(records) and pays(records[0], speedup, WORTH_USING)
         if gains:
             usable = self._exact(nest, records, trips)
+            if self._libraries and not (self._is_tuned(nest) or TARGETS[self._target].parallel):
+                around = TuningContext(self._target, 1, trips=trips)
+                usable = side_by_side(nest, self._fit, usable, around)
         if records and not len(records[0].recipe) and len(nest.loops) <= SWEEP:
             # A search looks for what the whole program gains by, and may have missed this.
             usable = tuple(c for c in along_memory(nest, self._fit, ()) if len(c.recipe)) or usable

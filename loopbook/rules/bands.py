@@ -40,7 +40,7 @@ class Band:
     @cached_property
     def _costs(self) -> dict[int, float]:
         return {
-            loop.index: sum(MISS_COST[stride] for stride, _ in self._strides(loop))
+            loop.index: sum(MISS_COST[stride] for stride, _ in self.strides(loop))
             for loop in self.nest.loops
         }
 
@@ -60,7 +60,7 @@ class Band:
     @cached_property
     def _moving(self) -> dict[int, bool]:
         return {
-            loop.index: any(w and stride != Stride.ZERO for stride, w in self._strides(loop))
+            loop.index: any(w and stride != Stride.ZERO for stride, w in self.strides(loop))
             for loop in self.nest.loops
         }
 
@@ -99,7 +99,9 @@ class Band:
         parent = self.nest.blocks[block].parent
         return any(loop.index == self.loops[-1].index for loop in self.nest.ancestry(parent))
 
-    def _strides(self, loop: Loop) -> list[tuple[Stride, bool]]:
+    def strides(self, loop: Loop) -> list[tuple[Stride, bool]]:
+        """Of each access to an array inside the band: how it moves with a loop, and whether it is
+        written."""
         return [
             (access.strides[loop.depth], access.write)
             for access in self._accesses

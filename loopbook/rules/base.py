@@ -104,6 +104,17 @@ def with_tiles(names: Sequence[str], tiled: Sequence[str]) -> list[str]:
     return order
 
 
+def rows_written_out(row: str, along: str, count: int) -> Steps:
+    """What puts so many iterations of a loop inside the one that it holds, and writes them out. Of an
+    incomplete tile the loops stay in their order, so that nothing is asked in the inner one."""
+    return [
+        step("tile", row, count),
+        step("peel", row),
+        step("interchange", row, along),
+        step("unroll", f"{row}*"),
+    ]
+
+
 BandRule = Callable[[Band, Random, TuningContext], Steps]
 """One file of this package for each family of rules."""
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from loopbook.program.nest import Access, Loop, Nest, Stride
 from loopbook.rules.bands import bands
-from loopbook.rules.base import Steps, reorder, step
+from loopbook.rules.base import Steps, reorder, rows_written_out
 from loopbook.rules.triangular import dependent
 
 TOGETHER = 8
@@ -42,10 +42,7 @@ def rows_together(nest: Nest) -> Steps:
     ((row, along),) = found
     return [
         *reorder(first.names, [row.name, along.name]),
-        step("tile", row.name, TOGETHER),
-        step("peel", row.name),
-        step("interchange", row.name, along.name),
-        step("unroll", f"{row.name}*"),
+        *rows_written_out(row.name, along.name, TOGETHER),
     ]
 
 

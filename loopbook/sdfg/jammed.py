@@ -20,6 +20,9 @@ from loopbook.program.tree import SEQUENTIAL, VECTORISED, Loop, Program, Schedul
 from loopbook.program.walk import Path
 from loopbook.steps.unroll import WRITTEN_OUT
 
+BESIDE: tuple[expr.Polynomial, ...] = ({}, {(): 1}, {(): -1})
+"""What indices grow by from one element to itself or to a neighbour."""
+
 AS_WRITTEN = replace(SEQUENTIAL, properties=(WRITTEN_OUT,))
 
 
@@ -68,11 +71,20 @@ def _rows(program: Program) -> Iterator[tuple[int, int]]:
         inside = [(p, node) for p, node in walk.places(along) if isinstance(node, Loop) and p]
         if along.schedule != SEQUENTIAL or not inside:
             continue
-        if any(loop.bounds.trip() is None or _holds_loops(loop) for _, loop in inside):
+        if any(_holds_loops(loop) or not _is_short(loop) for _, loop in inside):
             continue
         for below, loop in inside:
             if WRITTEN_OUT in loop.schedule.properties and _is_across(along, loop):
                 yield places[path], places[(*path, *below)]
+
+
+def _is_short(loop: Loop) -> bool:
+    """Whether it always runs equally often."""
+    bounds = loop.bounds
+    return (
+        len(bounds.lows) == len(bounds.highs) == 1
+        and not expr.plus(bounds.highs[0], bounds.lows[0], -1).keys() - {()}
+    )
 
 
 def _holds_loops(loop: Loop) -> bool:
@@ -88,15 +100,13 @@ def _is_across(along: Loop, row: Loop) -> bool:
             if not access.subset:
                 continue
             index = expr.polynomial(access.subset[-1].text)
-            if along.kind == "for" and access.write and _step(index, along.variable):
-                return False  # perhaps each iteration needs what the one before has written
             outer = [expr.polynomial(one.text) for one in access.subset[:-1]]
-            if _step(index, along.variable) not in ({}, {(): 1}):
+            if _step(index, along.variable) not in BESIDE:
                 return False
             if any(_step(one, along.variable) for one in outer):
                 return False
             moved = _step(index, row.variable)
-            across |= moved not in ({}, {(): 1}) or any(_step(o, row.variable) for o in outer)
+            across |= moved not in BESIDE or any(_step(o, row.variable) for o in outer)
     except SdfgError:
         return False
     return across
