@@ -3,7 +3,7 @@
 Of a triangle, rows are cut into tiles. What a tile's rows have in common is a rectangle, which is
 most of the work and one call; what lies on the diagonal is computed in full beside the result, or,
 where a triangular operand must not be read beyond the diagonal, left to loops over short rows of
-it. (Level-3 BLAS on top of GEMM: Kågström, Ling and Van Loan, ACM TOMS 24(3), 1998.)
+it, several at a time. (Level-3 BLAS on top of GEMM: Kågström, Ling and Van Loan, ACM TOMS 24(3), 1998.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from random import Random
 from loopbook.program import expr
 from loopbook.program.nest import Loop, Nest
 from loopbook.rules.bands import Band, bands
-from loopbook.rules.base import Steps, TuningContext, reorder, step
+from loopbook.rules.base import Steps, TuningContext, reorder, rows_written_out, step
 from loopbook.rules.factor import factor_calls
 from loopbook.rules.fission import carried
 from loopbook.rules.registers import serial
@@ -30,6 +30,11 @@ packed (1,200 by 1,200 by 1,400: tiles of 48 rows 85 ms, 64: 83, 96: 76, 128: 71
 
 ROWS = range(32, 129, 16)
 """Of a tile."""
+
+TOGETHER = 8
+"""Summands that loops on the diagonal of a triangular operand add up at once: each spares the sums a
+load and a store. A product with a symmetric matrix of 1,000 rows then takes 69 ms in place of 77, in
+tiles twice as high (OpenBLAS 0.3.21, AVX-512, 2026-11-26)."""
 
 USUAL = 1000
 """Rows, where the number is not known."""
@@ -120,17 +125,19 @@ def _of_operand(
     Args:
         names: what its loops are called now.
     """
-    size = _rows(context, found.row, part=2 * PART)  # loops are slower than a call
+    size = _rows(context, found.row)
     if names is not None:
         found = found.renamed(names)
     row, column, reduction = found.row, found.column, found.reduction
     rest = [name for name in found.order if name not in (row, column, reduction)]
     far = found.distance if found.below else size - 1 + found.distance
+    own = ".rest" if found.below else ""  # what cuts leave of loops on the diagonal
     return [
         *([step("skew", row, reduction, 1)] if found.skewed else []),
         *reorder(found.order, [*rest, row, reduction, column]),
         *_cut(row, reduction, size, far),
         step("library", row if found.below else f"{row}.part1"),
+        *rows_written_out(f"{reduction}{own}", f"{column}{own}", TOGETHER),
     ]
 
 
