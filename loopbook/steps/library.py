@@ -86,6 +86,9 @@ class Library(Step):
         )
         if any(other.result != what.result or other.loops != what.loops for other in others):
             raise IllegalStepError("the products do not have rows and columns in common")
+        once = ["1", what.rows.size, what.columns.size, what.inner.size]
+        if not others and (squared := ranges.squared(what)) is not ranges.extents:
+            what = product(found.target, found.terms[0].elements, squared, around)
         *left, whole = loops[: len(loops) + 1 - len(what.loops)]
         for loop in left:
             if loop.variable in what.loops:
@@ -96,9 +99,10 @@ class Library(Step):
             body += _call(editor, one, beside, dtype, _factor(term), first=not body)
         if beside is not None:
             body.append(beside.added)
-        once = expr.smallest(["1", what.rows.size, what.columns.size, what.inner.size])
         new = replace(
-            _serial(whole, *body), init=Expr("0"), condition=Expr(f"({whole.variable} < {once})")
+            _serial(whole, *body),
+            init=Expr("0"),
+            condition=Expr(f"({whole.variable} < {expr.smallest(once)})"),
         )
         # The iterations of all loops around the call share the pointers.
         for loop in reversed(left):

@@ -8,7 +8,7 @@ is added to the result. (SYRK on top of GEMM: Kågström, Ling and Van Loan, ACM
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from loopbook.errors import IllegalStepError
 from loopbook.program import dataflow, expr, tree
@@ -20,6 +20,10 @@ from loopbook.steps.editor import BYTES, MAX_BYTES, Editor
 from loopbook.steps.products import Extent, Matrix, Product
 
 
+Ends = tuple[Sequence[Polynomial], Sequence[Polynomial]]
+"""What a loop begins at, the greatest of them, and what it runs up to, the least of them."""
+
+
 @dataclass(frozen=True)
 class Boxes:
     """The ranges that loops run through, whatever the others do.
@@ -27,10 +31,45 @@ class Boxes:
     Attributes:
         extents: by variable, in the order of the loops.
         triangle: a loop, and the one in it of which the bounds speak of its variable; or nothing.
+        ends: by variable of the triangle, where the loops begin and end.
     """
 
     extents: dict[str, Extent]
     triangle: tuple[tree.Loop, ...]
+    ends: dict[str, Ends] = field(default_factory=dict)
+
+    def squared(self, what: Product) -> dict[str, Extent]:
+        """The ranges, but for a triangle next to the diagonal of a product of a matrix with its own
+        transpose those of a square with the diagonal in it.
+
+        Such a square is symmetric, and a library computes one half of it (`loopbook.sdfg.gram`).
+        All its rows are among those that the triangle needs: the first for one of its sides, the
+        last for the other.
+        """
+        (row, *more), (column, *others) = what.rows.loops, what.columns.loops
+        if not _is_gram(what) or more or others or {row, column} != {*self.ends}:
+            return self.extents
+        apart = expr.plus(what.right.start, what.left.start, -1)
+        begin, other = (expr.polynomial(self.extents[name].begin) for name in (row, column))
+        shift = expr.plus(expr.plus(apart, other, -1), begin)
+        (low, high), (left, right) = self.ends[row], self.ends[column]
+        if apart == {(): 1}:
+            high = [expr.plus(end, shift) for end in right]
+            left = [expr.plus(end, shift, -1) for end in low]
+        elif apart == {(): -1}:
+            low = [expr.plus(end, shift) for end in left]
+            right = [expr.plus(end, shift, -1) for end in high]
+        else:
+            return self.extents
+        square = {row: Extent.between(low, high), column: Extent.between(left, right)}
+        return self.extents | square
+
+
+def _is_gram(what: Product) -> bool:
+    """Whether rows of a matrix are multiplied by rows of the same one."""
+    left, right = what.left, what.right
+    turned = left.transposed != right.transposed
+    return turned and left.data == right.data and left.leading == right.leading
 
 
 def boxes(loops: Sequence[tree.Loop]) -> Boxes:
@@ -45,6 +84,7 @@ def boxes(loops: Sequence[tree.Loop]) -> Boxes:
     variables = {loop.variable for loop in loops}
     extents: dict[str, Extent] = {}
     triangle: tuple[tree.Loop, ...] = ()
+    ends: dict[str, Ends] = {}
     for loop in loops:
         bounds = loop.bounds
         if bounds.step != 1 or not bounds.highs:
@@ -58,11 +98,12 @@ def boxes(loops: Sequence[tree.Loop]) -> Boxes:
             raise IllegalStepError("bounds depend on more than one other loop")
         triangle = (*outer, loop)
         (first,) = of
-        extents[first], extents[loop.variable] = _box(outer[0], loop)
-    return Boxes(extents, triangle)
+        ends = dict(zip((first, loop.variable), _box(outer[0], loop), strict=True))
+        extents |= {name: Extent.between(*between) for name, between in ends.items()}
+    return Boxes(extents, triangle, ends)
 
 
-def _box(outer: tree.Loop, inner: tree.Loop) -> tuple[Extent, Extent]:
+def _box(outer: tree.Loop, inner: tree.Loop) -> tuple[Ends, Ends]:
     """The smallest rectangle around all that two loops run through."""
     row, around, own = outer.variable, outer.bounds, inner.bounds
     lows, highs = list(around.lows), list(around.highs)
@@ -80,8 +121,8 @@ def _box(outer: tree.Loop, inner: tree.Loop) -> tuple[Extent, Extent]:
                     raise IllegalStepError("the triangle is no plain one")
     last = [expr.plus(high, {(): -1}) for high in highs]
     return (
-        Extent.between(_distinct(lows), _distinct(highs)),
-        Extent.between(
+        (_distinct(lows), _distinct(highs)),
+        (
             _distinct(at for low in own.lows for at in _at(low, row, lows, last)),
             _distinct(at for high in own.highs for at in _at(high, row, last, lows)),
         ),
