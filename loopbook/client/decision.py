@@ -257,3 +257,8 @@ def used(report: NestReport, choice: Choice) -> NestReport:
         predicted_speedup=choice.predicted_speedup,
         reason=where + dropped,
     )
+
+
+def distinct(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """The first choice of each recipe."""
+    return tuple({choice.recipe: choice for choice in reversed(choices)}.values())[::-1]

@@ -63,8 +63,9 @@ def make_plan(
         expressions: the program was written as array expressions, and docc has not seen its loops
             before: put those that the book has nothing for in the order in which arrays lie in
             memory.
-        libraries: the program runs on this machine: hand products to its BLAS, whatever the
-            starter book has for them, and array expressions whatever any book has.
+        libraries: the program runs on this machine: hand products to its BLAS and multiply some
+            rows of a matrix by a vector at a time, whatever the starter book has for them, and
+            array expressions whatever any book has.
 
     Raises:
         SdfgError: if the text is no usable SDFG.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from loopbook.client.candidates import Candidates
-from loopbook.client.decision import Choice, NestReport, left_to_docc, used
+from loopbook.client.decision import Choice, NestReport, distinct, left_to_docc, used
 from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
@@ -125,7 +125,7 @@ class Planner:
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
-        if known := self._call(nest, trips) or self._vectors(nest, trips):
+        if known := self._unasked(nest, trips):
             return used(left_to_docc(nest, None, None, ""), known), (known,)
         records = self._records(nest, trips)
         usable: tuple[Choice, ...] = ()
@@ -133,9 +133,8 @@ class Planner:
         gains = bool(records) and pays(records[0], speedup, WORTH_USING)
         if gains:
             usable = self._exact(nest, records, trips)
-            if self._libraries and not (self._is_tuned(nest) or TARGETS[self._target].parallel):
-                around = TuningContext(self._target, 1, trips=trips)
-                usable = side_by_side(nest, self._fit, usable, around)
+            if self._libraries and not self._is_tuned(nest):
+                usable = side_by_side(nest, self._fit, usable, self._target, trips)
         if records and not len(records[0].recipe) and len(nest.loops) <= SWEEP:
             # A search looks for what the whole program gains by, and may have missed this.
             usable = tuple(c for c in along_memory(nest, self._fit, ()) if len(c.recipe)) or usable
@@ -209,35 +208,28 @@ class Planner:
             return measured_here(record, trips)
         return None
 
-    def _call(self, nest: Nest, trips: Trips) -> Choice | None:
-        """Library calls, if the nest can be some that pay. Loops that somebody has tuned here keep
-        what was found for them: the tuner calls libraries where it is asked to. So do those that
-        the book has itself, where it is not sure that calls gain more."""
-        call = product_call(nest, self._target, trips) if self._libraries else None
-        if (
-            call is None
-            or (not call.sure and self._exact(nest, self._records(nest, trips), trips))
-            or self._is_tuned(nest)
-        ):
+    def _unasked(self, nest: Nest, trips: Trips) -> Choice | None:
+        """What is known to pay without a book: calls of a library, and rows of a matrix together.
+        Loops that somebody has tuned here keep what was found for them: the tuner calls libraries
+        where it is asked to. So do those that the book has itself, where it is not sure that calls
+        gain more."""
+        if not self._libraries or self._is_tuned(nest):
             return None
-        return self._without_record("library", nest, call.recipe)
-
-    def _vectors(self, nest: Nest, trips: Trips) -> Choice | None:
-        """Rows of a matrix together, if the nest multiplies one by vectors; not of loops that
-        somebody has tuned here."""
-        recipe = vector_product(nest, self._target, trips) if self._libraries else None
-        if recipe is None or self._is_tuned(nest):
+        if call := product_call(nest, self._target, trips):
+            if not call.sure and self._exact(nest, self._records(nest, trips), trips):
+                return None
+            tier, recipe = "library", call.recipe
+        elif rows := vector_product(nest, self._target, trips):
+            tier, recipe = "rows", rows
+        else:
             return None
-        return self._without_record("rows", nest, recipe)
-
-    def _is_tuned(self, nest: Nest) -> bool:
-        """Whether somebody has tuned these loops here, rather than array expressions."""
-        own = self._layered.has_own(nest, self._target, self._exclude)
-        return own and not self._expressions
-
-    def _without_record(self, tier: str, nest: Nest, recipe: Recipe) -> Choice | None:
         fit = self._fit(nest, recipe)
         return Choice(tier, None, 0.0, fit.recipe, 0, 1.0) if isinstance(fit, Fit) else None
+
+    def _is_tuned(self, nest: Nest) -> bool:
+        """Whether somebody has tuned these very loops here, not array expressions."""
+        own = self._layered.has_own(nest, self._target, self._exclude)
+        return own and not self._expressions
 
     def _records(self, nest: Nest, trips: Trips) -> list[Record]:
         """Those of this very nest."""
@@ -258,7 +250,7 @@ class Planner:
                 if isinstance(fit, Fit):
                     dropped = len(fit.dropped)
                     choices.append(Choice("exact", record, 0.0, fit.recipe, dropped, speedup))
-        return _distinct(choices)
+        return distinct(choices)
 
     def _near(
         self,
@@ -332,13 +324,13 @@ class Planner:
                 candidates.add(best, fit)
                 continue
             if fit.reason == NO_TIME:
-                return _distinct(choices), NO_TIME
+                return distinct(choices), NO_TIME
             reasons.append(f"the recipe of {name} is illegal here: {fit.reason}")
             told(best, reasons[-1], refused=(fit.reason,))
             refusals.add(best.port.recipe.steps, fit)
         for one in candidates.waiting:
             told(one, LESS)
-        return _distinct(choices), reasons[0] if reasons else ""
+        return distinct(choices), reasons[0] if reasons else ""
 
     def _changes(self, recipe: Recipe, hot: bool) -> bool:
         """Whether a port does what docc would not. With OpenMP it gives its threads to outermost
@@ -426,7 +418,3 @@ def _no_gain(record: Record, speedup: float) -> str:
     if pays(record, record.best, WORTH_USING):
         return f"its recipe gains at other sizes; here it is expected to reach {speedup:.2f}×"
     return "docc's own schedule was the fastest here"
-
-
-def _distinct(choices: list[Choice]) -> tuple[Choice, ...]:
-    return tuple({choice.recipe: choice for choice in reversed(choices)}.values())[::-1]

@@ -11,21 +11,27 @@ from dataclasses import replace
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit
 from loopbook.client.orders import Fits
+from loopbook.client.sizes import Trips
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
-from loopbook.rules import TuningContext
 from loopbook.rules.recurrences import recurrences_together
+from loopbook.targets import TARGETS
 
 
 def side_by_side(
-    nest: Nest, fit: Fits, near: tuple[Choice, ...], context: TuningContext
+    nest: Nest, fit: Fits, near: tuple[Choice, ...], target: str, trips: Trips
 ) -> tuple[Choice, ...]:
     """Choices that run recurrences of the nest side by side, where that is legal, whatever they did
-    with these loops; the others as they are."""
-    found = [*recurrences_together(nest, context)]
-    if not found:
+    with these loops; the others as they are, and all for several threads, which share the rows.
+
+    Args:
+        near: what the book has for the nest.
+        trips: how often loops run, as far as that is known.
+    """
+    found = [*recurrences_together(nest, trips)]
+    if not found or TARGETS[target].parallel:
         return near
-    loops = {name for band, _ in found for name in band.names}
+    loops = set[str]().union(*(names for names, _ in found))
     steps = [step for _, own in found for step in own]
     choices = []
     for choice in near:

@@ -105,8 +105,8 @@ def with_tiles(names: Sequence[str], tiled: Sequence[str]) -> list[str]:
 
 
 def rows_written_out(row: str, along: str, count: int) -> Steps:
-    """What puts so many iterations of a loop inside the one that it holds, and writes them out. Of an
-    incomplete tile the loops stay in their order, so that nothing is asked in the inner one."""
+    """What puts so many iterations of a loop inside the one that it holds, and writes them out. The
+    loops of an incomplete tile stay in their order, so that nothing is asked in the inner one."""
     return [
         step("tile", row, count),
         step("peel", row),

@@ -3,7 +3,8 @@
 Of a triangle, rows are cut into tiles. What a tile's rows have in common is a rectangle, which is
 most of the work and one call; what lies on the diagonal is computed in full beside the result, or,
 where a triangular operand must not be read beyond the diagonal, left to loops over short rows of
-it, several at a time. (Level-3 BLAS on top of GEMM: Kågström, Ling and Van Loan, ACM TOMS 24(3), 1998.)
+it, several at a time. (Level-3 BLAS on top of GEMM: Kågström, Ling and Van Loan, ACM TOMS 24(3),
+1998.)
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ which is symmetric, a library spares half. A correlation of 1,200 by 1,400 takes
 112 rows, 62 of 192 and 61 of 256 (OpenBLAS 0.3.21, AVX-512, 2026-11-26)."""
 
 TOGETHER = 8
-"""Summands that loops on the diagonal of a triangular operand add up at once: each spares the sums a
-load and a store. A product with a symmetric matrix of 1,000 rows then takes 69 ms in place of 77, in
-tiles twice as high (OpenBLAS 0.3.21, AVX-512, 2026-11-26)."""
+"""Summands that loops on the diagonal of a triangular operand add up at once: each spares the sums
+a load and a store. In tiles twice as high, a product with a symmetric matrix of 1,000 rows then
+takes 69 ms in place of 77 (OpenBLAS 0.3.21, AVX-512, 2026-11-26)."""
 
 USUAL = 1000
 """Rows, where the number is not known."""
@@ -120,9 +121,7 @@ def _of_solve(nest: Nest, context: TuningContext) -> Steps:
     return []
 
 
-def _rows(
-    context: TuningContext, loop: str, *, part: int = PART, among: range = ROWS
-) -> int:
+def _rows(context: TuningContext, loop: str, *, part: int = PART, among: range = ROWS) -> int:
     """How many of a loop's iterations make a tile."""
     fitting = context.trips.get(loop, USUAL) // part
     return max((size for size in among if size <= fitting), default=among[0])

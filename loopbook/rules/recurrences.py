@@ -12,11 +12,11 @@ Vectors of rows would have to be gathered, so the rows are written out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from loopbook.program.nest import Nest, Stride
 from loopbook.rules.bands import Band, bands
-from loopbook.rules.base import Steps, TuningContext, rows_written_out
+from loopbook.rules.base import Steps, rows_written_out
 from loopbook.rules.triangular import dependent
 
 TOGETHER = 8
@@ -24,21 +24,23 @@ TOGETHER = 8
 4 and 3.9 to 5.0 with 16; with vectors of 16 rows 4.7 (AVX2 and AVX-512, 2026-11-26)."""
 
 
-def recurrences_together(nest: Nest, context: TuningContext) -> Iterator[tuple[Band, Steps]]:
-    """The bands of a nest that are recurrences along rows, with what puts them side by side."""
+def recurrences_together(nest: Nest, trips: Mapping[str, int]) -> Iterator[tuple[set[str], Steps]]:
+    """The loops of a nest that are recurrences along rows, two and two, with what puts these side
+    by side."""
     for band in bands(nest):
-        if len(band.loops) != 2 or nest.children(band.loops[-1].index):
+        if len(band.loops) < 2 or nest.children(band.loops[-1].index):
             continue
-        row, along = band.loops
-        if row.kind != "map" or along.kind != "for" or dependent(band.loops) is not None:
+        row, along = pair = band.loops[-2:]
+        if row.kind != "map" or along.kind != "for" or dependent(pair) is not None:
             continue
-        if context.trips.get(row.name, 0) >= TOGETHER and _goes_along(band):
-            yield band, rows_written_out(row.name, along.name, TOGETHER)
+        if trips.get(row.name, 0) >= TOGETHER and _goes_along(band):
+            yield {row.name, along.name}, rows_written_out(row.name, along.name, TOGETHER)
 
 
 def _goes_along(band: Band) -> bool:
-    """Whether all elements lie beside each other for the inner loop, and none for the outer."""
-    across, beside = (band.strides(loop) for loop in band.loops)
+    """Whether all elements lie beside each other for the innermost loop, and none for the one
+    around it."""
+    across, beside = (band.strides(loop) for loop in band.loops[-2:])
     return (
         any(write and stride != Stride.ZERO for stride, write in beside)
         and all(stride in (Stride.ZERO, Stride.UNIT) for stride, _ in beside)

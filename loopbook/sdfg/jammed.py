@@ -81,10 +81,9 @@ def _rows(program: Program) -> Iterator[tuple[int, int]]:
 def _is_short(loop: Loop) -> bool:
     """Whether it always runs equally often."""
     bounds = loop.bounds
-    return (
-        len(bounds.lows) == len(bounds.highs) == 1
-        and not expr.plus(bounds.highs[0], bounds.lows[0], -1).keys() - {()}
-    )
+    return len(bounds.lows) == len(bounds.highs) == 1 and not expr.plus(
+        bounds.highs[0], bounds.lows[0], -1
+    ).keys() - {()}
 
 
 def _holds_loops(loop: Loop) -> bool:

@@ -19,7 +19,6 @@ from loopbook.steps.accumulation import Element
 from loopbook.steps.editor import BYTES, MAX_BYTES, Editor
 from loopbook.steps.products import Extent, Matrix, Product
 
-
 Ends = tuple[Sequence[Polynomial], Sequence[Polynomial]]
 """What a loop begins at, the greatest of them, and what it runs up to, the least of them."""
 

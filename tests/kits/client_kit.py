@@ -88,6 +88,19 @@ def chain(A, B, C, D):
             D[i, j] = 2.0 * C[i, j]
 
 
+def rows_by_vector(A, x, y):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[i] += A[i, j] * x[j]
+
+
+def recurrences(steps, field, other):
+    for _t in range(steps):
+        for i in range(field.shape[0]):
+            for j in range(1, field.shape[1]):
+                field[i, j] = other[i, j] / (field[i, j - 1] + 2.0)
+
+
 def undefined(A):
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
@@ -108,6 +121,8 @@ ARGUMENTS: dict[Callable[..., Any], Callable[[], tuple[Any, ...]]] = {
     product_permuted: matrices,
     product_transposed: lambda: matrices(transposed=True),
     stencil: lambda: (3, matrices()[0], matrices()[0]),
+    rows_by_vector: lambda: (matrices()[0], np.ones(41), np.zeros(37)),
+    recurrences: lambda: (3, matrices()[0], matrices()[0]),
     undefined: lambda: matrices()[:1],
     chain: lambda: (*matrices(), matrices()[2]),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 from sdfg_kit import bench_of, check_recipe, nests_of, random, steps
 
 from loopbook.errors import IllegalStepError
+from loopbook.program import walk
+from loopbook.program.accesses import accesses
+from loopbook.program.dataflow import Reference
 from loopbook.rules import TuningContext
 from loopbook.rules.library import library_call
 from loopbook.workloads.polybench.cholesky import kernel as cholesky
@@ -31,6 +35,20 @@ def upper_result(A, C):
         for j in range(i, C.shape[0]):
             for k in range(A.shape[0]):
                 C[i, j] += A[k, i] * A[k, j]
+
+
+def above_the_diagonal(A, C):
+    for i in range(C.shape[0] - 1):
+        for j in range(i + 1, C.shape[0]):
+            for k in range(A.shape[0]):
+                C[i, j] += A[k, i] * A[k, j]
+
+
+def below_the_diagonal(A, C):
+    for i in range(C.shape[0]):
+        for j in range(i):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * A[j, k]
 
 
 def two_products(A, B, C):
@@ -98,6 +116,8 @@ def _system(n: int, m: int) -> list[np.ndarray]:
 KERNELS = {
     lower_result: (_square, 2),
     upper_result: (lambda n, m: [random(m, n), random(n, n)], 2),
+    above_the_diagonal: (lambda n, m: [random(m, n), random(n, n)], 2),
+    below_the_diagonal: (_square, 2),
     two_products: (lambda n, m: [random(n, m), random(n, m), random(n, n)], 4),
     lower_operand: (lambda n, m: [random(n, n), random(n, m), random(n, m)], 1),
     in_place: (_system, 1),
@@ -135,6 +155,17 @@ def test_what_is_called_for_parts_gives_the_numbers_of_the_loops(kernel, target,
 def test_single_precision_is_called_too(kernel, tmp_path):
     cases = [[a.astype(np.float32) for a in KERNELS[kernel][0](41, 6)]]
     check_recipe(kernel, cases, _called(kernel, cases[0]), tmp_path)
+
+
+@pytest.mark.parametrize("kernel", [above_the_diagonal, below_the_diagonal, upper_result])
+def test_of_a_matrix_and_its_transpose_the_diagonals_squares_begin_in_one_place(kernel):
+    args = KERNELS[kernel][0](75, 20)
+    bench = bench_of(kernel, args)
+    for position, (op, names) in enumerate(_called(kernel, args)):
+        bench.apply(op, names, position)
+    references = [n for n in walk.preorder(bench.program) if isinstance(n, Reference)]
+    starts = Counter(access.subset for one in references for access in accesses(one))
+    assert any(subset and count > 1 for subset, count in starts.items())
 
 
 def test_what_is_not_wanted_of_a_square_is_left_alone(tmp_path):
