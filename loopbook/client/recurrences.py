@@ -37,6 +37,7 @@ def side_by_side(
     for choice in near:
         kept = [one for one in choice.recipe if loops.isdisjoint(Recipe((one,)).base_loops())]
         fitted = fit(nest, Recipe((*kept, *steps)))
-        legal = isinstance(fitted, Fit) and not fitted.dropped
-        choices.append(replace(choice, recipe=fitted.recipe) if legal else choice)
+        if isinstance(fitted, Fit) and not fitted.dropped:
+            choice = replace(choice, recipe=fitted.recipe)
+        choices.append(choice)
     return tuple(choices)
