@@ -179,14 +179,13 @@ def _nest(nest: Mapping[str, Any], most: int) -> Iterator[RenderableType]:
 
 def _explain(query: Query) -> dict[str, Any]:
     from loopbook.client.thresholds import TRIES
-    from loopbook.sdfg import build, program
+    from loopbook.sdfg import build
 
     source, target = query.source, query.target
     plan, tried = plans_for(query, 1, TRIES)
-    before = program.baseline(source.text, target).to_cpp()
-    after = before
+    before = after = build.served_code(source.text, target, {})
     if plan.active:
-        after = build.transform(source.text, target, plan.recipes, together=True)[0].to_cpp()
+        after = build.served_code(source.text, target, plan.recipes)
     lines = _lines(query, plan)
     nests = [
         {

@@ -242,15 +242,27 @@ def transform(
     kept = given if tree is given else keep_loops(tree)
     sdfg = program.parse(text if tree is given else dumped(write(kept)))
     before = [owners.get(element) for element in outermost(sdfg)]
+    sdfg, finished, told = _scheduled(sdfg, kept, target, late=late)
+    after = outermost(sdfg)
+    owned = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
+    return Transformed(sdfg, finished, owned if len(before) == len(after) else {}, applied, told)
+
+
+def _scheduled(
+    sdfg: StructuredSDFG, given: Program, target: str, *, late: bool = False
+) -> tuple[StructuredSDFG, Program, str | None]:
+    """A program with docc's schedule for what has none, its tree, and its text if that is known.
+
+    Args:
+        given: its tree before.
+    """
     sdfg, told, finished = program.scheduled(sdfg, target)
-    jammed = with_rows_written_out(kept, finished)
+    jammed = with_rows_written_out(given, finished)
     served = with_early_loads(with_plain_remainders(jammed)) if late else jammed
     improved = in_canonical_order(improve_threads(served))
     if improved is not finished:
         sdfg, told = program.parse(dumped(write(improved))), None
-    after = outermost(sdfg)
-    owned = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
-    return Transformed(sdfg, improved, owned if len(before) == len(after) else {}, applied, told)
+    return sdfg, improved, told
 
 
 def cpp_of(tree: Program, target: str) -> str:
@@ -260,12 +272,23 @@ def cpp_of(tree: Program, target: str) -> str:
         SdfgError: docc cannot schedule it.
     """
     kept = keep_loops(tree)
-    sdfg = program.parse(dumped(write(kept)))
-    sdfg, _, finished = program.scheduled(sdfg, target)
-    improved = in_canonical_order(improve_threads(with_rows_written_out(kept, finished)))
-    if improved is not finished:
-        sdfg = program.parse(dumped(write(improved)))
-    return sdfg.to_cpp()
+    return _scheduled(program.parse(dumped(write(kept))), kept, target)[0].to_cpp()
+
+
+def served_code(text: str, target: str, recipes: Recipes) -> str:
+    """The C++ that is compiled for callers (`build_tuned` with vector maths).
+
+    Args:
+        recipes: none: docc's own schedule.
+
+    Raises:
+        SdfgError, IllegalStepError: as `build_tuned`.
+    """
+    if recipes:
+        sdfg, tree, *_ = transform(text, target, recipes, together=True, late=True)
+    else:
+        sdfg, tree = _of_docc(program.baseline(text, target), late=True)
+    return passes.source_of(as_python(sdfg, tree, decided=True), target, noalias=True)
 
 
 def _apply(
@@ -300,14 +323,18 @@ def _baseline(
     sdfg = program.baseline(text, target)
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     code = code_of(sdfg)
-    tree = program.tree_of(sdfg)
-    late = with_early_loads(with_plain_remainders(tree)) if vector_maths else tree
-    if late is not tree:
-        sdfg, tree = program.parse(dumped(write(late))), late
+    sdfg, tree = _of_docc(sdfg, late=vector_maths)
     _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
     library = passes.build(sdfg, folder, target, timers=timers, noalias=vector_maths)
     return Built(library, code, owners, {})
+
+
+def _of_docc(sdfg: StructuredSDFG, *, late: bool) -> tuple[StructuredSDFG, Program]:
+    """What docc has made, and its tree; `late` as in `transform`."""
+    tree = program.tree_of(sdfg)
+    served = with_early_loads(with_plain_remainders(tree)) if late else tree
+    return (sdfg if served is tree else program.parse(dumped(write(served)))), served
 
 
 def _finish(text: str, target: str, recipes: Recipes | None) -> str:
