@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, types
+from loopbook.frontend import arith, lists, types
 from loopbook.frontend.code import Line, bare
 from loopbook.frontend.operators import SYMBOLS, lift
 from loopbook.frontend.records import Fields
@@ -28,7 +28,7 @@ from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.tested import narrowed
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value
+from loopbook.frontend.values import Array, Listing, Scalar, Thing, Tup, Value
 
 
 def compare(t: Translator, node: ast.Compare) -> Value:
@@ -105,6 +105,8 @@ def test(t: Translator, node: ast.expr) -> Scalar:
             return _truth(t, node)
     else:
         value = t.expr(node)
+    if isinstance(value, Listing):
+        return lists.is_full(value)
     return arith.truth(t.number(value))
 
 

@@ -73,6 +73,8 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
         case ast.BinOp():
             left, right = evaluate(t, node.left), evaluate(t, node.right)
             return operate(t, type(node.op), left, right)
+        case ast.UnaryOp(op=ast.Not()):
+            return arith.unary(t.code, "not", t.test(node.operand))
         case ast.UnaryOp():
             return negated(t, SYMBOLS[type(node.op)], evaluate(t, node.operand))
         case ast.Compare():
@@ -217,7 +219,7 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
         return wrapped(found)
     if isinstance(owner, Fields) and owner.kind not in (dict, list):
         return records.attribute(t, owner, name)
-    if name == "append" and isinstance(owner, Listing | Tup):
+    if name in ("append", "pop", "popleft") and isinstance(owner, Listing | Tup):
         return Bound(name, owner)
     if name in ATTRIBUTES:
         return ATTRIBUTES[name](t, owner)

@@ -15,7 +15,8 @@ After::
         norms_0[n_0] = sum_0
         n_0 = n_0 + 1
 
-All that is appended has the same type and shape. A list is changed by `append` alone.
+All that is appended has the same type and shape. A list is changed by `append` and `pop` alone.
+One whose first item is taken off (``pop(0)``, ``popleft()`` of a deque) knows where it begins.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loopbook.frontend import nests
+from loopbook.frontend import nests, types
+from loopbook.frontend.code import bare
 from loopbook.frontend.scopes import own_names
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import Array, Dim, Listing, Scalar, Slice, Tup, Value, view_of
@@ -52,12 +54,30 @@ def _appends(node: ast.AST, name: str) -> bool:
     return False
 
 
-def begun(t: Translator, name: str, items: Sequence[Value]) -> Listing:
-    """A list with its first items."""
+def shrinks(name: str, rest: Sequence[ast.stmt]) -> bool:
+    """Whether the first item of a list is taken off among `rest`."""
+    return any(_takes_first(inner, name) for statement in rest for inner in ast.walk(statement))
+
+
+def _takes_first(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr=attr), args=args):
+            return own == name and (attr == "popleft" or (attr == "pop" and len(args) == 1))
+    return False
+
+
+def begun(t: Translator, name: str, items: Sequence[Value], *, shrinks: bool = False) -> Listing:
+    """A list with its first items.
+
+    Args:
+        shrinks: whether the first one is going to be taken off.
+    """
     code = t.code
     made = Listing(name, code.fresh("n_"), len(code.trips))
-    code.emit(f"{made.count} = 0")
-    code.mutable.add(made.count)
+    made.head = code.fresh("first_") if shrinks else ""
+    for variable in filter(None, (made.count, made.head)):
+        code.emit(f"{variable} = 0")
+        code.mutable.add(variable)
     for number, item in enumerate(items):
         append(t, made, item, -1 - number, True)
     return made
@@ -78,9 +98,8 @@ def append(t: Translator, owner: Listing, item: Value, site: int, sure: bool) ->
         value = t.stored(value)
     shape = value.shape if isinstance(value, Array) else ()
     room = _room(t, owner)
-    if owner.buffer is None or not any(owner.buffer is b for b in code.temporaries):
-        owner.sites, owner.rooms, owner.shape, owner.kind = {}, {}, shape, value.kind
-        owner.buffer = code.temporary((ONE, *shape), value.dtype, owner.name)
+    if not _is_there(t, owner):
+        _start(t, owner, value)
     if owner.kind != value.kind and owner.kind[0] == value.dtype and not shape:
         owner.mixed, owner.kind = True, (value.dtype, False)
     if owner.kind[0] != value.dtype or len(shape) != len(owner.shape):
@@ -102,6 +121,64 @@ def append(t: Translator, owner: Listing, item: Value, site: int, sure: bool) ->
         target = view_of(owner.buffer, shape, dims, owner.buffer.dtype)
         nests.assign(code, target, value)
         code.emit(f"{owner.count} = {owner.count} + 1")
+
+
+def _is_there(t: Translator, owner: Listing) -> bool:
+    return owner.buffer is not None and any(owner.buffer is b for b in t.code.temporaries)
+
+
+def _start(t: Translator, owner: Listing, first: Array | Scalar) -> None:
+    """Give a list memory for items like its first one."""
+    shape = first.shape if isinstance(first, Array) else ()
+    owner.sites, owner.rooms, owner.shape, owner.kind = {}, {}, shape, first.kind
+    owner.buffer = t.code.temporary((ONE, *shape), first.dtype, owner.name)
+
+
+def _foresee(t: Translator, owner: Listing) -> None:
+    """Give a list memory that is asked for an item, in a loop, before what appends to it is seen:
+    the item there is looked at, not computed."""
+    code = t.code
+    behind = (node for rest in reversed(t.frame.rest) for s in rest for node in ast.walk(s))
+    call = next((node for node in behind if _appends(node, owner.name)), None)
+    if not isinstance(call, ast.Call) or len(call.args) != 1:
+        raise code.fail(f"{owner.name}, a list that nothing was appended to")
+    made = len(code.temporaries)
+    with code.captured():
+        item = t.expr(call.args[0])
+        value = t.number(item) if not isinstance(item, Array | Tup) else t.array(item)
+    del code.temporaries[made:]
+    _start(t, owner, value)
+    _make_room(t, owner)
+
+
+def pop(t: Translator, owner: Listing, *, first: bool = False) -> Value:
+    """Take the last item off, or the first one. Python raises where there is none."""
+    code = t.code
+    if not _is_there(t, owner):
+        _foresee(t, owner)
+    assert owner.buffer is not None
+    code.suppose(is_full(owner).text, or_leave=True)
+    owner.sites["pop"] = None  # only the loops know how many items there are
+    if not first:
+        code.emit(f"{owner.count} = {owner.count} - 1")
+    ends: tuple[Dim, ...] = tuple((ZERO, ((axis, ONE),)) for axis in range(len(owner.shape)))
+    dims = ((Int.atom(owner.head if first else owner.count), ()), *ends)
+    item = view_of(owner.buffer, owner.shape, dims, owner.buffer.dtype)
+    # The next one that is appended goes into the place of the last one.
+    value = t.stored(item) if owner.shape else code.let(item.element(()))
+    if first:
+        code.emit(f"{owner.head} = {owner.head} + 1")
+    return replace(value, weak=owner.kind[1]) if isinstance(value, Scalar) else value
+
+
+def length(owner: Listing) -> Scalar:
+    """How many items a list has now."""
+    return Scalar(f"({owner.count} - {owner.head})" if owner.head else owner.count, types.INT, True)
+
+
+def is_full(owner: Listing) -> Scalar:
+    """Whether there is something in a list."""
+    return Scalar(f"({owner.count} > {owner.head or 0})", types.BOOL)
 
 
 def holds(t: Translator, target: ast.Subscript) -> bool:
@@ -177,15 +254,19 @@ def _room(t: Translator, owner: Listing) -> Int | None:
 def as_array(t: Translator, owner: Listing) -> Array:
     """The items that there are now, as an array."""
     code = t.code
-    if owner.buffer is None:
-        raise code.fail(f"{owner.name}, a list that nothing was appended to")
+    if not _is_there(t, owner):
+        _foresee(t, owner)
+    assert owner.buffer is not None
     total = _sum(owner) if len(code.trips) == owner.depth else None
     if total is None:
         name = code.fresh("n_")
-        code.emit(f"{name} = {owner.count}")
+        code.emit(f"{name} = {bare(length(owner).text)}")
         code.facts.ranges[name] = (ZERO, owner.buffer.shape[0])
         total = Int.atom(name)
-    dims: tuple[Dim, ...] = tuple((ZERO, ((axis, ONE),)) for axis in range(len(owner.shape) + 1))
+    first = Int.atom(owner.head) if owner.head else ZERO
+    dims: tuple[Dim, ...] = tuple(
+        (ZERO if axis else first, ((axis, ONE),)) for axis in range(len(owner.shape) + 1)
+    )
     return view_of(owner.buffer, (total, *owner.shape), dims, owner.buffer.dtype)
 
 
@@ -230,7 +311,6 @@ def is_sure(name: str, rest: Sequence[ast.stmt]) -> bool:
 def comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Listing:
     """A list that loops fill, where there are too many items to be written out."""
     from loopbook.frontend import arith
-    from loopbook.frontend.code import bare
     from loopbook.frontend.constructs.builtin import rows_in
 
     code = t.code

@@ -152,7 +152,7 @@ class Translator(Definite):
         rest = self.frame.rest[-1] if self.frame.rest else ()
         if not (type(value) is Tup and isinstance(node, LISTS) and lists.grows(name, rest)):
             return value
-        made = lists.begun(self, name, value.items)
+        made = lists.begun(self, name, value.items, shrinks=lists.shrinks(name, rest))
         self.sure[made.count] = lists.is_sure(name, rest)
         return made
 

@@ -247,11 +247,13 @@ class Listing:
     Attributes:
         name: what it is called.
         count: the variable that counts its items.
+        head: the variable that counts those that were taken off its front; empty if none is.
         depth: how many loops are around where it was made.
         buffer: where the items are; None before there is one.
         shape: of each item.
         dtype: of the items, and whether they are Python's numbers.
         sites: by statement, how many items each ``append`` adds; None where only the loops know.
+            An item for "pop" where something is taken off.
         rooms: the most that each of them adds, or is supposed to.
         mixed: whether there are Python's numbers and NumPy's among the items.
         size: the name of how many items there is room for.
@@ -263,10 +265,11 @@ class Listing:
     buffer: Buffer | None = None
     shape: Index = ()
     kind: tuple[np.dtype, bool] = (np.dtype(float), False)
-    sites: dict[int, Int | None] = field(default_factory=dict)
+    sites: dict[int | str, Int | None] = field(default_factory=dict)
     rooms: dict[int, Int] = field(default_factory=dict)
     mixed: bool = False
     size: str = ""
+    head: str = ""
 
 
 Value = Scalar | Array | Tup | Thing | Bound | Slice | Unknown | Listing

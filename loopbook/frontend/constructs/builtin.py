@@ -54,7 +54,7 @@ def len_(t: Translator, value: Value) -> Value:
     if isinstance(value, Array) and value.mask is None and value.rank:
         return arith.whole(value.shape[0])
     if isinstance(value, Listing) and value.buffer is None:
-        return t.code.let(Scalar(value.count, INT, True))
+        return t.code.let(lists.length(value))
     return arith.whole(t.array(value).shape[0])
 
 
@@ -170,20 +170,6 @@ def rows_in(t: Translator, values: Value) -> Rows:
     if rows is None:
         raise t.code.fail("a comprehension over what is not known; use a loop")
     return rows
-
-
-@lowers(method="append")
-def append(t: Translator, owner: Value, item: Value) -> Value:
-    """``items.append(item)``."""
-    if isinstance(owner, Listing):
-        lists.append(t, owner, item, id(t.frame.at), t.sure.get(owner.count, False))
-        return Thing(None)
-    frame = t.frame
-    for name, held in frame.env.items():
-        if held is owner and type(owner) is Tup and len(frame.rest) == 1:
-            frame.env[name] = t.settled(name, owner.of((*owner.items, t.fixed(item))))
-            return Thing(None)
-    raise t.code.fail("append to what is no list that this function makes")
 
 
 @lowers(enumerate)

@@ -1,0 +1,67 @@
+"""Lists that grow and shrink: stacks and queues (see `loopbook.frontend.lists`).
+
+Before::
+
+    stack = [start]
+    while stack:
+        v = stack.pop()
+        ...
+            stack.append(w)
+
+After::
+
+    stack_0[0] = start
+    n_0 = 1
+    while n_0 > 0:
+        n_0 = n_0 - 1
+        v_0 = stack_0[n_0]
+        ...
+            stack_0[n_0] = w_0
+            n_0 = n_0 + 1
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from loopbook.frontend import arith, lists
+from loopbook.frontend.registry import lowers
+from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Listing, Thing, Tup, Value
+
+
+@lowers(method="append")
+def append(t: Translator, owner: Value, item: Value) -> Value:
+    """``items.append(item)``."""
+    if isinstance(owner, Listing):
+        lists.append(t, owner, item, id(t.frame.at), t.sure.get(owner.count, False))
+        return Thing(None)
+    frame = t.frame
+    for name, held in frame.env.items():
+        if held is owner and type(owner) is Tup and len(frame.rest) == 1:
+            frame.env[name] = t.settled(name, owner.of((*owner.items, t.fixed(item))))
+            return Thing(None)
+    raise t.code.fail("append to what is no list that this function makes")
+
+
+@lowers(method="pop")
+def pop(t: Translator, owner: Value, place: Value | None = None) -> Value:
+    """``items.pop()`` and ``items.pop(0)``."""
+    at = -1 if place is None else t.python(place)
+    if not isinstance(owner, Listing) or at not in (-1, 0):
+        raise t.code.fail("pop of another item than the last or first of a list that grows")
+    return lists.pop(t, owner, first=at == 0)
+
+
+@lowers(method="popleft")
+def popleft(t: Translator, owner: Value) -> Value:
+    """``items.popleft()``."""
+    return pop(t, owner, arith.constant(0))
+
+
+@lowers(deque)
+def deque_(t: Translator, items: Value | None = None) -> Value:
+    """A deque, as the list that it begins with."""
+    if items is not None and not isinstance(items, Tup):
+        raise t.code.fail("a deque of what is no list or tuple")
+    return Tup(items.items if isinstance(items, Tup) else (), True)
