@@ -3,8 +3,7 @@
 Of a triangle, rows are cut into tiles. What a tile's rows have in common is a rectangle, which is
 most of the work and one call; what lies on the diagonal is computed in full beside the result, or,
 where a triangular operand must not be read beyond the diagonal, left to loops over short rows of
-it, several at a time. (Level-3 BLAS on top of GEMM: Kågström, Ling and Van Loan, ACM TOMS 24(3),
-1998.)
+it. (Level-3 BLAS on top of GEMM: Kågström, Ling and Van Loan, ACM TOMS 24(3), 1998.)
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from random import Random
 from loopbook.program import expr
 from loopbook.program.nest import Loop, Nest
 from loopbook.rules.bands import Band, bands
-from loopbook.rules.base import Steps, TuningContext, reorder, rows_written_out, step
+from loopbook.rules.base import Steps, TuningContext, reorder, step
 from loopbook.rules.factor import factor_calls
 from loopbook.rules.fission import carried
 from loopbook.rules.registers import serial
@@ -36,11 +35,6 @@ GRAM_PART, GRAM_ROWS = 5, range(32, 257, 16)
 """The same where a matrix is multiplied by its own transpose: of what is computed on the diagonal,
 which is symmetric, a library spares half. A correlation of 1,200 by 1,400 takes 67 ms in tiles of
 112 rows, 62 of 192 and 61 of 256 (OpenBLAS 0.3.21, AVX-512, 2026-11-26)."""
-
-TOGETHER = 8
-"""Summands that loops on the diagonal of a triangular operand add up at once: each spares the sums
-a load and a store. In tiles twice as high, a product with a symmetric matrix of 1,000 rows then
-takes 69 ms in place of 77 (OpenBLAS 0.3.21, AVX-512, 2026-11-26)."""
 
 USUAL = 1000
 """Rows, where the number is not known."""
@@ -135,19 +129,17 @@ def _of_operand(
     Args:
         names: what its loops are called now.
     """
-    size = _rows(context, found.row)
+    size = _rows(context, found.row, part=2 * PART)  # loops are slower than a call
     if names is not None:
         found = found.renamed(names)
     row, column, reduction = found.row, found.column, found.reduction
     rest = [name for name in found.order if name not in (row, column, reduction)]
     far = found.distance if found.below else size - 1 + found.distance
-    own = ".rest" if found.below else ""  # what cuts leave of loops on the diagonal
     return [
         *([step("skew", row, reduction, 1)] if found.skewed else []),
         *reorder(found.order, [*rest, row, reduction, column]),
         *_cut(row, reduction, size, far),
         step("library", row if found.below else f"{row}.part1"),
-        *rows_written_out(f"{reduction}{own}", f"{column}{own}", TOGETHER),
     ]
 
 
