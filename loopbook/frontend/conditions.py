@@ -21,14 +21,14 @@ from dataclasses import replace
 import numpy as np
 
 from loopbook.frontend import arith, lists, types
-from loopbook.frontend.code import Line, bare
+from loopbook.frontend.code import Line, bare, reads
 from loopbook.frontend.operators import SYMBOLS, lift
 from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.tested import narrowed
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Listing, Scalar, Thing, Tup, Value
+from loopbook.frontend.values import Array, Buffer, Index, Listing, Scalar, Thing, Tup, Value
 
 
 def compare(t: Translator, node: ast.Compare) -> Value:
@@ -182,9 +182,9 @@ def conditional(t: Translator, node: ast.IfExp) -> Value:
     if condition.value is not None:
         return t.expr(node.body if condition.value else node.orelse)
     made = len(code.temporaries)
-    with code.captured() as first, narrowed(t, [node.test], True):
+    with code.captured() as first, narrowed(t, [node.test], True), reads() as ones:
         one = _side(t, node.body)
-    with code.captured() as second, narrowed(t, [node.test], False):
+    with code.captured() as second, narrowed(t, [node.test], False), reads() as others:
         other = _side(t, node.orelse)
     if isinstance(one, Array) or isinstance(other, Array):
         del code.temporaries[made:]
@@ -193,7 +193,10 @@ def conditional(t: Translator, node: ast.IfExp) -> Value:
         return _items_of(t, condition, (first, one), (second, other))
     left, right = t.number(one), t.number(other)
     if not first and not second:
-        return arith.select(code, condition, left, right)
+        if all(_is_inside(t, read) for read in others):
+            return arith.select(code, condition, left, right)
+        if all(_is_inside(t, read) for read in ones):
+            return arith.select(code, arith.unary(code, "not", condition), right, left)
     dtype, weak = types.promote(left.kind, right.kind)
     name = code.fresh("s_")
     for head, lines, value in ((f"if {condition.text}:", first, left), ("else:", second, right)):
@@ -201,6 +204,15 @@ def conditional(t: Translator, node: ast.IfExp) -> Value:
             code.replay(lines)
             code.emit(f"{name} = {arith.convert(code, value, dtype).text}")
     return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
+
+
+def _is_inside(t: Translator, read: tuple[Buffer, Index]) -> bool:
+    """Whether an element is one of its array's, also where the side that reads it is not taken."""
+    facts, (buffer, index) = t.code.facts, read
+    return all(
+        facts.never_negative(place) and facts.never_negative(size - place - 1)
+        for place, size in zip(index, buffer.shape, strict=True)
+    )
 
 
 def _items_of(

@@ -138,3 +138,18 @@ def test_few_iterations_stay_together():
 def test_a_tested_index_counts_from_no_end():
     source = _lowered("signs below a test")
     assert source.count("< 0:") == 1
+
+
+def test_no_element_is_read_that_only_the_other_side_may_read():
+    body = """
+for i in range(n):
+    y[i] = (0.0 if i == 0 else x[i - 1]) + (x[0] if i + 1 >= n else x[i + 1])
+    y[i] += x[i] if x[i] > 0 else x[n - 1 - i]"""
+    kernel = function(body, "n, x, y")
+    for n in (3, 7, 40):  # reading behind the end is an IndexError where loops run as Python
+        lowered = lower(kernel, [n, data(n), data(n)], loops_too=True)
+        assert lowered is not None
+        mine, other = data(n), data(n)
+        kernel(n, data(n), mine)
+        lowered.plain(n, data(n), other)
+        np.testing.assert_allclose(mine, other, rtol=1e-12)

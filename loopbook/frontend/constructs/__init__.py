@@ -1,6 +1,7 @@
 """What is lowered, a file for each group of constructs; importing this registers all of them."""
 
 from loopbook.frontend.constructs import (
+    binned,
     builtin,
     calling,
     complex_parts,
@@ -43,6 +44,7 @@ from loopbook.frontend.constructs import (
 )
 
 __all__ = [
+    "binned",
     "builtin",
     "calling",
     "complex_parts",

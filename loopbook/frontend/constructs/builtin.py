@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from functools import reduce
 
@@ -13,6 +14,7 @@ from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.indexing import load_at
 from loopbook.frontend.loops import Range, Rows, rows_of
+from loopbook.frontend.operators import operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -96,10 +98,6 @@ lowers(min)(_extreme("<", min, lambda t, a: FUNCTIONS[np.min](t, a)))
 
 @lowers(sum)
 def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
-    import ast
-
-    from loopbook.frontend.operators import operate
-
     first = arith.constant(0) if start is None else start
     if isinstance(values, Listing):
         found = _added_to(t, first, t.array(values), values.kind)
@@ -115,10 +113,6 @@ def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
 
 def _added_to(t: Translator, first: Value, values: Array, kind: tuple[np.dtype, bool]) -> Value:
     """A sum of items in the type that adding one by one gives; NumPy's own has whole words."""
-    import ast
-
-    from loopbook.frontend.operators import operate
-
     start = first if isinstance(first, Array) else t.number(first)
     dtype, weak = types.promote(start.kind, kind)
     if dtype.kind in "fc" and kind[0].kind in "iu":
@@ -339,8 +333,11 @@ def ord_(t: Translator, c: Value) -> Value:
     return arith.constant(ord(t.python(c)))
 
 
-@lowers(divmod)
+@lowers(divmod, np.divmod)
 def divmod_(t: Translator, a: Value, b: Value) -> Value:
+    if isinstance(a, Array) or isinstance(b, Array):
+        sides = [t.stored(v) if isinstance(v, Array) and v.rank else v for v in (a, b)]
+        return Tup(tuple(operate(t, operator, *sides) for operator in (ast.FloorDiv, ast.Mod)))
     left, right = t.code.let(t.number(a)), t.code.let(t.number(b))
     return Tup((arith.binary(t.code, "//", left, right), arith.binary(t.code, "%", left, right)))
 

@@ -18,10 +18,12 @@ import numpy as np
 
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import bare
+from loopbook.frontend.constructs.binned import histogram_of_edges
 from loopbook.frontend.constructs.creation import filled, linspace
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.constructs.products import contract
 from loopbook.frontend.constructs.reductions import mean
+from loopbook.frontend.inline import inline
 from loopbook.frontend.operators import lift, operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ZERO, Int
@@ -84,7 +86,7 @@ def histogram(
     weights: Value | None = None,
     density: Value | None = None,
 ) -> Value:
-    """Counts in bins of equal width, and their edges.
+    """Counts in bins of equal width, or between edges, and the edges.
 
     The bin is guessed by division, then put right by comparing with the edges, as NumPy does it.
     """
@@ -92,7 +94,9 @@ def histogram(
     if density is not None and t.python(density):
         raise code.fail("histogram with density; divide by the sum")
     if isinstance(bins, Array | Tup):
-        raise code.fail("histogram with edges; give the number of bins")
+        if weights is not None:
+            raise code.fail("histogram with edges and weights; give the number of bins")
+        return inline(t, histogram_of_edges, [array, bins], {}, code.origin)
     if array.view is None or array.rank != 1:
         array = t.array(FUNCTIONS[np.ravel](t, array))
         array = array if array.view is not None else t.stored(array)

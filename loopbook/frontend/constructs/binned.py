@@ -1,0 +1,56 @@
+"""Numbers in bins, and sums of the parts between places: written as Python, and inlined.
+
+Before::
+
+    counts, edges = np.histogram(x, edges)          totals = np.add.reduceat(x, starts)
+
+After, as if it had been written::
+
+    counts = np.zeros(len(edges) - 1, np.int64)     for k in range(len(starts)):
+    for v in x:                                         totals[k] = x[starts[k]]
+        if edges[0] <= v <= edges[-1]:                  for i in range(starts[k] + 1, …):
+            counts[…] += 1                                  totals[k] = totals[k] + x[i]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from loopbook.frontend.constructs.written import written
+
+
+def histogram_of_edges(a, bins):
+    """`np.histogram` with edges: the last bin holds its right one, too."""
+    edges = np.asarray(bins)
+    counts = np.zeros(len(edges) - 1, np.int64)
+    for x in np.ravel(a):
+        if edges[0] <= x and x <= edges[-1]:
+            place = np.searchsorted(edges, x, side="right") - 1
+            counts[min(place, len(counts) - 1)] += 1
+    return counts, edges
+
+
+def _reduceat(ufunc: np.ufunc) -> Callable[..., object]:
+    """``ufunc.reduceat`` of arrays with one axis: from each place to the next one, or the element
+    alone where that is no later."""
+
+    def reduceat(array, indices):
+        starts = np.asarray(indices)
+        made = np.zeros(len(starts), ufunc.reduce(array[:1]).dtype)
+        for k in range(len(starts)):
+            end = len(array) if k == len(starts) - 1 else starts[k + 1]
+            made[k] = array[starts[k]]
+            for i in range(starts[k] + 1, end):
+                made[k] = ufunc(made[k], array[i])
+        return made
+
+    return reduceat
+
+
+for _ufunc in (np.add, np.multiply, np.maximum, np.minimum):
+    written(_ufunc.reduceat)(_reduceat(_ufunc))
+
+
+__all__ = ["histogram_of_edges"]

@@ -1,0 +1,25 @@
+"""Numbers in bins, and what is done between places."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .kit import check, data, function
+
+BODIES = {
+    "edges": "return np.histogram(x, [-1.0, -0.3, 0.5, 1.0])",
+    "edges that are whole numbers": "return np.histogram(x.reshape(2, -1), np.arange(-1, 3))",
+    "edges that are given": "c, e = np.histogram(x, bins=y[:3])\nreturn c / 2, e",
+    "sums between places": "return np.add.reduceat(x, k), np.add.reduceat((x * 9).astype(int), k)",
+    "extremes": "return np.maximum.reduceat(x, k), np.minimum.reduceat(x, k)",
+    "products": "return np.multiply.reduceat(x, [0, 1])",
+    "quotient and remainder": "return np.divmod(x, 0.3), divmod(k, 2)",
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bins(name):
+    kernel = function(BODIES[name], "x, y, k")
+    edges = np.sort(data(8))
+    check(kernel, data(12), edges, np.array([0, 5, 5, 10, 3]))
