@@ -100,6 +100,7 @@ def append(t: Translator, owner: Listing, item: Value, site: int, sure: bool) ->
     room = _room(t, owner)
     if not _is_there(t, owner):
         _start(t, owner, value)
+    assert owner.buffer is not None
     if owner.kind != value.kind and owner.kind[0] == value.dtype and not shape:
         owner.mixed, owner.kind = True, (value.dtype, False)
     if owner.kind[0] != value.dtype or len(shape) != len(owner.shape):
