@@ -39,6 +39,7 @@ WHENCE = {
     "library": "a product, which a library computes",
     "rows": "a product with vectors, some rows of the matrix at a time",
     "order": "loops in the order in which the arrays lie in memory",
+    "strips": "sums over windows that slide along memory, some beside each other",
 }
 """What is said of a recipe of each tier."""
 

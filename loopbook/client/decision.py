@@ -61,7 +61,7 @@ class NestReport:
 
     Attributes:
         loops: induction variables in preorder.
-        tier: "exact", "near", "library", "rows", "order" or "none".
+        tier: "exact", "near", "library", "rows", "order", "strips" or "none".
         neighbour: name of the record used, or of the nearest one when none is used.
         record: its id.
         distance: to it, 0 for the very nest, None without any neighbour.
@@ -143,7 +143,11 @@ class Plan:
     @property
     def missed(self) -> list[str]:
         """Fingerprints of the nests that the book has nothing for."""
-        return [report.fingerprint for report in self.nests if report.tier in ("none", "order")]
+        return [
+            report.fingerprint
+            for report in self.nests
+            if report.tier in ("none", "order", "strips")
+        ]
 
     def only(self, picks: Mapping[int, Choice], reason: str) -> Plan:
         """The plan with one choice for each nest in `picks`, and docc's own schedule elsewhere.
@@ -217,6 +221,7 @@ WHENCE = {
     "library": "a product, as NumPy computes it",
     "rows": "a product with vectors, some rows of the matrix at a time",
     "order": "loops in the order in which the arrays lie in memory",
+    "strips": "sums over windows that slide along memory, some beside each other",
 }
 """Where the recipe of each tier comes from."""
 

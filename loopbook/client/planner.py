@@ -17,7 +17,7 @@ from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.forms import sums_in_memory
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
-from loopbook.client.orders import along_memory
+from loopbook.client.orders import along_memory, in_strips
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
@@ -155,6 +155,8 @@ class Planner:
         usable = self._in_other_form(nest, usable, trips, hot)
         if (usable or self._expressions) and not records:
             usable = along_memory(nest, self._fit, usable)
+        if not usable and not records and not TARGETS[self._target].parallel:
+            usable = in_strips(nest, self._fit)
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)

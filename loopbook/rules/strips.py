@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from loopbook.program.nest import Loop, Nest
+from loopbook.program.nest import Loop, Nest, Stride
 from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.sampled import on_nests, seeds
 
@@ -44,6 +44,44 @@ def strips_at(depth: int) -> Callable[[Nest, Random, TuningContext], Steps]:
         return _sunk(loops, random.choice(LENGTHS) * context.lanes, context)
 
     return sunk
+
+
+BESIDE = 16
+"""Sums beside each other: two vectors of AVX-512, four of AVX2, which stay in registers. A filter of
+31 weights over 20,000 numbers takes 0.056 ms so, 0.040 with 64 and 0.32 sum by sum; a convolution
+of 500 by 500 with 5 by 5 takes 0.45, 0.52 with 32 and 0.68 with 64 (AVX-512, 2026-11-26)."""
+
+
+def sliding_sums(nest: Nest) -> Steps:
+    """Sums over windows that slide along memory, some of them beside each other; nothing where a
+    nest is anything else.
+
+    What is read lies beside what the next sum reads, and so does what is stored, so that sums are
+    computed in vectors, and none has to be added up across one.
+    """
+    *maps, row = [loop for loop in nest.loops if loop.kind == "map"] or [None]
+    if row is None or any(loop.kind != "map" for loop in nest.loops[: row.index]):
+        return []
+    sums = nest.loops[row.index + 1 :]
+    if len(maps) != row.index or not sums or sums[-1].kind != "reduce":
+        return []
+    arrays = [one for one in nest.accesses if nest.containers[one.container].is_array]
+    if not all(
+        len(one.strides) > row.depth
+        and one.strides[row.depth] in ((Stride.UNIT,) if one.write else _ALONG)
+        for one in arrays
+    ):
+        return []
+    slides = any(
+        not one.write
+        and one.strides[row.depth] == Stride.UNIT
+        and any(stride != Stride.ZERO for stride in one.strides[row.depth + 1 :])
+        for one in arrays
+    )
+    return [step("strip_and_sink", row.name, BESIDE)] if slides else []
+
+
+_ALONG = (Stride.ZERO, Stride.UNIT)
 
 
 def _candidates(nest: Nest, depth: int) -> list[Loop]:

@@ -1,0 +1,75 @@
+"""Sums over windows that slide along memory, some beside each other."""
+
+from __future__ import annotations
+
+import pytest
+from sdfg_kit import check_recipe, nests_of, random
+
+from loopbook.rules.strips import BESIDE, sliding_sums
+
+
+def filtered(x, h, y):
+    for i in range(y.shape[0]):
+        s = 0.0
+        for k in range(h.shape[0]):
+            s += h[k] * x[i + h.shape[0] - 1 - k]
+        y[i] = s
+
+
+def moving(x, h, y):
+    for i in range(y.shape[0]):
+        s = 0.0
+        for k in range(h.shape[0]):
+            s += x[i + k]
+        y[i] = s
+
+
+def convolved(A, K, B):
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            s = 0.0
+            for p in range(K.shape[0]):
+                for q in range(K.shape[1]):
+                    s += A[i + p, j + q] * K[p, q]
+            B[i, j] = s
+
+
+def rows(A, x, y):
+    for i in range(A.shape[0]):
+        s = 0.0
+        for j in range(A.shape[1]):
+            s += A[i, j] * x[j]
+        y[i] = s
+
+
+def copied(x, h, y):
+    for i in range(y.shape[0]):
+        y[i] = x[i] * 2.0
+
+
+SLIDING = {
+    filtered: ("L0", (random(70), random(7), random(64))),
+    moving: ("L0", (random(60), random(5), random(50))),
+    convolved: ("L1", (random(9, 40), random(3, 4), random(7, 37))),
+}
+
+
+@pytest.mark.parametrize("kernel", SLIDING)
+def test_what_slides_is_summed_up_side_by_side(kernel, tmp_path):
+    loop, given = SLIDING[kernel]
+    (nest,) = nests_of(kernel, given)
+    recipe = [(one.op, one.args) for one in sliding_sums(nest)]
+    assert recipe == [("strip_and_sink", (loop, BESIDE))]
+    check_recipe(kernel, [given], recipe, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "given"),
+    [
+        (rows, (random(6, 7), random(7), random(6))),
+        (copied, (random(9), random(2), random(8))),
+    ],
+)
+def test_what_does_not_slide_is_left(kernel, given):
+    (nest,) = nests_of(kernel, given)
+    assert sliding_sums(nest) == []
