@@ -42,6 +42,13 @@ def rows(A, x, y):
         y[i] = s
 
 
+def product(A, B, C):
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, j]
+
+
 def copied(x, h, y):
     for i in range(y.shape[0]):
         y[i] = x[i] * 2.0
@@ -67,6 +74,7 @@ def test_what_slides_is_summed_up_side_by_side(kernel, tmp_path):
     ("kernel", "given"),
     [
         (rows, (random(6, 7), random(7), random(6))),
+        (product, (random(6, 7), random(7, 5), random(6, 5))),
         (copied, (random(9), random(2), random(8))),
     ],
 )
