@@ -251,7 +251,9 @@ function NestAnswer(props: {
     exact: "The book knows this nest",
     neighbour: "A neighbour's recipe is ported",
     library: "A library does this",
+    rows: "Rows of a matrix are read together",
     order: "Its loops are put in the order of memory",
+    strips: "Sums are computed side by side",
     none: "No recipe is taken",
   };
   return (
