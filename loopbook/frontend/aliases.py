@@ -39,6 +39,14 @@ class _Alias:
     home: Buffer
     source: Buffer
     when: int
+    listed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Renewed:
+    """A home that has another array from here on."""
+
+    home: Buffer
 
 
 @dataclass
@@ -47,7 +55,7 @@ class Aliases:
 
     code: Code
     known: list[_Alias] = field(default_factory=list)
-    stored: list[Buffer] = field(default_factory=list)
+    stored: list[Buffer | _Renewed] = field(default_factory=list)
     swapped: dict[Buffer, set[Buffer]] = field(default_factory=dict)
 
     def moved_in(self, name: str, frame: Frame, home: Buffer, value: Value) -> None:
@@ -57,8 +65,17 @@ class Aliases:
             buffer = value.view.buffer
             sources = self.swapped.pop(buffer, {buffer} | self._behind(buffer)) - {home}
         self.known = [a for a in self.known if home not in (a.home, a.source)]
+        self.stored.append(_Renewed(home))
         when = len(self.stored)
         self.known += [_Alias(name, frame, home, source, when) for source in sources]
+
+    def listed(self, name: str, frame: Frame, items: Buffer, value: Array) -> None:
+        """A list has an array's elements among its items, copied from `value`; or an array has
+        them that was taken off the list."""
+        if value.view is not None:
+            buffer = value.view.buffer
+            sources, when = {buffer} | self._behind(buffer), len(self.stored)
+            self.known += [_Alias(name, frame, items, source, when, True) for source in sources]
 
     def copied(self, copy: Buffer, value: Array) -> None:
         """What is about to move out of its home, to be moved in elsewhere, is in a copy."""
@@ -100,7 +117,10 @@ class Aliases:
                 # What the loop's statements make is another array each time.
                 lasts = alias.source.place == "argument" or alias.source in lasting
                 for buffer in self.stored[start : alias.when]:
-                    self._check(alias, buffer, frames, lasts)
+                    if not isinstance(buffer, _Renewed):
+                        self._check(alias, buffer, frames, lasts)
+                    elif alias.listed and buffer.home is alias.source:
+                        break  # the list has an older array than what is stored into from here on
 
     def _check(self, alias: _Alias, buffer: Buffer, frames: Iterable[Frame], is_live: bool) -> None:
         seen = (buffer is alias.source and is_live) or (

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, conditions, records
+from loopbook.frontend import arith, conditions, lists, records
 from loopbook.frontend.calls import called
 from loopbook.frontend.code import UnrollError
 from loopbook.frontend.hints import EXPRESSIONS
@@ -87,6 +87,8 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
             base = evaluate(t, node.value)
             if isinstance(base, Thing) and isinstance(base.value, Grid):
                 return base.value.at(t, items_of(t, node.slice))
+            if isinstance(base, Listing):
+                return lists.item_at(t, base, items_of(t, node.slice))
             return load_at(t, base, items_of(t, node.slice))
         case ast.Slice():
             parts = (

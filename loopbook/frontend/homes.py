@@ -204,7 +204,7 @@ class Homes:
         """The items of a tuple, all of them as they were before one has a new value."""
         if (
             not isinstance(value, Tup)
-            or len(value.items) != len(home.items or value.items)
+            or (home.value is not None and len(value.items) != len(home.items))
             or (isinstance(home.value, Tup) and home.value.labels != value.labels)
         ):
             raise self.code.fail(f"{name} is a tuple of another length, or none, elsewhere")

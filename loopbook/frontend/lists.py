@@ -27,13 +27,15 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loopbook.frontend import nests, types
+from loopbook.frontend import arith, nests, tuples, types
 from loopbook.frontend.code import bare
+from loopbook.frontend.indexing import load_at
 from loopbook.frontend.scopes import own_names
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import Array, Dim, Listing, Scalar, Slice, Tup, Value, view_of
 
 if TYPE_CHECKING:
+    from loopbook.frontend.loops import Rows
     from loopbook.frontend.translate import Translator
 
 
@@ -91,45 +93,74 @@ def append(t: Translator, owner: Listing, item: Value, site: int, sure: bool) ->
         sure: whether it does so each time that the loops around it come by.
     """
     code = t.code
-    value = t.number(item) if not isinstance(item, Array | Tup) else t.array(item)
-    if isinstance(value, Array):
-        value = nests.force(code, value)
-    if isinstance(value, Array) and value.mask is not None:
-        value = t.stored(value)
-    shape = value.shape if isinstance(value, Array) else ()
+    numbers = tuples.numbers_of(t, item)
+    value = None if numbers is not None else _stored(t, item)
     room = _room(t, owner)
     if not _is_there(t, owner):
-        _start(t, owner, value)
-    assert owner.buffer is not None
+        _start(t, owner, item, value)
+    if owner.columns or value is None:
+        tuples.agree(t, owner, item, numbers)
+    else:
+        _agree(t, owner, value)
+    owner.sites[site] = _trips(t, owner) if sure else None
+    guess = None if room is not None else code.room(1)
+    owner.rooms[site] = room if room is not None else guess or ZERO
+    _make_room(t, owner)
+    with ExitStack() as stack:
+        if guess is not None:
+            code.suppose(f"{owner.count} < {guess.text}")
+            stack.enter_context(code.indented(f"if {owner.count} < {guess.text}:"))
+        if value is None:
+            tuples.put(t, owner, numbers or ())
+        else:
+            _put(t, owner, value)
+        code.emit(f"{owner.count} = {owner.count} + 1")
+
+
+def _stored(t: Translator, item: Value) -> Array | Scalar:
+    value = t.number(item) if not isinstance(item, Array | Tup) else t.array(item)
+    if isinstance(value, Array):
+        value = nests.force(t.code, value)
+    return t.stored(value) if isinstance(value, Array) and value.mask is not None else value
+
+
+def _agree(t: Translator, owner: Listing, value: Array | Scalar) -> None:
+    code, shape = t.code, value.shape if isinstance(value, Array) else ()
     if owner.kind != value.kind and owner.kind[0] == value.dtype and not shape:
         owner.mixed, owner.kind = True, (value.dtype, False)
     if owner.kind[0] != value.dtype or len(shape) != len(owner.shape):
         raise code.fail(f"{owner.name} has items of different types or ranks")
     if None in map(code.facts.known, shape) or not all(map(code.same, shape, owner.shape)):
         raise code.fail(f"{owner.name} has items of different shapes")
-    owner.sites[site] = _trips(t, owner) if sure else None
-    guess = None if room is not None else code.room(1)
-    owner.rooms[site] = room if room is not None else guess or ZERO
-    _make_room(t, owner)
+
+
+def _put(t: Translator, owner: Listing, value: Array | Scalar) -> None:
+    shape = value.shape if isinstance(value, Array) else ()
+    assert owner.buffer is not None
     dims: tuple[Dim, ...] = (
         (Int.atom(owner.count), ()),
         *((ZERO, ((axis, ONE),)) for axis in range(len(shape))),
     )
-    with ExitStack() as stack:
-        if guess is not None:
-            code.suppose(f"{owner.count} < {guess.text}")
-            stack.enter_context(code.indented(f"if {owner.count} < {guess.text}:"))
-        target = view_of(owner.buffer, shape, dims, owner.buffer.dtype)
-        nests.assign(code, target, value)
-        code.emit(f"{owner.count} = {owner.count} + 1")
+    if isinstance(value, Array):
+        t.aliases.listed(owner.name, t.frame, owner.buffer, value)
+    nests.assign(t.code, view_of(owner.buffer, shape, dims, owner.buffer.dtype), value)
 
 
 def _is_there(t: Translator, owner: Listing) -> bool:
     return owner.buffer is not None and any(owner.buffer is b for b in t.code.temporaries)
 
 
-def _start(t: Translator, owner: Listing, first: Array | Scalar) -> None:
-    """Give a list memory for items like its first one."""
+def _start(t: Translator, owner: Listing, item: Value, first: Array | Scalar | None) -> None:
+    """Give a list memory for items like its first one.
+
+    Args:
+        first: the item as it is stored; None if it is a tuple of numbers.
+    """
+    owner.columns, owner.others = (), []
+    if first is None:
+        assert isinstance(item, Tup)
+        tuples.start(t, owner, item, tuples.numbers_of(t, item) or ())
+        return
     shape = first.shape if isinstance(first, Array) else ()
     owner.sites, owner.rooms, owner.shape, owner.kind = {}, {}, shape, first.kind
     owner.buffer = t.code.temporary((ONE, *shape), first.dtype, owner.name)
@@ -146,9 +177,9 @@ def _foresee(t: Translator, owner: Listing) -> None:
     made = len(code.temporaries)
     with code.captured():
         item = t.expr(call.args[0])
-        value = t.number(item) if not isinstance(item, Array | Tup) else t.array(item)
+        value = None if tuples.numbers_of(t, item) is not None else _stored(t, item)
     del code.temporaries[made:]
-    _start(t, owner, value)
+    _start(t, owner, item, value)
     _make_room(t, owner)
 
 
@@ -162,11 +193,19 @@ def pop(t: Translator, owner: Listing, *, first: bool = False) -> Value:
     owner.sites["pop"] = None  # only the loops know how many items there are
     if not first:
         code.emit(f"{owner.count} = {owner.count} - 1")
+    place = Int.atom(owner.head if first else owner.count)
+    if owner.columns:
+        taken = tuples.taken(t, owner, place)
+        if first:
+            code.emit(f"{owner.head} = {owner.head} + 1")
+        return taken
     ends: tuple[Dim, ...] = tuple((ZERO, ((axis, ONE),)) for axis in range(len(owner.shape)))
-    dims = ((Int.atom(owner.head if first else owner.count), ()), *ends)
+    dims = ((place, ()), *ends)
     item = view_of(owner.buffer, owner.shape, dims, owner.buffer.dtype)
     # The next one that is appended goes into the place of the last one.
     value = t.stored(item) if owner.shape else code.let(item.element(()))
+    if isinstance(value, Array) and value.view is not None:
+        t.aliases.listed(owner.name, t.frame, value.view.buffer, item)
     if first:
         code.emit(f"{owner.head} = {owner.head} + 1")
     return replace(value, weak=owner.kind[1]) if isinstance(value, Scalar) else value
@@ -175,6 +214,11 @@ def pop(t: Translator, owner: Listing, *, first: bool = False) -> Value:
 def length(owner: Listing) -> Scalar:
     """How many items a list has now."""
     return Scalar(f"({owner.count} - {owner.head})" if owner.head else owner.count, types.INT, True)
+
+
+def count(t: Translator, owner: Listing) -> Scalar:
+    """The same of a list that items were appended to, as a number that sizes may be of."""
+    return arith.whole(_extent(t, owner)[1])
 
 
 def is_full(owner: Listing) -> Scalar:
@@ -219,7 +263,8 @@ def _make_room(t: Translator, owner: Listing) -> None:
         facts.definitions[text] = owner.size
     facts.values[owner.size] = (facts.known(total) or 0) + number + 1
     assert owner.buffer is not None
-    owner.buffer.shape = (Int.atom(owner.size), *owner.buffer.shape[1:])
+    for buffer in (owner.buffer, *owner.others):
+        buffer.shape = (Int.atom(owner.size), *buffer.shape[1:])
 
 
 def _sum(owner: Listing) -> Int | None:
@@ -254,6 +299,49 @@ def _room(t: Translator, owner: Listing) -> Int | None:
 
 def as_array(t: Translator, owner: Listing) -> Array:
     """The items that there are now, as an array."""
+    first, total = _extent(t, owner)
+    assert owner.buffer is not None
+    if owner.others:
+        raise t.code.fail("a list of tuples of numbers of different types, all at once; use a loop")
+    dims: tuple[Dim, ...] = tuple(
+        (ZERO if axis else first, ((axis, ONE),)) for axis in range(len(owner.shape) + 1)
+    )
+    return view_of(owner.buffer, (total, *owner.shape), dims, owner.buffer.dtype)
+
+
+def columns(t: Translator, owner: Listing) -> list[Array]:
+    """The numbers of all items that there are now, which are tuples; none of another list."""
+    first, total = _extent(t, owner)
+    return tuples.columns(owner, total, first)
+
+
+def rows(t: Translator, owner: Listing) -> Rows:
+    """The items that there are now, for a loop to go through."""
+    from loopbook.frontend.loops import Rows, rows_of
+
+    parts = columns(t, owner)
+    if parts:
+        return Rows(parts[0].shape[0], lambda i: tuples.item_at(t, owner, parts, arith.whole(i)))
+    found = rows_of(t, as_array(t, owner))
+    return Rows(found.count, lambda i: _own(owner, found.item(i)))
+
+
+def item_at(t: Translator, owner: Listing, items: Sequence[Value]) -> Value:
+    """``items[place]``."""
+    parts = columns(t, owner)
+    if parts:
+        return tuples.item_at(t, owner, parts, items[0])
+    return _own(owner, load_at(t, as_array(t, owner), items))
+
+
+def _own(owner: Listing, item: Value) -> Value:
+    """An item of a list of Python's numbers, which is one, too."""
+    is_number = isinstance(item, Scalar) and item.value is None
+    return replace(item, weak=owner.kind[1]) if is_number else item
+
+
+def _extent(t: Translator, owner: Listing) -> tuple[Int, Int]:
+    """Where the items begin that there are now, and how many there are."""
     code = t.code
     if not _is_there(t, owner):
         _foresee(t, owner)
@@ -264,29 +352,20 @@ def as_array(t: Translator, owner: Listing) -> Array:
         code.emit(f"{name} = {bare(length(owner).text)}")
         code.facts.ranges[name] = (ZERO, owner.buffer.shape[0])
         total = Int.atom(name)
-    first = Int.atom(owner.head) if owner.head else ZERO
-    dims: tuple[Dim, ...] = tuple(
-        (ZERO if axis else first, ((axis, ONE),)) for axis in range(len(owner.shape) + 1)
-    )
-    return view_of(owner.buffer, (total, *owner.shape), dims, owner.buffer.dtype)
+    return Int.atom(owner.head) if owner.head else ZERO, total
 
 
 def joined(t: Translator, left: Listing | Tup, right: Listing | Tup) -> Listing:
     """One list behind the other, as a new one."""
-    from loopbook.frontend.loops import rows_of
-
     made = begun(t, "joined", [])
     for number, side in enumerate((left, right)):
         if isinstance(side, Tup):
             for place, item in enumerate(side.items):
                 append(t, made, item, -1 - 2 * place - number, True)
             continue
-        rows = rows_of(t, as_array(t, side))
-        with t.code.loop(ZERO, rows.count) as i:
-            item = rows.item(i)
-            if isinstance(item, Scalar) and side.kind[1]:
-                item = replace(item, weak=True)
-            append(t, made, item, 1 + number, True)
+        all_of_it = rows(t, side)
+        with t.code.loop(ZERO, all_of_it.count) as i:
+            append(t, made, all_of_it.item(i), 1 + number, True)
     return made
 
 
@@ -311,7 +390,6 @@ def is_sure(name: str, rest: Sequence[ast.stmt]) -> bool:
 
 def comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Listing:
     """A list that loops fill, where there are too many items to be written out."""
-    from loopbook.frontend import arith
     from loopbook.frontend.constructs.builtin import rows_in
 
     code = t.code

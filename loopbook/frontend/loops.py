@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from loopbook.frontend import arith, loose
+from loopbook.frontend import arith, lists, loose
 from loopbook.frontend.code import Line, UnrollError, bare, is_empty
 from loopbook.frontend.counters import Counters, nested
 from loopbook.frontend.liveness import asked_of, rebinds, stores
@@ -34,7 +34,7 @@ def for_(t: Translator, node: ast.For) -> None:
     """A loop over a range, the rows of an array, or the items of a tuple (written out)."""
     iterable = t.expr(node.iter)
     if isinstance(iterable, Listing):
-        iterable = t.array(iterable)
+        iterable = Thing(lists.rows(t, iterable))
     if isinstance(iterable, Thing) and isinstance(iterable.value, Counters):
         t.statement(nested(t, node, iterable.value))
     elif isinstance(iterable, Thing) and isinstance(iterable.value, Range):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopbook.frontend import arith, nests, types
+from loopbook.frontend import arith, lists, nests, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.lowered import tuple_text
 from loopbook.frontend.records import Fields
@@ -43,6 +43,8 @@ def _text(t: Translator, value: Value) -> str:
             return "None"
         raise t.code.fail(f"returning {value.value!r}")
     if isinstance(value, Listing):
+        if value.columns:
+            return _tuples(t, value)
         text = _array(t, t.array(value))
         if value.mixed:
             raise t.code.fail("returning a list of numbers of Python's and of NumPy's")
@@ -58,6 +60,16 @@ def _text(t: Translator, value: Value) -> str:
     if isinstance(value, Scalar):
         return _number(t, value)
     raise t.code.fail("returning what is neither an array nor a number")
+
+
+def _tuples(t: Translator, value: Listing) -> str:
+    """A list of tuples of numbers."""
+    arrays = [_array(t, part) for part in lists.columns(t, value)]
+    if value.mixed:
+        raise t.code.fail("returning a list of numbers of Python's and of NumPy's")
+    kinds = zip(arrays, value.columns, strict=True)
+    sides = ", ".join(f"{text}.tolist()" if weak else text for text, (_, weak) in kinds)
+    return f"list(map(list, zip({sides})))" if value.listed else f"list(zip({sides}))"
 
 
 def _record(t: Translator, value: Fields, parts: list[str]) -> str:

@@ -257,6 +257,9 @@ class Listing:
         rooms: the most that each of them adds, or is supposed to.
         mixed: whether there are Python's numbers and NumPy's among the items.
         size: the name of how many items there is room for.
+        columns: of items that are tuples of numbers, the type of each number, as `kind`.
+        listed: whether these items are lists.
+        others: where such numbers are, behind the first, if their types differ.
     """
 
     name: str
@@ -270,6 +273,9 @@ class Listing:
     mixed: bool = False
     size: str = ""
     head: str = ""
+    columns: tuple[tuple[np.dtype, bool], ...] = ()
+    listed: bool = False
+    others: list[Buffer] = field(default_factory=list)
 
 
 Value = Scalar | Array | Tup | Thing | Bound | Slice | Unknown | Listing

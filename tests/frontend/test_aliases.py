@@ -51,6 +51,21 @@ REFUSED = [
     "        v[i] += 1\n    return v\nz = x * 1\ny = f(z)\nz[0] = 9\nreturn y",
     "A = A * 1\ng = A[0]\nfor i in range(3):\n    A[0, i] = 5.0\n    if g[1] > s:\n"
     "        g = A[1].copy()\nreturn g",
+    "u = x * 1\nh = []\nfor i in range(3):\n    u[0] += 1\n    h.append(u)\nreturn h[0]",
+    "u = x * 1\nh = []\nfor i in range(3):\n    u = u * 2\n    h.append(u)\n    u[0] = 1\n"
+    "return h[0]",
+    "h = []\nfor i in range(3):\n    h.append(A[i])\nA[0, 0] = 7\nreturn h[0]",
+    "h = []\nfor i in range(3):\n    h.append(x)\nwhile h:\n    v = h.pop()\n    v[0] += 1\n"
+    "return x",
+]
+
+LISTED = [
+    "u = x * 1\nh = []\nfor i in range(3):\n    u = u * 2\n    u[0] = i\n    h.append(u)\n"
+    "return np.array(h)",
+    "u = x * 1\nh = []\nfor i in range(3):\n    u[0] += 1\n    h.append(u.copy())\n"
+    "return np.array(h)",
+    "h = []\nfor i in range(3):\n    h.append(x * i)\nt = 0.0\nwhile h:\n    v = h.pop()\n"
+    "    v[0] += 1\n    t += v.sum()\nreturn t",
 ]
 
 
@@ -69,6 +84,17 @@ def test_both_branches_read_what_was_there_before(body, s):
 def test_two_names_of_an_array_that_changes_are_refused(body):
     with pytest.raises(LoweringError, match="by a second name"):
         lower(function(body, "A, x, y, s"), [data(3, 5), data(5), data(5, seed=3), 0.5])
+
+
+@pytest.mark.parametrize("body", LISTED)
+def test_a_list_has_arrays_that_do_not_change(body):
+    check(function(body, "A, x, y, s"), data(3, 5), data(5), data(5, seed=3), 0.5)
+
+
+def test_a_number_here_and_a_tuple_there_are_no_result():
+    body = "for i in range(5):\n    if x[i] > 0.9:\n        return -i\nreturn i, s"
+    with pytest.raises(LoweringError, match="tuple of another length"):
+        lower(function(body, "x, s"), [data(5), 0.5])
 
 
 def test_a_tuple_keeps_its_length():

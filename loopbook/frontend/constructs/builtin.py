@@ -55,8 +55,8 @@ def len_(t: Translator, value: Value) -> Value:
         return arith.constant(len(value.value))
     if isinstance(value, Array) and value.mask is None and value.rank:
         return arith.whole(value.shape[0])
-    if isinstance(value, Listing) and value.buffer is None:
-        return t.code.let(lists.length(value))
+    if isinstance(value, Listing):
+        return t.code.let(lists.length(value)) if value.buffer is None else lists.count(t, value)
     return arith.whole(t.array(value).shape[0])
 
 
@@ -147,7 +147,7 @@ def _rows(t: Translator, values: Value) -> Rows | None:
         ends = values.value
         return Rows(ends.stop - ends.start, lambda i: arith.whole(ends.start + i))
     if isinstance(values, Listing):
-        return rows_of(t, t.array(values))
+        return lists.rows(t, values)
     if isinstance(values, Array) and values.rank and values.shape[0].constant is None:
         return rows_of(t, values)
     return None

@@ -1,0 +1,67 @@
+"""Lists whose items are tuples: what is taken off, asked for or gone through is a tuple again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.frontend import lower
+
+from .kit import check, copied, data, function
+
+FILLED = "for i in range(len(x)):\n    o.append((i, x[i]))\n"
+
+KEPT = [
+    # a whole number beside a float, above what a float can hold
+    "o = []\nfor i in range(5):\n    o.append((2**53 + i, x[i]))\nt = 0\nwhile o:\n"
+    "    i, v = o.pop()\n    t += i\nreturn t, v",
+    # an index beside a float
+    f"o = [(0, x[0])]\n{FILLED}t = 0.0\nwhile o:\n    i, v = o.pop(0)\n    t += x[i] * v\nreturn t",
+    # a truth value beside a whole number: ~ of it is never 0
+    "o = []\nfor i in range(5):\n    o.append((x[i] > 0.5, i))\nc = 0\nwhile o:\n"
+    "    b, i = o.pop()\n    if not b:\n        c += i\nreturn c, b, i",
+    # one behind the other
+    "o = [(1, 2)]\nfor i in range(4):\n    o.append((i, 5 * i))\na = o.pop()\nc = a + o.pop()\n"
+    "return c, len(c)",
+    f"o = []\n{FILLED}t = 0.0\nfor i, v in o:\n    t += i * v\nfor p in o:\n    t += p[0] - p[1]\n"
+    "for j in range(len(o)):\n    t += o[j][0] * o[-j][1]\nfor j, (i, v) in enumerate(o):\n"
+    "    t += j * i * v\nreturn t, o[0], o[-1], len(o)",
+    # read from where it is stored
+    "o = [(1, 2)]\nfor i in range(4):\n    a, b = o.pop()\n    o.append((b, a + i))\n"
+    "    o.append((o[0][1], o[0][0]))\nreturn o[-1], o[0], len(o)",
+]
+
+
+@pytest.mark.parametrize("body", KEPT)
+def test_items_are_tuples_of_numbers_of_their_own_types(body):
+    kernel, x = function(body, "x"), data(6)
+    lowered = check(kernel, x)
+    assert _types(lowered.plain(x)) == _types(kernel(x))
+
+
+@pytest.mark.parametrize("item", ["(i, i + 1)", "(i, x[i])", "(x[i], x[i] > 1)", "[i, 0.5 * i]"])
+def test_they_are_returned_as_tuples_also_if_there_were_none_at_first(item):
+    body = (
+        f"o = []\nfor i in range(len(x)):\n    if x[i] > 0.5:\n        o.append({item})\nreturn o"
+    )
+    kernel, none, some = function(body, "x"), np.zeros(6), np.arange(6.0)
+    lowered = lower(kernel, [none])
+    assert lowered is not None
+    for x in (none, some):
+        expected, got = kernel(x), lowered.plain(*copied([x]))
+        assert (got, _types(got)) == (expected, _types(expected))
+
+
+def test_items_of_a_list_of_pythons_numbers_are_pythons():
+    body = (
+        "o = []\nfor i in range(5):\n    o.append(i)\nt = 0\nfor v in o:\n    t += v\n"
+        "return t, o[-1], o[2]"
+    )
+    kernel, x = function(body, "x"), data(5)
+    assert _types(check(kernel, x).plain(x)) == _types(kernel(x))
+
+
+def _types(value):
+    if isinstance(value, tuple | list):
+        return type(value), [_types(item) for item in value]
+    return type(value)
