@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from loopbook.frontend import arith, nests, tuples, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import load_at
+from loopbook.frontend.liveness import loads
 from loopbook.frontend.scopes import own_names
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import Array, Dim, Listing, Scalar, Slice, Tup, Value, view_of
@@ -170,8 +171,10 @@ def _foresee(t: Translator, owner: Listing) -> None:
     """Give a list memory that is asked for an item, in a loop, before what appends to it is seen:
     the item there is looked at, not computed."""
     code = t.code
-    behind = (node for rest in reversed(t.frame.rest) for s in rest for node in ast.walk(s))
-    call = next((node for node in behind if _appends(node, owner.name)), None)
+    # In a loop, what comes next may stand in front, or in another branch.
+    rests = [*reversed(t.frame.rest), owner.rest]
+    calls = [n for rest in rests for s in rest for n in ast.walk(s) if _appends(n, owner.name)]
+    call = next((n for n in calls if owner.name not in loads(ast.List(n.args, ast.Load()))), None)
     if not isinstance(call, ast.Call) or len(call.args) != 1:
         raise code.fail(f"{owner.name}, a list that nothing was appended to")
     made = len(code.temporaries)

@@ -153,6 +153,7 @@ class Translator(Definite):
         if not (type(value) is Tup and isinstance(node, LISTS) and lists.grows(name, rest)):
             return value
         made = lists.begun(self, name, value.items, shrinks=lists.shrinks(name, rest))
+        made.rest = rest
         self.sure[made.count] = lists.is_sure(name, rest)
         return made
 

@@ -12,8 +12,9 @@ whose elements lie in a buffer; only views can be stored into::
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -260,6 +261,7 @@ class Listing:
         columns: of items that are tuples of numbers, the type of each number, as `kind`.
         listed: whether these items are lists.
         others: where such numbers are, behind the first, if their types differ.
+        rest: the statements behind the one that makes it, in their block.
     """
 
     name: str
@@ -276,6 +278,7 @@ class Listing:
     columns: tuple[tuple[np.dtype, bool], ...] = ()
     listed: bool = False
     others: list[Buffer] = field(default_factory=list)
+    rest: Sequence[ast.stmt] = ()
 
 
 Value = Scalar | Array | Tup | Thing | Bound | Slice | Unknown | Listing

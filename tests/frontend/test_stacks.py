@@ -75,7 +75,40 @@ def greatest_in_windows(x):
     return np.array(found), len(ends)
 
 
-@pytest.mark.parametrize("kernel", [nearest_greater, rising, flooded, reached, greatest_in_windows])
+def largest_rectangle(x):
+    stack, best, i = [], 0.0, 0
+    while i < len(x):
+        if not stack or x[stack[-1]] <= x[i]:
+            stack.append(i)
+            i += 1
+        else:
+            top = stack.pop()
+            best = max(best, x[top] * (i if not stack else i - stack[-1] - 1))
+    return best, len(stack)
+
+
+def calculated(x):
+    stack = []
+    for i in range(len(x)):
+        if len(stack) > 1 and x[i] < 0:
+            stack.append(stack.pop() - 2 * stack.pop())
+        else:
+            stack.append(x[i])
+    return np.array(stack)
+
+
+KERNELS = [
+    nearest_greater,
+    rising,
+    flooded,
+    reached,
+    greatest_in_windows,
+    largest_rectangle,
+    calculated,
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_stacks_and_queues(kernel):
     for size in (12, 24, 40):
         check(kernel, data(size))
