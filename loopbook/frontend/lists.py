@@ -27,10 +27,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from loopbook.frontend import arith, nests, tuples, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import load_at
 from loopbook.frontend.liveness import loads
+from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.scopes import own_names
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import Array, Dim, Listing, Scalar, Slice, Tup, Value, view_of
@@ -305,7 +308,8 @@ def as_array(t: Translator, owner: Listing) -> Array:
     first, total = _extent(t, owner)
     assert owner.buffer is not None
     if owner.others:
-        raise t.code.fail("a list of tuples of numbers of different types, all at once; use a loop")
+        parts = Tup(tuple(tuples.columns(owner, total, first)))
+        return t.stored(t.array(FUNCTIONS[np.stack](t, parts, arith.constant(1))))
     dims: tuple[Dim, ...] = tuple(
         (ZERO if axis else first, ((axis, ONE),)) for axis in range(len(owner.shape) + 1)
     )

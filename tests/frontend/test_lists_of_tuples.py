@@ -26,6 +26,10 @@ KEPT = [
     f"o = []\n{FILLED}t = 0.0\nfor i, v in o:\n    t += i * v\nfor p in o:\n    t += p[0] - p[1]\n"
     "for j in range(len(o)):\n    t += o[j][0] * o[-j][1]\nfor j, (i, v) in enumerate(o):\n"
     "    t += j * i * v\nreturn t, o[0], o[-1], len(o)",
+    # as an array
+    f"o = []\n{FILLED}A = np.array(o)\nreturn A, A[:, 1].sum()",
+    "o = []\nfor i in range(5):\n    if x[i] > 0.2:\n        o.append((i, x[i] > 0.5))\n"
+    "return np.array(o)",
     # read from where it is stored
     "o = [(1, 2)]\nfor i in range(4):\n    a, b = o.pop()\n    o.append((b, a + i))\n"
     "    o.append((o[0][1], o[0][0]))\nreturn o[-1], o[0], len(o)",
