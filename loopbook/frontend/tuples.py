@@ -50,9 +50,8 @@ def numbers_of(t: Translator, item: Value) -> tuple[Scalar, ...] | None:
     held = [
         t.number(i) if isinstance(i, Array) and not i.rank and not i.sums else i for i in item.items
     ]
-    if not all(isinstance(number, Scalar) and not isinstance(number, Pair) for number in held):
-        return None
-    return tuple(held)
+    real = [n for n in held if isinstance(n, Scalar) and not isinstance(n, Pair)]
+    return tuple(real) if len(real) == len(held) else None
 
 
 def start(t: Translator, owner: Listing, item: Tup, numbers: Sequence[Scalar]) -> None:
