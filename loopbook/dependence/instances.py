@@ -44,6 +44,7 @@ from loopbook.dependence.pieces import (
     says_all,
     shapes,
 )
+from loopbook.program.extent_names import NAME
 
 if TYPE_CHECKING:
     import islpy
@@ -189,8 +190,8 @@ class Instances:
                 marked(first[stride], x.piece.dims, FIRST),
                 marked(second[stride], y.piece.dims, SECOND),
             )
-            if form and not all(map(subscripts.EXTENT.fullmatch, stride)):
-                return None
+            if form and not all(map(NAME.fullmatch, stride)):
+                return None  # only extents are not 0 where an array has an element
             if form:
                 found.append(form)
         return found if len(found) < 2 else None

@@ -7,7 +7,6 @@ prove that no index reaches into the next row.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -19,9 +18,6 @@ from loopbook.dependence.sets import holds
 
 WINDOWS = (0, -1, 1)
 """Rows, counted from the one that the index seems to be in, where an index may really be."""
-
-EXTENT = re.compile(r"_s\d+")
-"""Names of arrays' extents, which are not 0 where an array has an element."""
 
 Parts = dict[Monomial, Linear]
 """Stride to index."""

@@ -21,6 +21,7 @@ from loopbook.normal_form.local import in_known_sizes
 from loopbook.program import expr, walk
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode
 from loopbook.program.expr import Expr, Polynomial
+from loopbook.program.extent_names import extent_names
 from loopbook.program.tree import Program
 from loopbook.program.types import BYTES
 
@@ -32,18 +33,13 @@ def noted(document: dict[str, Any], args: Sequence[Any]) -> None:
     """Note in a program's JSON how large the arrays are that it is given.
 
     Args:
-        args: what it was made for, in the order of its arguments. docc has one name for each
-            distinct size other than 1, in the order of the arguments and their dimensions.
+        args: what it was made for, in the order of its arguments.
     """
-    numbers: dict[int, int] = {}
+    names = extent_names(value.shape for value in args if isinstance(value, np.ndarray))
     found: dict[str, list[str]] = {}
     for name, value in zip(document["arguments"], args, strict=False):
-        if not isinstance(value, np.ndarray):
-            continue
-        sizes = [f"_s{numbers.setdefault(size, len(numbers))}" for size in value.shape]
-        if value.flags["C_CONTIGUOUS"]:
-            pairs = zip(value.shape, sizes, strict=True)
-            found[name] = ["1" if size == 1 else text for size, text in pairs]
+        if isinstance(value, np.ndarray) and value.flags["C_CONTIGUOUS"]:
+            found[name] = ["1" if size == 1 else names[size] for size in value.shape]
     if found:
         document["metadata"][EXTENTS] = json.dumps(found)
 

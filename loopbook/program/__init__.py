@@ -9,6 +9,7 @@ the tree:
 `tree`         the nodes: `Program`, `Loop`, `While`, `Branch`, `Sequence`, `Jump`…
 `dataflow`     the leaves that compute: `Statement`, `LibraryCall`, `Allocation`…
 `types`        what containers are made of
+`extent_names` docc's names for the extents of arrays
 `expr`         index expressions, bounds and conditions
 `bounds`       what a loop's header says: where it begins, ends, and its step
 `walk`         going through a tree, and putting something else in a place of it

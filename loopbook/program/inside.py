@@ -7,19 +7,17 @@ alone, of which each is 1 or more.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from loopbook.program import bounds, expr
 from loopbook.program.expr import Expr, Monomial, Polynomial
+from loopbook.program.extent_names import NAME
 from loopbook.program.tree import Case, Loop
 
 WAYS = 16
 """How many of the bounds around an index are combined."""
-
-_SIZE = re.compile(r"_s\d+")
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ def _is_positive(a: Polynomial) -> bool:
     for monomial, value in a.items():
         term: Polynomial = {(): value}
         for name in monomial:
-            if not _SIZE.fullmatch(name):
+            if not NAME.fullmatch(name):
                 return False
             term = expr.product(term, {(name,): 1, (): 1})
         total = expr.plus(total, term)

@@ -18,6 +18,7 @@ from docc.sdfg import DoccMetrics, StructuredSDFG
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.normal_form.extents import noted
+from loopbook.program.extent_names import extent_names
 from loopbook.program.json_text import dumped, loaded
 from loopbook.sdfg.known_wrong import confirmed, understood
 from loopbook.toolchain import scratch
@@ -94,10 +95,9 @@ def trace(func: Callable[..., Any], args: Sequence[Any]) -> str:
 
 def size_symbols(func: Callable[..., Any], args: Sequence[Any]) -> dict[str, int]:
     """Values of the size symbols in the SDFG of ``func(*args)``: the integers among the arguments,
-    and what docc's frontend makes of the shapes of arrays, one symbol for each distinct size,
-    numbered in the order of the arguments and their dimensions."""
-    shapes = (size for arg in args if isinstance(arg, np.ndarray) for size in arg.shape)
-    symbols = {f"_s{number}": size for number, size in enumerate(dict.fromkeys(shapes))}
+    and what docc's frontend makes of the shapes of arrays."""
+    names = extent_names(arg.shape for arg in args if isinstance(arg, np.ndarray))
+    symbols = {name: size for size, name in names.items()}
     for name, value in zip(
         inspect.signature(understood(func, args)).parameters, args, strict=False
     ):

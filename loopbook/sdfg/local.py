@@ -16,6 +16,7 @@ from loopbook.errors import SdfgError
 from loopbook.normal_form.local import LOCAL
 from loopbook.program import expr
 from loopbook.program.expr import Expr, Polynomial
+from loopbook.program.extent_names import extent_names, number_of
 
 
 class _UnknownError(ValueError):
@@ -123,11 +124,11 @@ class _Sizes:
         }
         self._defined = {text: name for name, text in lowered.definitions}
         self.names: dict[tuple[int, int], str] = {}
-        numbers: dict[int, int] = {}
+        extents = extent_names(value.shape for value in args if isinstance(value, np.ndarray))
         elsewhere: set[str] = set()
         for place, value in enumerate(args):
             for axis, size in enumerate(value.shape if isinstance(value, np.ndarray) else ()):
-                name = f"_s{numbers.setdefault(size, len(numbers))}"
+                name = extents[size]
                 self.names[place, axis] = "1" if size == 1 else name
                 if parameters[place] not in lowered.made:
                     elsewhere.add(name)
@@ -162,7 +163,7 @@ class _Sizes:
             ]
             if not once:
                 continue
-            last = max(once, key=lambda name: int(name.removeprefix("_s")))
+            last = max(once, key=number_of)
             size = expr.text(expr.plus({(last,): 1}, gap, -gap[last,]))
             found = {name: _with(text, last, size) for name, text in found.items()} | {last: size}
         return found

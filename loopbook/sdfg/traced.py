@@ -17,6 +17,7 @@ from docc.sdfg import Pointer, PrimitiveType, Scalar, StructuredSDFG
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.extents import noted
+from loopbook.program.extent_names import NAME, extent_names
 from loopbook.program.json_text import dumped, loaded
 from loopbook.sdfg.known_wrong import confirmed
 from loopbook.sdfg.source import definition, returned_parameters, returns
@@ -36,7 +37,7 @@ DTYPES = {
     PrimitiveType.Bool: np.dtype(np.bool_),
 }
 
-OURS = re.compile(r"_s\d+|_docc_\w*")
+OURS = re.compile(rf"{NAME.pattern}|_docc_\w*")
 """Names that docc's frontend gives to containers of its own."""
 
 
@@ -128,7 +129,8 @@ def _read(
                 mapping[place, axis] = list(shapes).index(size)
     types_ = [program._infer_type(value) for value in args]
     sdfg, outputs, expressions, _ = program._build_sdfg(types_, args, mapping, list(shapes))
-    sources = [(f"_s{number}", *shapes[size]) for number, size in enumerate(shapes) if size != 1]
+    names = extent_names(value.shape for value in args if isinstance(value, np.ndarray))
+    sources = [(names[size], *shapes[size]) for size in shapes if size != 1]
     outputs = sorted(outputs, key=lambda name: int(name.rpartition("_")[2]))
     expected = [*parameters, *(name for name, *_ in sources)]
     if sdfg.arguments != [*expected, *outputs]:
