@@ -58,6 +58,8 @@ export async function ask(path: string, options: RequestInit = {}): Promise<Resp
       "The server does not answer. See whether the command that opened this page still runs, then try again.",
     );
   }
+  // Another token may have been given while this one was on its way.
+  if (response.status === 401 && sessionStorage.getItem(TOKEN) !== token) return ask(path, options);
   if (!response.ok) throw new Problem(await sentence(response), response.status);
   return response;
 }

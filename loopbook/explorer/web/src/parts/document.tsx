@@ -1,6 +1,6 @@
 /** Reading a document, and what stands in its place until it is there. */
 import type { ComponentChildren, VNode } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { keepToken, load, onToken, Problem } from "../source";
 
 export type Loaded<T> =
@@ -37,9 +37,10 @@ export function useDocument<T>(name: string | null, { keep = false } = {}): Load
   return loaded;
 }
 
-/** Asks again for what was refused for want of a token, once there is one. */
+/** Asks again for what was refused for want of a token, once there is one: from when it is shown that
+ * it was refused, so that no token is given in between. */
 export function useTokenFor(problem: Problem | null, again?: () => void): void {
-  useEffect(() => (problem?.status === 401 && again ? onToken(again) : undefined), [problem, again]);
+  useLayoutEffect(() => (problem?.status === 401 && again ? onToken(again) : undefined), [problem, again]);
 }
 
 /** The page of a document, once it is there. */
