@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import pythons, records
+from loopbook.frontend import python_maths, records
 from loopbook.frontend.hints import instead
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS
 from loopbook.frontend.translate import Translator
@@ -81,9 +81,9 @@ def call(
         if is_python(target):
             return inline(t, target, args, kwargs)
         lowering = lowering_of(t, target, name)
-        if pythons.is_maths(target):
-            args = [pythons.taken(t, target, value) for value in args]
-            return pythons.given(_lowered(t, lowering, args, kwargs, name))
+        if python_maths.is_maths(target):
+            args = [python_maths.taken(t, target, value) for value in args]
+            return python_maths.given(_lowered(t, lowering, args, kwargs, name))
     else:
         raise t.code.fail(f"calling {name}")
     return _lowered(t, lowering, args, kwargs, name)
