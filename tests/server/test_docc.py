@@ -57,6 +57,26 @@ def _last_loop(code: str) -> str:
     return code[code.rindex("for") :]
 
 
+def test_nests_in_a_loop_that_ends_on_a_condition_get_recipes(reader):
+    def repeated(left, right, out, most):
+        done = 0.0
+        while done < most:
+            for col in range(out.shape[1]):
+                for mid in range(left.shape[1]):
+                    for row in range(out.shape[0]):
+                        out[row, col] += left[row, mid] * right[mid, col]
+            done += 1.0
+
+    square = np.ones((30, 30))
+    asked = json.loads(as_docc_sends(repeated, [square, square.copy(), square.copy(), 3.0]))
+    answer = reader.post("/docc/transfertune_sdfg", json={"sdfg": asked, "target": "sequential"})
+    (nest,) = answer.json()["results"]
+    assert nest["tier"] in ("exact", "near")
+    assert "tile L0 32" in nest["recipe"]
+    done = program.parse(json.dumps(answer.json()["sdfg_result"]["sdfg"]))
+    assert len(program.nests(done)[0].loops) > 3
+
+
 def test_an_unknown_program_is_left_to_docc(reader, store):
     answer = reader.post("/docc/transfertune_sdfg", content=sent(stencil))
     assert answer.status_code == 200
