@@ -18,7 +18,8 @@ class Nest(Answer):
 
     Attributes:
         loops: as the program calls them.
-        tier: exact, near, library, rows, order, or none for docc's own schedule.
+        tier: exact, near, library, rows, order, strips, or none for docc's own
+            schedule.
         neighbour: the record's nest that the recipe is from, or the nearest one.
         distance: to it; null where there is none.
         recipe: its steps, a line each; empty for docc's own schedule.
@@ -37,16 +38,16 @@ WHENCE = {
     "exact": "of this very nest, {neighbour}",
     "near": "ported from {neighbour} at distance {distance:.3f}",
     "library": "a product, which a library computes",
-    "rows": "a product with vectors, some rows of the matrix at a time",
-    "order": "loops in the order in which the arrays lie in memory",
-    "strips": "sums over windows that slide along memory, some beside each other",
 }
-"""What is said of a recipe of each tier."""
+"""What is said of a recipe of a tier, where it is not what a plan's report says."""
 
 
 def whence(nest: Mapping[str, Any]) -> str:
     """Where the recipe of a nest comes from, by what is told of it in JSON."""
-    return WHENCE[nest["tier"]].format_map(nest)
+    from loopbook.client import decision
+
+    tier = nest["tier"]
+    return (WHENCE.get(tier) or decision.WHENCE[tier]).format_map(nest)
 
 
 def plans_for(query: Query, *choices: int) -> list[Plan]:

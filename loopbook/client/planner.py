@@ -133,8 +133,10 @@ class Planner:
         gains = bool(records) and pays(records[0], speedup, WORTH_USING)
         if gains:
             usable = self._exact(nest, records, trips)
-            if self._libraries and not self._is_tuned(nest):
-                usable = side_by_side(nest, self._fit, usable, self._target, trips)
+            if self._libraries:
+                together = side_by_side(nest, self._fit, usable, self._target, trips)
+                if together != usable and not self._is_tuned(nest):
+                    usable = together
         if records and not len(records[0].recipe) and len(nest.loops) <= SWEEP:
             # A search looks for what the whole program gains by, and may have missed this.
             usable = tuple(c for c in along_memory(nest, self._fit, ()) if len(c.recipe)) or usable
@@ -215,15 +217,17 @@ class Planner:
         Loops that somebody has tuned here keep what was found for them: the tuner calls libraries
         where it is asked to. So do those that the book has itself, where it is not sure that calls
         gain more."""
-        if not self._libraries or self._is_tuned(nest):
+        if not self._libraries:
             return None
         if call := product_call(nest, self._target, trips):
-            if not call.sure and self._exact(nest, self._records(nest, trips), trips):
-                return None
-            tier, recipe = "library", call.recipe
+            tier, recipe, sure = "library", call.recipe, call.sure
         elif rows := vector_product(nest, self._target, trips):
-            tier, recipe = "rows", rows
+            tier, recipe, sure = "rows", rows, True
         else:
+            return None
+        if self._is_tuned(nest) or (
+            not sure and self._exact(nest, self._records(nest, trips), trips)
+        ):
             return None
         fit = self._fit(nest, recipe)
         return Choice(tier, None, 0.0, fit.recipe, 0, 1.0) if isinstance(fit, Fit) else None

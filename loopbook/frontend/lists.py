@@ -36,7 +36,7 @@ from loopbook.frontend.liveness import loads
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.scopes import own_names
 from loopbook.frontend.symbols import ONE, ZERO, Int
-from loopbook.frontend.values import Array, Dim, Listing, Scalar, Slice, Tup, Value, view_of
+from loopbook.frontend.values import Array, Dim, Index, Listing, Scalar, Slice, Tup, Value, view_of
 
 if TYPE_CHECKING:
     from loopbook.frontend.loops import Rows
@@ -139,15 +139,18 @@ def _agree(t: Translator, owner: Listing, value: Array | Scalar) -> None:
 
 
 def _put(t: Translator, owner: Listing, value: Array | Scalar) -> None:
-    shape = value.shape if isinstance(value, Array) else ()
-    assert owner.buffer is not None
-    dims: tuple[Dim, ...] = (
-        (Int.atom(owner.count), ()),
-        *((ZERO, ((axis, ONE),)) for axis in range(len(shape))),
-    )
+    target = _item(owner, Int.atom(owner.count), value.shape if isinstance(value, Array) else ())
     if isinstance(value, Array):
+        assert owner.buffer is not None
         t.aliases.listed(owner.name, t.frame, owner.buffer, value)
-    nests.assign(t.code, view_of(owner.buffer, shape, dims, owner.buffer.dtype), value)
+    nests.assign(t.code, target, value)
+
+
+def _item(owner: Listing, place: Int, shape: Index) -> Array:
+    """The item at a place in memory, of a list of numbers or arrays."""
+    assert owner.buffer is not None
+    ends = ((ZERO, ((axis, ONE),)) for axis in range(len(shape)))
+    return view_of(owner.buffer, shape, ((place, ()), *ends), owner.buffer.dtype)
 
 
 def _is_there(t: Translator, owner: Listing) -> bool:
@@ -168,6 +171,12 @@ def _start(t: Translator, owner: Listing, item: Value, first: Array | Scalar | N
     shape = first.shape if isinstance(first, Array) else ()
     owner.sites, owner.rooms, owner.shape, owner.kind = {}, {}, shape, first.kind
     owner.buffer = t.code.temporary((ONE, *shape), first.dtype, owner.name)
+
+
+def _ensure(t: Translator, owner: Listing) -> None:
+    """See to it that a list has memory."""
+    if not _is_there(t, owner):
+        _foresee(t, owner)
 
 
 def _foresee(t: Translator, owner: Listing) -> None:
@@ -192,29 +201,27 @@ def _foresee(t: Translator, owner: Listing) -> None:
 def pop(t: Translator, owner: Listing, *, first: bool = False) -> Value:
     """Take the last item off, or the first one. Python raises where there is none."""
     code = t.code
-    if not _is_there(t, owner):
-        _foresee(t, owner)
-    assert owner.buffer is not None
+    _ensure(t, owner)
     code.suppose(is_full(owner).text, or_leave=True)
     owner.sites["pop"] = None  # only the loops know how many items there are
     if not first:
         code.emit(f"{owner.count} = {owner.count} - 1")
     place = Int.atom(owner.head if first else owner.count)
-    if owner.columns:
-        taken = tuples.taken(t, owner, place)
-        if first:
-            code.emit(f"{owner.head} = {owner.head} + 1")
-        return taken
-    ends: tuple[Dim, ...] = tuple((ZERO, ((axis, ONE),)) for axis in range(len(owner.shape)))
-    dims = ((place, ()), *ends)
-    item = view_of(owner.buffer, owner.shape, dims, owner.buffer.dtype)
-    # The next one that is appended goes into the place of the last one.
-    value = t.stored(item) if owner.shape else code.let(item.element(()))
-    if isinstance(value, Array) and value.view is not None:
-        t.aliases.listed(owner.name, t.frame, value.view.buffer, item)
+    value = tuples.taken(t, owner, place) if owner.columns else _taken(t, owner, place)
     if first:
         code.emit(f"{owner.head} = {owner.head} + 1")
-    return replace(value, weak=owner.kind[1]) if isinstance(value, Scalar) else value
+    return value
+
+
+def _taken(t: Translator, owner: Listing, place: Int) -> Value:
+    """A number or array as it is now: the next one that is appended may go into its place."""
+    item = _item(owner, place, owner.shape)
+    if not owner.shape:
+        return replace(t.code.let(item.element(())), weak=owner.kind[1])
+    value = t.stored(item)
+    if value.view is not None:
+        t.aliases.listed(owner.name, t.frame, value.view.buffer, item)
+    return value
 
 
 def length(owner: Listing) -> Scalar:
@@ -318,6 +325,9 @@ def as_array(t: Translator, owner: Listing) -> Array:
 
 def columns(t: Translator, owner: Listing) -> list[Array]:
     """The numbers of all items that there are now, which are tuples; none of another list."""
+    _ensure(t, owner)
+    if not owner.columns:
+        return []
     first, total = _extent(t, owner)
     return tuples.columns(owner, total, first)
 
@@ -350,8 +360,7 @@ def _own(owner: Listing, item: Value) -> Value:
 def _extent(t: Translator, owner: Listing) -> tuple[Int, Int]:
     """Where the items begin that there are now, and how many there are."""
     code = t.code
-    if not _is_there(t, owner):
-        _foresee(t, owner)
+    _ensure(t, owner)
     assert owner.buffer is not None
     total = _sum(owner) if len(code.trips) == owner.depth else None
     if total is None:

@@ -258,11 +258,15 @@ def _scheduled(
     """
     sdfg, told, finished = program.scheduled(sdfg, target)
     jammed = with_rows_written_out(given, finished)
-    served = with_early_loads(with_plain_remainders(jammed)) if late else jammed
-    improved = in_canonical_order(improve_threads(served))
+    improved = in_canonical_order(improve_threads(_served(jammed) if late else jammed))
     if improved is not finished:
         sdfg, told = program.parse(dumped(write(improved))), None
     return sdfg, improved, told
+
+
+def _served(tree: Program) -> Program:
+    """A program with what is done to served ones alone."""
+    return with_early_loads(with_plain_remainders(tree))
 
 
 def cpp_of(tree: Program, target: str) -> str:
@@ -333,7 +337,7 @@ def _baseline(
 def _of_docc(sdfg: StructuredSDFG, *, late: bool) -> tuple[StructuredSDFG, Program]:
     """What docc has made, and its tree; `late` as in `transform`."""
     tree = program.tree_of(sdfg)
-    served = with_early_loads(with_plain_remainders(tree)) if late else tree
+    served = _served(tree) if late else tree
     return (sdfg if served is tree else program.parse(dumped(write(served)))), served
 
 

@@ -17,7 +17,7 @@ from docc.sdfg import Pointer, PrimitiveType, Scalar, StructuredSDFG
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.extents import noted
-from loopbook.program.extent_names import NAME, extent_names
+from loopbook.program.extent_names import NAME, extent_names, number_of
 from loopbook.program.json_text import dumped, loaded
 from loopbook.sdfg.known_wrong import confirmed
 from loopbook.sdfg.source import definition, returned_parameters, returns
@@ -120,16 +120,16 @@ def _read(
     tree: ast.FunctionDef,
 ) -> Traced:
     program = PythonProgram(_without_annotations(func), DoccOptions(target="none"))
+    names = extent_names(value.shape for value in args if isinstance(value, np.ndarray))
     shapes: dict[int, tuple[int, int]] = {}  # distinct sizes and where they are seen first
     mapping = {}
     for place, value in enumerate(args):
         if isinstance(value, np.ndarray):
             for axis, size in enumerate(value.shape):
                 shapes.setdefault(size, (place, axis))
-                mapping[place, axis] = list(shapes).index(size)
+                mapping[place, axis] = number_of(names[size])
     types_ = [program._infer_type(value) for value in args]
     sdfg, outputs, expressions, _ = program._build_sdfg(types_, args, mapping, list(shapes))
-    names = extent_names(value.shape for value in args if isinstance(value, np.ndarray))
     sources = [(names[size], *shapes[size]) for size in shapes if size != 1]
     outputs = sorted(outputs, key=lambda name: int(name.rpartition("_")[2]))
     expected = [*parameters, *(name for name, *_ in sources)]
