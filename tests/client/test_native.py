@@ -18,6 +18,7 @@ from client_kit import (
     matrices,
     plan_of,
     product,
+    product_in_rounds,
     product_permuted,
     record,
     stencil,
@@ -56,16 +57,7 @@ def check_product(program, n: int = 43) -> None:
 
 
 def test_what_iterates_until_it_converges_gets_recipes():
-    def repeated(left, right, out, most):
-        done = 0.0
-        while done < most:
-            for col in range(out.shape[1]):
-                for mid in range(left.shape[1]):
-                    for row in range(out.shape[0]):
-                        out[row, col] += left[row, mid] * right[mid, col]
-            done += out[0, 0]
-
-    program = loopbook.native(repeated)
+    program = loopbook.native(product_in_rounds)
     left, right, out = matrices(43)
     program(left, right, out, 2.5 * (left @ right)[0, 0])
     np.testing.assert_allclose(out, 2 * (left @ right), rtol=1e-10)

@@ -52,6 +52,16 @@ def product_renamed(left, right, out):
                 out[row, col] += left[row, mid] * right[mid, col]
 
 
+def product_in_rounds(left, right, out, most):
+    done = 0.0
+    while done < most:
+        for col in range(out.shape[1]):
+            for mid in range(left.shape[1]):
+                for row in range(out.shape[0]):
+                    out[row, col] += left[row, mid] * right[mid, col]
+        done += out[0, 0]
+
+
 def product_permuted(left, right, out):
     for col in range(out.shape[1]):
         for mid in range(left.shape[1]):

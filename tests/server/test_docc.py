@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from client_kit import chain, product, product_renamed, stencil
+from client_kit import chain, product, product_in_rounds, product_renamed, stencil
 from sdfg_kit import as_docc_sends
 from server_kit import SECONDS, Served, message, put_back, revoke, sent, serving, token
 from untrusted_kit import ATTACKS, attacked
@@ -58,17 +58,9 @@ def _last_loop(code: str) -> str:
 
 
 def test_nests_in_a_loop_that_ends_on_a_condition_get_recipes(reader):
-    def repeated(left, right, out, most):
-        done = 0.0
-        while done < most:
-            for col in range(out.shape[1]):
-                for mid in range(left.shape[1]):
-                    for row in range(out.shape[0]):
-                        out[row, col] += left[row, mid] * right[mid, col]
-            done += 1.0
-
     square = np.ones((30, 30))
-    asked = json.loads(as_docc_sends(repeated, [square, square.copy(), square.copy(), 3.0]))
+    arguments = [square, square.copy(), square.copy(), 3.0]
+    asked = json.loads(as_docc_sends(product_in_rounds, arguments))
     answer = reader.post("/docc/transfertune_sdfg", json={"sdfg": asked, "target": "sequential"})
     (nest,) = answer.json()["results"]
     assert nest["tier"] in ("exact", "near")

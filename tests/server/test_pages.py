@@ -59,47 +59,51 @@ def test_events_come_as_they_are(reader):
         assert next(lines).startswith("data: ")
 
 
-def test_in_a_browser_one_signs_in_with_a_token(server, store):
+@pytest.fixture
+def browser():
     if chromium() is None or not assets.are_built():
         pytest.skip("there is no Chromium, or the pages are not built: 'make setup' does both")
-    with browsing() as browser:
-        window = Visit(browser, server.url)
-        page = window.open("/")
-        for given, said in (("wrong", "token"), (token(store), "not good")):
-            expect(page.get_by_role("alert")).to_contain_text(said)
-            page.get_by_label("Token").fill(given)
-            page.get_by_role("button", name="Use it").click()
-        expect(page.locator(".records tbody th a").first).to_be_visible()
-        expect(page.locator(".book")).to_contain_text("read-only")
-        refused = [*window.problems]
-        page.get_by_role("link", name="Live", exact=True).click()
-        expect(page.locator(".connection.on")).to_be_visible()
-        page.reload()
-        expect(page.locator(".connection.on")).to_be_visible()
-        assert window.problems == refused, "nothing is refused from then on"
-        assert refused
-        assert all("401" in one for one in refused)
-        window.close()
+    with browsing() as opened:
+        yield opened
 
 
-def test_a_token_counts_that_is_given_while_another_one_is_being_refused(server, store):
-    if chromium() is None or not assets.are_built():
-        pytest.skip("there is no Chromium, or the pages are not built: 'make setup' does both")
-    with browsing() as browser:
-        page = Visit(browser, server.url).open("/")
-        late = []
+def sign_in(page, good: str) -> None:
+    """Give a wrong token first, and then a good one."""
+    for given, said in (("wrong", "token"), (good, "not good")):
+        expect(page.get_by_role("alert")).to_contain_text(said)
+        page.get_by_label("Token").fill(given)
+        page.get_by_role("button", name="Use it").click()
 
-        def hold(route):
-            wrong = route.request.headers.get("authorization") == "Bearer wrong"
-            late.append(route) if wrong else route.continue_()
 
-        page.route("**/about.json", hold)
-        for given, said in (("wrong", "token"), (token(store), "not good")):
-            expect(page.get_by_role("alert")).to_contain_text(said)
-            page.get_by_label("Token").fill(given)
-            page.get_by_role("button", name="Use it").click()
-        expect(page.locator(".records tbody th a").first).to_be_visible()
-        assert late
-        for route in late:
-            route.continue_()
-        expect(page.locator(".book")).to_contain_text("read-only")
+def test_in_a_browser_one_signs_in_with_a_token(server, store, browser):
+    window = Visit(browser, server.url)
+    page = window.open("/")
+    sign_in(page, token(store))
+    expect(page.locator(".records tbody th a").first).to_be_visible()
+    expect(page.locator(".book")).to_contain_text("read-only")
+    refused = [*window.problems]
+    page.get_by_role("link", name="Live", exact=True).click()
+    expect(page.locator(".connection.on")).to_be_visible()
+    page.reload()
+    expect(page.locator(".connection.on")).to_be_visible()
+    assert window.problems == refused, "nothing is refused from then on"
+    assert refused
+    assert all("401" in one for one in refused)
+    window.close()
+
+
+def test_a_token_counts_that_is_given_while_another_one_is_refused(server, store, browser):
+    page = Visit(browser, server.url).open("/")
+    late = []
+
+    def hold(route):
+        wrong = route.request.headers.get("authorization") == "Bearer wrong"
+        late.append(route) if wrong else route.continue_()
+
+    page.route("**/about.json", hold)
+    sign_in(page, token(store))
+    expect(page.locator(".records tbody th a").first).to_be_visible()
+    assert late
+    for route in late:
+        route.continue_()
+    expect(page.locator(".book")).to_contain_text("read-only")
