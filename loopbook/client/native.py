@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from loopbook import targets
+from loopbook import private, targets
 from loopbook.client import field
 from loopbook.client.decision import Plan
 from loopbook.client.plan import build_plan
 from loopbook.client.served import Book, served
 from loopbook.client.variants.dispatch import Dispatcher, Variant
 from loopbook.display import brief
+from loopbook.errors import LoopbookError
 from loopbook.sdfg.traced import Traced
+from loopbook.toolchain.built import has_threads
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -97,19 +100,22 @@ class NativeProgram(Dispatcher, Generic[P, R]):
 
     def _place(
         self, traced: Traced, args: Sequence[Any], folder: Path, *, expressions: bool = False
-    ) -> Path:
-        self.plan, library = compile_text(
-            traced.text,
-            self._target,
-            folder,
-            self._book,
-            self._exclude,
-            traced.symbols(args),
-            expressions,
-        )
+    ) -> Sequence[Path]:
+        def built(text: str, target: str, folder: Path) -> tuple[Plan, Path]:
+            symbols = traced.symbols(args)
+            return compile_text(
+                text, target, folder, self._book, self._exclude, symbols, expressions
+            )
+
+        self.plan, library = built(traced.text, self._target, folder)
         if field.wanted(self._report):
             field.tell_of_call(traced, args, self.plan, library, self._target, self._book)
-        return library
+        if not has_threads(library):
+            return [library]
+        one, prepared = targets.for_threads(1).name, self.plan.normalised or traced.text
+        with suppress(LoopbookError):
+            return [library, built(prepared, one, private.place(folder / one))[1]]
+        return [library]
 
 
 @overload
@@ -170,6 +176,8 @@ def native(
     `loopbook.errors.InterpretedWarning` for each reason: arrays that overlap in part, empty ones,
     other types, what has no form in loops. So does an array program that is faster that way: its
     second to fourth calls with arrays of some shapes are timed beside Python, on copies.
+    What has threads is compiled for one thread, too: the first call with arrays of some sizes finds
+    out, on copies, which of the two is faster there.
     Memory for what an array program computes on the way is kept from one call to the next, up to
     128 MiB for each kind of arguments.
 

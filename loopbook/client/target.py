@@ -49,14 +49,14 @@ def dispatcher(program: Any) -> Dispatcher:
     """What answers the calls of one of docc's programs for our targets. Each case of the arguments
     goes through docc's own pipeline, with the options of the program, in a folder of its own."""
 
-    def build(traced: Traced, args: Sequence[Any], folder: Path) -> Path:
+    def build(traced: Traced, args: Sequence[Any], folder: Path) -> Sequence[Path]:
         _state.sizes = traced.symbols(args)
         try:
             library = frontend.pipe(program, traced.text, folder)
         finally:
             _state.sizes = None
         program.last_sdfg = parse(_state.finished)
-        return library
+        return [library]
 
     return Dispatcher(program.func, build)
 

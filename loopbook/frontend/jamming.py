@@ -11,8 +11,18 @@ Before::
                                                 r[4 * i0] = s; r[4 * i0 + 1] = s_1 …
                                             for i0 in range(4 * (n // 4), n): as before
 
+Products of a matrix with vectors, too, both ways in one pass::
+
+    for k0 in range(n):
+        s = 0.0
+        for i0 in range(m):
+            s = s + A[k0, i0] * p[i0]
+            q[i0] = q[i0] + A[k0, i0] * r[k0]
+        t[k0] = s
+
 (Unroll-and-jam: Carr and Kennedy, ACM TOPLAS 16(6), 1994.) Iterations may not need each other's
-results; within the inner loop they only reduce, each into variables of its own.
+results. Within the inner loops they reduce into variables of their own, and whatever they do to
+the same element they do in the same order.
 """
 
 from __future__ import annotations
@@ -20,6 +30,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from loopbook.frontend.blocks import Block, flat, touches, tree
 from loopbook.frontend.code import Code, Line
@@ -27,6 +38,11 @@ from loopbook.frontend.symbols import Int
 
 TOGETHER = 4
 """Iterations: each wants registers for what it sums up and what it compares with."""
+
+ROWS = 8
+"""Iterations that go through rows of a matrix: what they cost is reading these, and so many streams
+a processor fetches ahead. Both products of 2,000 by 2,000 take 1.24 ms with 4 and 1.08 with 8, at
+500 by 500 there is no difference (AVX-512, 2026-11-26)."""
 
 MOST_SUMS = 2
 """Variables that one iteration reduces into."""
@@ -57,72 +73,116 @@ def _in_blocks(code: Code, blocks: Iterable[Block], everywhere: Counter[str]) ->
 
 def _jammed(code: Code, nest: Block, everywhere: Counter[str]) -> list[Block]:
     """A nest's two parts: four iterations at a time, and the rest; empty if it is not to be."""
-    inner = _inner(nest)
     size = re.fullmatch(r"range\(([\w.\[\]]+)\)", nest.header[1]) if nest.header else None
-    if inner is None or size is None or not nest.header:
+    if size is None or not nest.header or not _is_plain(nest):
         return []
     number = Int.atom(size[1])
-    own = _own(nest, inner)
+    own = _own(nest)
     here = _mentioned([nest])
     if own is None or any(everywhere[name] != here[name] for name in own):  # they live on
         return []
-    if (code.facts.known(number) or 0) < TOGETHER or size[1] in code.mutable:
-        return []
-    count = code.facts.derive(
-        f"({number.text}) // {TOGETHER}", [number], lambda n: n // TOGETHER
-    ).text
     variable = nest.header[0]
+    many = ROWS if any(_reads_rows(loop, variable) for loop in _inner(nest)) else TOGETHER
+    known = int(size[1]) if size[1].isdigit() else code.facts.known(number) or 0
+    if known < many or size[1] in code.mutable:
+        return []
+    count = (
+        str(known // many)
+        if size[1].isdigit()
+        else code.facts.derive(f"({number.text}) // {many}", [number], lambda n: n // many).text
+    )
     copies = []
-    for place in range(TOGETHER):
+    for place in range(many):
         names = {name: code.fresh(f"{name}_") for name in sorted(own)} if place else {}
-        at = f"({TOGETHER} * {variable} + {place})" if place else f"({TOGETHER} * {variable})"
+        at = f"({many} * {variable} + {place})" if place else f"({many} * {variable})"
         copies.append([block.renamed(names | {variable: at}) for block in nest.body])
-    where = nest.body.index(inner)
-    together = Block(inner.line, [b for copy in copies for b in copy[where].body])
-    body = [b for copy in copies for b in copy[:where]]
-    body += [together, *(b for copy in copies for b in copy[where + 1 :])]
-    rest = nest.line.text.replace(nest.header[1], f"range({TOGETHER} * {count}, {number.text})")
+    body: list[Block] = []
+    for is_loop, parts in groupby(zip(*copies, strict=True), lambda part: bool(part[0].header)):
+        for together in parts if is_loop else zip(*parts, strict=True):
+            inner = [b for one in together for b in (one.body if is_loop else [one])]
+            body += [Block(together[0].line, inner)] if is_loop else inner
+    rest = nest.line.text.replace(nest.header[1], f"range({many} * {count}, {number.text})")
     return [
         nest.headed(nest.line.text.replace(nest.header[1], f"range({count})"), body),
         nest.headed(rest, nest.body),
     ]
 
 
-def _inner(nest: Block) -> Block | None:
-    """The only loop in a nest, if there is one, of a body that is short."""
-    loops = [block for block in nest.walk() if block.header]
-    if len(loops) != 2 or loops[1] not in nest.body:
-        return None
+def _is_plain(nest: Block) -> bool:
+    """Whether it holds loops with short bodies and without others, and nothing jumps."""
+    inner = _inner(nest)
+    if not inner or len(inner) + 1 != len([b for b in nest.walk() if b.header]):
+        return False
     if any(re.match(r"(while|break|continue|return)\b", block.line.text) for block in nest.walk()):
-        return None
-    return loops[1] if len(list(loops[1].walk())) <= MOST_LINES else None
+        return False
+    return all(len(list(loop.walk())) <= MOST_LINES for loop in inner)
 
 
-def _own(nest: Block, inner: Block) -> set[str] | None:
+def _inner(nest: Block) -> list[Block]:
+    return [block for block in nest.body if block.header]
+
+
+def _own(nest: Block) -> set[str] | None:
     """The variables that each iteration has for itself; None if iterations may need each other, or
-    go through arrays of their own."""
+    nothing is gained."""
     assert nest.header is not None
-    assert inner.header is not None
-    variable, counter = nest.header[0], inner.header[0]
+    variable = nest.header[0]
+    counters = {loop.header[0] for loop in _inner(nest) if loop.header}
     touched = touches(nest.body)
     written = {t.name for t in touched if t.write}
-    own = {t.name for t in touched if t.write and t.index is None} - {counter}
-    inside = touches(inner.body)
-    if any(t.index is not None and (t.write or _mentions(t.index, variable)) for t in inside):
+    own = {t.name for t in touched if t.write and t.index is None} - counters
+    same: set[str] = set()
+    shared = False
+    for loop in _inner(nest):
+        if not _keeps_order(loop, variable):
+            return None
+        found = touches(loop.body)
+        along = {t.name for t in found if t.index == (loop.header[0],)}  # type: ignore[index]
+        shared |= bool(along)
+        same |= along & {t.name for t in found if t.write}
+    holders = Counter(name for b in nest.body for name in same & {t.name for t in touches([b])})
+    if not shared or any(holders[name] > 1 for name in same):
         return None
-    if written & {t.name for t in touches([Block(inner.line)])} - {counter}:
+    if written & {t.name for b in _inner(nest) for t in touches([Block(b.line)])} - counters:
         return None
-    if not any(t.index == (counter,) for t in inside):
-        return None
-    for name in written - own - {counter}:
+    for name in written - own - counters - same:
         indices = [t.index for t in touched if t.name == name]
         if not any(all(p == variable for p in places) for places in zip(*indices, strict=False)):
             return None
-    outside = {t.name for block in nest.body if block is not inner for t in touches([block])}
-    sums = {name for name in own if name in outside or not _is_set_first(inner.body, name)}
+    outside = {t.name for b in nest.body if not b.header for t in touches([b])}
+    bodies = [loop.body for loop in _inner(nest)]
+    sums = {n for n in own if n in outside or not all(_is_set_first(b, n) for b in bodies)}
     if not all(_is_set_first(nest.body, name) for name in sums):
         return None
-    return own if len(sums & {t.name for t in inside if t.write}) <= MOST_SUMS else None
+    added = sums & {t.name for body in bodies for t in touches(body) if t.write}
+    return own if 1 <= len(added) <= MOST_SUMS else None
+
+
+def _keeps_order(loop: Block, variable: str) -> bool:
+    """Whether an inner loop touches arrays in rows of each iteration, which it only reads, or at
+    the same places in all iterations, where it stores only at its own counter."""
+    assert loop.header is not None
+    counter = loop.header[0]
+    found = [t for t in touches(loop.body) if t.index is not None]
+    stored = {t.name for t in found if t.write}
+    for t in found:
+        assert t.index is not None
+        if t.name in stored and t.index != (counter,):
+            return False
+        *outer, last = t.index
+        of_row = last == counter and not _mentions(outer, counter)
+        if _mentions(t.index, variable) and _mentions(t.index, counter) and not of_row:
+            return False
+    return True
+
+
+def _reads_rows(loop: Block, variable: str) -> bool:
+    """Whether an inner loop goes through rows of matrices, each iteration of the outer one through
+    its own."""
+    assert loop.header is not None
+    counter = loop.header[0]
+    found = [t.index for t in touches(loop.body) if t.index is not None]
+    return any(_mentions(index, variable) and _mentions(index, counter) for index in found)
 
 
 def _mentions(index: Iterable[str], variable: str) -> bool:

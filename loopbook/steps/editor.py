@@ -359,6 +359,26 @@ class Editor:
         out = Memlet(2, 1, "_out", "void", tuple(map(Expr, write)), containers[end])
         return dataflow.block(nodes, (into, out))
 
+    def added(
+        self, source: tuple[str, str], target: tuple[str, Sequence[Expr]], source_type: Type
+    ) -> Block:
+        """``target += source``, an element of an array added to one, or to a scalar.
+
+        Args:
+            source_type: what memlets from the source have as type.
+        """
+        (array, place), (name, at) = source, target
+        kind = self.program.containers[name]
+        code = "fp_add" if source_type.element in ("float", "double") else "int_add"
+        adding = Tasklet(code, ("_in1", "_in2"), "_out")
+        memlets = (
+            Memlet(0, 2, "void", "_in1", tuple(at), kind),
+            Memlet(1, 2, "void", "_in2", (Expr(place),), source_type),
+            Memlet(2, 3, "_out", "void", tuple(at), kind),
+        )
+        nodes = AccessNode(name), AccessNode(array), adding, AccessNode(name)
+        return dataflow.block(nodes, memlets)
+
     def address(self, source: str, target: str, index: str = "0") -> Block:
         """``target = &source[index]`` for pointers; the target's type is known."""
         kind = self.program.containers[target]

@@ -179,28 +179,10 @@ class Beside:
         name, kind = editor.stack_array(f"{target.data}_box", element, height * width)
         row, column = (expr.polynomial(f"{axis.loops[0]} - ({axis.extent.begin})") for axis in axes)
         place = expr.text(expr.plus(column, row, width))
-        body: tree.Node = _added(editor, target, (name, kind, place))
+        at = (Expr(target.index),)
+        body: tree.Node = editor.added((name, place), (target.data, at), kind)
         for loop in reversed(triangle):
             loop = replace(loop, id=editor.new_number(""))
             body = replace(loop, body=replace(loop.body, children=(body,)))
         assert isinstance(body, tree.Loop)
         return cls(Matrix(name, False, {(): width}, {}), kind, body)
-
-
-def _added(editor: Editor, target: Element, box: tuple[str, Type, str]) -> dataflow.Block:
-    """``target += box[place]``."""
-    name, kind, place = box
-    whole = editor.program.containers[target.data]
-    nodes = (
-        AccessNode(target.data),
-        AccessNode(name),
-        Tasklet("fp_add", ("_in1", "_in2"), "_out"),
-        AccessNode(target.data),
-    )
-    at = (Expr(target.index),)
-    memlets = (
-        Memlet(0, 2, "void", "_in1", at, whole),
-        Memlet(1, 2, "void", "_in2", (Expr(place),), kind),
-        Memlet(2, 3, "_out", "void", at, whole),
-    )
-    return dataflow.block(nodes, memlets)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import loopbook
+from loopbook.frontend import lower
 
 from .kit import check, data, function
 
@@ -104,6 +107,50 @@ def test_iterations_that_need_each_other_do_not():
         "for i in range(8):\n    x[i] = (x * i).sum()",
     ):
         assert "_0_0 = " not in run(body, "x", x).kernel_source
+
+
+TALL, LONG = data(19, 7), data(19)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return A @ x, y @ A",
+        "return (A @ x) @ A",
+        "x += y @ A\nreturn A.sum(axis=1) * y",
+        "r = np.zeros(19)\nfor i in range(19):\n    r[i] = ((A[i] - x)**2).sum()\nreturn r",
+        "r = np.zeros(19)\nfor i in range(19):\n    for k in range(7):\n"
+        "        if A[i, k] > x[k]:\n            r[i] += x[k]\n        else:\n            r[i] -= 1.0"
+        "\nreturn r, A @ x",
+    ],
+)
+def test_rows_go_together(body):
+    source = run(body, "A, x, y", TALL, X, LONG).source
+    assert re.search(r"8 \* \w+ \+ 7", source)
+    for rows in (1, 7, 8, 9):
+        a, y = data(rows, 7), data(rows)
+        run(body.replace("19", str(rows)), "A, x, y", a, X, y)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # what the first loop adds up, the second one reads; or another place of it
+        "for i in range(19):\n    s = 0.0\n    for k in range(7):\n        s += A[i, k] * x[k]\n"
+        "        x[k] += A[i, k]\n    for k in range(7):\n        y[i] += s * x[k]",
+        "for i in range(19):\n    s = 0.0\n    for k in range(1, 7):\n        s += A[i, k] * x[k]\n"
+        "        x[k] += A[i, k] * x[k - 1]\n    y[i] = s",
+        "for i in range(18):\n    s = 0.0\n    for k in range(7):\n        s += A[i, k] * x[k]\n"
+        "        A[i + 1, k] += s\n    y[i] = s",
+        "for i in range(19):\n    s = x[0]\n    for k in range(7):\n        s += A[i, k] * x[k]\n"
+        "        x[k] += A[i, k]\n    y[i] = s",
+    ],
+)
+def test_rows_that_need_each_other_do_not(body):
+    lowered = lower(function(body + "\nA += 0.0", "A, x, y"), [TALL, X, LONG])
+    assert lowered is not None
+    assert "8 * i" not in lowered.source
+    run(body + "\nA += 0.0", "A, x, y", TALL, X, LONG)
 
 
 def test_chosen_ones_are_counted_with_what_they_add_up_to():

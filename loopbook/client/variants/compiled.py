@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.client.variants.case import Case
+from loopbook.client.variants.fastest import Fastest
 from loopbook.client.variants.merged import merged
 from loopbook.errors import SdfgError
 from loopbook.sdfg import traced
@@ -19,8 +20,9 @@ from loopbook.sdfg.known_wrong import understood
 from loopbook.sdfg.traced import Traced
 from loopbook.toolchain import scratch
 
-Build = Callable[[Traced, Sequence[Any], Path], Path]
-"""From what docc's frontend made, and example arguments, to a library in the folder."""
+Build = Callable[[Traced, Sequence[Any], Path], Sequence[Path]]
+"""From what docc's frontend made, and example arguments, to libraries in the folder: any of them
+does, and the fastest is called."""
 
 
 def trace(func: Callable[..., Any], args: Sequence[Any]) -> Traced:
@@ -42,7 +44,7 @@ class Compiled:
     """A library for arguments of one case.
 
     Attributes:
-        lib: the loaded library, as `ctypes` has it.
+        lib: the loaded library, as `ctypes` has it; of several the first one.
         lib_path: where it was loaded from; deleted since, unless a folder was asked for.
         traced: what it was built from.
         written: positions of the arguments that it may write.
@@ -76,13 +78,14 @@ class Compiled:
         self.verified = False
         where = folder or scratch.make()
         try:
-            library = build(reading, args, where)
+            libraries = build(reading, args, where)
             is_array = [isinstance(value, np.ndarray) for value in args]
-            self._caller = Caller(reading, library, is_array)
+            callers = [Caller(reading, library, is_array) for library in libraries]
         finally:
             if folder is None:  # what is loaded stays
                 shutil.rmtree(where, ignore_errors=True)
-        self.lib, self.lib_path = self._caller.lib, str(library)
+        self._fastest = Fastest(callers, reading.written)
+        self.lib, self.lib_path = callers[0].lib, str(libraries[0])
 
     def __call__(self, *args: Any) -> Any:
         """Run it.
@@ -103,7 +106,7 @@ class Compiled:
         args = list(case.args)
         for place in case.foreign:
             args[place] = np.ascontiguousarray(args[place])
-        answer = self._caller(*(args[place] for place in self._kept))
+        answer = self._fastest([args[place] for place in self._kept])
         if not case.foreign:
             return answer
         for place in case.foreign:
@@ -117,7 +120,9 @@ class Compiled:
 
     def entry(self, args: Sequence[Any]) -> Entry | None:
         """The short way for more calls with arrays of just these shapes, and none passed twice."""
-        return Entry(self._caller, args, self.written) if self._first is None else None
+        if self._first is not None:
+            return None
+        return Entry(self._fastest.of(args), args, self.written)
 
 
 def _in_place_of(answer: Any, copies: Sequence[Any], args: Sequence[Any]) -> Any:

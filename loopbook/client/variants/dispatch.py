@@ -287,8 +287,8 @@ class Dispatcher:
         return answer
 
 
-def _unoptimised(reading: Traced, args: Sequence[Any], folder: Path) -> Path:
-    return build_baseline(reading.text, "none", folder).library
+def _unoptimised(reading: Traced, args: Sequence[Any], folder: Path) -> Sequence[Path]:
+    return [build_baseline(reading.text, "none", folder).library]
 
 
 def _python(func: Callable[..., Any], args: Sequence[Any]) -> Short:

@@ -150,7 +150,7 @@ def _noting(build: Build, lowered: Lowered, narrow: Mapping[str, np.dtype]) -> B
     places = {name: place for place, name in enumerate(lowered.kernel_parameters)}
     kinds = {places[name]: dtype.name for name, dtype in narrow.items() if name in places}
 
-    def noting(reading: Traced, args: Sequence[Any], folder: Path) -> Path:
+    def noting(reading: Traced, args: Sequence[Any], folder: Path) -> Sequence[Path]:
         text = with_narrow(with_local(reading.text, lowered, args), kinds)
         return build(replace(reading, text=text), args, folder)
 
