@@ -61,7 +61,7 @@ class NestReport:
 
     Attributes:
         loops: induction variables in preorder.
-        tier: "exact", "near", "library", "rows", "order", "strips" or "none".
+        tier: "exact", "near", "none", or one of those in `WHENCE` that need no record.
         neighbour: name of the record used, or of the nearest one when none is used.
         record: its id.
         distance: to it, 0 for the very nest, None without any neighbour.
@@ -146,7 +146,7 @@ class Plan:
         return [
             report.fingerprint
             for report in self.nests
-            if report.tier in ("none", "order", "strips")
+            if report.tier in ("none", "order", "strips", "sums", "threads")
         ]
 
     def only(self, picks: Mapping[int, Choice], reason: str) -> Plan:
@@ -222,6 +222,8 @@ WHENCE = {
     "rows": "a product with vectors, some rows of the matrix at a time",
     "order": "loops in the order in which the arrays lie in memory",
     "strips": "sums over windows that slide along memory, some beside each other",
+    "threads": "iterations that have nothing to do with each other",
+    "sums": "sums that threads share, each with its own",
 }
 """Where the recipe of each tier comes from."""
 

@@ -25,7 +25,6 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.rules import reorder
 from loopbook.rules.bands import Band, bands
 from loopbook.rules.base import Steps, step
-from loopbook.rules.strips import sliding_sums
 
 Fits = Callable[[Nest, Recipe], Fit | Refusal]
 
@@ -69,13 +68,13 @@ def along_memory(nest: Nest, fit: Fits, near: tuple[Choice, ...]) -> tuple[Choic
     return near if found is None else (Choice("order", None, 0.0, found, 0, 1.0),)
 
 
-def in_strips(nest: Nest, fit: Fits) -> tuple[Choice, ...]:
-    """A choice for sums over windows that slide along memory, of which nothing is known."""
-    steps = sliding_sums(nest)
+def by_rule(tier: str, nest: Nest, steps: Steps, fit: Fits) -> tuple[Choice, ...]:
+    """A choice for a nest of which no book knows more: what a rule makes of it, if all of that is
+    legal."""
     found = fit(nest, Recipe(tuple(steps))) if steps else None
     if not isinstance(found, Fit) or found.dropped:
         return ()
-    return (Choice("strips", None, 0.0, found.recipe, 0, 1.0),)
+    return (Choice(tier, None, 0.0, found.recipe, 0, 1.0),)
 
 
 def _beside(nest: Nest, fit: Fits, choice: Choice, orders: list[_Order]) -> Choice:

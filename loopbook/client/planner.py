@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from random import Random
 
 from loopbook.client.candidates import Candidates
 from loopbook.client.decision import Choice, NestReport, distinct, left_to_docc, used
@@ -17,7 +18,7 @@ from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.forms import sums_in_memory
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
-from loopbook.client.orders import along_memory, in_strips
+from loopbook.client.orders import along_memory, by_rule
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
@@ -43,6 +44,9 @@ from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
+from loopbook.rules.shared_sums import shared_sums
+from loopbook.rules.strips import sliding_sums
+from loopbook.rules.threads import shown_parallel
 from loopbook.targets import TARGETS
 
 REMEMBERED = 512
@@ -157,12 +161,21 @@ class Planner:
         usable = self._in_other_form(nest, usable, trips, hot)
         if (usable or self._expressions) and not records:
             usable = along_memory(nest, self._fit, usable)
-        if not usable and not records and not TARGETS[self._target].parallel:
-            usable = in_strips(nest, self._fit)
+        if not usable and not records:
+            usable = self._by_rule(nest, trips)
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)
         return (used(report, usable[0]), usable) if usable else (report, ())
+
+    def _by_rule(self, nest: Nest, trips: Trips) -> tuple[Choice, ...]:
+        """What pays for nests that no book knows anything for."""
+        if not TARGETS[self._target].parallel:
+            return by_rule("strips", nest, sliding_sums(nest), self._fit)
+        here = TuningContext.of(self._layered.hardware(self._target), self._target, trips)
+        return by_rule("threads", nest, shown_parallel(nest, here), self._fit) or by_rule(
+            "sums", nest, shared_sums(nest, Random(0), here), self._fit
+        )
 
     def _for(self, trials: Trials) -> Planner:
         """One like this for another form of the program, for what books know of it."""

@@ -98,14 +98,60 @@ def _jammed(code: Code, nest: Block, everywhere: Counter[str]) -> list[Block]:
         copies.append([block.renamed(names | {variable: at}) for block in nest.body])
     body: list[Block] = []
     for is_loop, parts in groupby(zip(*copies, strict=True), lambda part: bool(part[0].header)):
-        for together in parts if is_loop else zip(*parts, strict=True):
-            inner = [b for one in together for b in (one.body if is_loop else [one])]
-            body += [Block(together[0].line, inner)] if is_loop else inner
+        if is_loop:
+            body += [Block(loops[0].line, _together([b.body for b in loops])) for loops in parts]
+        else:
+            body += [block for copy in zip(*parts, strict=True) for block in copy]
     rest = nest.line.text.replace(nest.header[1], f"range({many} * {count}, {number.text})")
     return [
         nest.headed(nest.line.text.replace(nest.header[1], f"range({count})"), body),
         nest.headed(rest, nest.body),
     ]
+
+
+_ADDED = re.compile(r"(?P<what>(?P<name>\w+)\[\w+\]) = (?P=what) \+ \((?P<term>.*)\)")
+
+
+def _together(copies: Sequence[list[Block]]) -> list[Block]:
+    """The bodies of an inner loop's copies, one after the other. What all of them add to one and
+    the same element is added in one line, in their order."""
+    alike = [*zip(*copies, strict=True)]
+    added = {place: terms for place, lines in enumerate(alike) if (terms := _terms(alike, lines))}
+    last = len(copies) - 1
+    body: list[Block] = []
+    for number, copy in enumerate(copies):
+        for place, block in enumerate(copy):
+            if place not in added:
+                body.append(block)
+            elif number == last:
+                what = block.line.text.partition(" = ")[0]
+                body.append(block.headed(f"{what} = {' + '.join([what, *added[place]])}", []))
+    return body
+
+
+def _terms(body: Sequence[Sequence[Block]], lines: Sequence[Block]) -> list[str]:
+    """What the copies of a line add to an element that no other line touches; nothing if they do
+    something else."""
+    found = [_ADDED.fullmatch(block.line.text) for block in lines]
+    first = found[0]
+    if first is None or any(one is None or one["what"] != first["what"] for one in found):
+        return []
+    if not all(_is_one(one["term"]) for one in found if one):
+        return []
+    name = first["name"]
+    if sum(name in {t.name for t in touches([block])} for block, *_ in body) > 1:
+        return []
+    return [f"({one['term']})" for one in found if one]
+
+
+def _is_one(term: str) -> bool:
+    """Whether what stands in parentheses is one expression: not as in ``a) * (b``."""
+    open_ones = 0
+    for letter in term:
+        open_ones += {"(": 1, ")": -1}.get(letter, 0)
+        if open_ones < 0:
+            return False
+    return True
 
 
 def _is_plain(nest: Block) -> bool:

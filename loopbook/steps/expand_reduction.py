@@ -58,13 +58,14 @@ class ExpandReduction(Step):
         whose ends do not change. How often the loop and these run must be known when the program
         begins, where the memory is allocated.
         """
-        region, node = read_in_place(editor, self.loop)
+        number = editor.id_of(self.loop)
+        region, node = read_in_place(editor, self.loop, whole=editor.at(number))
         sums = list(_sums(editor, node))
         if not sums:
             raise IllegalStepError("its iterations add nothing to elements that all of them share")
-        number = editor.id_of(self.loop)
         region.put(node, redirected(node.loop, _apart(sums, node.variable)))
-        if not carries_nothing(region.read(number), region.around):
+        told = region.read(number, whole=editor.at(number))
+        if not carries_nothing(told, region.around):
             raise IllegalStepError("its iterations may depend on each other besides")
         turns = _Turns(editor.program, node)
         owns = [_Own.make(editor, one, turns) for one in sums]
@@ -198,7 +199,7 @@ class _Turns:
     def _number(self, distance: str) -> str:
         return distance if self.node.step == 1 else f"idiv({distance}, {self.node.step})"
 
-    def loop(self, editor: Editor, name: str, variable: str, body: Sequence[tree.Node]) -> tree.Loop:
+    def loop(self, editor: Editor, name: str, variable: str, body: list[tree.Node]) -> tree.Loop:
         """Another loop that runs as often."""
         step = self.node.step
         return editor.new_loop(name, variable, self._low, self._high, body, by=step)

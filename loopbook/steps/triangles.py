@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from loopbook.errors import IllegalStepError
-from loopbook.program import dataflow, expr, tree
-from loopbook.program.dataflow import AccessNode, Memlet, Tasklet
+from loopbook.program import expr, tree
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.types import Type
 from loopbook.steps.accumulation import Element

@@ -120,8 +120,8 @@ TALL, LONG = data(19, 7), data(19)
         "x += y @ A\nreturn A.sum(axis=1) * y",
         "r = np.zeros(19)\nfor i in range(19):\n    r[i] = ((A[i] - x)**2).sum()\nreturn r",
         "r = np.zeros(19)\nfor i in range(19):\n    for k in range(7):\n"
-        "        if A[i, k] > x[k]:\n            r[i] += x[k]\n        else:\n            r[i] -= 1.0"
-        "\nreturn r, A @ x",
+        "        if A[i, k] > x[k]:\n            r[i] += x[k]\n        else:\n"
+        "            r[i] -= 1.0\nreturn r, A @ x",
     ],
 )
 def test_rows_go_together(body):
