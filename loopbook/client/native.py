@@ -21,7 +21,6 @@ from loopbook.client.variants.dispatch import Dispatcher, Variant
 from loopbook.display import brief
 from loopbook.errors import LoopbookError
 from loopbook.sdfg.traced import Traced
-from loopbook.toolchain.built import has_threads
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -110,12 +109,12 @@ class NativeProgram(Dispatcher, Generic[P, R]):
         self.plan, library = built(traced.text, self._target, folder)
         if field.wanted(self._report):
             field.tell_of_call(traced, args, self.plan, library, self._target, self._book)
-        if not has_threads(library):
-            return [library]
         one, prepared = targets.for_threads(1).name, self.plan.normalised or traced.text
-        with suppress(LoopbookError):
-            return [library, built(prepared, one, private.place(folder / one))[1]]
-        return [library]
+        libraries = [library]
+        if self._target != one:
+            with suppress(LoopbookError):
+                libraries.append(built(prepared, one, private.place(folder / one))[1])
+        return libraries
 
 
 @overload
@@ -176,8 +175,8 @@ def native(
     `loopbook.errors.InterpretedWarning` for each reason: arrays that overlap in part, empty ones,
     other types, what has no form in loops. So does an array program that is faster that way: its
     second to fourth calls with arrays of some shapes are timed beside Python, on copies.
-    What has threads is compiled for one thread, too: the first call with arrays of some sizes finds
-    out, on copies, which of the two is faster there.
+    For a target with threads it is compiled for one thread, too: the first call with arrays of some
+    sizes finds out, on copies, which of the two is faster there.
     Memory for what an array program computes on the way is kept from one call to the next, up to
     128 MiB for each kind of arguments.
 

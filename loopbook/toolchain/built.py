@@ -28,13 +28,3 @@ class Built:
     owners: Mapping[int, int]
     recipes: Applied
     seconds: tuple[float, float] = (0.0, 0.0)
-
-
-_THREADS = b"__kmpc_fork_call", b"omp_get_max_threads"
-"""What clang's OpenMP starts threads with, and what a BLAS is told how many it may use by."""
-
-
-def has_threads(library: Path) -> bool:
-    """Whether a compiled program may run on several threads."""
-    code = library.read_bytes()
-    return any(name in code for name in _THREADS)
