@@ -40,8 +40,8 @@ class Docc:
 
 
 class Loopbook:
-    """``@loopbook.native``: what the book says for these sizes. Nothing is measured but, with several
-    threads, whether these are faster than one, in the first call.
+    """``@loopbook.native``: what the book says for these sizes. Nothing is measured but whether
+    several threads are faster than one, in the first call.
 
     The user's book is the one that ``LOOPBOOK_BOOK`` names, over the starter book.
     """
