@@ -97,10 +97,12 @@ def _links(compiler: str, code: str, flag: str) -> bool:
 
 
 def _speed_of_blas() -> Iterator[Finding]:
-    from loopbook.client.libraries import has_tuned_blas
+    from loopbook.toolchain.blas import core, has_tuned_blas, load
 
     if has_tuned_blas():
-        yield Finding("fast BLAS", OK, "made for this processor")
+        kernels = core(load())
+        told = f"made for this processor ({kernels})" if kernels else "made for this processor"
+        yield Finding("fast BLAS", OK, told)
     else:
         told = "products are not handed to BLAS: it is missing or the plain one"
         yield Finding("fast BLAS", WARN, told, "apt-get install libopenblas-dev")

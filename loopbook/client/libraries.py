@@ -7,12 +7,10 @@ that one.
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from random import Random
 
 from loopbook.client.sizes import Trips
@@ -21,15 +19,10 @@ from loopbook.program.nest import Loop, Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
 from loopbook.rules.library import library_call
-
-NAMES = ("libblas.so.3", "libblas.so", "libblas.dylib")
-"""What docc links ``-lblas`` is found as when a program is loaded."""
+from loopbook.toolchain.blas import has_tuned_blas
 
 VARIABLE = "LOOPBOOK_LIBRARIES"
 """Products stay loops where it is 0."""
-
-TUNED = ("openblas_get_config", "MKL_Get_Version", "bli_info_get_version_str", "appleblas_dgemm")
-"""Functions that tell a BLAS with kernels for the processor from the reference implementation."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +55,3 @@ def product_call(nest: Nest, target: str, trips: Trips) -> Call | None:
 def _runs(loops: Sequence[Loop], trips: Trips) -> int:
     """How often the innermost of three loops runs in all; 0 if there are fewer."""
     return math.prod(trips.get(loop.name, 0) for loop in loops) if len(loops) == 3 else 0
-
-
-@lru_cache(maxsize=1)
-def has_tuned_blas() -> bool:
-    """Whether compiled programs are linked with a BLAS that is faster than plain loops."""
-    for name in NAMES:
-        try:
-            library = ctypes.CDLL(name)
-        except OSError:
-            continue
-        return any(hasattr(library, function) for function in TUNED)
-    return False

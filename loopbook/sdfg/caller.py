@@ -12,6 +12,7 @@ import numpy as np
 
 from loopbook.errors import RunError, SdfgError
 from loopbook.sdfg.traced import Returned, Traced
+from loopbook.toolchain import blas
 
 C_TYPES = {
     np.dtype(np.float32): ctypes.c_float,
@@ -52,6 +53,7 @@ class Caller:
     """
 
     def __init__(self, traced: Traced, library: Path, is_array: Sequence[bool]) -> None:
+        blas.load()
         try:
             self.lib = ctypes.CDLL(str(library))
             function: Any = getattr(self.lib, traced.name)

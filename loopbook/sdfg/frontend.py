@@ -21,7 +21,7 @@ from loopbook.normal_form.extents import noted
 from loopbook.program.extent_names import extent_names
 from loopbook.program.json_text import dumped, loaded
 from loopbook.sdfg.known_wrong import confirmed, understood
-from loopbook.toolchain import scratch
+from loopbook.toolchain import blas, scratch
 from loopbook.toolchain.batch import symbols
 from loopbook.toolchain.run import Binding, Results
 from loopbook.toolchain.stderr import quiet_stderr
@@ -162,6 +162,7 @@ def check_loads(library: Path) -> None:
     Raises:
         RunError: if it cannot be loaded.
     """
+    blas.load()
     try:
         ctypes.CDLL(str(library))
     except OSError as error:

@@ -107,7 +107,7 @@ def _probe(path: str) -> Compiler | None:
     version = told.stdout.partition("\n")[0].strip()
     with contextlib.suppress(OSError):
         if note is not None:
-            _write(note, version, 0o600)
+            scratch.put(note, version, 0o600)
     return Compiler(Path(path), version)
 
 
@@ -186,25 +186,17 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
                 (folder / EARLY_MARK).touch(mode=0o600)
             linker = quick_linker(compiler.path)
             if linker:
-                _write(folder / LINKER_MARK, f"{linker}\n", 0o600)
+                scratch.put(folder / LINKER_MARK, f"{linker}\n", 0o600)
                 for name, line in linking.commands(compiler.path, linker).items():
-                    _write(folder / name, line, 0o600)
-            _write(folder / OWN_MATHS_HEADER, OWN_MATHS, 0o600)
-            _write(folder / ONLY_TIMES_HEADER, ONLY_TIMES, 0o600)
-            _write(folder / memory.HEADER, memory.TEXT, 0o600)
-            _write(folder / powers.HEADER, powers.TEXT, 0o600)
-            _write(target, script, 0o700)
+                    scratch.put(folder / name, line, 0o600)
+            scratch.put(folder / OWN_MATHS_HEADER, OWN_MATHS, 0o600)
+            scratch.put(folder / ONLY_TIMES_HEADER, ONLY_TIMES, 0o600)
+            scratch.put(folder / memory.HEADER, memory.TEXT, 0o600)
+            scratch.put(folder / powers.HEADER, powers.TEXT, 0o600)
+            scratch.put(target, script, 0o700)
     except OSError as error:
         raise FolderError(f"cannot write {target}: {error.strerror}; set TMPDIR") from None
     return folder
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    """All of the file or nothing."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text)
-    partial.chmod(mode)
-    partial.replace(path)
 
 
 def _script(compiler: Compiler, march: str) -> str:

@@ -66,6 +66,18 @@ def shared() -> Path:
     return private.above() / f"{KEPT}{os.getuid()}"
 
 
+def put(path: Path, text: str, mode: int = 0o600) -> None:
+    """Write all of a file or nothing.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text)
+    partial.chmod(mode)
+    partial.replace(path)
+
+
 @lru_cache(maxsize=1)
 def _own() -> Path:
     return make()

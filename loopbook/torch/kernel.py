@@ -12,6 +12,7 @@ from torch import Tensor
 
 from loopbook.errors import RunError, SdfgError
 from loopbook.sdfg.from_torch import Translated
+from loopbook.toolchain import blas
 from loopbook.toolchain.memory import RELEASE
 
 
@@ -40,6 +41,7 @@ class Kernel:
         shapes = tuple(tuple(output.shape) for output in outputs)
         if shapes != translated.shapes:
             raise SdfgError(f"docc-ai gives outputs of shapes {translated.shapes}, not {shapes}")
+        blas.load()
         try:
             self._library = ctypes.CDLL(str(library))
             function = getattr(self._library, translated.name)

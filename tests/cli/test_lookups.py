@@ -17,9 +17,9 @@ from cli_kit import ATTENTION, PRODUCT, Shell, make_shell, run_program
 
 from loopbook.cli import main, style
 from loopbook.cli.benching import remarks
-from loopbook.client.libraries import has_tuned_blas
 from loopbook.recipes.book import Book
 from loopbook.sdfg import program
+from loopbook.toolchain.blas import has_tuned_blas
 
 
 @pytest.fixture

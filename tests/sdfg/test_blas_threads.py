@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import loopbook
-from loopbook.client.libraries import has_tuned_blas
 from loopbook.sdfg.blas_threads import with_blas_threads
+from loopbook.toolchain.blas import has_tuned_blas
 from loopbook.toolchain.sandbox import run_limited
 
 CODE = '#include <cblas.h>\nextern "C" void f(double *A)\n{\n    cblas_dgemm(A);\n    return ;\n}\n'
