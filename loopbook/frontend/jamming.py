@@ -91,6 +91,7 @@ def _jammed(code: Code, nest: Block, everywhere: Counter[str]) -> list[Block]:
         if size[1].isdigit()
         else code.facts.derive(f"({number.text}) // {many}", [number], lambda n: n // many).text
     )
+    code.differs |= many == ROWS  # in loops, too
     copies = []
     for place in range(many):
         names = {name: code.fresh(f"{name}_") for name in sorted(own)} if place else {}

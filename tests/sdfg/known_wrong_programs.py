@@ -817,6 +817,15 @@ def handed_on_from_a_branch(res):
         res[i] = x
 
 
+@mended(floats, zeros)
+def changed_by_what_numpy_gives(a, res):
+    for i in range(a.shape[0]):
+        p = 1.0 / (1.0 + np.exp(-a[i]))
+        for j in range(res.shape[0]):
+            res[j] += p * a[i]
+            res[j] -= np.sqrt(a[j] * a[j])
+
+
 # -- indices --------------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `subscripts`: negative indices;
 - `arrays`: products, slices, types of array expressions;
 - `overwritten`: elements that are stored twice;
+- `in_place`: elements that change by what NumPy's functions give;
 - `copies`: elements that are copied before they change;
 - `carried`: variables that docc takes for their first value in all iterations;
 - `firsts`: the same, where the text of the function shows it;
@@ -48,6 +49,7 @@ from loopbook.sdfg.known_wrong import (
     firsts,
     helpers,
     ignored,
+    in_place,
     integers,
     jumps,
     loops,
@@ -157,6 +159,7 @@ def _rewrite(
     assignments.Retyped(kinds()).run()
     assignments.Results(kinds()).run()
     subscripts.Negative(kinds()).run()
+    in_place.run(source)
     copies.run(kinds())
     arrays.check(kinds(), scattered)
     arrays.transposed_operands(kinds(), scattered)

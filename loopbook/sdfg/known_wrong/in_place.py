@@ -1,0 +1,75 @@
+"""Elements that change in place by what NumPy's functions give."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from types import ModuleType
+from typing import Any
+
+from loopbook.sdfg.known_wrong.source import Source
+from loopbook.syntax import walk
+
+
+def run(source: Source) -> None:
+    """docc takes what ``np.exp`` gives for an array, and what it is added to for the name of one.
+
+    Before: ``p = np.exp(x)``, then ``g[j] += p``, which does not compile. After:
+    ``g[j] = g[j] + p``.
+    """
+    given = _given_by_numpy(source)
+    for node in source.walk():
+        for field in ("body", "orelse"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                _block(source, block, given)
+    _block(source, source.body, given)
+    source.locate()
+
+
+def _block(source: Source, block: list[Any], given: set[str]) -> None:
+    for place, line in enumerate(block):
+        if not isinstance(line, ast.AugAssign) or not isinstance(line.target, ast.Subscript):
+            continue
+        if not _comes_from_numpy(source, line.value, given):
+            continue
+        source.mend(line, "change an element in one assignment")
+        old = copy.deepcopy(line.target)
+        old.ctx = ast.Load()
+        value = ast.BinOp(left=old, op=line.op, right=line.value)
+        block[place] = ast.copy_location(ast.Assign([line.target], value), line)
+
+
+def _given_by_numpy(source: Source) -> set[str]:
+    """The variables whose values come from a call of one of NumPy's functions."""
+    lines = [n for n in source.walk() if isinstance(n, ast.Assign | ast.AugAssign)]
+    given: set[str] = set()
+    while True:
+        found = {
+            target.id
+            for line in lines
+            if _comes_from_numpy(source, line.value, given)
+            for target in (line.targets if isinstance(line, ast.Assign) else [line.target])
+            if isinstance(target, ast.Name)
+        }
+        if found <= given:
+            return given
+        given |= found
+
+
+def _comes_from_numpy(source: Source, value: ast.expr, given: set[str]) -> bool:
+    return any(
+        (isinstance(node, ast.Name) and node.id in given)
+        or (isinstance(node, ast.Call) and _is_numpy(source, node.func))
+        for node in walk(value)
+    )
+
+
+def _is_numpy(source: Source, func: ast.expr) -> bool:
+    match func:
+        case ast.Attribute(value=ast.Name(id=name)):
+            module = source.names.get(name)
+            return isinstance(module, ModuleType) and module.__name__ == "numpy"
+        case ast.Name(id=name):
+            return type(source.names.get(name)).__module__.partition(".")[0] == "numpy"
+    return False
