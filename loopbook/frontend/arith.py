@@ -20,6 +20,7 @@ import numpy as np
 from loopbook.frontend import complexes, types
 from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.narrow import SHORT, held_as, modular, unwrapped, wrapped, wraps
+from loopbook.frontend.sorts import computed, of_one, text_of
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.types import BOOL, FLOAT, INT, SINGLE
 from loopbook.frontend.values import Pair, Scalar, constant
@@ -96,6 +97,11 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     Raises:
         LoweringError: for operators that have no form in loops.
     """
+    found = _binary(code, op, left, right)
+    return computed(code, op, found, left, right) if op in "+-*/" else found
+
+
+def _binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     if left.value is not None and right.value is not None and left.weak and right.weak:
         try:
             return constant(PYTHON[op](left.value, right.value))
@@ -333,6 +339,11 @@ def logical(op: str, left: Scalar, right: Scalar) -> Scalar:
 
 def unary(code: Code, op: str, value: Scalar) -> Scalar:
     """``-value``, ``+value``, ``~value``, ``not value``."""
+    found = _unary(code, op, value)
+    return computed(code, op, found, value) if op == "-" else found
+
+
+def _unary(code: Code, op: str, value: Scalar) -> Scalar:
     if value.value is not None and (value.weak or op == "not"):
         found = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_}
         return constant(found[op](value.value))
@@ -414,6 +425,22 @@ def select(code: Code, condition: Scalar, left: Scalar, right: Scalar) -> Scalar
         return Pair(parts, dtype, weak)
     texts = [_same_type(code, side, dtype).text for side in (left, right)]
     return chosen(code, condition.text, texts[0], texts[1], dtype, weak)
+
+
+def either(code: Code, condition: Scalar, left: Scalar, right: Scalar) -> Scalar:
+    """The same as Python has it, which gives one of the two as it is."""
+    if of_one(code, types.promote(left.kind, right.kind), left, right) is not None:
+        condition = code.let(condition)
+    return told(code, select(code, condition, left, right), condition, left, right)
+
+
+def told(code: Code, made: Scalar, condition: Scalar, left: Scalar, right: Scalar) -> Scalar:
+    """`made`, which is ``left if condition else right``, with the types that it may have."""
+    sorts = of_one(code, made.kind, left, right)
+    if sorts is not None and sorts.text:
+        first, second = (text_of(code, side) for side in (left, right))
+        sorts = replace(sorts, text=chosen(code, condition.text, first, second, INT).text)
+    return made if sorts is None else replace(made, sorts=sorts)
 
 
 def _same_type(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:

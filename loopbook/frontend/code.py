@@ -12,7 +12,7 @@ import numpy as np
 from loopbook.errors import LoweringError
 from loopbook.frontend import types, values
 from loopbook.frontend.symbols import ONE, ZERO, Facts, Int
-from loopbook.frontend.values import Array, Buffer, Index, Pair, Scalar, View
+from loopbook.frontend.values import Array, Buffer, Index, Kind, Pair, Scalar, View
 
 
 class UntoldError(LoweringError):
@@ -83,6 +83,9 @@ class Code:
             negative, for these arguments or others, a number is rounded to 32 bits, or a short loop
             is written out.
         floats: where lists are made that hold floats, though they begin with whole numbers.
+        telling: of what it is told which of several types it has (see `sorts`).
+        sorts: types, by the number that stands for each.
+        sorted_by: what else decides of the type of what is told.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         raises: at how many places Python may raise.
         checks_places: whether what decides that may be whether numbers are places in an array.
@@ -104,6 +107,9 @@ class Code:
     rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
     differs: bool = False
     floats: frozenset[tuple[int, int]] = frozenset()
+    telling: frozenset[str] = frozenset()
+    sorts: dict[Kind, int] = field(default_factory=dict)
+    sorted_by: dict[str, set[str]] = field(default_factory=dict)
     failed: str = ""
     raises: int = 0
     checks_places: bool = False
@@ -210,7 +216,12 @@ class Code:
         known = None
         if value.dtype.kind in "iu":
             known = Int.atom(name)
-        return Scalar(name, value.dtype, value.weak, known)
+        sorts = value.sorts
+        if sorts is not None and sorts.text in self.mutable:
+            own = self.fresh("sort_")
+            self.emit(f"{own} = {sorts.text}")
+            sorts = replace(sorts, text=own)
+        return Scalar(name, value.dtype, value.weak, known, sorts=sorts)
 
     def variables(self, value: Pair, hint: str = "s") -> Pair:
         """A complex number in two new variables."""

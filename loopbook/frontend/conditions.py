@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, lists, types
+from loopbook.frontend import arith, lists, sorts, types
 from loopbook.frontend.code import Line, bare, reads
 from loopbook.frontend.operators import SYMBOLS, lift
 from loopbook.frontend.records import Fields
@@ -194,16 +194,20 @@ def conditional(t: Translator, node: ast.IfExp) -> Value:
     left, right = t.number(one), t.number(other)
     if not first and not second:
         if all(_is_inside(t, read) for read in others):
-            return arith.select(code, condition, left, right)
+            return arith.either(code, condition, left, right)
         if all(_is_inside(t, read) for read in ones):
-            return arith.select(code, arith.unary(code, "not", condition), right, left)
+            return arith.either(code, arith.unary(code, "not", condition), right, left)
     dtype, weak = types.promote(left.kind, right.kind)
+    told = sorts.of_one(code, (dtype, weak), left, right)
     name = code.fresh("s_")
     for head, lines, value in ((f"if {condition.text}:", first, left), ("else:", second, right)):
         with code.indented(head):
             code.replay(lines)
             code.emit(f"{name} = {arith.convert(code, value, dtype).text}")
-    return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
+            if told is not None and told.text:
+                code.emit(f"{told.text} = {sorts.text_of(code, value)}")
+    whole = Int.atom(name) if dtype.kind in "iu" else None
+    return Scalar(name, dtype, weak, whole, sorts=told)
 
 
 def _is_inside(t: Translator, read: tuple[Buffer, Index]) -> bool:
@@ -225,15 +229,18 @@ def _items_of(
     if any(dtype.kind == "c" for dtype, _ in kinds):
         raise code.fail("one of two tuples of complex numbers; use if and else")
     names = [code.fresh("s_") for _ in pairs]
+    told = [sorts.of_one(code, kind, *pair) for kind, pair in zip(kinds, pairs, strict=True)]
     for place, (head, (lines, _)) in enumerate(((f"if {condition.text}:", then), ("else:", other))):
         with code.indented(head):
             code.replay(lines)
-            for name, pair, (dtype, _) in zip(names, pairs, kinds, strict=True):
+            for name, pair, (dtype, _), sort in zip(names, pairs, kinds, told, strict=True):
                 code.emit(f"{name} = {bare(arith.convert(code, pair[place], dtype).text)}")
+                if sort is not None and sort.text:
+                    code.emit(f"{sort.text} = {sorts.text_of(code, pair[place])}")
     return Tup(
         tuple(
-            Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
-            for name, (dtype, weak) in zip(names, kinds, strict=True)
+            Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None, sorts=sort)
+            for name, (dtype, weak), sort in zip(names, kinds, told, strict=True)
         )
     )
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, loose, nests, types
+from loopbook.frontend import arith, loose, nests, sorts, types
 from loopbook.frontend.aliases import Aliases
 from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.liveness import Liveness, loads
@@ -31,6 +31,7 @@ from loopbook.frontend.symbols import Int
 from loopbook.frontend.values import (
     Array,
     Buffer,
+    Kind,
     Pair,
     Scalar,
     Tup,
@@ -48,6 +49,8 @@ class Home:
         kinds: types that it and its items have to have, by path.
         path: the numbers of the item that it is for, in tuples in tuples.
         items: where each item of a tuple lives; empty for what is none.
+        key, sort: what its type is told of, and the variable that tells it (see `sorts`).
+        now, ever: the types that a number there may have at this point, and anywhere.
         loose: axes of an array along which its size changes, and `sizes`, the variables that have
             those sizes, and `buffer`, where it lives then.
     """
@@ -56,6 +59,10 @@ class Home:
     kinds: dict[tuple[int, ...], tuple[np.dtype, bool]] = field(default_factory=dict)
     path: tuple[int, ...] = ()
     items: tuple[Home, ...] = ()
+    key: str = ""
+    sort: str = ""
+    now: frozenset[Kind] | None = frozenset()
+    ever: set[Kind] = field(default_factory=set)
     loose: frozenset[int] = frozenset()
     sizes: dict[int, str] = field(default_factory=dict)
     buffer: Buffer | None = None
@@ -67,7 +74,7 @@ class Home:
 
     def part(self, number: int) -> Home:
         """Where an item is to live."""
-        return Home(kinds=self.kinds, path=(*self.path, number))
+        return Home(kinds=self.kinds, path=(*self.path, number), key=f"{self.key}.{number}")
 
     def all(self) -> list[Home]:
         """Itself, and those of its items, in order."""
@@ -101,6 +108,8 @@ class Frame:
         at: the statement at hand.
         made: names that are ours, of which nobody knows how long they live.
         tests: what decides of the branches around the statement at hand.
+        exits: for each loop around it, what types numbers may have where it is left, or gone on
+            with (see `sorts`).
     """
 
     env: dict[str, Value]
@@ -114,6 +123,7 @@ class Frame:
     at: ast.stmt | None = None
     made: set[str] = field(default_factory=set)
     tests: list[ast.expr] = field(default_factory=list)
+    exits: list[dict[str, list[sorts.State]]] = field(default_factory=list)
 
     def is_live(self, name: str) -> bool:
         """Whether a name may be read after the statement at hand."""
@@ -151,6 +161,7 @@ class Homes:
         if old is None:
             if isinstance(value, Scalar):
                 home.value = self._variable(name, value, home.kind or value.kind)
+                sorts.moved_in(self, home, value)
             elif isinstance(value, Array) and home.loose:
                 home.value = loose.place(self, name, home, value)
                 self._moved_in(name, home.value, value)
@@ -168,12 +179,13 @@ class Homes:
             )
             if kind != old.kind and not (old.kind[0] == kind[0] and not old.weak):
                 raise Widen(home, kind)
-            value = arith.convert(code, value, old.dtype)
+            given, value = value, arith.convert(code, value, old.dtype)
             if isinstance(value, Pair) and value.texts != old.texts:
                 value = code.variables(value)
             for target, text in zip(old.texts, value.texts, strict=True):
                 if text != target:
                     code.emit(f"{target} = {bare(text)}")
+            sorts.moved_in(self, home, given)
         elif isinstance(old, Array) and isinstance(value, Array):
             if value.mask is not None and value.rank > 1:
                 value = self.stored(value)  # in a row
@@ -256,7 +268,7 @@ class Homes:
         empty: bool,
     ) -> Home:
         """A place for `name` to live in, holding its present value unless `empty`."""
-        home, kind = Home(kinds=kinds, loose=axes), kinds.get(())
+        home, kind = Home(kinds=kinds, loose=axes, key=sorts.key_of(self, name)), kinds.get(())
         value = self.frame.env.get(name)
         if not empty and isinstance(value, Tup) and value.items:
             self._move_in(name, home, value)
@@ -270,6 +282,7 @@ class Homes:
             value = nests.force(code, value, name)
         if isinstance(value, Scalar):
             home.value = self._variable(name, value, kind or value.kind)
+            sorts.moved_in(self, home, value)
         else:
             dtype = kind[0] if kind else value.dtype
             if axes:
@@ -302,16 +315,16 @@ class Homes:
             if (frame, other) != (self.frame, name)
         )
 
-    def _begin(self, place: int, results: Iterable[Value | None]) -> None:
+    def _begin(self, place: int, results: Iterable[Home]) -> None:
         """Give results a value before the loop or branch that may assign them: whether it did is
         known from a flag, but what comes next may copy them first."""
         code = self.code
-        for value in results:
-            if isinstance(value, Scalar):
-                nought = types.zero(types.part(value.dtype))
-                code.lines[place:place] = [
-                    Line(code.depth, f"{text} = {nought}", code.origin) for text in value.texts
-                ]
+        for home in results:
+            if isinstance(home.value, Scalar):
+                nought = types.zero(types.part(home.value.dtype))
+                made = [f"{text} = {nought}" for text in home.value.texts]
+                made += [f"{home.sort} = 0"] if home.sort else []
+                code.lines[place:place] = [Line(code.depth, text, code.origin) for text in made]
 
     def writes_to(self, buffer: Buffer, but: str | None = None) -> None:
         """Compute what waits for a buffer's elements before they change.
@@ -403,6 +416,6 @@ class Homes:
             for n, home in homes.items():
                 if home.value is not None:
                     frame.env[n] = home.value
-            self._begin(kept[0], [h.value for n, h in homes.items() if n.startswith(RETURNED)])
+            self._begin(kept[0], [h for n, h in homes.items() if n.startswith(RETURNED)])
             return
         raise code.fail("types that change from one iteration to the next")

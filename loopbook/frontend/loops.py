@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from loopbook.frontend import arith, lists, loose
+from loopbook.frontend import arith, lists, loose, sorts
 from loopbook.frontend.code import Line, UnrollError, bare, is_empty
 from loopbook.frontend.counters import Counters, nested
 from loopbook.frontend.liveness import asked_of, rebinds, stores
@@ -152,7 +152,9 @@ def _rolled(
 
     def run() -> None:
         before = set(t.frame.env)
-        with t.code.loop(start, stop, step, hint) as variable, _round(t, node):
+        count = stop - start if step > 0 else start - stop
+        looping = t.code.loop(start, stop, step, hint)
+        with _followed(t, node, count), looping as variable, _round(t, node):
             t.store(node.target, _copied(t, node, item(variable)))
             t.body(node.body)
         _forget(t, node, before)
@@ -180,6 +182,26 @@ def _round(t: Translator, node: ast.For | ast.While) -> Iterator[None]:
     aliases.known = [*before, *(a for a in aliases.known if a not in before)]
 
 
+@contextmanager
+def _followed(t: Translator, node: ast.For | ast.While, count: Int | None = None) -> Iterator[None]:
+    """A loop, with the types that numbers may have in it and after it.
+
+    Args:
+        count: how many times it comes by, where that is known.
+    """
+    own = stores([node.target]) if isinstance(node, ast.For) else frozenset()
+    begun = sorts.state(t)
+    exits: dict[str, list[sorts.State]] = {"break": [], "continue": []}
+    t.frame.exits.append(exits)
+    sorts.any_of(t, t.assigned(node.body) | own)
+    try:
+        yield
+    finally:
+        t.frame.exits.pop()
+    forever = isinstance(node, ast.While) and isinstance(node.test, ast.Constant)
+    sorts.over(t, begun, exits, count, forever=forever)
+
+
 def _copied(t: Translator, node: ast.For, value: Value) -> Value:
     if isinstance(value, Tup):
         return value.of(_copied(t, node, item) for item in value.items)
@@ -205,28 +227,34 @@ def while_(t: Translator, node: ast.While) -> None:
         code, before = t.code, set(t.frame.env)
         kept = len(code.trips)
         code.trips.append(None)
-        with code.captured() as lines:
-            loose.refresh(t)
-            condition = t.test(node.test)
-        head = "while True:" if lines else f"while {bare(condition.text)}:"
-        with code.indented(head):
-            if lines:
-                code.replay(lines)
-                stop = arith.unary(code, "not", condition)
-                with code.indented(f"if {bare(stop.text)}:"):
-                    code.emit("break")
-            with _round(t, node):
-                begin, raises = len(code.lines), code.raises
-                t.body(node.body)
-                if code.raises > raises:  # or it might never end
-                    stop = Line(code.depth + 1, "break", code.origin)
-                    test = Line(code.depth, f"if {code.failed}[0] != 0:", code.origin)
-                    code.lines[begin:begin] = [test, stop]
+        with _followed(t, node):
+            _while(t, node)
         del code.trips[kept:]
         _forget(t, node, before)
 
     t.with_homes(_homes(t, node), run)
     t.frame.unrolled = kept
+
+
+def _while(t: Translator, node: ast.While) -> None:
+    code = t.code
+    with code.captured() as lines:
+        loose.refresh(t)
+        condition = t.test(node.test)
+    head = "while True:" if lines else f"while {bare(condition.text)}:"
+    with code.indented(head):
+        if lines:
+            code.replay(lines)
+            stop = arith.unary(code, "not", condition)
+            with code.indented(f"if {bare(stop.text)}:"):
+                code.emit("break")
+        with _round(t, node):
+            begin, raises = len(code.lines), code.raises
+            t.body(node.body)
+            if code.raises > raises:  # or it might never end
+                stop = Line(code.depth + 1, "break", code.origin)
+                test = Line(code.depth, f"if {code.failed}[0] != 0:", code.origin)
+                code.lines[begin:begin] = [test, stop]
 
 
 __all__ = ["ONE", "Range", "Rows", "for_", "rows_of", "while_"]

@@ -23,6 +23,7 @@ from loopbook.frontend.plain import is_plain
 from loopbook.frontend.refusals import Collector, in_order
 from loopbook.frontend.results import returned
 from loopbook.frontend.returns import RETURNED, single_exit
+from loopbook.frontend.sorts import SortsError
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Buffer, Pair, Scalar, Thing, Unknown, Value, whole
@@ -95,10 +96,11 @@ def _lower(
     args: Sequence[Any],
     found: list[LoweringError] | None = None,
     floats: frozenset[tuple[int, int]] = frozenset(),
+    telling: frozenset[str] = frozenset(),
 ) -> Lowered:
     node = parsed(func)
     file = inspect.getsourcefile(func) or ""
-    code = Code(origin=node.lineno, floats=floats)
+    code = Code(origin=node.lineno, floats=floats, telling=telling)
     signature = inspect.signature(func)
     try:
         bound = signature.bind(*args)
@@ -127,7 +129,9 @@ def _lower(
             raise code.untold()
         result, _used = returned(t, value)
     except FloatsInListError as error:
-        return _lower(func, args, found, floats | {error.made})
+        return _lower(func, args, found, floats | {error.made}, telling)
+    except SortsError as error:
+        return _lower(func, args, found, floats, telling | error.wanted)
     except LoweringError as error:
         if error.file:
             raise

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopbook.frontend import arith, lists, nests, types
+from loopbook.frontend import arith, lists, nests, sorts, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.lowered import tuple_text
 from loopbook.frontend.records import Fields
@@ -86,15 +86,19 @@ def _record(t: Translator, value: Fields, parts: list[str]) -> str:
 
 def _number(t: Translator, value: Scalar) -> str:
     code = t.code
-    if value.value is not None and value.weak:
+    told = sorts.returned(code, value)
+    if told is None and value.value is not None and value.weak:
         text = repr(value.value)
         return text if value.dtype.kind != "f" or np.isfinite(value.value) else f'float("{text}")'
-    if value.whole is not None and value.weak and code.facts.known(value.whole) is not None:
+    sized = value.whole is not None and code.facts.known(value.whole) is not None
+    if told is None and sized and value.weak and value.whole is not None:
         return bare(value.whole.text)
     dtype = value.dtype
     buffer = code.temporary((ONE,), dtype, "result")
     for line in nests.put(buffer, (ZERO,), value, dtype):
         code.emit(line)
+    if told is not None:
+        return f"{told}({buffer.name}[0])"
     if not value.weak:
         return f"{buffer.name}[0]"
     return (

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import demands, lists, loose, nests
+from loopbook.frontend import demands, lists, loose, nests, sorts
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.definite import Definite, described
 from loopbook.frontend.hints import STATEMENTS
@@ -96,7 +96,9 @@ class Translator(Definite):
             case ast.Break() | ast.Continue():
                 if self.frame.unrolled:
                     raise self.code.fail("break out of a loop over a tuple; use range")
-                self.code.emit("break" if isinstance(node, ast.Break) else "continue")
+                word = "break" if isinstance(node, ast.Break) else "continue"
+                self.code.emit(word)
+                sorts.leave(self, word)
             case ast.Pass():
                 pass
             case ast.Import() | ast.ImportFrom():
@@ -312,12 +314,15 @@ class Translator(Definite):
             frame, aliases = self.frame, self.aliases
             frame.tests.append(node.test)
             before, known = dict(frame.env), list(aliases.known)
+            begun = sorts.state(self)
             with (
                 self.code.indented(f"if {bare(condition.text)}:"),
                 narrowed(self, [node.test], True),
             ):
                 self.body(node.body)
+            taken = sorts.state(self)
             frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
+            sorts.restore(self, begun)
             changing = any(home.sizes for home in frame.homes.values())
             then, aliases.known = aliases.known, known
             if node.orelse:
@@ -327,6 +332,7 @@ class Translator(Definite):
                     self.body(node.orelse)
             aliases.known = [*then, *(a for a in aliases.known if a not in then)]
             frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
+            sorts.restore(self, sorts.merged(taken, sorts.state(self)))
             if changing:
                 loose.refresh(self)
 

@@ -29,6 +29,26 @@ Dim = tuple[Int, tuple[tuple[int, Int], ...]]
 """Place along one dimension of what is looked at: an offset, and a factor for each own axis."""
 
 
+Kind = tuple[np.dtype, bool]
+"""A number's type, and whether it is one of Python's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sorts:
+    """The types that a number may have (see `loopbook.frontend.sorts`).
+
+    Attributes:
+        kinds: those; None for `all` that are ever seen where it lives.
+        text: says which, where that is told.
+        wanted: of what it has to be told for that.
+    """
+
+    kinds: frozenset[Kind] | None
+    text: str
+    wanted: frozenset[str]
+    all: set[Kind] = field(default_factory=set)
+
+
 @dataclass(frozen=True)
 class Scalar:
     """One number.
@@ -38,6 +58,7 @@ class Scalar:
         weak: a Python number, which adapts to the types of arrays.
         whole: its value as a polynomial, where it is a whole number that is known as one.
         value: its value, where it is a constant.
+        sorts: the types that it may have, where they are not just its own.
     """
 
     text: str
@@ -45,6 +66,7 @@ class Scalar:
     weak: bool = False
     whole: Int | None = None
     value: Any = None
+    sorts: Sorts | None = field(default=None, compare=False)
 
     @property
     def kind(self) -> tuple[np.dtype, bool]:

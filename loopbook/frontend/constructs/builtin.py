@@ -79,13 +79,13 @@ def _extreme(symbol: str, function, numpy_function):
             left, right = t.code.let(left), t.code.let(right)
             if left.dtype.kind in "iu" and right.dtype.kind in "iu":
                 name = "max" if symbol == ">" else "min"
-                made = Scalar(
-                    f"{name}({bare(left.text)}, {bare(right.text)})", left.dtype, left.weak
-                )
-                if made.dtype == right.dtype:
-                    return made
+                if left.dtype == right.dtype:
+                    text = f"{name}({bare(left.text)}, {bare(right.text)})"
+                    made = Scalar(text, left.dtype, left.weak and right.weak)
+                    second = arith.compare(t.code, symbol, right, left)
+                    return arith.told(t.code, made, second, right, left)
             # Python takes the second one only where it is truly more.
-            return arith.select(t.code, arith.compare(t.code, symbol, right, left), right, left)
+            return arith.either(t.code, arith.compare(t.code, symbol, right, left), right, left)
 
         return reduce(pair, [t.number(item) for item in items])
 
