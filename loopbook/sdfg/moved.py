@@ -5,6 +5,12 @@ docc fuses a loop with one that runs less often, and lets what was in that one r
 
     for i in [0, n): v[i] = …               for i in [0, n): v[i] = …
     for i in [0, n - 1): t[i] = v[i + 1]                     t[i - 1] = …
+
+or computes of an array only the element that the second loop reads, and forgets the others::
+
+    for i in [2, 4): t[i] = …               for i in [0, 2):
+    for i in [0, 2): u[i] = t[2]                t[2] = …
+                                                u[i] = t[2]
 """
 
 from __future__ import annotations
@@ -28,7 +34,8 @@ Places = dict[object, tuple[Loops, Touch]]
 
 def moved(before: Program, after: Program) -> str | None:
     """An array of which the program touches more elements than before, or a loop stores into more
-    than the one did that it stands for, as far as can be told; None if there is none.
+    than the one did that it stands for, or of which fewer are stored that whoever calls may see, as
+    far as can be told; None if there is none.
 
     Args:
         before: with indices in terms of loops' variables, not of scalars computed from them.
@@ -39,6 +46,10 @@ def moved(before: Program, after: Program) -> str | None:
             continue
         old = known.get((name, write), {})
         new = [place for key, place in places.items() if key not in old]
+        if write and name in before.arguments:
+            gone = [place for key, place in old.items() if place[0] and key not in places]
+            if gone and not covered(gone, places.values()):
+                return name
         if write:  # it stands for one that is gone: others have stored there before or since
             old = {key: place for key, place in old.items() if key not in places}
         if new and not covered(new, old.values()):

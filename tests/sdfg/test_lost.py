@@ -308,6 +308,27 @@ def test_nothing_is_stored_where_the_program_stores_nothing(function, build, tmp
     np.testing.assert_allclose(padded, [0, *expected[2], 0])
 
 
+def ends_repeated(a, low, high):
+    for i in range(2, 4):
+        low[i] = a[i - 2]
+    for j in range(2):
+        high[j] = low[2]
+    for k in range(4, 6):
+        high[k] = low[3]
+
+
+@pytest.mark.parametrize("build", [docc_s, prepared])
+def test_elements_that_only_one_of_the_loops_behind_reads_are_stored(build, tmp_path):
+    """docc computes the element that the second loop reads in that, and forgets the other one."""
+    args = [np.array([1.0, 2.0]), np.zeros(4), np.zeros(6)]
+    expected = [array.copy() for array in args]
+    ends_repeated(*expected)
+    built = build(trace(ends_repeated, args), tmp_path)
+    bind(ends_repeated, args, built.library)(*args)
+    for one, other in zip(expected, args, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_loops_that_cannot_be_kept_apart_are_refused(monkeypatch):
     text = trace(sums_moved_down, [np.ones((5, 4)), np.zeros(5), np.zeros(5)])
     monkeypatch.setattr(lost, "separated", lambda program: None)
