@@ -221,7 +221,7 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
         return wrapped(found)
     if isinstance(owner, Fields) and owner.kind not in (dict, list):
         return records.attribute(t, owner, name)
-    if name in ("append", "pop", "popleft") and isinstance(owner, Listing | Tup):
+    if name in ("append", "pop", "popleft", "reverse") and isinstance(owner, Listing | Tup):
         return Bound(name, owner)
     if name in ATTRIBUTES:
         return ATTRIBUTES[name](t, owner)

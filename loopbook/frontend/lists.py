@@ -35,6 +35,7 @@ from loopbook.frontend.indexing import load_at
 from loopbook.frontend.liveness import loads
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.scopes import own_names
+from loopbook.frontend.slices import bounds
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import Array, Dim, Index, Listing, Scalar, Slice, Tup, Value, view_of
 
@@ -87,6 +88,16 @@ def begun(t: Translator, name: str, items: Sequence[Value], *, shrinks: bool = F
     for number, item in enumerate(items):
         append(t, made, item, -1 - number, True)
     return made
+
+
+def named(t: Translator, made: Listing, name: str, rest: Sequence[ast.stmt]) -> None:
+    """A new list that was made with items has a name, and statements behind it that may append."""
+    made.rest = rest
+    t.sure[made.count] = is_sure(name, rest)
+    if shrinks(name, rest):
+        made.head = t.code.fresh("first_")
+        t.code.emit(f"{made.head} = 0")
+        t.code.mutable.add(made.head)
 
 
 def append(t: Translator, owner: Listing, item: Value, site: int, sure: bool) -> None:
@@ -239,6 +250,12 @@ def is_full(owner: Listing) -> Scalar:
     return Scalar(f"({owner.count} > {owner.head or 0})", types.BOOL)
 
 
+def is_certain(t: Translator, owner: Listing) -> bool:
+    """Whether there surely is something in a list."""
+    total = _sum(owner) if len(t.code.trips) == owner.depth else None
+    return total is not None and t.code.facts.nonnegative(total - 1, firm=False) is True
+
+
 def holds(t: Translator, target: ast.Subscript) -> bool:
     """Whether it is an item of a list of which all is known, where control comes once."""
     if not isinstance(target.value, ast.Name) or len(t.frame.rest) != 1:
@@ -343,8 +360,46 @@ def rows(t: Translator, owner: Listing) -> Rows:
     return Rows(found.count, lambda i: _own(owner, found.item(i)))
 
 
+def of_rows(t: Translator, name: str, items: Rows, of: Listing | None = None) -> Listing:
+    """A new list of all that a loop goes through.
+
+    Args:
+        of: a list that they are from, of which the new one has the type where they are none.
+    """
+    made = begun(t, name, [])
+    with t.code.loop(ZERO, items.count) as i:
+        append(t, made, items.item(i), 1, True)
+    if of is not None:
+        made.mixed = of.mixed
+    return made
+
+
+def part(t: Translator, owner: Listing, places: Slice) -> Listing:
+    """``items[start:stop:step]``, which is a new list."""
+    from loopbook.frontend.loops import Rows
+
+    given = rows(t, owner)
+    start, count, step = bounds(t, places, given.count)
+    return of_rows(t, "part", Rows(count, lambda i: given.item(start + i * step)), owner)
+
+
+def reverse(t: Translator, owner: Listing) -> None:
+    """``items.reverse()``."""
+    first, total = _extent(t, owner)
+    for buffer in filter(None, (owner.buffer, *owner.others)):
+        rest: tuple[Dim, ...] = tuple((ZERO, ((n, ONE),)) for n in range(1, len(buffer.shape)))
+        shape = (total, *buffer.shape[1:])
+        turned: Dim = (first + total - 1, ((0, Int.of(-1)),))
+        value = t.stored(replace(view_of(buffer, shape, (turned, *rest), buffer.dtype), view=None))
+        nests.assign(
+            t.code, view_of(buffer, shape, ((first, ((0, ONE),)), *rest), buffer.dtype), value
+        )
+
+
 def item_at(t: Translator, owner: Listing, items: Sequence[Value]) -> Value:
-    """``items[place]``."""
+    """``items[place]``, or a part of the list."""
+    if isinstance(items[0], Slice):
+        return part(t, owner, items[0])
     parts = columns(t, owner)
     if parts:
         return tuples.item_at(t, owner, parts, items[0])

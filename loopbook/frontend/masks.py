@@ -106,10 +106,16 @@ def each(
             return
         stack.enter_context(code.indented(f"if {bare(mask.element(places).text)}:"))
         with ExitStack() as inner:
-            before = [inner.enter_context(code.loop(ZERO, n)) for n in array.shape[:axis]]
-            after = [inner.enter_context(code.loop(ZERO, n)) for n in array.shape[behind:]]
+            before = [_index(inner, code, n) for n in array.shape[:axis]]
+            after = [_index(inner, code, n) for n in array.shape[behind:]]
             yield (*before, *places, *after), Int.atom(count)
         code.emit(f"{count} = {count} + 1")
+
+
+def _index(stack: ExitStack, code: Code, size: Int) -> Int:
+    """An index along an axis, from a loop that ends with `stack`; of one element there is none,
+    since docc would do away with it, and be thought to have forgotten something."""
+    return ZERO if size == ONE else stack.enter_context(code.loop(ZERO, size))
 
 
 def _behind_each_other(t: Homes, array: Array, mask: Array, axis: int) -> Array:

@@ -152,6 +152,8 @@ class Translator(Definite):
     def _list(self, name: str, node: ast.expr, value: Value) -> Value:
         """What a name is assigned: a list that grows, if it is appended to in loops or branches."""
         rest = self.frame.rest[-1] if self.frame.rest else ()
+        if isinstance(value, Listing) and isinstance(node, ast.Call) and not value.rest:
+            lists.named(self, value, name, rest)
         if not (type(value) is Tup and isinstance(node, LISTS) and lists.grows(name, rest)):
             return value
         made = lists.begun(self, name, value.items, shrinks=lists.shrinks(name, rest))

@@ -176,7 +176,7 @@ class Dispatcher:
         except FAILURES as error:
             # It may be kept, and would keep this call's arguments with what it came through.
             reason = str(bare(error))
-            if key is not None and not self._inner and not self._strict:
+            if key is not None and not self._strict:
                 self._failing(key, args, error)
         else:
             return self._checked(variant, case)
@@ -204,7 +204,8 @@ class Dispatcher:
         """Take the short way to Python where the very same error, which is kept then, comes again
         for such arguments."""
         if self._failed.get(key) is error:
-            self._entries.add(key, _python(self.func, args), over=False)
+            python = _refusing(str(error)) if self._inner else self.func
+            self._entries.add(key, _python(python, args), over=False)
         else:
             if len(self._failed) >= MAX_VARIANTS:
                 self._failed.clear()
@@ -301,6 +302,15 @@ def _python(func: Callable[..., Any], args: Sequence[Any]) -> Short:
         return func(*args)
 
     return entry
+
+
+def _refusing(reason: str) -> Callable[..., Any]:
+    """What is called in place of a function that takes the items of tuples and the like."""
+
+    def refuse(*_: Any) -> Any:
+        raise _RunsAsPythonError(reason)
+
+    return refuse
 
 
 def _with(rest: Sequence[Any], entry: Short) -> Short:

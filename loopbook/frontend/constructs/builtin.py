@@ -105,7 +105,11 @@ def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
             return found
         number = t.number(found)
         weak = values.kind[1] and t.number(first).weak
-        return Scalar(number.text, number.dtype, weak, number.whole)
+        made = Scalar(number.text, number.dtype, weak, number.whole)
+        if lists.is_certain(t, values):
+            return made
+        made = t.code.let(made)  # of none it is what it begins with
+        return arith.told(t.code, made, lists.is_full(values), made, t.number(first))
     if isinstance(values, Array) and values.rank == 1:
         return _added_to(t, first, values, values.kind)
     return reduce(lambda a, b: operate(t, ast.Add, a, b), _items(t, values), first)
@@ -291,6 +295,10 @@ def tuple_(t: Translator, values: Value | None = None) -> Value:
 
 @lowers(list)
 def list_(t: Translator, values: Value | None = None) -> Value:
+    count = values.shape[0].constant if isinstance(values, Array) and values.rank else None
+    rows = None if values is None or count is not None else _rows(t, values)
+    if rows is not None:
+        return lists.of_rows(t, "list", rows)
     return Tup(() if values is None else _items(t, values), True)
 
 

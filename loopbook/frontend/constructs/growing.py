@@ -59,6 +59,15 @@ def popleft(t: Translator, owner: Value) -> Value:
     return pop(t, owner, arith.constant(0))
 
 
+@lowers(method="reverse")
+def reverse(t: Translator, owner: Value) -> Value:
+    """``items.reverse()``."""
+    if not isinstance(owner, Listing):
+        raise t.code.fail("reverse of what is no list that grows; use [::-1]")
+    lists.reverse(t, owner)
+    return Thing(None)
+
+
 @lowers(deque)
 def deque_(t: Translator, items: Value | None = None) -> Value:
     """A deque, as the list that it begins with."""
