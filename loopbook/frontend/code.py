@@ -15,6 +15,13 @@ from loopbook.frontend.symbols import ONE, ZERO, Facts, Int
 from loopbook.frontend.values import Array, Buffer, Index, Kind, Pair, Scalar, View
 
 
+SEVERAL = 8
+"""How many elements may come of one, as bytes of a number, in a list that nothing else bounds."""
+
+AMPLE = 1 << 22
+"""Elements of such a list that there are not several for each of an argument's. Chosen."""
+
+
 class UntoldError(LoweringError):
     """Whether something can be turned into loops depends on what is not known."""
 
@@ -349,6 +356,9 @@ class Code:
         if arrays:
             text = f"max({', '.join(f'{name}.size' for name in arrays)}, 0)"
             most = max(arrays.values())
+            if axes == 1:  # what is never touched takes no memory
+                text = f"max(min({text} * {SEVERAL}, {AMPLE}), {text})"
+                most = max(min(most * SEVERAL, AMPLE), most)
         else:
             names = [n for n in sorted(self.arguments) if n in self.facts.values]
             text = f"min(max({', '.join([*names, '0', '0'])}), 1 << 18) * 4"
