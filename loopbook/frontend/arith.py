@@ -17,12 +17,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import complexes, types
+from loopbook.frontend import complexes, types, unsigned
 from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.narrow import SHORT, held_as, modular, unwrapped, wrapped, wraps
 from loopbook.frontend.sorts import computed, of_one, text_of
 from loopbook.frontend.symbols import Int
-from loopbook.frontend.types import BOOL, FLOAT, INT, SINGLE
+from loopbook.frontend.types import BOOL, FLOAT, INT, SINGLE, WIDE
 from loopbook.frontend.values import Pair, Scalar, constant
 
 PYTHON = {
@@ -56,6 +56,10 @@ def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
     """`value` as a number of another type, for use in an expression."""
     if value.dtype == dtype:
         return value
+    if dtype == types.WIDE and code.wide:
+        return unsigned.word(code, value)
+    if unsigned.is_wide(code, value) and dtype.kind == "f":
+        return replace(unsigned.real(code, value), dtype=dtype)
     if "c" in (dtype.kind, value.dtype.kind):
         return complexes.convert(code, value, dtype)
     if value.value is not None:
@@ -109,6 +113,16 @@ def _binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
             raise code.fail(f"{left.text} {op} {right.text}: {error}") from None
     if op in COMPARISONS:
         return compare(code, op, left, right)
+    if code.wide and WIDE in (left.dtype, right.dtype):
+        dtype, weak = types.promote(left.kind, right.kind)
+        if dtype == WIDE and op not in ("/", "**"):
+            return unsigned.binary(code, op, left, right)
+        if dtype.kind == "f" or op == "/":
+            left, right = (
+                unsigned.real(code, one) if one.dtype == WIDE else one for one in (left, right)
+            )
+        else:
+            raise code.fail(f"{op} of {left.dtype} and {right.dtype}")
     from loopbook.frontend import division
 
     dtype, weak = types.promote(left.kind, right.kind)
@@ -272,6 +286,12 @@ def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
 
 
 def _comparison(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
+    if unsigned.is_wide(code, left, right):
+        if "f" not in (left.dtype.kind, right.dtype.kind):
+            return unsigned.compare(code, op, left, right)
+        left, right = (
+            unsigned.real(code, one) if one.dtype == WIDE else one for one in (left, right)
+        )
     if left.dtype.kind == "c" or right.dtype.kind == "c":
         return complexes.compare(code, op, left, right)
     if left.whole is not None and right.whole is not None:
@@ -354,6 +374,8 @@ def _unary(code: Code, op: str, value: Scalar) -> Scalar:
         return Scalar(f"(not {value.text})", BOOL, op == "not")
     if op == "+":
         return value
+    if op == "~" and unsigned.is_wide(code, value):
+        return Scalar(f"(-1 - {value.text})", WIDE)
     if op == "~":
         kind = SHORT if value.dtype == SHORT else INT
         return convert(code, Scalar(f"(-1 - {value.text})", kind, value.weak), value.dtype)
@@ -375,6 +397,8 @@ def function(code: Code, name: str, value: Scalar, dtype: np.dtype | None = None
         return complexes.function(code, name, value)
     if dtype.itemsize < 4 or dtype.kind != "f":
         raise code.fail(f"{name} of {value.dtype}; convert it to float64 first")
+    if unsigned.is_wide(code, value):
+        value = unsigned.real(code, value)
     if value.dtype.kind != "f" or value.value is not None:
         value = real_of(early(code, value))
     return Scalar(f"math.{name}({bare(value.text)})", dtype, value.weak)
@@ -456,6 +480,8 @@ def extreme(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     (`loopbook.toolchain.compiler`).
     """
     dtype, weak = types.promote(left.kind, right.kind)
+    if code.wide and dtype == WIDE:
+        return unsigned.extreme(code, op, left, right)
     if left.value is not None and right.value is not None and weak:
         return constant((max if op == ">" else min)(left.value, right.value))
     if dtype.kind == "b":

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import python_maths, records
+from loopbook.frontend import python_maths, records, types, unsigned
 from loopbook.frontend.hints import instead
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS
 from loopbook.frontend.translate import Translator
@@ -96,6 +96,10 @@ def _lowered(
     kwargs: dict[str, Value],
     name: str,
 ) -> Value:
+    if t.code.wide and name.rpartition(".")[2] not in unsigned.WHOLE:
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, Array) and value.dtype == types.WIDE:
+                raise t.code.fail(f"{name}() of uint64; convert to int64 if they are small")
     try:
         return lowering(t, *args, **kwargs)
     except TypeError as error:

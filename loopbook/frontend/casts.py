@@ -30,6 +30,8 @@ def cast_text(value: Scalar, dtype: np.dtype) -> str:
         return f"({value.text} != 0)"
     if value.dtype.kind == "b":
         return f"{'float' if dtype.kind == 'f' else 'int'}({bare(value.text)})"
+    if value.value is not None and dtype == types.WIDE and value.dtype.kind in "iu":
+        return types.literal(np.uint64(value.value))
     text = value.text
     if dtype.kind in "iu" and value.dtype.kind == "f":
         text = f"int({bare(text)})"

@@ -14,7 +14,6 @@ from loopbook.frontend import types, values
 from loopbook.frontend.symbols import ONE, ZERO, Facts, Int
 from loopbook.frontend.values import Array, Buffer, Index, Kind, Pair, Scalar, View
 
-
 SEVERAL = 8
 """How many elements may come of one, as bytes of a number, in a list that nothing else bounds."""
 
@@ -90,6 +89,7 @@ class Code:
             negative, for these arguments or others, a number is rounded to 32 bits, or a short loop
             is written out.
         floats: where lists are made that hold floats, though they begin with whole numbers.
+        wide: whether there are unsigned numbers of 64 bits that may need all of them.
         telling: of what it is told which of several types it has (see `sorts`).
         sorts: types, by the number that stands for each.
         sorted_by: what else decides of the type of what is told.
@@ -114,6 +114,7 @@ class Code:
     rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
     differs: bool = False
     floats: frozenset[tuple[int, int]] = frozenset()
+    wide: bool = False
     telling: frozenset[str] = frozenset()
     sorts: dict[Kind, int] = field(default_factory=dict)
     sorted_by: dict[str, set[str]] = field(default_factory=dict)

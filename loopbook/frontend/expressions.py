@@ -216,6 +216,7 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
             raise t.code.fail(f"the attribute {name} of {owner.value!r}") from None
         if isinstance(found, np.ndarray):  # nobody would see that it has changed
             raise t.code.fail(f"the array {name} of something else; pass it as an argument")
+        t.code.wide = t.code.wide or found is np.uint64
         if name == "outer" and isinstance(owner.value, np.ufunc):
             return Bound("ufunc.outer", owner.value)
         return wrapped(found)

@@ -151,6 +151,10 @@ def _conversions(given: dict[str, Any], buffers: Sequence[Buffer]) -> Iterator[t
         if isinstance(value, complex | np.complexfloating):
             parts = kernel_names(name, value)
             yield from zip(parts, (f"float({name}.real)", f"float({name}.imag)"), strict=True)
+        elif isinstance(value, np.generic) and value.dtype == types.WIDE:
+            yield name, f"int({name}.astype(np.int64))"
+        elif isinstance(value, np.ndarray) and value.dtype == types.WIDE:
+            yield name, f"{name}.view(np.int64)"
         elif isinstance(value, np.generic):
             yield name, f"{ {'b': 'bool', 'f': 'float'}.get(value.dtype.kind, 'int') }({name})"
         elif isinstance(value, np.ndarray) and value.dtype.kind == "c":
@@ -172,7 +176,7 @@ def _words(
     before = {
         code.fresh(f"{name}_"): name
         for name, value in given.items()
-        if isinstance(value, np.ndarray) and is_narrow(value.dtype)
+        if isinstance(value, np.ndarray) and is_narrow(value.dtype) and value.dtype != types.WIDE
     }
     after = [
         (f"{name}[...]", place)

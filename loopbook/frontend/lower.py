@@ -120,6 +120,8 @@ def _lower(
                 value, np.ndarray | np.bool_ | bool | int | float | np.integer | np.floating
             )
         )
+        given = bound.arguments.values()
+        code.wide = any(getattr(value, "dtype", None) == types.WIDE for value in given)
         env = arguments(code, bound.arguments)
         frame = Frame(env, names_of(func), file, Liveness(body, frozenset((RETURNED,))))
         t = Translator(code, frame) if found is None else Collector(code, frame, found)
@@ -162,6 +164,10 @@ def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
         elif isinstance(value, int | np.integer):
             weak = not isinstance(value, np.generic)
             dtype = types.INT if weak else value.dtype
+            if dtype == types.WIDE:
+                made = f"np.array([{name}], np.uint64).view(np.int64)"
+                env[name] = Scalar(f"{code.facts.defined(made, 'word_')}[0]", dtype)
+                continue
             code.facts.values[name] = int(value)
             env[name] = Scalar(name, np.dtype(dtype), weak, Int.atom(name))
         elif isinstance(value, float | np.floating):

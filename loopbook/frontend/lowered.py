@@ -56,6 +56,12 @@ class _Maths:
         return getattr(np, self.NAMES.get(name, name), None) or getattr(math, name)
 
 
+def _word(value: Any) -> Any:
+    """A whole number as compiled loops have it, of 64 bits."""
+    number = int(value)
+    return np.int64((number + 2**63) % 2**64 - 2**63)
+
+
 def _maximum(x: float, y: float) -> float:
     """NumPy's, which keeps a NaN."""
     return x if x > y or x != x else y
@@ -157,7 +163,8 @@ class Lowered:
         return self._made(
             self.kernel_source,
             self.name,
-            {"math": _Maths(), "np": np, "max": _maximum, "min": _minimum, "float": np.float64},
+            {"math": _Maths(), "np": np, "max": _maximum, "min": _minimum}
+            | {"float": np.float64, "int": _word},
         )
 
     def wrap(

@@ -10,13 +10,14 @@ BOOL = np.dtype(np.bool_)
 INT = np.dtype(np.int64)
 FLOAT = np.dtype(np.float64)
 SINGLE = np.dtype(np.float32)
+WIDE = np.dtype(np.uint64)
 
 SUPPORTED = frozenset(
     np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
-                          np.uint32, np.float32, np.float64, np.complex64, np.complex128)
+                          np.uint32, np.uint64, np.float32, np.float64, np.complex64, np.complex128)
 )  # fmt: skip
-"""What docc's loops compute with, complex numbers as pairs of floats. Unsigned words of 64 bits are
-not among them."""
+"""What docc's loops compute with, complex numbers as pairs of floats, unsigned words as signed ones
+(see `unsigned`)."""
 
 _WEAK: dict[str, Any] = {"b": False, "i": 0, "f": 0.0, "c": 0j}
 
@@ -60,7 +61,11 @@ def literal(value: Any) -> str:
     """Source text of a number."""
     if isinstance(value, (bool, np.bool_)):
         return "True" if value else "False"
+    if isinstance(value, np.uint64):
+        value = value.astype(np.int64)
     if isinstance(value, (int, np.integer)):
+        if int(value) == -(2**63):  # of which C has no literal
+            return "(-1 << 63)"
         return str(int(value)) if value >= 0 else f"({int(value)})"
     number = float(value)
     if np.isnan(number):

@@ -404,7 +404,7 @@ def constant(value: Any) -> Scalar:
     """A number that is known: Python's are weak, NumPy's are not."""
     weak = not isinstance(value, np.generic)
     dtype = np.dtype(type(value)) if weak else value.dtype
-    known = Int.of(int(value)) if dtype.kind in "iu" else None
+    known = Int.of(int(value)) if dtype.kind in "iu" and int(value) < 2**63 else None
     if dtype.kind == "c":
         return Pair((types.literal(value.real), types.literal(value.imag)), dtype, weak, value)
     return Scalar(types.literal(value), dtype, weak, known, value)

@@ -62,3 +62,40 @@ def test_a_label_of_few_bits_may_be_a_place_of_many_later(no_book):
     roots(found, parents)
     roots.func(wanted, parents)
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_unsigned_words_wrap_around_and_compare_as_such(no_book):
+    @loopbook.native(strict=True)
+    def mixed(x, y, s):
+        h = np.uint64(14695981039346656037)
+        for v in x:
+            h = (h ^ (v >> np.uint64(7))) * np.uint64(1099511628211)
+        x += s
+        return h, x // y, x % np.uint64(1000), x < y, x.astype(np.float64), h % np.uint64(10)
+
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 40):
+        x, y = (rng.integers(0, 2**64, n, dtype=np.uint64) for _ in range(2))
+        x[0], y[-1] = 2**63, 3
+        own, s = x.copy(), np.uint64(2**64 - 5)
+        for one, other in zip(mixed(own, y, s), mixed.func(x, y, s), strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
+        np.testing.assert_array_equal(own, x)
+
+
+def test_what_is_returned_is_pythons_number_or_numpys(no_book):
+    @loopbook.native(strict=True)
+    def found(x, least):
+        best, place, total = 0.0, -1, 0
+        for i in range(len(x)):
+            if x[i] > least:
+                best, place = x[i], np.argmax(x[: i + 1])
+                total += x[i]
+        return best, place, max(0, x[0]), total, best * 2 if place > 0 else 1
+
+    for x in (np.arange(-2.0, 4.0), np.arange(-2, 4), np.arange(6.0)[::-1].copy()):
+        for least in (0.5, 9.0):
+            one, other = found(x, least), found.func(x, least)
+            assert one == other
+            assert [type(v) for v in one] == [type(v) for v in other]

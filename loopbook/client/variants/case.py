@@ -18,7 +18,9 @@ NumPy."""
 SCALARS = frozenset((bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64))
 """Types of the numbers that docc is given."""
 
-WIDER = (np.int8, np.int16, np.uint8, np.uint16, np.uint32, np.complex64, np.complex128)
+WIDER = (
+    np.int8, np.int16, np.uint8, np.uint16, np.uint32, np.uint64, np.complex64, np.complex128,
+)  # fmt: skip
 """Further types that a function may be called with, if it is written out as loops."""
 
 ALL_ARRAYS = ARRAYS | frozenset(map(np.dtype, WIDER))

@@ -42,6 +42,7 @@ def dtype_of(t: Translator, dtype: Value | None, default: np.dtype) -> np.dtype:
     found = np.dtype(t.python(dtype))
     if found not in types.SUPPORTED:
         raise t.code.fail(f"the type {found}")
+    t.code.wide = t.code.wide or found == types.WIDE
     return found
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, division, nests, types
+from loopbook.frontend import arith, division, nests, types, unsigned
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import FULL, store_at
 from loopbook.frontend.narrow import SHORT
@@ -356,7 +356,9 @@ def cast(t: Translator, value: Value, dtype: np.dtype) -> Scalar | Array:
 @lowers(method="astype")
 def astype(t: Translator, a: Value, dtype: Value, copy: Value | None = None) -> Value:
     """A copy as another type."""
-    result = cast(t, a, np.dtype(t.python(dtype)))
+    target = np.dtype(t.python(dtype))
+    t.code.wide = t.code.wide or target == types.WIDE
+    result = cast(t, a, target)
     if isinstance(result, Array) and result.view is not None:
         return nests.materialise(t.code, result)
     return result
@@ -364,13 +366,14 @@ def astype(t: Translator, a: Value, dtype: Value, copy: Value | None = None) -> 
 
 def _converter(dtype: Any) -> Callable[..., Value]:
     def lowering(t: Translator, value: Value) -> Value:
+        t.code.wide = t.code.wide or dtype is np.uint64
         return cast(t, value, np.dtype(dtype))
 
     return lowering
 
 
 for _type in (np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.uint8, np.uint16,
-              np.uint32, np.bool_, np.complex64, np.complex128):  # fmt: skip
+              np.uint32, np.uint64, np.bool_, np.complex64, np.complex128):  # fmt: skip
     FUNCTIONS[_type] = _converter(_type)
     ELEMENTWISE.add(_type)
 
@@ -382,6 +385,8 @@ def to_float(t: Translator, value: Value) -> Value:
     x = t.number(value)
     if x.value is not None:
         return arith.constant(float(x.value))
+    if unsigned.is_wide(t.code, x):
+        return replace(unsigned.real(t.code, x), weak=True)
     return Scalar(f"float({bare(x.text)})", types.FLOAT, True)
 
 
@@ -390,6 +395,8 @@ def to_int(t: Translator, value: Value) -> Value:
     x = t.number(value)
     if x.value is not None:
         return arith.constant(int(x.value))
+    if unsigned.is_wide(t.code, x):
+        return unsigned.of_python(t.code, x)
     if x.dtype == SHORT:  # docc leaves int() out, and multiplies two of them in 32 bits
         return replace(arith.word(x), weak=True, whole=None)
     if x.whole is not None:
