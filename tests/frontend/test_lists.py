@@ -86,3 +86,9 @@ def test_error_functions_and_numbers_of_python():
         check(function(body, "x, s"), data(3), s)
     body = "z = x + 1j * y\nreturn z > 0.3, z * np.conj(z) >= 1, np.average(x, weights=y * y)"
     check(function(body, "x, y"), data(6), data(6, seed=4))
+
+
+def test_there_is_room_for_several_items_for_each_element():
+    """Nothing says how many digits a number has; `check` raises where there are too many."""
+    body = "o = []\nfor v in x:\n    while v > 9:\n        o.append(v % 10)\n        v = v // 10\n"
+    check(function(body + "return np.array(o)", "x"), np.full(600, 12345678))

@@ -56,3 +56,13 @@ def test_edges_that_fall_are_another_case():
     ):
         with pytest.raises(LoweringError, match=said):
             lower(function(body, "a, x"), [LINE, X])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("end", [[], [-9.0], [np.nan, 9.5]])
+def test_the_first_of_the_best_elements_is_found_block_by_block(dtype, end):
+    body = "return x.argmin(), np.argmax(x), np.argmin(x[::2]), y.argmax(), np.argmin(y, axis=1)"
+    x = np.round(data(700, dtype=dtype), 1)
+    if end and dtype != "int64":
+        x[300 : 300 + len(end)] = x[600 : 600 + len(end)] = end
+    check(function(body, "x, y"), x, x[:696].reshape(2, 348))
