@@ -29,7 +29,6 @@ from loopbook.program.tree import (
     SEQUENTIAL,
     Assignment,
     Assignments,
-    Branch,
     Case,
     Loop,
     Program,
@@ -115,7 +114,11 @@ def _values(nodes: Sequence[Inner]) -> list[dict[str, Expr]]:
                 known = {n: e for n, e in known.items() if one.symbol not in {n, *e.symbols}}
                 if one.symbol not in one.expression.symbols:
                     known[one.symbol] = one.expression
-        elif isinstance(node, Loop | Branch):
+        elif isinstance(node, Block):
+            ends = (node.nodes[m.target] for m in node.memlets)
+            stored = {end.container for end in ends if isinstance(end, AccessNode)}
+            known = {n: e for n, e in known.items() if not stored & {n, *e.symbols}}
+        else:  # loops and branches: what they set is not looked for
             known = {}
     return found
 

@@ -53,7 +53,19 @@ def too_far(a, r):
         r[i] = a[(i + 9) % a.shape[0]]
 
 
+def found_in_a_loop(a, r):
+    for i in range(a.shape[0]):
+        p = 0
+        for k in range(a.shape[0]):
+            if a[k] > 0.1 * i:
+                p = 2 * k + i
+                break
+        q = p % a.shape[0]
+        r[i] = 1 if i > q else q
+
+
 INNERMOST = {grid: 3, far: 2, in_place: 3, summed: 2, scattered: 1, too_far: 1}
+COMPUTED = [*INNERMOST, found_in_a_loop]
 
 
 def made(kernel, n):
@@ -74,7 +86,7 @@ def _holds_loops(loop):
 
 
 @pytest.mark.parametrize("target", ["sequential", "openmp"])
-@pytest.mark.parametrize("kernel", INNERMOST)
+@pytest.mark.parametrize("kernel", COMPUTED)
 def test_the_numbers_are_those_of_python(kernel, target, monkeypatch, tmp_path):
     monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
     monkeypatch.setenv("LOOPBOOK_STARTER", "")
