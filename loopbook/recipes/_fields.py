@@ -11,7 +11,8 @@ from loopbook.errors import InputError
 MAX_WORDS = 4096
 MAX_INTEGER = 2**63 - 1
 
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_HALVES = re.compile("[\ud800-\udfff]")
+"""Of surrogate pairs. ASCII has none, which is seen a hundred times faster than looked for."""
 
 
 def mapping(obj: object, what: str) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def check_text(value: object, name: str, *, limit: int = MAX_WORDS, empty: bool 
         raise InputError(f"{name} has more than {limit} characters")
     if not value and not empty:
         raise InputError(f"{name} is empty")
-    if _NO_TEXT.search(value):
+    if "\0" in value or not (value.isascii() or _HALVES.search(value) is None):
         raise InputError(f"{name} holds a character that is no text")
 
 

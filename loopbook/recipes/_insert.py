@@ -21,6 +21,9 @@ from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, NESTS, RECORDS
 BATCH = 400
 """Values of one statement. SQLite takes 999 in its oldest form still around."""
 
+WANTED = sa.bindparam("wanted", expanding=True)
+"""Stands for the values of one of the `batches` in a statement that is made once."""
+
 Item = TypeVar("Item")
 
 

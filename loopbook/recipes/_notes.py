@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from loopbook.recipes._insert import batches
+from loopbook.recipes._insert import WANTED, batches
 from loopbook.recipes.schema import NOTES
 
 if TYPE_CHECKING:
     from loopbook.recipes.connect import Database
 
 _CHECK = 4
+
+_NOTES_OF = (
+    sa.select(NOTES.c.id, NOTES.c.body)
+    .where(NOTES.c.version == sa.bindparam("version"))
+    .where(NOTES.c.id.in_(WANTED))
+)
 
 
 class Notes:
@@ -34,13 +40,13 @@ class Notes:
 
         Whether the book has notes at all is found out once: they mostly come with it, or never.
         """
-        query = sa.select(NOTES.c.id, NOTES.c.body).where(NOTES.c.version == version)
         found = {}
         with self._database.reading() as connection:
             if self._present is None:
                 self._present = _present(connection)
             for batch in batches(ids if self._present else ()):
-                for name, body in connection.execute(query.where(NOTES.c.id.in_(batch))):
+                asked = {"version": version, WANTED.key: batch}
+                for name, body in connection.execute(_NOTES_OF, asked):
                     # SQLite keeps whatever it was given, damage included.
                     if isinstance(body, bytes) and body[:_CHECK] == _check(body[_CHECK:]):
                         found[name] = body[_CHECK:]

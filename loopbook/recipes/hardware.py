@@ -12,10 +12,10 @@ import os
 import platform
 import re
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -112,6 +112,17 @@ class HardwareProfile(Data):
         super().__post_init__()
         if self.isa not in ISAS:
             raise InputError(f"{self.what}: isa is one of {', '.join(ISAS)}")
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Look-ups ask for the distances of a few machines again and again."""
+        return hash(tuple(getattr(self, one.name) for one in fields(self) if one.hash is not False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k != "_hash"}  # others hash otherwise
 
     @cached_property
     def key(self) -> str:

@@ -101,10 +101,12 @@ def rank(
             fingerprints, distances = index.search(vector, asked, tags)
             for fingerprint, distance in zip(fingerprints, distances, strict=True):
                 if fingerprint not in seen:
+                    if len(found) >= k and found[k - 1].score < distance + HARDWARE_WEIGHT * least:
+                        break  # nor would any behind it be among the first
                     seen.add(fingerprint)
                     entries = snapshot.by_nest.get(fingerprint, ())
                     found += filters.of_nest(entries, distance, apart)
-            found.sort()
+                    found.sort()
             # What this group has yet to show is at least as far as the last nest that it showed.
             if len(fingerprints) < asked:
                 break

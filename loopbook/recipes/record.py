@@ -147,7 +147,7 @@ class Record:
         """Whether other machines' records say nothing more about its machine; see `ADOPTED`."""
         return self.provenance.source.startswith(ADOPTED)
 
-    @property
+    @cached_property
     def speedup(self) -> float:
         """Geometric mean over the sizes measured; 1 if none was."""
         if not self.measurements:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -22,7 +23,7 @@ from loopbook.recipes._briefs import Brief, briefs_of
 from loopbook.recipes._damage import Damage
 from loopbook.recipes._delete import delete_record
 from loopbook.recipes._digests import Total
-from loopbook.recipes._insert import BATCH, batches, digest_of, insert_all, put_embeddings
+from loopbook.recipes._insert import BATCH, WANTED, batches, digest_of, insert_all, put_embeddings
 from loopbook.recipes._log import Changes
 from loopbook.recipes._notes import Notes
 from loopbook.recipes._respell import respell
@@ -50,6 +51,19 @@ from loopbook.recipes.tasks import TUNE, Ask, Ending, Lease, Wanted
 T = TypeVar("T")
 
 _ID = 32
+
+# Put together once: SQLAlchemy takes longer to understand a query than SQLite to answer it.
+_RECORDS_OF = (
+    sa.select(RECORDS, NESTS.c.body, HARDWARE.c.body.label("hardware"))
+    .join(NESTS, NESTS.c.id == RECORDS.c.nest_id)
+    .join(HARDWARE, HARDWARE.c.id == RECORDS.c.hardware_id)
+    .where(RECORDS.c.id.in_(WANTED))
+)
+_EMBEDDINGS_OF = (
+    sa.select(EMBEDDINGS)
+    .where(EMBEDDINGS.c.encoder == sa.bindparam("encoder"))
+    .where(EMBEDDINGS.c.fingerprint.in_(WANTED))
+)
 
 
 class Store:
@@ -266,12 +280,7 @@ class Store:
         Raises:
             BookError: a row can't be read, or differs from what was written.
         """
-        query = (
-            sa.select(RECORDS, NESTS.c.body, HARDWARE.c.body.label("hardware"))
-            .join(NESTS, NESTS.c.id == RECORDS.c.nest_id)
-            .join(HARDWARE, HARDWARE.c.id == RECORDS.c.hardware_id)
-        )
-        return self._made(query, RECORDS.c.id, ids, record_of, "{}", strict)
+        return self._made(_RECORDS_OF, "id", ids, record_of, "{}", strict)
 
     def ids(self, after: str = "", limit: int = BATCH, target: str | None = None) -> list[str]:
         """The first ids of records behind `after`, in order: for reading a book page by page."""
@@ -291,29 +300,33 @@ class Store:
         self, fingerprints: Sequence[str], encoder: str, *, strict: bool = True
     ) -> dict[str, Embedding]:
         """One encoder's embeddings of these nests; nests without one are left out."""
-        query = sa.select(EMBEDDINGS).where(EMBEDDINGS.c.encoder == encoder)
-        nest = EMBEDDINGS.c.fingerprint
-        return self._made(query, nest, fingerprints, embedding_of, "vector of {}", strict)
+        named, more = "vector of {}", {"encoder": encoder}
+        return self._made(
+            _EMBEDDINGS_OF, "fingerprint", fingerprints, embedding_of, named, strict, more
+        )
 
     def _made(
         self,
         query: sa.Select,
-        column: sa.Column,
+        key: str,
         values: Sequence[str],
         make: Callable[[str, Any], T],
         named: str,
         strict: bool,
+        more: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, T]:
-        """What `make` makes of the rows with one of these values in a column, by value.
+        """What `make` makes of the rows that a query finds for some values of `WANTED`, by value.
 
         Args:
+            key: the column that has the values.
             named: what damage calls a row.
+            more: the query's other parameters.
         """
         found: dict[str, T] = {}
         with self._database.reading() as connection:
             for batch in batches(values):
-                for row in connection.execute(query.where(column.in_(batch))):
-                    own = row._mapping[column.name]
+                for row in connection.execute(query, {WANTED.key: batch, **more}):
+                    own = row._mapping[key]
                     try:
                         found[own] = make(self.name, row)
                     except BookError as error:
