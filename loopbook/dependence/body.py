@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 
 from loopbook.dependence import linear
@@ -45,12 +45,12 @@ class Touch:
     hidden: bool = False
     conditions: tuple[Expr, ...] = field(default=(), compare=False)
 
-    @property
+    @cached_property
     def place(self) -> tuple[str, ...]:
         """The subset in normal form."""
         return _place(self.subset)
 
-    @property
+    @cached_property
     def indices(self) -> tuple[expr.Polynomial | None, ...]:
         """The subset as polynomials, None for what is not known."""
         return (None,) * len(self.subset) if self.hidden else _indices(self.subset)

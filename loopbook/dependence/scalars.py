@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
@@ -20,6 +19,7 @@ from loopbook.program.accesses import (
 )
 from loopbook.program.conditions import covers_all
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode
+from loopbook.program.element import remembered
 from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
 from loopbook.program.types import Type, type_of
 from loopbook.program.walk import children, path_to, preorder, way
@@ -41,10 +41,6 @@ class _Uses:
     across: bool = False
     left: Loop | None = None
     around: frozenset[object] = frozenset()
-
-
-_LOOPS: WeakKeyDictionary[tree.Node, _Uses] = WeakKeyDictionary()
-"""Of loops that have been looked at: trees share them."""
 
 
 def private_scalars(program: Program) -> frozenset[str]:
@@ -77,16 +73,9 @@ def _sequence(sequence: tree.Sequence, uses: _Uses) -> None:
             _scan(node, defined, uses)
             continue
         defined = set()
-        found = _known(node)
+        found = _inside(node)
         uses.exposed |= found.exposed
         uses.written |= found.written
-
-
-def _known(node: tree.Node) -> _Uses:
-    """What a loop does, or anything else that is no statement, remembered."""
-    if node not in _LOOPS:
-        _LOOPS[node] = _inside(node)
-    return _LOOPS[node]
 
 
 def _is_statement(node: tree.Node) -> bool:
@@ -96,6 +85,7 @@ def _is_statement(node: tree.Node) -> bool:
     return isinstance(node, Block | Assignments)
 
 
+@remembered
 def _inside(node: tree.Node) -> _Uses:
     """What a loop does, or anything else that is no statement."""
     uses = _Uses(exposed=set(own_symbols(node)))
@@ -117,17 +107,12 @@ def _inside(node: tree.Node) -> _Uses:
     return uses
 
 
-_EXPOSED: WeakKeyDictionary[tree.Sequence, frozenset[str]] = WeakKeyDictionary()
-"""Of loops' bodies that have been looked at."""
-
-
+@remembered
 def upward_exposed(body: tree.Sequence) -> frozenset[str]:
     """Scalars that a run of a loop's body may read before it writes them."""
-    if body not in _EXPOSED:
-        uses = _Uses(across=True)
-        _scan(body, set(), uses)
-        _EXPOSED[body] = frozenset(uses.exposed)
-    return _EXPOSED[body]
+    uses = _Uses(across=True)
+    _scan(body, set(), uses)
+    return frozenset(uses.exposed)
 
 
 def live_out(program: Program, loop: Loop) -> frozenset[str]:
@@ -173,7 +158,7 @@ def _scan_whole(node: tree.Node, defined: set[str], uses: _Uses) -> None:
 
 def _names_any(loop: Loop | While, wanted: frozenset[str]) -> bool:
     """Whether a loop reads or writes one of some scalars: other nests have scalars of their own."""
-    found = _known(loop)
+    found = _inside(loop)
     return not (wanted.isdisjoint(found.exposed) and wanted.isdisjoint(found.written))
 
 
@@ -199,18 +184,29 @@ def _scan_branch(branch: Branch, defined: set[str], uses: _Uses) -> None:
 
 
 def _scan_block(block: Block, defined: set[str], uses: _Uses) -> None:
-    for memlet in block.memlets:
-        for index in memlet.subset:
-            uses.exposed |= index.symbols - defined
-    for place, node in enumerate(block.nodes):
-        if isinstance(node, AccessNode):
-            if not block.inputs[place] and node.container not in defined:
-                uses.exposed.add(node.container)
-        elif isinstance(node, LibraryNode):
-            uses.exposed |= node.fields.symbols
-    new = {access.container for access in own_accesses(block) if access.write}
-    defined |= new
-    uses.written |= new
+    uses.exposed |= _read(block) - defined
+    uses.exposed |= _handed_on(block)
+    defined |= written(block)
+    uses.written |= written(block)
+
+
+@remembered
+def _read(block: Block) -> frozenset[str]:
+    """What a block reads, indices included, but for what it hands to libraries."""
+    indices = (index.symbols for memlet in block.memlets for index in memlet.subset)
+    data = (
+        node.container
+        for place, node in enumerate(block.nodes)
+        if isinstance(node, AccessNode) and not block.inputs[place]
+    )
+    return frozenset(data).union(*indices)
+
+
+@remembered
+def _handed_on(block: Block) -> frozenset[str]:
+    """What may be a name in a block's calls of libraries, written before or not."""
+    calls = (node.fields.symbols for node in block.nodes if isinstance(node, LibraryNode))
+    return frozenset().union(*calls)
 
 
 Loops = tuple[Loop | While, ...]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet
+from loopbook.program.element import remembered
 from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignments, Case, Jump, Loop, Node, Opaque, Program
 from loopbook.program.walk import preorder
@@ -39,40 +39,28 @@ def accesses(node: Part) -> Iterator[Access]:
         yield from own_accesses(inner)
 
 
-_OWN: WeakKeyDictionary[Part, tuple[Access, ...]] = WeakKeyDictionary()
-"""Of blocks and assignments that have been looked at."""
-
-
 def own_accesses(node: Part) -> tuple[Access, ...]:
     """`accesses` of a node without those below it."""
-    if not isinstance(node, Assignments | Block):
-        return ()
-    if node not in _OWN:
-        _OWN[node] = tuple(_accesses(node))
-    return _OWN[node]
+    return _accesses(node) if isinstance(node, Block | Assignments) else ()
 
 
-def _accesses(node: Assignments | Block) -> Iterator[Access]:
+@remembered
+def _accesses(node: Assignments | Block) -> tuple[Access, ...]:
     if isinstance(node, Assignments):
-        for assignment in node.assignments:
-            yield Access(assignment.symbol, (), True)
-        return
+        return tuple(Access(assignment.symbol, (), True) for assignment in node.assignments)
+    found: list[Access] = []
     for memlet in node.by_age:
         for place, write in ((memlet.source, False), (memlet.target, True)):
             end = node.nodes[place]
             if isinstance(end, AccessNode):
-                yield Access(end.container, memlet.subset, write, memlet)
+                found.append(Access(end.container, memlet.subset, write, memlet))
+    return tuple(found)
 
 
-_WRITTEN: WeakKeyDictionary[Part, frozenset[str]] = WeakKeyDictionary()
-"""Of nodes that have been looked at: trees share them."""
-
-
+@remembered
 def written(node: Part) -> frozenset[str]:
     """The containers that are written below a node, loops' own variables not among them."""
-    if node not in _WRITTEN:
-        _WRITTEN[node] = frozenset(access.container for access in accesses(node) if access.write)
-    return _WRITTEN[node]
+    return frozenset(access.container for access in accesses(node) if access.write)
 
 
 def counted(node: Part) -> frozenset[str]:
@@ -88,6 +76,7 @@ def symbols(node: Part) -> frozenset[str]:
     return frozenset().union(*map(own_symbols, preorder(node)))
 
 
+@remembered
 def own_symbols(node: Part) -> frozenset[str]:
     """`symbols` of a node without those below it."""
     match node:
@@ -113,6 +102,7 @@ def names(node: Part) -> frozenset[str]:
     return frozenset().union(*map(own_names, preorder(node)))
 
 
+@remembered
 def own_names(node: Part) -> frozenset[str]:
     """`names` of a node without those below it."""
     found = own_symbols(node) | {access.container for access in own_accesses(node)}

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, TypeVar
+
+Answer = TypeVar("Answer")
+Part = TypeVar("Part", bound="Element | Any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +40,23 @@ class Element:
 
     id: int | None = field(default=None, repr=False)
     position: Position = field(default=NOWHERE, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it says, without what has been worked out about it."""
+        known = vars(self)
+        return {name: known[name] for name in self.__dataclass_fields__}
+
+
+def remembered(question: Callable[[Part], Answer]) -> Callable[[Part], Answer]:
+    """A question about a node of the tree that is answered once: the answer is kept in the node,
+    which never changes, and goes with it. A changed copy of the node is asked anew."""
+    key = f"{question.__module__}.{question.__qualname__}"
+
+    @wraps(question)
+    def asked(node: Part) -> Answer:
+        known = node.__dict__
+        if key not in known:
+            known[key] = question(node)
+        return known[key]
+
+    return asked

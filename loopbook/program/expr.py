@@ -40,6 +40,12 @@ class Expr:
     def __str__(self) -> str:
         return self.text
 
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Expr) and self.text == other.text)
+
+    def __hash__(self) -> int:
+        return hash(self.text)  # which knows it
+
     @property
     def symbols(self) -> frozenset[str]:
         """The names in it, those of functions included."""
