@@ -121,6 +121,7 @@ class Ports:
         self._firsts = firsts
         self._regressions: dict[str, _Regression] = {}
         self._told: dict[tuple[Recipe, str], tuple[float, Evidence]] = {}
+        self._weights = [e.weight for e in evidence]
         own = names(firsts)
         self._apart = [
             e.near.rank
@@ -210,24 +211,25 @@ class Ports:
     def _regression(self, rule: str) -> _Regression:
         closer = CLOSER if rule in RARE else 1.0
         asked = [
-            (away * closer, evidence)
-            for away, evidence in zip(self._apart, self._evidence, strict=True)
+            (away * closer, weight, evidence)
+            for away, weight, evidence in zip(
+                self._apart, self._weights, self._evidence, strict=True
+            )
             if not rule or rule in evidence.source.rules
         ]
         if not asked:
             return _Regression(self._evidence[0], 0.0, 1.0, ())
-        nearest = min(away for away, _ in asked)
+        nearest = min(away for away, _, _ in asked)
         weights = [
-            evidence.weight * math.exp((nearest**2 - away**2) / WIDTH**2)
-            for away, evidence in asked
+            weight * math.exp((nearest**2 - away**2) / WIDTH**2) for away, weight, _ in asked
         ]
         samples = tuple(
             (weight * evidence.gain, evidence)
-            for weight, (_, evidence) in zip(weights, asked, strict=True)
+            for weight, (_, _, evidence) in zip(weights, asked, strict=True)
             if weight > NEGLIGIBLE and evidence.gain
         )
         reach = 1.0 - (min(nearest, 2.0) / 2.0) ** 2
-        return _Regression(asked[0][1], reach, math.fsum(weights), samples)
+        return _Regression(asked[0][2], reach, math.fsum(weights), samples)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from loopbook.program import expr, tree, walk
 from loopbook.program.accesses import own_accesses, own_symbols, written
 from loopbook.program.bounds import Bounds
 from loopbook.program.dataflow import Block, LibraryNode, Memlet, Reference
+from loopbook.program.element import like
 from loopbook.program.expr import Expr
 from loopbook.program.types import Type
 
@@ -370,13 +371,13 @@ def write_loop(node: LoopNode) -> tree.Loop:
         return walk.with_new(node.loop, children)
     tests = [f"({node.variable} < {linear.text(high)})" for high in node.highs]
     tests += [f"(0 <= {linear.text(room)})" for room in node.rooms]
-    return replace(
+    return like(
         node.loop,
         variable=node.variable,
         init=Expr(expr.largest(map(linear.text, node.lows))),
         condition=Expr(tests[0] if len(tests) == 1 else f"And({', '.join(tests)})"),
         update=Expr(f"{node.step} + {node.variable}"),
-        body=replace(node.loop.body, children=tuple(children)),
+        body=like(node.loop.body, children=tuple(children)),
     )
 
 

@@ -154,8 +154,11 @@ def domain(loops: Iterable[Loop]) -> list[Linear]:
 def plus(a: Linear, b: Linear, factor: int = 1) -> dict[str, int]:
     """``a + factor*b``."""
     total = dict(a)
-    for name, value in b.items():
-        _add(total, name, factor * value)
+    for name, value in b.items():  # asked hundreds of times a nest: `_add` written out
+        if value := total.get(name, 0) + factor * value:
+            total[name] = value
+        else:
+            total.pop(name, None)
     return total
 
 

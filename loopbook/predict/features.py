@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 from itertools import accumulate
 from operator import mul
 from zlib import crc32
@@ -130,6 +131,8 @@ COUNTS: tuple[str, ...] = (
     *(f"other {number}" for number in range(BUCKETS)),
 )
 
+_LENGTH = COUNTS.index("length")
+
 TREE = (
     *(f"hot {name}" for name in SITE),
     *(f"mean {name}" for name in SITE),
@@ -137,6 +140,8 @@ TREE = (
     "cycles",
 )
 """What the program's tree tells."""
+
+_UNKNOWN = np.full(len(TREE), np.nan)
 
 NAMES = (*TREE, *(f"steps {name}" for name in COUNTS))
 """What each place of the vector holds."""
@@ -155,8 +160,8 @@ class Features:
         Args:
             after: the nest as the steps have left it; None where they have not been tried.
         """
-        told = np.full(len(TREE), np.nan) if after is None else self._told(after)
-        return np.concatenate([told, _counts(steps)], dtype=np.float32)
+        told = _UNKNOWN if after is None else self._told(after)
+        return np.concatenate([told, _counts(tuple(steps))], dtype=np.float32)
 
     def _told(self, transformed: Transformed) -> np.ndarray:
         loops = self._read(transformed)
@@ -333,10 +338,19 @@ def _buffers(
         values["packed reads"] = sum(r.container in packed for r in reads) / len(reads)
 
 
-def _counts(steps: Iterable[Step]) -> list[float]:
-    values: dict[str, float] = dict.fromkeys(COUNTS, 0.0)
+@lru_cache(maxsize=4096)
+def _counts(steps: tuple[Step, ...]) -> np.ndarray:
+    """How many steps there are of each kind, in the order of `COUNTS`: once before a recipe is
+    tried, once after it, and nests with the same neighbours share recipes."""
+    values = [0.0] * len(COUNTS)
     for step in expanded(steps):
-        values["length"] += 1
-        first = kind_of(step.op).recorded_as or step.op
-        values[step.op if step.op in COUNTED else f"other {crc32(first.encode()) % BUCKETS}"] += 1
-    return list(values.values())
+        values[_LENGTH] += 1
+        values[_counted_at(step.op)] += 1
+    return np.array(values)
+
+
+@cache
+def _counted_at(op: str) -> int:
+    """The place in `COUNTS` of a step."""
+    first = kind_of(op).recorded_as or op
+    return COUNTS.index(op if op in COUNTED else f"other {crc32(first.encode()) % BUCKETS}")

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -114,8 +115,6 @@ class Rows:
         """
         told = self._features(after, steps)
         tuned = told[: len(SITE)]
-        counts = Counter(step.op for step in expanded(steps))
-        operations = np.array([counts[name] for name in _STEPS], np.float32)
         if donor is None:
             known = np.full(len(_DONOR) + 2 * len(SITE), NO_DONOR, np.float32)
             known[0] = 0.0
@@ -130,12 +129,19 @@ class Rows:
             ]
             known = np.concatenate([said, self._before - donor.before, tuned - donor.after])
         changes = [self._before, tuned - self._before, told[_CYCLES] - self._cycles]
-        parts = [told, operations, *changes, self._around, known]
+        parts = [told, _operations(tuple(steps)), *changes, self._around, known]
         return np.concatenate(parts, dtype=np.float32)
 
     def bodies(self, after: Transformed) -> tuple[np.ndarray, np.ndarray]:
         """What a `Donor` tells of this nest, with what a recipe has made of it."""
         return self._before, self._features(after)[: len(SITE)]
+
+
+@lru_cache(maxsize=4096)
+def _operations(steps: tuple[Step, ...]) -> np.ndarray:
+    """How often each of `_STEPS` is among some steps, remembered as their features are."""
+    counts = Counter(step.op for step in expanded(steps))
+    return np.array([counts[name] for name in _STEPS], np.float32)
 
 
 def _machine(hardware: HardwareProfile, target: str) -> np.ndarray:

@@ -47,6 +47,15 @@ class Element:
         return {name: known[name] for name in self.__dataclass_fields__}
 
 
+def like(element: Part, **fields: object) -> Part:
+    """`dataclasses.replace`, which takes several times longer, for what checks nothing."""
+    made = object.__new__(type(element))
+    known = element.__dict__
+    made.__dict__.update({name: known[name] for name in type(element).__dataclass_fields__})
+    made.__dict__.update(fields)
+    return made
+
+
 def remembered(question: Callable[[Part], Answer]) -> Callable[[Part], Answer]:
     """A question about a node of the tree that is answered once: the answer is kept in the node,
     which never changes, and goes with it. A changed copy of the node is asked anew."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from loopbook.program.accesses import Access
 from loopbook.program.dataflow import AccessNode, Block, Memlet
 from loopbook.program.dataflow import Node as FlowNode
+from loopbook.program.element import like
 from loopbook.program.expr import Expr
 from loopbook.program.rename import Renamed
 from loopbook.program.types import Type
@@ -55,9 +56,9 @@ def _block(block: Block, target: Callable[[Access], Element | None]) -> Block:
             key = place, new.container
             if key not in made:
                 made[key] = len(nodes)
-                nodes.append(replace(node, container=new.container, id=None))
+                nodes.append(like(node, container=new.container, id=None))
             moved = {end: made[key], "subset": new.subset, "type": new.type}
-            memlets[number] = replace(memlets[number], **moved)
+            memlets[number] = like(memlets[number], **moved)
     return _ordered(block, nodes, memlets, made) if made else block
 
 
@@ -73,8 +74,8 @@ def _ordered(
             order.append(place)
         order += [new for (origin, _), new in made.items() if origin == place]
     at = {place: number for number, place in enumerate(order)}
-    return replace(
+    return like(
         block,
         nodes=tuple(nodes[place] for place in order),
-        memlets=tuple(replace(m, source=at[m.source], target=at[m.target]) for m in memlets),
+        memlets=tuple(like(m, source=at[m.source], target=at[m.target]) for m in memlets),
     )

@@ -12,6 +12,7 @@ from loopbook.program import expr
 from loopbook.program.accesses import Part, own_accesses, own_symbols, symbols
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet
 from loopbook.program.dataflow import Node as FlowNode
+from loopbook.program.element import like
 from loopbook.program.kept import Kept
 from loopbook.program.tree import Assignment, Assignments, Case, Jump, Loop, Node, Opaque, Program
 from loopbook.program.types import Array, Pointer, Tensor, Type, type_of
@@ -32,13 +33,13 @@ def renamed(node: Renamed, names: Names) -> Renamed:
             changed: Any = _loop(node, names)
         case Case():
             condition = node.condition.renamed(names)
-            changed = node if condition is node.condition else replace(node, condition=condition)
+            changed = node if condition is node.condition else like(node, condition=condition)
         case Block():
             changed = _block(node, names)
         case Assignments():
             changed = _assignments(node, names)
         case Jump(value=value, type=None) if value in names:
-            changed = replace(node, value=names[value])
+            changed = like(node, value=names[value])
         case _:
             changed = node
     return changed
@@ -81,7 +82,7 @@ def _loop(loop: Loop, names: Names) -> Loop:
         or any(getattr(loop, name) is not new for name, new in header.items())
     ):
         variable = names.get(loop.variable, loop.variable)
-        return replace(loop, variable=variable, reductions=reductions, **header)
+        return like(loop, variable=variable, reductions=reductions, **header)
     return loop
 
 
@@ -89,7 +90,7 @@ def _assignments(node: Assignments, names: Names) -> Assignments:
     targets = {one.symbol for one in node.assignments}
     if names.keys().isdisjoint(targets | own_symbols(node)):
         return node
-    return replace(
+    return like(
         node,
         assignments=tuple(
             Assignment(names.get(one.symbol, one.symbol), one.expression.renamed(names))
@@ -103,15 +104,15 @@ def _block(block: Block, names: Names) -> Block:
     memlets = tuple(_memlet(memlet, names) for memlet in block.memlets)
     if nodes == block.nodes and memlets == block.memlets:
         return block
-    return replace(block, nodes=nodes, memlets=memlets)
+    return like(block, nodes=nodes, memlets=memlets)
 
 
 def _flow_node(node: FlowNode, names: Names) -> FlowNode:
     match node:
         case AccessNode(container=container) if container in names:
-            return replace(node, container=names[container])
+            return like(node, container=names[container])
         case LibraryNode(fields=fields) if not names.keys().isdisjoint(fields.symbols):
-            return replace(node, fields=Kept.of(_value(fields.value, names)))
+            return like(node, fields=Kept.of(_value(fields.value, names)))
     return node
 
 
@@ -120,7 +121,7 @@ def _memlet(memlet: Memlet, names: Names) -> Memlet:
     kind = renamed_type(memlet.type, names)  # of a slice, it may hold a loop's variable
     if subset == memlet.subset and kind is memlet.type:
         return memlet
-    return replace(memlet, subset=subset, type=kind)
+    return like(memlet, subset=subset, type=kind)
 
 
 def _value(value: Any, names: Names) -> Any:
@@ -149,7 +150,7 @@ def with_own_variables(program: Program) -> Program:
         return program
     renaming = _Renaming(program.containers, shared)
     body = renaming.visit(program.body)
-    return replace(program, body=body, containers=MappingProxyType(renaming.containers))
+    return like(program, body=body, containers=MappingProxyType(renaming.containers))
 
 
 class _Renaming:
@@ -171,7 +172,7 @@ class _Renaming:
         name = loop.variable
         fresh = self._fresh(name)
         self.containers[fresh] = type_of(name, self.containers)
-        return replace(renamed(loop, {name: fresh}), init=loop.init)  # evaluated outside the loop
+        return like(renamed(loop, {name: fresh}), init=loop.init)  # evaluated outside the loop
 
     def _fresh(self, name: str) -> str:
         number = self._numbers[name]

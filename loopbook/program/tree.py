@@ -10,7 +10,7 @@ from typing import Literal
 
 from loopbook.program.bounds import Bounds, bounds, step
 from loopbook.program.dataflow import Block
-from loopbook.program.element import Element
+from loopbook.program.element import Element, like
 from loopbook.program.expr import Expr
 from loopbook.program.kept import Kept
 from loopbook.program.types import Scalar, Type
@@ -201,4 +201,4 @@ class Program:
     def declaring(self, **containers: Type) -> Program:
         """The program with more containers, or some of another type."""
         known = MappingProxyType({**self.containers, **containers})
-        return replace(self, containers=known)
+        return like(self, containers=known)

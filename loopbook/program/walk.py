@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from loopbook.program import tree
+from loopbook.program.element import like
 from loopbook.program.tree import Branch, Case, Loop, Program, While
 
 Path = tuple[int, ...]
@@ -37,23 +38,14 @@ def with_children(node: Outer, inner: Sequence[Inner]) -> Outer:
     """The node with other children."""
     match node:
         case Program() | Loop() | While() | Case():
-            return _like(node, body=_like(node.body, children=tuple(inner)))
+            return like(node, body=like(node.body, children=tuple(inner)))
         case tree.Sequence():
-            return _like(node, children=tuple(inner))
+            return like(node, children=tuple(inner))
         case Branch():
-            return _like(node, cases=tuple(inner))
+            return like(node, cases=tuple(inner))
     if inner:
         raise TypeError(f"a {type(node).__name__} holds nothing")
     return node
-
-
-def _like(node: Outer, **fields: object) -> Outer:
-    """`dataclasses.replace`, which takes several times longer, for what checks nothing."""
-    made = object.__new__(type(node))
-    known = node.__dict__
-    made.__dict__.update({name: known[name] for name in type(node).__dataclass_fields__})
-    made.__dict__.update(fields)
-    return made
 
 
 def with_new(node: Outer, inner: Sequence[Inner]) -> Outer:

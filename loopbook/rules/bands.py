@@ -29,7 +29,7 @@ class Band:
     nest: Nest
     loops: tuple[Loop, ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(loop.name for loop in self.loops)
 

@@ -16,6 +16,7 @@ from loopbook.errors import IllegalStepError, LoopbookError
 from loopbook.program import dataflow, walk
 from loopbook.program.accesses import accesses, written
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet, Tasklet
+from loopbook.program.element import like
 from loopbook.program.expr import Expr
 from loopbook.program.kept import Kept
 from loopbook.program.standing import loops
@@ -244,13 +245,13 @@ class Editor:
         node = walk.with_new(node, [self.copied(child, suffix) for child in walk.children(node)])
         if isinstance(node, Loop | While):
             name = self.name_of(node, "")
-            node = replace(node, id=self.new_number(name and name + suffix))
+            node = like(node, id=self.new_number(name and name + suffix))
         return node
 
     def new_number(self, name: str) -> int:
         """A new loop's number; recipes cannot name it if `name` is empty."""
         number = self.program.counter + 1
-        self.program = replace(self.program, counter=number)
+        self.program = like(self.program, counter=number)
         if name:
             self.made[number] = name
         return number

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from loopbook.dependence import adds_up, domain, linear
 from loopbook.dependence.body import LoopNode, read_header, read_loop, write_loop
@@ -14,6 +14,7 @@ from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import walk
 from loopbook.program.accesses import accesses
 from loopbook.program.bounds import Bounds
+from loopbook.program.element import like
 from loopbook.program.expr import Expr
 from loopbook.program.rename import Renamed, renamed
 from loopbook.program.tree import (
@@ -191,7 +192,7 @@ def serial(loop: Loop) -> Loop:
     if loop.schedule.is_shared:
         raise IllegalStepError("the iterations of a loop are shared out already")
     schedule = SEQUENTIAL if loop.schedule.name == VECTORISED.name else loop.schedule
-    return replace(loop, kind="for", reductions=None, schedule=schedule)
+    return like(loop, kind="for", reductions=None, schedule=schedule)
 
 
 def serialise(*loops: LoopNode) -> None:

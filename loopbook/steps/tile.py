@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from loopbook.errors import IllegalStepError
+from loopbook.program.element import like
 from loopbook.program.expr import Expr, conjunction
 from loopbook.program.tree import SEQUENTIAL, Sequence
 from loopbook.steps.arguments import MAX_SIZE, Loop, TileSize
@@ -44,7 +43,7 @@ class Tile(Step):
             raise IllegalStepError(f"{self.loop} does not count up to a bound")
         variable, width = editor.variable(f"{loop.variable}_tile", loop.variable), self.size
         width *= bounds.step
-        tiles = replace(
+        tiles = like(
             loop,
             id=editor.new_number(f"{self.loop}.tile"),
             variable=variable,
@@ -54,5 +53,5 @@ class Tile(Step):
         condition = conjunction(loop.condition.text, f"{loop.variable} < {width} + {variable}")
         # What was said of how to run it holds for the tiles: threads within threads, or vectors of
         # vectors, are nothing that anybody asked for.
-        inside = replace(loop, init=Expr(variable), condition=condition, schedule=SEQUENTIAL)
-        editor.put(self.loop, replace(tiles, body=Sequence((inside,))))
+        inside = like(loop, init=Expr(variable), condition=condition, schedule=SEQUENTIAL)
+        editor.put(self.loop, like(tiles, body=Sequence((inside,))))
