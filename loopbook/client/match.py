@@ -8,6 +8,7 @@ keeps it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -135,34 +136,42 @@ Fits = Callable[[Mapping[int, int], int, int], bool]
 
 def _searched(similar: np.ndarray, rows: Sequence[int], fits: Fits) -> dict[int, int] | None:
     """The best match that keeps the nesting, by depth-first search over columns, best first."""
-    best: dict[int, int] | None = None
-    best_score = -np.inf
-    visits = 0
-    gains = similar.tolist()
-    columns = np.argsort(-similar, axis=1, kind="stable").tolist()
+    search = _Search(similar, rows, fits)
+    search.extend({}, 0.0)
+    return search.best
 
-    def extend(found: dict[int, int], score: float) -> None:
-        nonlocal best, best_score, visits
-        visits += 1
-        if visits > SEARCH_LIMIT:
+
+class _Search:
+    """Attributes:
+    best: the best match so far.
+    """
+
+    def __init__(self, similar: np.ndarray, rows: Sequence[int], fits: Fits) -> None:
+        self.best: dict[int, int] | None = None
+        self._score, self._visits = -math.inf, 0
+        self._rows, self._fits = rows, fits
+        self._gains = similar.tolist()
+        self._columns = np.argsort(-similar, axis=1, kind="stable").tolist()
+
+    def extend(self, found: dict[int, int], score: float) -> None:
+        """Look at all matches that begin with those found."""
+        self._visits += 1
+        if self._visits > SEARCH_LIMIT:
             return
-        if len(found) == len(rows):
-            if score > best_score:
-                best, best_score = dict(found), score
+        if len(found) == len(self._rows):
+            if score > self._score:
+                self.best, self._score = dict(found), score
             return
-        row = rows[len(found)]
-        for column in columns[row]:
-            gain = gains[row][column]
+        row = self._rows[len(found)]
+        for column in self._columns[row]:
+            gain = self._gains[row][column]
             if gain <= LEAST:
                 break
-            if column in found.values() or not fits(found, row, column):
+            if column in found.values() or not self._fits(found, row, column):
                 continue
             found[row] = column
-            extend(found, score + gain)
+            self.extend(found, score + gain)
             del found[row]
-
-    extend({}, 0.0)
-    return best
 
 
 def _nesting(source: Shape, nest: Nest) -> Fits:

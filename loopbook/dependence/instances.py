@@ -341,20 +341,16 @@ def excluded(
     return False
 
 
-def placed(trees: Sequence[Tree]) -> Iterator[tuple[Statement, Place]]:
-    """Each statement with its place in time."""
-
-    def visit(siblings: Sequence[Tree], sofar: Place) -> Iterator[tuple[Statement, Place]]:
-        for number, tree in enumerate(siblings):
-            here: Place = [*sofar, {"": number} if number else {}]
-            if is_loop(tree):
-                yield from visit(tree.children, [*here, {tree.variable: 1}])
-            elif is_guard(tree):
-                yield from visit(tree.children, here)
-            elif is_statement(tree):
-                yield tree, here
-
-    yield from visit(trees, [])
+def placed(trees: Sequence[Tree], at: Sequence[Linear] = ()) -> Iterator[tuple[Statement, Place]]:
+    """Each statement with its place in time, that of the siblings themselves before it."""
+    for number, tree in enumerate(trees):
+        here: Place = [*at, {"": number} if number else {}]
+        if is_loop(tree):
+            yield from placed(tree.children, [*here, {tree.variable: 1}])
+        elif is_guard(tree):
+            yield from placed(tree.children, here)
+        elif is_statement(tree):
+            yield tree, here
 
 
 def earlier(one: Place, two: Place) -> list[Way]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from weakref import ref
 
 from loopbook.dependence.engine import Column
 from loopbook.dependence.model import (
@@ -29,7 +30,6 @@ MAX_PIECES = 8
 Place = list[Linear]
 
 
-@dataclass(eq=False)
 class Use:
     """An access of a piece.
 
@@ -37,9 +37,17 @@ class Use:
         parts: strides to the index along each, in terms of either of two marked instances.
     """
 
-    piece: Piece
-    access: Access
-    parts: dict[tuple[int, frozenset[Monomial], str], Parts | None] = field(default_factory=dict)
+    def __init__(self, piece: Piece, access: Access) -> None:
+        self._piece = ref(piece)  # which holds its uses
+        self.access = access
+        self.parts: dict[tuple[int, frozenset[Monomial], str], Parts | None] = {}
+
+    @property
+    def piece(self) -> Piece:
+        """The piece that it is a use of."""
+        found = self._piece()
+        assert found is not None
+        return found
 
 
 @dataclass(eq=False)

@@ -159,37 +159,12 @@ class _Reader:
                 for name in expr.symbols(index.text):
                     self._read(name)
         known: dict[int, _Value] = {}
-
-        def end(memlet: Memlet) -> _Value:
-            """What flows along a memlet."""
-            place = memlet.source
-            node, into = block.nodes[place], list(block.inputs[place])
-            if not isinstance(node, AccessNode):
-                if place not in known:
-                    args = sorted(into, key=lambda inner: inner.target_connector)
-                    op, dtype = _operation(node)
-                    known[place] = _Value(op, dtype, [end(inner) for inner in args])
-                return known[place]
-            name = node.container
-            if into:
-                if self._is_array(name) or len(into) > 1:
-                    return self._unknown(name)
-                if place not in known:
-                    known[place] = _Value("copy", self._dtype(name), [end(into[0])])
-                known[place].reads += 1
-                return known[place]
-            if not self._is_array(name):
-                return self._read(name)
-            return _Value(
-                "load", self._dtype(name), [], _place(name, memlet), memlet, self._versions[name], 1
-            )
-
         targets = [
             (memlet, node.container)
             for memlet in block.memlets
             if isinstance(node := block.nodes[memlet.target], AccessNode)
         ]
-        values = [end(memlet) for memlet, _ in targets]
+        values = [self._along(memlet, block, known) for memlet, _ in targets]
         stores = Counter(name for _, name in targets)
         for (memlet, name), value in zip(targets, values, strict=True):
             if not self._is_array(name):
@@ -197,6 +172,36 @@ class _Reader:
             elif stores[name] == 1:
                 self._store(name, memlet, value)
         self._versions.update(stores)
+
+    def _along(self, memlet: Memlet, block: Block, known: dict[int, _Value]) -> _Value:
+        """What flows along a memlet.
+
+        Args:
+            known: what nodes of the block give, by place; gets what is found out.
+        """
+        place = memlet.source
+        node, into = block.nodes[place], block.inputs[place]
+        if not isinstance(node, AccessNode):
+            if place not in known:
+                args = sorted(into, key=lambda inner: inner.target_connector)
+                op, dtype = _operation(node)
+                values = [self._along(inner, block, known) for inner in args]
+                known[place] = _Value(op, dtype, values)
+            return known[place]
+        name = node.container
+        if into:
+            if self._is_array(name) or len(into) > 1:
+                return self._unknown(name)
+            if place not in known:
+                value = self._along(into[0], block, known)
+                known[place] = _Value("copy", self._dtype(name), [value])
+            known[place].reads += 1
+            return known[place]
+        if not self._is_array(name):
+            return self._read(name)
+        return _Value(
+            "load", self._dtype(name), [], _place(name, memlet), memlet, self._versions[name], 1
+        )
 
     def _store(self, name: str, memlet: Memlet, value: _Value) -> None:
         place = _place(name, memlet)

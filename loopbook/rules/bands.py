@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from loopbook.program.nest import Access, Loop, Nest, Stride
+from loopbook.program.nest import Access, Loop, Nest, NodeRef, Stride
 
 MISS_COST = {
     Stride.ZERO: 0.0,
@@ -121,27 +122,22 @@ class Band:
 def bands(nest: Nest) -> list[Band]:
     """The maximal bands of a nest in preorder; every loop stands in exactly one."""
     if "bands" not in nest.notes:
-        nest.notes["bands"] = tuple(_chains(nest))
+        # They hold a nest with notes of its own: else this one would hold itself.
+        nest.notes["bands"] = tuple(_bands(replace(nest)))
     return list(nest.notes["bands"])
 
 
-def _chains(nest: Nest) -> list[Band]:
-    children = defaultdict(list)
+def _bands(nest: Nest) -> Iterator[Band]:
+    children: defaultdict[NodeRef, list[NodeRef]] = defaultdict(list)
     for parent, child in nest.contains:
         children[parent].append(child)
-
-    found: list[Band] = []
-
-    def visit(index: int) -> None:
-        run = [nest.loops[index]]
+    waiting = [nest.loops[0]]
+    while waiting:
+        run = [waiting.pop()]
         while True:
-            inner = children[("loop", run[-1].index)]
+            inner = children["loop", run[-1].index]
             if len(inner) != 1 or inner[0][0] != "loop":
                 break
             run.append(nest.loops[inner[0][1]])
-        found.append(Band(nest, tuple(run)))
-        for loop in nest.children(run[-1].index):
-            visit(loop.index)
-
-    visit(0)
-    return found
+        yield Band(nest, tuple(run))
+        waiting += reversed(nest.children(run[-1].index))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import domain, holds, subscripts
-from loopbook.dependence.body import Body, LoopNode, Statement, Touch
+from loopbook.dependence.body import LoopNode, Touch, statements
 from loopbook.dependence.linear import inequalities, text
 from loopbook.dependence.model import Linear, Monomial, minus, plus, replaced, shifted
 from loopbook.errors import IllegalStepError
@@ -40,15 +40,8 @@ class Use:
 def uses(scope: LoopNode, container: str) -> Iterator[Use]:
     """All accesses to a container in a loop, in program order."""
     changing = written(scope.loop)
-
-    def visit(body: Body, path: Path) -> Iterator[Use]:
-        if isinstance(body, Statement):
-            yield from (_use(t, path, changing) for t in body.touches if t.container == container)
-            return
-        for child in body.children:
-            yield from visit(child, (*path, body))
-
-    yield from visit(scope, ())
+    for statement, path in statements(scope):
+        yield from (_use(t, path, changing) for t in statement.touches if t.container == container)
 
 
 def _use(touch: Touch, path: Path, changing: Set[str]) -> Use:

@@ -76,6 +76,8 @@ class Editor:
             self._check_threads()
         except LoopbookError as refusal:
             self.program, self.made, self.buffers = before
+            # Its frames hold who asked, and with them all trees, until Python looks for circles.
+            refusal.__traceback__ = refusal.__context__ = None
             return refusal
         return None
 
