@@ -72,8 +72,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from loopbook.toolchain.circles import seldom_searched
+
     module, attribute = _HOMES[name]
-    value = getattr(import_module(f"{__name__}.{module}"), attribute)
+    with seldom_searched():  # what an import makes stays
+        value = getattr(import_module(f"{__name__}.{module}"), attribute)
     globals()[name] = value
     return value
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gc
 
-YOUNG = 20_000
-"""Objects made, and not gone by themselves, before any are searched for cycles: by default that is
-done every 700, hundreds of times for each program planned, of which hardly any objects stay. It
-costs some megabytes until cycles are found."""
+from loopbook.toolchain.circles import SELDOM
 
 
 def spare_pauses() -> None:
@@ -18,4 +15,4 @@ def spare_pauses() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG, 20, 20)
+    gc.set_threshold(*SELDOM)

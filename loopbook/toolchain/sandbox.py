@@ -32,6 +32,7 @@ from loopbook.errors import (
     MemoryLimitError,
     RunError,
 )
+from loopbook.toolchain.circles import SELDOM
 
 Result = TypeVar("Result")
 
@@ -186,6 +187,7 @@ def confine(stderr: int, memory: int, parent: int) -> None:
     if os.getppid() != parent:  # it had ended before
         os._exit(70)
     gc.freeze()  # what the parent has lives on: to look through it for garbage would copy it
+    gc.set_threshold(*SELDOM)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)

@@ -16,7 +16,7 @@ SQUARES = np.zeros((40, 40)), np.zeros((40, 40))
 
 
 def smoothed(A, B):
-    for t in range(A.shape[0]):
+    for _ in range(A.shape[0]):
         for i in range(1, A.shape[0] - 1):
             for j in range(1, A.shape[1] - 1):
                 B[i, j] = 0.25 * (A[i, j - 1] + A[i, j + 1] + A[i - 1, j] + A[i + 1, j])

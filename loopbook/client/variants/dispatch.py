@@ -44,6 +44,7 @@ from loopbook.client.variants.unpacked import unpacked
 from loopbook.errors import InterpretedWarning, SdfgError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.traced import Traced
+from loopbook.toolchain.circles import seldom_searched
 
 Variant = Compiled | Looped
 
@@ -243,6 +244,10 @@ class Dispatcher:
 
     def _variant(self, case: Case, folder: Path | None = None) -> Variant:
         """Raises whatever of `FAILURES` compiling this case raised, now or before."""
+        with seldom_searched():
+            return self._found(case, folder)
+
+    def _found(self, case: Case, folder: Path | None) -> Variant:
         self._last = None
         constants = self._constants.key()
         if self._constants.may_share(case.args):
