@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 Linear: TypeAlias = Mapping[str, int]
 """Symbol to coefficient."""
@@ -21,7 +21,8 @@ Polynomial: TypeAlias = Mapping[Monomial, int]
 
 
 class Access(Protocol):
-    """One access to memory; two that are equal do the same."""
+    """One access to memory; two that are equal do the same. Pyright takes no `cached_property` for
+    what it gives: hence `Any`."""
 
     @property
     def container(self) -> str:
@@ -29,14 +30,14 @@ class Access(Protocol):
         ...
 
     @property
-    def place(self) -> tuple[str, ...]:
-        """How the indices are written, in a normal form."""
+    def place(self) -> Any:
+        """How the indices are written, in a normal form: a tuple of strings."""
         ...
 
     @property
-    def indices(self) -> Sequence[Polynomial | None]:
-        """One for each dimension, None if it may be anything; none of a scalar, or if all of the
-        container may be meant."""
+    def indices(self) -> Any:
+        """A `Polynomial` for each dimension, None if it may be anything; none of a scalar, or if
+        all of the container may be meant."""
         ...
 
     @property

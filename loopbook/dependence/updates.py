@@ -190,10 +190,11 @@ class _Reader:
             return known[place]
         name = node.container
         if into:
-            if self._is_array(name) or len(into) > 1:
+            first, *others = into
+            if self._is_array(name) or others:
                 return self._unknown(name)
             if place not in known:
-                value = self._along(into[0], block, known)
+                value = self._along(first, block, known)
                 known[place] = _Value("copy", self._dtype(name), [value])
             known[place].reads += 1
             return known[place]

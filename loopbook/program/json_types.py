@@ -43,9 +43,11 @@ def read_type(raw: Any) -> Type:
     """
     raw = members.mapping(raw, "a type")
     kind = members.text(raw, "type")
-    number = raw.get("primitive_type")
-    if type(number) is int and raw == _PLAIN_JSON.get(number):
-        return _PLAIN[number]
+    inner = raw.get("pointee_type")
+    number = (inner if type(inner) is dict else raw).get("primitive_type")
+    for plain, found in _PLAIN.get(number, ()) if type(number) is int else ():
+        if raw == plain:
+            return found
     try:
         if kind in _MEMBERS:
             members.only(raw, _MEMBERS[kind])
@@ -158,6 +160,9 @@ def _texts(expressions: tuple[Expr, ...]) -> list[str]:
     return [one.text for one in expressions]
 
 
-_PLAIN = tuple(map(Scalar, DTYPES))
-_PLAIN_JSON = {number: write_type(plain) for number, plain in enumerate(_PLAIN)}
-"""Most types are one of these: they are told by comparing, which is faster than by reading."""
+_PLAIN = {
+    number: [(write_type(plain), plain) for plain in (scalar, Pointer(to=scalar))]
+    for number, scalar in enumerate(map(Scalar, DTYPES))
+}
+"""Most types are numbers or point at them: they are told by comparing, which is faster than by
+reading."""

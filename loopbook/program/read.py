@@ -42,6 +42,7 @@ MAX_DEPTH = 100
 _PROGRAM = frozenset({
     "name", "containers", "arguments", "root", "return_type", "type", "element_counter",
 })  # fmt: skip
+_SEQUENCE = COMMON | {"children"}
 _LOOP = COMMON | {
     "sub_type", "indvar", "init", "condition", "update", "schedule_type", "reductions", "root"
 }  # fmt: skip
@@ -116,7 +117,7 @@ class _Reader:
     def sequence(self, raw: Any) -> Sequence:
         """A sequence and all that is in it."""
         raw = members.mapping(raw, "a sequence")
-        own = self._elements.read(raw, COMMON | {"children"})
+        own = self._elements.read(raw, _SEQUENCE)
         if raw.get("type") != "sequence":
             raise SdfgError("the SDFG is damaged: something else stands in the place of a sequence")
         self._depth += 1

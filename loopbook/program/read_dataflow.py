@@ -24,8 +24,12 @@ from loopbook.program.kept import Kept
 from loopbook.program.members import Json
 
 _BLOCK = COMMON | {"dataflow"}
+_ACCESS = COMMON | {"data"}
+_CONSTANT = COMMON | {"data", "data_type"}
+_TASKLET = COMMON | {"code", "inputs", "output"}
 _DATAFLOW = frozenset({"type", "nodes", "edges"})
 _LIBRARY = COMMON | {"code", "implementation_type"}
+_MATHS = _LIBRARY | {"function_stem", "name", "primitive_type"}
 _MEMLET = frozenset({
     "element_id", "debug_info", "src", "dst", "src_conn", "dst_conn", "subset", "base_type"
 })  # fmt: skip
@@ -53,12 +57,12 @@ def _node(raw: Any, elements: ElementReader) -> Node:
     raw = members.mapping(raw, "a node")
     match members.text(raw, "type"):
         case "access_node":
-            return AccessNode(members.text(raw, "data"), **elements.read(raw, COMMON | {"data"}))
+            return AccessNode(members.text(raw, "data"), **elements.read(raw, _ACCESS))
         case "constant_node":
-            own = elements.read(raw, COMMON | {"data", "data_type"})
+            own = elements.read(raw, _CONSTANT)
             return Constant(members.text(raw, "data"), read_type(raw.get("data_type")), **own)
         case "tasklet":
-            own = elements.read(raw, COMMON | {"code", "inputs", "output"})
+            own = elements.read(raw, _TASKLET)
             code = members.number(raw, "code")
             if not 0 <= code < len(OPCODES):
                 raise SdfgError(f"the SDFG is damaged: there is no instruction number {code}")
@@ -77,7 +81,7 @@ def _library(raw: Json, elements: ElementReader) -> MathsCall | LibraryNode:
         own = elements.read(raw, frozenset(raw))
         fields = {key: value for key, value in raw.items() if key not in _LIBRARY}
         return LibraryNode(code, implementation, Kept.of(fields), **own)
-    own = elements.read(raw, _LIBRARY | {"function_stem", "name", "primitive_type"})
+    own = elements.read(raw, _MATHS)
     function, name = members.text(raw, "function_stem"), members.text(raw, "name")
     return MathsCall(function, name, read_dtype(raw), implementation, **own)
 

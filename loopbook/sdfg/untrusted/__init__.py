@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopbook.errors import SdfgError
+from loopbook.program.json_text import dumped
 from loopbook.sdfg.untrusted.admission import Admission, Limits
 from loopbook.sdfg.untrusted.renaming import Names
 
@@ -37,7 +38,7 @@ class Admitted:
     @property
     def text(self) -> str:
         """The SDFG in our names, as JSON text."""
-        return json.dumps(self.document)
+        return dumped(self.document)
 
 
 def admit(program: str | Mapping[str, Any], limits: Limits | None = None) -> Admitted:
