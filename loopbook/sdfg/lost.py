@@ -42,19 +42,22 @@ Simplify = Callable[[str], StructuredSDFG]
 Promote = Callable[[str], Program]
 
 
-def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[StructuredSDFG, Program]:
+def without_loss(
+    text: str, simplify: Simplify, promote: Promote, tree: Program | None = None
+) -> tuple[StructuredSDFG, Program]:
     """What `simplify` makes of an SDFG's text, with statements between the loops if it fails,
     loses stores or moves them otherwise; its tree, too. Those that are lost may be for nothing,
     and go however loops are kept apart.
 
     Args:
         promote: gives the SDFG with indices in terms of loops' variables, and nothing fused.
+        tree: what the text says, where it has been read.
 
     Raises:
         SdfgError: if all stores into an array, or a variable, are lost in any case, or some moved,
             or as `simplify`.
     """
-    text, program = _fit_to_be_fused(text)
+    text, program = _fit_to_be_fused(text, tree)
     try:
         sdfg = simplify(text)
     except SdfgError:  # of some readings at several places, say
@@ -97,11 +100,11 @@ def without_loss(text: str, simplify: Simplify, promote: Promote) -> tuple[Struc
     return sdfg, simple
 
 
-def _fit_to_be_fused(text: str) -> tuple[str, Program | None]:
+def _fit_to_be_fused(text: str, tree: Program | None) -> tuple[str, Program | None]:
     """An SDFG's text with those loops kept apart that docc crashes on, and its tree; None if it
     cannot be read."""
     try:
-        program = read(loaded(text))
+        program = read(loaded(text)) if tree is None else tree
     except SdfgError:  # `simplify` says so
         return text, None
     apart = kept_apart(program)

@@ -112,7 +112,8 @@ def prepare_tree(text: str) -> tuple[Json, Program, list[Nest]]:
         apart = with_own_variables(given)
         renamed = text if apart is given else dumped(write(apart))
         large = pairs(apart) >= LARGE
-    document, tree, undone = _in_pieces(renamed) if large else _normalised(renamed)
+    known = given if apart is given else None
+    document, tree, undone = _in_pieces(renamed) if large else _normalised(renamed, known)
     document, tree = _signed(document, tree)
     found = nests_of(tree)
     suspects = [(nest, missed(nest)) for nest in found]
@@ -182,16 +183,19 @@ def _ids(loops: Iterable[tuple[Nest, frozenset[int]]]) -> set[int]:
     return {nest.loops[index].element_id for nest, indices in loops for index in indices}
 
 
-def _normalised(text: str) -> tuple[Json, Program | None, frozenset[int]]:
+def _normalised(text: str, tree: Program | None) -> tuple[Json, Program | None, frozenset[int]]:
     """The SDFG normalised without fusion, but for the parts that this gets wrong.
+
+    Args:
+        tree: what the text says, where it has been read.
 
     Returns:
         The SDFG, its tree if it has been read, and element ids of the outermost loops that are not
         normalised.
     """
-    document, tree, result = _reordered(text, fuse=False)
+    document, after, result = _reordered(text, fuse=False, tree=tree)
     if result is None:
-        return document, tree, frozenset()
+        return document, after, frozenset()
     return _read_again(write(result.program)), None, result.undone
 
 
@@ -259,15 +263,16 @@ def _keeps(text: str) -> bool:
 
 
 def _reordered(
-    text: str, *, fuse: bool, form: bool = True
+    text: str, *, fuse: bool, form: bool = True, tree: Program | None = None
 ) -> tuple[Json, Program, RolledBack | None]:
     """The document of the SDFG normalised, its tree, and what has to be taken back of that.
 
     Args:
         fuse: as docc's own compile does it.
         form: whether this is the whole program, which gets its normal form without that.
+        tree: what the text says, where it has been read.
     """
-    sdfg, before = _simplified(text, fuse=fuse)
+    sdfg, before = _simplified(text, fuse=fuse, tree=tree)
     # What keeps loops apart for docc is a use of its arrays like any other.
     bare = without_idle_copies(before) if form and not fuse else before
     formed = normal_form(bare) if form and not fuse else bare
@@ -280,15 +285,19 @@ def _reordered(
     after = loaded(sdfg.to_json())
     if other:
         marks.note(after, marks.FORMED, ())
-    tree = read(after)
-    return after, tree, rolled_back(before, tree)
+    result = read(after)
+    return after, result, rolled_back(before, result)
 
 
 def _simplified(
-    text: str, *, fuse: bool, target: str = targets.DEFAULT
+    text: str, *, fuse: bool, target: str = targets.DEFAULT, tree: Program | None = None
 ) -> tuple[StructuredSDFG, Program]:
     """`passes.simplify` without losing stores, and its tree; raises `SdfgError` where that
-    cannot be."""
+    cannot be.
+
+    Args:
+        tree: what the text says, where it has been read.
+    """
 
     def simplified(given: str) -> StructuredSDFG:
         made = passes.simplify(parse(given), fuse=fuse, target=target)
@@ -297,7 +306,7 @@ def _simplified(
             return passes.simplify(parse(given), fuse=False, inline=False, target=target)
         return made
 
-    return without_loss(text, simplified, lambda given: _promoted(given, target))
+    return without_loss(text, simplified, lambda given: _promoted(given, target), tree)
 
 
 def _maths_calls(text: str) -> int:
