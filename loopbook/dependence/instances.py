@@ -113,6 +113,8 @@ class Instances:
         self._sides: dict[tuple[Piece, str, int], islpy.BasicSet] = {}
         self._bases: dict[tuple[Piece, Piece, int], tuple[islpy.BasicMap, dict[str, Column]]] = {}
         self._parameters: dict[str, int] = {}
+        dims = {name for piece in self.pieces for name in piece.dims}
+        self._dims = dims.union(f"{name}{mark}" for name in dims for mark in (FIRST, SECOND))
         self.name(row for piece in self.pieces for row in (*piece.outer, *piece.rows))
 
     # -- where ----------------------------------------------------------------------------------
@@ -249,11 +251,9 @@ class Instances:
 
         A relation has those that were known when it was made.
         """
-        dims = {name for piece in self.pieces for name in piece.dims}
-        marked = {f"{name}{mark}" for name in dims for mark in (FIRST, SECOND)}
         for form in forms:
             for symbol in form:
-                if symbol and symbol not in dims and symbol not in marked:
+                if symbol and symbol not in self._dims:
                     self._parameters.setdefault(symbol, len(self._parameters))
 
     def columns(self, engine: Engine, one: Piece, two: Piece) -> dict[str, Column]:

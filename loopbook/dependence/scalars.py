@@ -20,9 +20,10 @@ from loopbook.program.accesses import (
 from loopbook.program.conditions import covers_all
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode
 from loopbook.program.element import remembered
+from loopbook.program.standing import loops
 from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
 from loopbook.program.types import Type, type_of
-from loopbook.program.walk import children, path_to, preorder, way
+from loopbook.program.walk import at, children, preorder, way
 
 
 @dataclass
@@ -117,7 +118,8 @@ def upward_exposed(body: tree.Sequence) -> frozenset[str]:
 
 def live_out(program: Program, loop: Loop) -> frozenset[str]:
     """Scalars that a loop writes and of which something else may read what it leaves in them."""
-    path = path_to(program.body, loop)
+    places = (one.path for one in loops(program) if one.id == loop.id)
+    path = next((path for path in places if at(program, path) is loop), None)
     around = () if path is None else way(program.body, path)
     uses = _Uses(across=True, left=loop, around=frozenset(around))
     _scan(program.body, set(), uses)

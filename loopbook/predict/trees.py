@@ -44,20 +44,28 @@ class Forest:
         cells, unknown = rows.ravel(), np.isnan(rows).ravel()
         some_unknown = bool(unknown.any())
         line = np.repeat(np.arange(len(rows)) * rows.shape[1], len(self.roots))
-        place = np.tile(self.roots, len(rows))
+        place = np.tile(self.roots.astype(np.intp), len(rows))
         for _ in range(self._depth):
-            cell = line + self.feature.take(place)
+            cell = line + self._columns.take(place)
             goes_left = cells.take(cell) <= self.threshold.take(place)
             if some_unknown:
                 goes_left |= unknown.take(cell) & self.otherwise.take(place)
-            place = self._below.take(2 * place + goes_left)
+            place *= 2
+            place += goes_left
+            place = self._below.take(place)
         found = self.value.take(place).reshape(len(rows), -1)
         return found.sum(axis=1, dtype=np.float64)
 
     @cached_property
     def _below(self) -> np.ndarray:
-        """Where rows go on that do not go left at a node, and where those that do."""
-        return np.stack([self.right, self.left], axis=1).ravel()
+        """Where rows go on that do not go left at a node, and where those that do: as NumPy counts,
+        which would else translate them at each step."""
+        return np.stack([self.right, self.left], axis=1).ravel().astype(np.intp)
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """`feature` as NumPy counts."""
+        return self.feature.astype(np.intp)
 
     @cached_property
     def _depth(self) -> int:

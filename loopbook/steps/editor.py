@@ -16,7 +16,7 @@ from loopbook.errors import IllegalStepError, LoopbookError
 from loopbook.program import dataflow, walk
 from loopbook.program.accesses import accesses, written
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet, Tasklet
-from loopbook.program.element import like
+from loopbook.program.element import like, remembered
 from loopbook.program.expr import Expr
 from loopbook.program.kept import Kept
 from loopbook.program.standing import loops
@@ -170,10 +170,7 @@ class Editor:
         """
         for name in step.loops:
             number = self._ids.get(name)
-            inside = (
-                () if number is None else walk.preorder(walk.at(self.program, self.path(number)))
-            )
-            if any(isinstance(node, Block) and _calls_blas(node) for node in inside):
+            if number is not None and _calls_blas(walk.at(self.program, self.path(number))):
                 raise IllegalStepError(f"{name} is around a call of a library")
 
     def _check_threads(self) -> None:
@@ -394,5 +391,9 @@ def assignments(pairs: Iterable[tuple[str, str]]) -> Assignments:
     return Assignments(tuple(Assignment(name, Expr(text)) for name, text in pairs))
 
 
-def _calls_blas(block: Block) -> bool:
-    return any(isinstance(node, LibraryNode) and node.code == "GEMM" for node in block.nodes)
+@remembered
+def _calls_blas(node: Program | walk.Inner) -> bool:
+    """Whether there is a call of BLAS below a node, or it is one."""
+    if isinstance(node, Block):
+        return any(isinstance(one, LibraryNode) and one.code == "GEMM" for one in node.nodes)
+    return any(map(_calls_blas, walk.children(node)))
