@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from loopbook.dependence.engine import Column, Engine, question
@@ -95,20 +96,33 @@ def dependences(
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """Instances of which the second ones need the first ones to have run.
+    """Instances of which the second ones need the first ones to have run, if there are any: isl is
+    asked only where that is not seen to be of no account.
 
     Attributes:
+        one, two: the pieces that they are of.
+        key: where both touch the same element.
         containers: what both touch.
-        update: whether both are updates of an element by the same operator, in any order.
-        relation: from the first ones to the second ones.
-        equations: that hold in it.
+        equal, less: the way in which the first ones come before the second ones.
+        single: whether there is no other such way.
     """
 
+    one: Piece
+    two: Piece
+    key: Key
     containers: frozenset[str]
-    update: bool
-    relation: islpy.BasicMap
-    columns: Mapping[str, Column]
-    equations: Sequence[Linear]
+    equal: Sequence[Linear]
+    less: Sequence[Linear]
+    single: bool
+
+    @cached_property
+    def equations(self) -> list[Linear]:
+        """All that is 0 for both."""
+        return [*map(dict, self.key), *self.equal]
+
+
+Relation = tuple["islpy.BasicMap", Mapping[str, Column]]
+"""From the first instances of a dependence to the second ones, and where symbols stand in it."""
 
 
 class Dependences:
@@ -126,9 +140,11 @@ class Dependences:
         self._last = None if anew is None else LastWrites(engine, self._instances)
         self._instances.name(form for piece in self._instances.pieces for form in piece.place)
         self._found: dict[tuple[Piece, Piece, Key, bool], list[Dependence]] = {}
+        self._met: dict[tuple[Piece, Piece, Key], Relation | None] = {}
+        self._relations: dict[Dependence, Relation | None] = {}
 
     def between(self, one: Piece, two: Piece, *, updates: bool = True) -> Iterator[Dependence]:
-        """The dependences of one piece's instances on another one's that ran before.
+        """The dependences there may be of one piece's instances on another one's that ran before.
 
         Args:
             updates: those between updates of an element by the same operator, too.
@@ -142,30 +158,31 @@ class Dependences:
         for (key, update), containers in wanted.items():
             known = one, two, key, update
             if known not in self._found:
-                self._found[known] = list(self._related(one, two, key, ways, containers, update))
+                equations = [dict(row) for row in key]
+                left = [way for way in ways if not excluded(equations, *way)]
+                self._found[known] = [
+                    Dependence(one, two, key, containers, *way, len(left) == 1) for way in left
+                ]
             yield from self._found[known]
 
-    def _related(
-        self,
-        one: Piece,
-        two: Piece,
-        key: Key,
-        ways: Sequence[Way],
-        containers: frozenset[str],
-        update: bool,
-    ) -> Iterator[Dependence]:
-        equations = [dict(row) for row in key]
-        ways = [way for way in ways if not excluded(equations, *way)]
-        if not ways:
-            return
-        met = self._instances.relation(self._engine, one, two, equations)
-        if len(ways) > 1 and met.is_empty():
-            return
-        columns = self._instances.columns(self._engine, one, two)
-        for equal, less in ways:
-            relation = narrowed(self._engine, met, columns, equal, less)
-            if not relation.is_empty():
-                yield Dependence(containers, update, relation, columns, [*equations, *equal])
+    def _relation(self, dependence: Dependence) -> Relation | None:
+        """A dependence as isl has it; None if there are no such instances."""
+        if dependence not in self._relations:
+            self._relations[dependence] = self._related(dependence)
+        return self._relations[dependence]
+
+    def _related(self, dependence: Dependence) -> Relation | None:
+        where = dependence.one, dependence.two, dependence.key
+        if where not in self._met:
+            equations = [dict(row) for row in dependence.key]
+            met = self._instances.relation(self._engine, *where[:2], equations)
+            columns = self._instances.columns(self._engine, *where[:2])
+            none = not dependence.single and met.is_empty()
+            self._met[where] = None if none else (met, columns)
+        if (known := self._met[where]) is None:
+            return None
+        found = narrowed(self._engine, *known, dependence.equal, dependence.less)
+        return None if found.is_empty() else (found, known[1])
 
     def turned(
         self, before: Sequence[Tree], after: Sequence[Tree], moved: Moved, *, atomic: bool
@@ -195,19 +212,23 @@ class Dependences:
             first, second = moves[one], moves[two]
             ways = earlier(second.at(SECOND), first.at(FIRST))
             for dependence in self.between(one, two, updates=not atomic) if ways else ():
-                if any(
-                    self._matters(dependence, two, self._coming(dependence, first, second, way))
-                    for way in ways
-                    if not excluded(dependence.equations, *way)
+                left = [
+                    way for way in ways if not excluded(dependence.equations, *way, dependence.less)
+                ]
+                relation = self._relation(dependence) if left else None
+                if relation is not None and any(
+                    self._matters(dependence, relation, self._coming(relation, first, second, way))
+                    for way in left
                 ):
                     return min(dependence.containers)
         return ""
 
-    def _matters(self, dependence: Dependence, two: Piece, pairs: islpy.BasicMap) -> bool:
+    def _matters(self, dependence: Dependence, relation: Relation, pairs: islpy.BasicMap) -> bool:
         """Whether there are such pairs of a dependence, and what the second ones write stays."""
         if self._last is None or pairs.is_empty():
             return not pairs.is_empty()
-        kinds, known = self._engine, dependence.relation.dim(self._engine.parameter)
+        two = dependence.two
+        kinds, known = self._engine, relation[0].dim(self._engine.parameter)
         points = pairs.range()
         points = points.project_out(
             kinds.sink, len(two.dims), points.dim(kinds.sink) - len(two.dims)
@@ -217,12 +238,9 @@ class Dependences:
             self._last.overwritten(two, container, points) for container in dependence.containers
         )
 
-    def _coming(
-        self, dependence: Dependence, first: _Move, second: _Move, way: Way
-    ) -> islpy.BasicMap:
+    def _coming(self, known: Relation, first: _Move, second: _Move, way: Way) -> islpy.BasicMap:
         """The pairs of a dependence that come in a way."""
-        engine, relation, columns = self._engine, dependence.relation, dependence.columns
-        equal, less = way
+        engine, (relation, columns), (equal, less) = self._engine, known, way
         for move, mark, kind in ((first, FIRST, engine.source), (second, SECOND, engine.sink)):
             if move.tiles:
                 start = relation.dim(kind)

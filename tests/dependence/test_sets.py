@@ -35,10 +35,10 @@ def test_what_adds_up_isl_finds_to_hold(known: list[Linear], form: Linear):
 FEW = st.lists(FORMS, max_size=3)
 
 
-@given(FEW, FEW, FEW)
-def test_what_an_equation_excludes_isl_finds_empty(known, equal, inequalities):
-    if excluded(known, equal, inequalities):
-        assert empty([*known, *equal], inequalities)
+@given(FEW, FEW, FEW, FEW)
+def test_what_is_excluded_isl_finds_empty(known, equal, inequalities, less):
+    if excluded(known, equal, inequalities, less):
+        assert empty([*known, *equal], [*inequalities, *less])
 
 
 def test_an_equation_excludes_what_it_contradicts():
@@ -46,6 +46,15 @@ def test_an_equation_excludes_what_it_contradicts():
     assert excluded(same, [], [{"i'2": 1, "i'1": -1, "": -1}])
     assert excluded(same, [{"i'1": 1, "i'2": -1, "": 2}], [])
     assert not excluded(same, [{"i'1": 1, "i'2": -1}], [{"j'2": 1, "j'1": -1, "": -1}])
+
+
+def test_what_comes_later_comes_not_before():
+    later: list[Linear] = [{"i'2": 1, "i'1": -1, "": -1}]
+    assert excluded([], [], [{"i'1": 1, "i'2": -1, "": -1}], later)
+    assert excluded([], [{"i'1": 1, "i'2": -1}], [], later)
+    assert excluded([], [{"i'2": 1, "i'1": -1}], [], later)
+    assert not excluded([], [], later, later)
+    assert not excluded([], [{"i'2": 1, "i'1": -1, "": -3}], [], later)
 
 
 def test_tiles_in_tiles_add_up():
