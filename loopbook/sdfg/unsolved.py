@@ -8,6 +8,14 @@ segmentation fault (seen with 0.8.1)::
     for i: x[i] = x[i] - c               for i: x[i] = x[i] - c
     for j: y[j] = x[places[j]]           x[0] = x[0]
                                          for j: y[j] = x[places[j]]
+
+It ends so, too, where both loops store into an array, and the second one does so in a ``while``::
+
+    for i: found[i] = -1                 for i: found[i] = -1
+    for i:                               found[0] = found[0]
+        while low <= high: …             for i:
+            found[i] = middle                while low <= high: …
+                                                 found[i] = middle
 """
 
 from __future__ import annotations
@@ -17,7 +25,7 @@ from collections.abc import Callable, Iterator
 
 from loopbook.errors import SdfgError
 from loopbook.program.dataflow import Block, Memlet
-from loopbook.program.tree import Loop, Program
+from loopbook.program.tree import Loop, Program, While
 from loopbook.program.walk import Inner, preorder
 from loopbook.sdfg.spacing import copy_of_first, loads_of, spaced, stores_of
 
@@ -30,6 +38,10 @@ def kept_apart(program: Program) -> Program:
 
 
 def _between(ahead: Loop, loop: Loop) -> Block | None:
+    again = _stored_in_while(loop)
+    for name, memlet in _elements(ahead, stores_of) if again else ():
+        if name in again:
+            return copy_of_first(name, memlet)
     updated = _updated(ahead)
     if not updated:
         return None
@@ -38,6 +50,12 @@ def _between(ahead: Loop, loop: Loop) -> Block | None:
         if name in updated and not _is_sum_with(memlet, counted):
             return copy_of_first(name, updated[name])
     return None
+
+
+def _stored_in_while(loop: Loop) -> set[str]:
+    """The arrays that something in a ``while`` in a loop stores into."""
+    inner = (node for node in preorder(loop) if isinstance(node, While))
+    return {name for node in inner for name, _ in _elements(node, stores_of)}
 
 
 def _updated(loop: Loop) -> dict[str, Memlet]:
@@ -53,7 +71,7 @@ def _updated(loop: Loop) -> dict[str, Memlet]:
     }
 
 
-def _elements(loop: Loop, of_block: Ends) -> Iterator[tuple[str, Memlet]]:
+def _elements(loop: Loop | While, of_block: Ends) -> Iterator[tuple[str, Memlet]]:
     """Elements of arrays that the blocks in a loop read, or store into."""
     for node in preorder(loop):
         if not isinstance(node, Program):

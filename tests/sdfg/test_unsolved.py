@@ -48,6 +48,18 @@ def summed_in_rounds(x, places, y, c):
         y[t] = s
 
 
+def searched(x, places, y, c):
+    for i in range(y.shape[0]):
+        y[i] = -1.0
+    for i in range(y.shape[0]):
+        low = 0
+        while low < x.shape[0]:
+            if x[low] * c > 0.25 + 0.02 * i:
+                y[i] = low
+                break
+            low += 1
+
+
 def beside_each_other(x, places, y, c):
     for i in range(x.shape[0]):
         x[i] = x[i] - c
@@ -55,7 +67,7 @@ def beside_each_other(x, places, y, c):
         y[k] = x[k] * 2.0
 
 
-CRASHING = [gathered, divided_by_one_of_them, each_twice, summed_in_rounds]
+CRASHING = [gathered, divided_by_one_of_them, each_twice, summed_in_rounds, searched]
 
 
 def arguments():
@@ -86,9 +98,10 @@ def test_others_stay_neighbours():
     assert kept_apart(tree) is tree
 
 
-def test_docc_still_crashes():
+@pytest.mark.parametrize("function", [gathered, searched])
+def test_docc_still_crashes(function):
     """If this fails, docc has been mended, and `loopbook.sdfg.unsolved` may go."""
-    text = trace(gathered, arguments())
+    text = trace(function, arguments())
 
     def simplified() -> str:
         return passes.simplify(program.parse(text)).to_json()
