@@ -10,7 +10,8 @@ same element, the block is cut in two::
                                                  c[i] = 2 * c[i]
 
 What is loaded from a node that nothing flows into was there before the block: a load behind a store
-has the store's own node. Of two stores of one element (``v[i] = a[i]``, then ``v[i] = 0.5``) the
+has the store's own node, or that of a later one (of what may be another element: ``v[6 * n + i]``,
+then ``v[7 * n + i]``). Of two stores of one element (``v[i] = a[i]``, then ``v[i] = 0.5``) the
 graph says nothing at all; their lines in the source do. What these leave open, docc has lost: such
 a program is refused.
 """
@@ -69,12 +70,14 @@ def _ahead(whole: Block) -> defaultdict[int, Places]:
     loads = [m for m in whole.memlets if isinstance(whole.nodes[m.source], AccessNode)]
     found: defaultdict[int, Places] = defaultdict(set)
     reached: dict[int, Places] = {}
+    told = [*_in_turn(whole, stores)]
     for store in stores:
+        later = {last.target for first, last in told if first is store}
         for load in loads:
             if load.source == store.target or not _is_same(whole, load, store):
                 continue
             behind = reached.setdefault(store.target, _reached(whole, store.target))
-            if load.source in behind or load.target == store.source:
+            if load.source in behind or load.source in later or load.target == store.source:
                 continue
             if store.source not in reached.setdefault(load.target, _reached(whole, load.target)):
                 if _was_stored(whole, load.source):
@@ -82,7 +85,6 @@ def _ahead(whole: Block) -> defaultdict[int, Places]:
                 found[store.source].add(load.target)
     if _has_lost_a_store(whole, stores):
         raise SdfgError("docc loses the last store of an element")
-    told = [*_in_turn(whole, stores)]
     for first, last in told:
         behind = reached.setdefault(first.target, _reached(whole, first.target))
         before = reached.setdefault(last.target, _reached(whole, last.target))

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import loopbook
+from loopbook.client.variants import cases
+from loopbook.client.variants.compiled import Compiled
 from loopbook.client.variants.dispatch import Dispatcher
-from loopbook.errors import InterpretedWarning
+from loopbook.client.variants.looped import Looped
+from loopbook.errors import InterpretedWarning, SdfgError
 
 
 def line() -> np.ndarray:
@@ -102,3 +105,33 @@ def test_a_number_with_which_it_runs_as_python_leaves_others_compiled():
             assert program(line(), n) == pytest.approx(head(line(), n))
     assert program.last is not None
     assert program(line(), 11) == pytest.approx(head(line(), 11))
+
+
+def test_a_size_that_cannot_be_compiled_leaves_others_compiled(monkeypatch, long_ways):
+    """Arrays that a function makes may have one element where none that it is given has."""
+
+    def rises(x):
+        steps = x[1:] - x[:-1]
+        return steps[::-1] + steps.max()
+
+    def refusing(*args):
+        case = args[1]
+        if any(isinstance(value, np.ndarray) and value.size == 1 for value in case.args):
+            raise SdfgError("docc loses what is stored into steps")
+        return Compiled(*args)
+
+    monkeypatch.setattr(cases, "Compiled", refusing)
+    program = loopbook.native(rises)
+    short = line()[:2]
+    with pytest.raises(SdfgError, match="docc loses"):
+        program.compile(short)
+    with pytest.warns(InterpretedWarning, match="docc loses"):
+        program(short)
+    for size in (2, 2, 7, 2, 9):
+        x = line()[:size]
+        np.testing.assert_allclose(program(x), rises(x))
+    assert isinstance(program.last, Looped)
+    assert program.last.is_compiled
+    assert long_ways[0] == 4  # each size that is compiled, and twice the one that is not
+    with pytest.raises(SdfgError, match="docc loses"):
+        loopbook.native(rises, strict=True)(short)

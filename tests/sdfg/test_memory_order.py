@@ -75,6 +75,25 @@ def stored_at_the_end(a, b, c, u, v, w):
         c[i] = a[i] - t
 
 
+def handed_on_row_by_row(a, b):
+    """Whether ``a[1, i]`` and ``a[4, i]`` are one element is open where sizes have names."""
+    for i in range(a.shape[1]):
+        new = b[0, i]
+        first = new - a[0, i]
+        a[0, i] = new
+        second = first - a[1, i]
+        a[1, i] = first
+        third = second - a[2, i]
+        a[2, i] = second
+        fourth = third - a[3, i]
+        a[3, i] = third
+        fifth = fourth - a[4, i]
+        a[4, i] = fourth
+        sixth = fifth - a[5, i]
+        a[5, i] = fifth
+        a[6, i] = sixth
+
+
 def summed(a, b):
     for i in range(1, a.shape[0]):
         b[i] = b[i] + a[i]
@@ -103,6 +122,14 @@ def test_what_is_in_order_stays_as_it_is():
     sdfg = program.prepare(frontend.trace(summed, [random(6), random(6)]))
     tree = read(json.loads(sdfg.to_json()))
     assert in_memory_order(tree) is tree
+
+
+def test_rows_that_hand_values_on_are_compiled():
+    given = [random(9, 5), random(2, 5)]
+    found, expected = copy.deepcopy(given), copy.deepcopy(given)
+    loopbook.native(handed_on_row_by_row, strict=True)(*found)
+    handed_on_row_by_row(*expected)
+    np.testing.assert_allclose(found[0], expected[0])
 
 
 @pytest.mark.parametrize(

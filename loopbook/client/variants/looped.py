@@ -30,35 +30,43 @@ class Looped:
     """
 
     def __init__(
-        self,
-        func: Callable[..., Any],
-        lowered: Lowered,
-        build: Build,
-        case: Case,
-        folder: Path | None = None,
+        self, func: Callable[..., Any], lowered: Lowered, build: Build, case: Case
     ) -> None:
         self.func = func
         self.lowered = lowered
         self.verified = False
+        self._build = build
         self._names, self._kind = case.names, kind(case)
         self._same = [(one, place) for place, one in enumerate(case.first) if one != place]
-        try:
-            self._start(lowered.narrow if lowered.words else lowered, build, case, folder)
-        except NotNarrowError:
-            self._start(lowered, build, case, folder)
+        self._start(lowered.narrow if lowered.words else lowered)
 
-    def _start(self, around: Lowered, build: Build, case: Case, folder: Path | None) -> None:
-        """Compile it for a case.
-
-        Args:
-            around: the kernel, and what is done in front of it and behind it.
-        """
+    def _start(self, around: Lowered) -> None:
+        """Take what is in front of the kernel, and behind it, from here."""
         narrow = dict(around.words) if around is not self.lowered else {}
-        noting = _noting(build, around, narrow)
+        noting = _noting(self._build, around, narrow)
         self._around = around
         self._cases = Cases(around.kernel, noting, merges=False, narrow=bool(narrow))
         self._outer = around.wrap(self._cases, self.func)
-        self._compile(case, folder)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether there are arguments for which it is."""
+        return self._cases.last is not None
+
+    def compile(self, case: Case, folder: Path | None = None) -> None:
+        """Compile it for a case, of which its loops have cases of their own: with a temporary of
+        one element, say. It may fail for one and work for others.
+
+        Raises:
+            LoopbookError: one of `loopbook.client.variants.cases.FAILURES`.
+        """
+        try:
+            self._compile(case, folder)
+        except NotNarrowError:
+            if self._around is self.lowered:
+                raise
+            self._start(self.lowered)
+            self._compile(case, folder)
 
     @property
     def traced(self) -> Traced:
@@ -128,7 +136,9 @@ class Looped:
 
     def rebuilt(self, case: Case, build: Build) -> Looped:
         """The same loops from another compiler."""
-        return Looped(self.func, self.lowered, build, case)
+        made = Looped(self.func, self.lowered, build, case)
+        made.compile(case)
+        return made
 
     @property
     def _last(self) -> Any:

@@ -52,9 +52,14 @@ class Translations:
             with compiling():
                 found = None if folder else self._fitting(place, case)
                 if found is None and place not in self._settled:
-                    found = self._add(place, case, folder)
-        if found is None and (error := self._settled[place]) is not None:
-            raise bare(error)
+                    found = self._add(place, case)
+        if found is None:
+            if (error := self._settled[place]) is not None:
+                raise bare(error)
+        elif folder is not None or not found.is_compiled:
+            with compiling():
+                found.compile(case, folder)
+            self.last = found
         return found
 
     def give_up(self, looped: Looped, error: Exception) -> None:
@@ -68,7 +73,7 @@ class Translations:
     def _fitting(self, place: Hashable, case: Case) -> Looped | None:
         return next((one for one in self._looped.get(place, ()) if one.holds(case)), None)
 
-    def _add(self, place: Hashable, case: Case, folder: Path | None) -> Looped | None:
+    def _add(self, place: Hashable, case: Case) -> Looped | None:
         known = self._looped.setdefault(place, [])
         if len(self._looped) > MAX_VARIANTS or len(known) >= MAX_TRANSLATIONS:
             raise too_many()
@@ -77,9 +82,8 @@ class Translations:
             args = [case.args[place] for place in case.first]
             lowered = translated(self._func, args, loops_too=not case.fits_docc)
             if lowered is not None:
-                self.last = Looped(self._func, lowered, self._build, case, folder)
-                known.insert(0, self.last)
-                return self.last
+                known.insert(0, Looped(self._func, lowered, self._build, case))
+                return known[0]
             self._settled[place] = None
         except FAILURES as error:
             self._settled[place] = error
