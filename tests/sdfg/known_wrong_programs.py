@@ -199,6 +199,22 @@ def bits_of_what_a_single_count_gives(a, res):
             res[i - 3] = res[i - 3] + (a[k - 2] ^ (j + k))
 
 
+@mended(lambda: np.ones((1, 5)), lambda: zeros(5))
+def float_of_a_single_count(a, res):
+    for i in range(a.shape[0]):
+        k = i
+        for j in range(a.shape[1]):
+            res[j] += a[i, j] + 0.5 * i - k
+
+
+@mended(lambda: np.ones((1, 1)), lambda: zeros(1))
+def extent_of_one_row(a, res):
+    n = a.shape[0]
+    for i in range(n):
+        for j in range(n):
+            res[j] += a[i, n - 1 - j]
+
+
 @kept(lambda: whole(1), lambda: counts(1))
 def a_single_count_compared(a, res):
     for i in range(a.shape[0]):

@@ -281,10 +281,11 @@ _SUMS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
 class SingleCounts(BlockRewriter):
-    """docc drops a loop that it knows to run once, and leaves its count in bits undefined.
+    """docc drops a loop that it knows to run once, and leaves its count undefined in bits and where
+    it becomes a float.
 
-    Before (of one element)::  for i in range(a.shape[0]): res[i] = a[i] ^ i
-    After::                    for i in range(a.shape[0]): res[0] = a[0] ^ 0
+    Before (of one element)::  for i in range(a.shape[0]): res[i] = (a[i] ^ i) + 0.5 * i
+    After::                    for i in range(a.shape[0]): res[0] = (a[0] ^ 0) + 0.5 * 0
 
     A loop that docc finds to run once by itself is left: what it then leaves undefined is seen in
     what it makes of the program (`loopbook.sdfg.lost`).
@@ -296,6 +297,7 @@ class SingleCounts(BlockRewriter):
             ones: array arguments and dimensions of extent 1 (`loops.extents_of_one`).
         """
         super().__init__(kinds.source)
+        self._kinds = kinds
         self._ones = ones
         given: dict[str, list[ast.expr | ast.For]] = {}
         for name, value in assigned(kinds.source.body):
@@ -312,11 +314,22 @@ class SingleCounts(BlockRewriter):
         if start is None or not isinstance(node.target, ast.Name):
             return node
         name = node.target.id
-        if name in {changed for changed, _ in assigned(node.body)} or not _has_bits(node, name):
+        if name in {changed for changed, _ in assigned(node.body)}:
+            return node
+        if not _has_bits(node, name) and not self._has_floats_of(node, name):
             return node
         self.source.mend(node, f"write the only count of the loop over '{name}'")
         number = expression(str(start), node)
         node.body = [filled(one, {name: number}) for one in node.body]
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """``n = a.shape[0]`` of one row, which docc does not parse."""
+        match node:
+            case ast.Assign(targets=[ast.Name()], value=ast.Subscript(value=ast.Attribute())):
+                if self._number(node.value, frozenset()) == 1:
+                    self.source.mend(node, "write the extent of one element")
+                    node.value = expression("1", node)
         return node
 
     def _only_count(self, node: ast.For) -> int | None:
@@ -342,6 +355,19 @@ class SingleCounts(BlockRewriter):
             return 1 if node.value.attr == "shape" and single else None
         return integer(node, self.source.names) if isinstance(node, ast.expr) else None
 
+    def _has_floats_of(self, loop: ast.For, name: str) -> bool:
+        """Whether a loop computes floats of its count, or variables that may become floats."""
+        parts = (part for one in loop.body for part in walk(one))
+        return any(self._may_be_float(part) for part in parts if name in _operands(part))
+
+    def _may_be_float(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Assign(targets=[ast.Name()]):
+                return True
+            case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
+                return self._kinds.of(target).what != INT
+        return isinstance(node, ast.BinOp | ast.Call) and self._kinds.of(node).what != INT
+
 
 def _has_bits(loop: ast.For, name: str) -> bool:
     """Whether a loop has bits of numbers that its count may be among."""
@@ -355,12 +381,20 @@ def _has_bits(loop: ast.For, name: str) -> bool:
     )
 
 
-def _operands(node: ast.expr) -> set[str]:
-    """The names in it, without those that are only compared: docc gets such conditions right."""
-    if isinstance(node, ast.Compare):
-        return set()
-    if isinstance(node, ast.BinOp):
-        return _operands(node.left) | _operands(node.right)
+def _operands(node: ast.AST) -> set[str]:
+    """The names in it, without those that are only compared: docc gets such conditions right; nor
+    those in indices and bounds."""
+    match node:
+        case ast.Compare() | ast.Subscript():
+            return set()
+        case ast.BinOp(left=left, right=right):
+            return _operands(left) | _operands(right)
+        case ast.Assign(value=value) | ast.AugAssign(value=value):
+            return _operands(value)
+        case ast.Call(func=ast.Name(id="range")):
+            return set()
+        case ast.Call(args=args):
+            return set().union(*map(_operands, args))
     return mentioned(node)
 
 
