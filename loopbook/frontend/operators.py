@@ -98,9 +98,10 @@ def _all_same(t: Translator, masks: list[Array]) -> bool:
 
 
 def _sample(array: Array) -> Scalar:
+    """An element, for its type; as text no name, which might be an argument's."""
     if array.dtype.kind == "c":
-        return Pair(("x", "y"), array.dtype, array.weak)
-    return Scalar("x", array.dtype, array.weak)
+        return Pair(("x[0]", "x[1]"), array.dtype, array.weak)
+    return Scalar("x[0]", array.dtype, array.weak)
 
 
 def _same_shape(t: Translator, array: Array, shape: tuple[Int, ...]) -> bool:

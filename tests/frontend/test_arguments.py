@@ -58,6 +58,15 @@ def test_docc_reads_rounding_of_single_precision():
     program.parse(trace(lowered.kernel, list(lowered.prepare(data(4, dtype=np.float32)))))
 
 
+def test_arrays_are_not_copied_to_round_numbers():
+    """Numbers beside floats of 32 bits are rounded to such once a call; the arrays are such."""
+    scaled = function("return s * (x + y) - s", "x, y, s")
+    x, y = (data(4, dtype=np.float32, seed=n) for n in (0, 1))
+    lowered = check(scaled, x, y, 0.1)
+    assert [text for _, text in lowered.definitions] == ["np.array([s], np.float32)"]
+    assert lowered.holds(x, y, "no number")  # which is not rounded to find out
+
+
 def test_solving_for_a_single_column_needs_no_loop_over_it():
     body = "z = np.linalg.solve(A, x)\nreturn z, z.argmin() if not s else 0"
     lowered = check(function(body, "A, x, s"), data(5, 5), data(5), 0.5)
