@@ -406,6 +406,28 @@ def test_an_alarm_is_none_where_its_block_ends():
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
+def test_somebody_elses_alarm_goes_off_when_it_was_to():
+    """Those who limit a test's time set one, and are no reason to compare nothing."""
+    rung = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(time.monotonic()))
+    try:
+        due = time.monotonic() + 2.0
+        signal.setitimer(signal.ITIMER_REAL, 2.0)
+        with limited(0.05) as can, pytest.raises(alarm.TooLong):
+            assert can
+            while True:
+                pass
+        with limited(60.0) as can:
+            assert not can
+        assert not rung
+        while not rung:
+            signal.pause()
+        assert due - 0.01 < rung[0] < due + 0.5
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_an_alarm_that_was_lost_comes_again(monkeypatch):
     monkeypatch.setattr(alarm, "AGAIN", 0.01)
 
