@@ -707,6 +707,16 @@ def element_computed_of_a_count(x, res):
 
 
 @kept(lambda: counts(5) - 2**60, lambda: np.zeros(5, dtype=np.int64), lambda: zeros((5, 5)))
+def the_larger_of_numbers_from_data(a, n, res):
+    for i in range(5):
+        t = a[i] - 1
+        n[i] = max(t, a[i] - 2)
+    for i in range(5):
+        for j in range(5):
+            res[i, j] = float(n[j]) + 10.0 * float(n[i])
+
+
+@kept(lambda: counts(5) - 2**60, lambda: np.zeros(5, dtype=np.int64), lambda: zeros((5, 5)))
 def numbers_from_data_read_in_two_places(a, n, res):
     for i in range(5):
         t = a[i] - 1

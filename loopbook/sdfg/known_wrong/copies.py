@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kinds, assigned
@@ -166,7 +167,7 @@ def held(kinds: Kinds) -> None:
         if not isinstance(target, ast.Subscript) or len(read.get(base(target), ())) < 2:
             continue
         counts = _Counts(kinds, data)
-        value = counts.visit(statement.value)
+        value = counts.visit(copy.deepcopy(statement.value))  # which it changes
         if counts.found and not counts.elements:
             kinds.source.mend(statement, "compute with a copy of a count")
             statement.value = value
