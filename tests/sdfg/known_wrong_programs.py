@@ -706,10 +706,10 @@ def element_computed_of_a_count(x, res):
         res[i] = x[i + 1] - x[i]
 
 
-@kept(lambda: counts(5) - 2**60, lambda: np.zeros(5, dtype=np.int64), lambda: zeros((5, 5)))
-def the_larger_of_numbers_from_data(a, n, res):
+@mended(lambda: counts(5) - 2**60, lambda: counts(5), lambda: zeros((5, 5)))
+def larger_of_numbers_from_data(a, n, res):
     for i in range(5):
-        t = a[i] - 1
+        t = a[i] // 2
         n[i] = max(t, a[i] - 2)
     for i in range(5):
         for j in range(5):
