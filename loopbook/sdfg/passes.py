@@ -16,6 +16,7 @@ from loopbook.sdfg.blas_threads import with_blas_threads
 from loopbook.sdfg.gram import with_halves
 from loopbook.sdfg.incomplete_tiles import with_loops_kept
 from loopbook.sdfg.restrict import with_restrict
+from loopbook.sdfg.seldom import with_seldom_wraps
 from loopbook.toolchain import compiler
 from loopbook.toolchain.stderr import quiet_stderr
 
@@ -112,8 +113,9 @@ def build(
         wanted: docc's own options, where one of its users has chosen them.
         dump: write the SDFG beside its sources, as docc does for its users: what it builds in for
             instrumentation speaks of element ids.
-        noalias: callers see to it that arrays do not overlap (`loopbook.sdfg.restrict`). Nothing is
-            made of it where loops are timed, or docc's users have chosen.
+        noalias: callers see to it that arrays do not overlap (`loopbook.sdfg.restrict`), and
+            docc's code is ours to mend. Nothing is made of it where loops are timed, or docc's
+            users have chosen.
 
     Returns:
         The shared library.
@@ -163,7 +165,7 @@ def _source(sdfg: StructuredSDFG, target: str, noalias: bool) -> str:
     own = code[preamble.end() :]
     said = with_halves(with_loops_kept(own))
     if noalias:
-        said = with_restrict(said)
+        said = with_seldom_wraps(with_restrict(said))
     if target in targets.TARGETS:
         said = with_blas_threads(said, target)
     if said == own:
