@@ -224,6 +224,7 @@ class Code:
         known = None
         if value.dtype.kind in "iu":
             known = Int.atom(name)
+            self.facts.name_extreme(name, value.text)
         sorts = value.sorts
         if sorts is not None and sorts.text in self.mutable:
             own = self.fresh("sort_")

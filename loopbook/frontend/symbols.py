@@ -13,9 +13,10 @@ something that the translation takes for granted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 Monomial = tuple[str, ...]
 
@@ -128,6 +129,16 @@ ZERO = Int(())
 ONE = Int.of(1)
 
 
+Ends = tuple[tuple[Int, ...], tuple[Int, ...]]
+"""What something is no less than, and what it is no greater than."""
+
+FARTHEST = 12
+"""Variables that a bound is sought through, one after the other."""
+
+MOST_BOUNDS = 8
+"""Of one number, where variables in it have several ends."""
+
+
 @dataclass
 class Facts:
     """What is known of atoms.
@@ -135,6 +146,9 @@ class Facts:
     Attributes:
         values: atoms whose value the arguments at hand give: sizes, whole-number arguments.
         ranges: loop variables and the like, with their least and greatest values (inclusive).
+        ends: variables that are the greatest or the least of several numbers, with those that they
+            are no less than, and those that they are no greater than; in `ranges` as well.
+        extremes: the same of texts that no variable has been set to yet.
         guards: conditions that were taken for granted, as source text over the arguments.
         definitions: from text over the arguments to the name of a size that it gives.
         sizes: arguments that were taken for sizes of arrays, and these.
@@ -143,6 +157,8 @@ class Facts:
 
     values: dict[str, int] = field(default_factory=dict)
     ranges: dict[str, tuple[Int | None, Int | None]] = field(default_factory=dict)
+    ends: dict[str, Ends] = field(default_factory=dict)
+    extremes: dict[str, Ends] = field(default_factory=dict)
     guards: dict[str, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, Int] = field(default_factory=dict)
@@ -191,31 +207,58 @@ class Facts:
             self.values[name] = compute(*numbers)
         return Int.atom(name)
 
+    def name_extreme(self, name: str, text: str) -> None:
+        """Note what is known of a variable that is set to a text, if that is one of `extremes`."""
+        if text in self.extremes:
+            self.ends[name] = self.extremes[text]
+            self.ranges[name] = (None, None)
+
     def bound(self, value: Int, upper: bool, only: frozenset[str] | None = None) -> Int | None:
         """A bound of `value` that names no loop variable (none of `only`, if given); None if there
         is none that could be found."""
+        found = [*self._bounds(value, upper, only)]
+        return next((end for end in found if self.known(end) is not None), None) or next(
+            iter(found), None
+        )
+
+    def _bounds(self, value: Int, upper: bool, only: frozenset[str] | None = None) -> Iterator[Int]:
+        """Such bounds, a few at most: variables may have several ends."""
         order = {
             atom: place for place, atom in enumerate(self.ranges) if only is None or atom in only
         }
-        for _ in range(12):
-            inner = [atom for atom in value.atoms if atom in order]
-            if not inner:
-                return value
-            # The variable whose range names others goes first.
-            atom = max(inner, key=lambda one: order[one])
-            monomial, factor = next((m, c) for m, c in reversed(value.terms) if atom in m)
-            rest = list(monomial)
-            rest.remove(atom)
-            if any(self._least(a) < 0 for a in rest):
-                return None
-            low, high = self.ranges[atom]
-            end = high if upper == (factor > 0) else low
-            if end is None:
-                return None
-            others = Int(tuple((m, c) for m, c in value.terms if m != monomial))
+        return islice(self._outwards(value, upper, order, FARTHEST), MOST_BOUNDS)
+
+    def _outwards(
+        self, value: Int, upper: bool, order: Mapping[str, int], steps: int
+    ) -> Iterator[Int]:
+        """Bounds of `value`, with an end in the place of one variable after the other.
+
+        Args:
+            order: variables that there should be none of; those whose ranges name others last.
+        """
+        inner = [atom for atom in value.atoms if atom in order]
+        if not inner:
+            yield value
+        if not inner or not steps:
+            return
+        # The variable whose range names others goes first.
+        atom = max(inner, key=lambda one: order[one])
+        monomial, factor = next((m, c) for m, c in reversed(value.terms) if atom in m)
+        rest = list(monomial)
+        rest.remove(atom)
+        if any(self._least(a) < 0 for a in rest):
+            return
+        side = int(upper == (factor > 0))
+        several = self.ends.get(atom)
+        ends = [one for one in (self.ranges[atom][side],) if one is not None]
+        ends += several[side] if several else ()
+        if not ends and several:  # such as the greatest of two numbers, which has no upper end
+            left = {one: place for one, place in order.items() if one != atom}
+            yield from self._outwards(value, upper, left, steps - 1)
+        others = Int(tuple((m, c) for m, c in value.terms if m != monomial))
+        for end in ends:
             same = Int(((tuple(rest), factor),)) * end if rest else end * factor
-            value = others + same
-        return None
+            yield from self._outwards(others + same, upper, order, steps - 1)
 
     def _least(self, atom: str) -> int:
         if atom in self.values:
@@ -234,14 +277,15 @@ class Facts:
         the function is called with."""
         if any(len(m) > 1 and any(self._is_number(a) for a in m) for m, _ in value.terms):
             return False
-        low = self.bound(value, upper=False)
-        if low is None or any(c < 0 or self._is_number(a) for m, c in low.terms for a in m):
-            return False
-        return sum(c * 2 ** len(m) for m, c in low.terms) >= 0
+        return any(
+            not any(c < 0 or self._is_number(a) for m, c in low.terms for a in m)
+            and sum(c * 2 ** len(m) for m, c in low.terms) >= 0
+            for low in self._bounds(value, upper=False)
+        )
 
     def _is_number(self, atom: str) -> bool:
         """Whether an atom is neither a size nor a loop's variable."""
-        return ".shape[" not in atom and atom not in self.ranges
+        return ".shape[" not in atom and (atom not in self.ranges or atom in self.ends)
 
     def nonnegative(self, value: Int, firm: bool = True) -> bool | None:
         """Whether ``value >= 0`` always holds (True), never holds (False), or neither is seen.
@@ -250,16 +294,14 @@ class Facts:
             firm: note a False for the arguments at hand as well; without, only a True counts,
                 and everything else is None.
         """
-        low = self.bound(value, upper=False)
-        if low is not None:
+        for low in self._bounds(value, upper=False):
             number = self.known(low)
             if number is not None and number >= 0:
                 self._assume(low, ">= 0")
                 return True
         if not firm:
             return None
-        high = self.bound(value, upper=True)
-        if high is not None:
+        for high in self._bounds(value, upper=True):
             number = self.known(high)
             if number is not None and number < 0:
                 self._assume(high, "< 0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -83,6 +84,7 @@ def _extreme(symbol: str, function, numpy_function):
                     text = f"{name}({bare(left.text)}, {bare(right.text)})"
                     made = Scalar(text, left.dtype, left.weak and right.weak)
                     second = arith.compare(t.code, symbol, right, left)
+                    _note_ends(t, text, (left, right), symbol)
                     return arith.told(t.code, made, second, right, left)
             # Python takes the second one only where it is truly more.
             return arith.either(t.code, arith.compare(t.code, symbol, right, left), right, left)
@@ -90,6 +92,17 @@ def _extreme(symbol: str, function, numpy_function):
         return reduce(pair, [t.number(item) for item in items])
 
     return lowering
+
+
+def _note_ends(t: Translator, text: str, items: Sequence[Scalar], symbol: str) -> None:
+    """What the greatest of whole numbers is no less than, or the least of them no greater."""
+    wholes = [one.whole for one in items if one.whole is not None]
+    ends = tuple(end for end in wholes if not end.atoms & t.code.mutable)
+    positive = len(wholes) == len(items) and all(map(t.code.facts.never_negative, ends))
+    if symbol == ">":
+        t.code.facts.extremes[text] = ends, ()
+    else:
+        t.code.facts.extremes[text] = (ZERO,) if positive and len(ends) == len(items) else (), ends
 
 
 lowers(max)(_extreme(">", max, lambda t, a: FUNCTIONS[np.max](t, a)))
