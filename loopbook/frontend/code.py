@@ -304,6 +304,22 @@ class Code:
         start, stop = self.facts.in_sizes(start), self.facts.in_sizes(stop)
         return f"range({range_text(start, stop, step)})"
 
+    def without_greatest(self, end: Int) -> Int:
+        """An end of a loop or slice that names no greatest of several numbers: docc writes
+        ``max(0, i - 2)`` into what uses it, and crashes when it computes with it (0.8.1)."""
+        ends = (self.facts.ends.get(atom) for atom in end.atoms)
+        if not any(found[0] and not found[1] for found in ends if found):
+            return end
+        key = ("plain", end)
+        if (known := self.remembered(key)) is not None:
+            return known
+        name = self.fresh("n_")
+        self.emit(f"{name} = {end.operand} | 0")
+        self.facts.ranges[name] = (end, end)
+        self.differs = True
+        self.remember(key, Int.atom(name), (end,))
+        return Int.atom(name)
+
     def same(self, left: Int, right: Int) -> bool:
         """Whether two sizes are equal (for the arguments at hand, where nothing else says)."""
         return left == right or self.facts.zero(left - right) is True

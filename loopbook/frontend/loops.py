@@ -153,7 +153,7 @@ def _rolled(
     def run() -> None:
         before = set(t.frame.env)
         count = stop - start if step > 0 else start - stop
-        ends = (_without_greatest(t, end) for end in (start, stop))
+        ends = (t.code.without_greatest(end) for end in (start, stop))
         looping = t.code.loop(*ends, step, hint)
         with _followed(t, node, count), looping as variable, _round(t, node):
             t.store(node.target, _copied(t, node, item(variable)))
@@ -162,18 +162,6 @@ def _rolled(
 
     t.with_homes(_homes(t, node), run)
     t.frame.unrolled = kept
-
-
-def _without_greatest(t: Translator, end: Int) -> Int:
-    """An end of a loop that names no greatest of several numbers, ``max(0, i - 2)``: docc writes
-    that into the loop, and crashes when it computes with it (0.8.1)."""
-    if not any(ends[0] and not ends[1] for ends in map(t.code.facts.ends.get, end.atoms) if ends):
-        return end
-    name = t.code.fresh("n_")
-    t.code.emit(f"{name} = {end.operand} | 0")
-    t.code.facts.ranges[name] = (end, end)
-    t.code.differs = True
-    return Int.atom(name)
 
 
 @contextmanager

@@ -137,12 +137,12 @@ def _clamped(
         if below is False:
             return least
         if below is True:
-            return place
+            return code.without_greatest(place)
     fits = code.facts.nonnegative(most - place)
     if sure and fits is False:
         return most
     if sure and (fits or loose):
-        return place
+        return code.without_greatest(place)
     key = ("end", place, size, least)
     if (found := code.remembered(key)) is not None:
         return found

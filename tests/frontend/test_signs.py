@@ -73,9 +73,13 @@ def test_indices_between_ends_are_never_negative(body, k):
         assert "< 0" not in check(kernel, data(7), data(7) + 1.0, k).kernel_source
 
 
-def test_docc_computes_with_no_greatest_of_numbers():
+SLICES = "for k in range(-2, 3):\n    x[max(0, -k) : n] += y[max(0, -k) : n] * k"
+
+
+@pytest.mark.parametrize("body", [BETWEEN_ENDS[0], SLICES])
+def test_docc_computes_with_no_greatest_of_numbers(body):
     """With ``max(0, i - 2)`` as the start of a loop it crashes."""
-    kernel = function(f"n = x.shape[0]\n{BETWEEN_ENDS[0]}", "x, y")
+    kernel = function(f"n = x.shape[0]\n{body}", "x, y")
     got, want, y = data(7), data(7), data(7) + 1.0
     loopbook.native(kernel, strict=True)(got, y)
     kernel(want, y)
