@@ -13,6 +13,8 @@ from loopbook.client.thresholds import STRIDED, WORTH_PORTING
 from loopbook.program.nest import Nest
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.record import Record
+from loopbook.recipes.similarity import keeps_order
+from loopbook.targets import TARGETS
 
 
 def evidence_of(
@@ -31,9 +33,16 @@ def evidence_of(
     sketches = layered.sketches([near.record for near in neighbours])
     for near, source in zip(neighbours, sketches, strict=True):
         speedup = near_speedup(near.record, source, nest, trips)
-        gain = math.log(speedup) if pays(near.record, speedup, WORTH_PORTING) else 0.0
+        gains = pays(near.record, speedup, WORTH_PORTING) and not _only_by_chance(near.record)
+        gain = math.log(speedup) if gains else 0.0
         found.append(Evidence(near, source, gain, strides >= STRIDED * source.strided))
     return found
+
+
+def _only_by_chance(record: Record) -> bool:
+    """Whether what a record gained says nothing of another nest: tiles that change no order."""
+    parallel = TARGETS[record.target].parallel
+    return len(record.recipe) > 0 and keeps_order(record.recipe, parallel=parallel)
 
 
 def pays(record: Record, speedup: float, least: float) -> bool:

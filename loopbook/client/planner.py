@@ -42,6 +42,7 @@ from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
+from loopbook.recipes.similarity import keeps_order
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.rules.shared_sums import shared_sums
@@ -353,11 +354,15 @@ class Planner:
 
     def _changes(self, recipe: Recipe, hot: bool) -> bool:
         """Whether a port does what docc would not. With OpenMP it gives its threads to outermost
-        loops itself. A recipe without steps gained elsewhere because its program was prepared: the
-        hottest nest may speak for that. It is measured in any case."""
+        loops itself; for one thread, tiles alone run what they did in the same order. A recipe
+        without steps gained elsewhere because its program was prepared: the hottest nest may speak
+        for that. It is measured in any case."""
         if not len(recipe):
             return self._count == 1 and hot
-        return not TARGETS[self._target].parallel or any(step.op != "parallel" for step in recipe)
+        parallel = TARGETS[self._target].parallel
+        if keeps_order(recipe, parallel=parallel):
+            return False
+        return not parallel or any(step.op != "parallel" for step in recipe)
 
     def _candidates(
         self,

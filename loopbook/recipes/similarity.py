@@ -74,6 +74,12 @@ def only_reorders(steps: Iterable[Step]) -> bool:
     return all(step.only_orders for step in steps)
 
 
+def keeps_order(steps: Iterable[Step], *, parallel: bool) -> bool:
+    """Whether a recipe of tiles alone runs the iterations in the order that they had. What it
+    gained, with one thread, its program gained by being prepared for it."""
+    return not parallel and all(step.op == "tile" for step in steps)
+
+
 def _overlap(one: Traits, other: Traits) -> float:
     if not one and not other:
         return 1.0

@@ -189,6 +189,13 @@ def test_another_order_is_nothing_for_a_nest_without_strided_accesses(tmp_path):
     assert "is all that product:0 promises" in report.reason
 
 
+def test_tiles_alone_are_not_ported(tmp_path):
+    """They run the same iterations in the same order: what they gained is no other nest's."""
+    books = layered(tmp_path, record(product, "tile L0 8\n", 30.0))
+    assert plan(product, books).nests[0].tier == "exact"
+    assert plan(product_permuted, books).nests[0].tier == "none"
+
+
 def test_choices_are_distinct_and_best_first(tmp_path):
     books = layered(
         tmp_path,
