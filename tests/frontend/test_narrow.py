@@ -58,7 +58,7 @@ def test_the_kernel_is_given_words():
 
 def test_compiled_narrow_numbers_are_numpys():
     def build(reading, args, folder):
-        return build_baseline(reading.text, "none", folder).library
+        return [build_baseline(reading.text, "none", folder).library]
 
     def checksum(A, x, counts):
         total = 0xFFFF
@@ -84,7 +84,7 @@ def test_compiled_narrow_numbers_are_numpys():
 
 def test_compiled_numbers_wrap_around_before_they_are_compared_or_divided():
     def build(reading, args, folder):
-        return build_baseline(reading.text, "none", folder, vector_maths=True).library
+        return [build_baseline(reading.text, "none", folder, vector_maths=True).library]
 
     def overflows(x, y):
         halves = (x + x) // 2, (x * x) % 7, (x << 4) >> 4, np.abs(x * 5) >> 3, -(x * 3) // 2
@@ -134,7 +134,7 @@ def test_numbers_at_the_ends_are_divided_and_shifted_as_numpys(body, dtype):
 @pytest.mark.parametrize("dtype", [np.int8, np.int64])
 def test_compiled_numbers_at_the_ends_are_numpys(dtype):
     def build(reading, args, folder):
-        return build_baseline(reading.text, "none", folder).library
+        return [build_baseline(reading.text, "none", folder).library]
 
     def divided(x, y):
         z = x.copy()
@@ -154,7 +154,7 @@ def test_compiled_numbers_at_the_ends_are_numpys(dtype):
 
 def test_compiled_numbers_of_python_have_all_their_bits():
     def build(reading, args, folder):
-        return build_baseline(reading.text, "none", folder).library
+        return [build_baseline(reading.text, "none", folder).library]
 
     def products(x, y):
         total = 0

@@ -146,7 +146,7 @@ def test_compiled_loops_give_numpys_numbers(function, shapes):
     """Both are wrong by whole numbers where docc's own front end translates them."""
 
     def build(reading, args, folder):
-        return build_baseline(reading.text, "none", folder).library
+        return [build_baseline(reading.text, "none", folder).library]
 
     args = [data(*shape) for shape in shapes]
     lowered = lower(function, args)
