@@ -36,6 +36,7 @@ from loopbook.frontend.liveness import loads
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.scopes import own_names
 from loopbook.frontend.slices import bounds
+from loopbook.frontend.sorts import is_one_of_several
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import Array, Dim, Index, Listing, Scalar, Slice, Tup, Value, view_of
 
@@ -141,6 +142,8 @@ def _stored(t: Translator, item: Value) -> Array | Scalar:
 
 def _agree(t: Translator, owner: Listing, value: Array | Scalar) -> None:
     code, shape = t.code, value.shape if isinstance(value, Array) else ()
+    if isinstance(value, Scalar) and is_one_of_several(value):
+        owner.mixed = True
     if owner.kind != value.kind and owner.kind[0] == value.dtype and not shape:
         owner.mixed, owner.kind = True, (value.dtype, False)
     if owner.kind[0] != value.dtype or len(shape) != len(owner.shape):

@@ -61,6 +61,11 @@ def sorts_of(value: Scalar) -> frozenset[Kind]:
     return value.sorts.kinds if value.sorts.kinds is not None else frozenset(value.sorts.all)
 
 
+def is_one_of_several(value: Scalar) -> bool:
+    """Whether a number may have another type than the one that says what is computed with it."""
+    return value.sorts is not None and sorts_of(value) != {value.kind}
+
+
 def returned(code: Code, value: Scalar) -> str | None:
     """Text of what makes a number that is returned one of its type; None where the number itself
     says all of that.

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from loopbook.frontend import nests
 from loopbook.frontend.indexing import load_at
+from loopbook.frontend.sorts import is_one_of_several
 from loopbook.frontend.symbols import ONE, Int
 from loopbook.frontend.values import (
     Array,
@@ -78,6 +79,7 @@ def agree(t: Translator, owner: Listing, item: Value, numbers: Sequence[Scalar] 
     )
     if not same or not isinstance(item, Tup) or item.listed != owner.listed:
         raise t.code.fail(f"{owner.name} has items of different types or ranks")
+    owner.mixed = owner.mixed or any(map(is_one_of_several, numbers or ()))
     if tuple(kinds) != owner.columns:
         pairs = zip(kinds, owner.columns, strict=True)
         owner.mixed = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 
 from .kit import copied, data, function
@@ -58,3 +59,11 @@ def test_what_is_sure_to_be_of_one_type_is_not_told():
 
 def _types(value):
     return tuple(map(_types, value)) if isinstance(value, tuple) else type(value)
+
+
+@pytest.mark.parametrize("item", ["b", "(i, b)"])
+def test_lists_of_numbers_of_several_types_are_no_results(item):
+    body = "o, b = [], 0.0\nfor i in range(len(x)):\n    if x[i] > 1:\n        b = x[i]\n"
+    with pytest.raises(LoweringError, match="of Python's and of NumPy's"):
+        lower(function(f"{body}    o.append({item})\nreturn o", "x"), [data(7)])
+    assert lower(function(f"{body}    o.append({item})\nreturn np.array(o)", "x"), [data(7)])
