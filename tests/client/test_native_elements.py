@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import loopbook
+from loopbook.client.variants import translations
 from loopbook.errors import SdfgError
 
 from .test_native_arrays import no_book
@@ -99,3 +100,35 @@ def test_what_is_returned_is_pythons_number_or_numpys(no_book):
             one, other = found(x, least), found.func(x, least)
             assert one == other
             assert [type(v) for v in one] == [type(v) for v in other]
+
+
+def test_what_is_too_small_says_nothing_of_others(no_book):
+    """Of two rows nothing is left, for which there is no code; of nine there is."""
+
+    @loopbook.native(strict=True)
+    def joined(x):
+        rest = np.zeros((x.shape[0] - 2, 2))
+        for i in range(x.shape[0] - 2):
+            rest[i, 0] = x[i, 0] + x[i + 1, 1]
+        return rest
+
+    for n in (2, 3, 2, 9):
+        x = np.arange(n * n * 1.0).reshape(n, n)
+        if n == 2:
+            with pytest.raises(SdfgError, match="is empty"):
+                joined(x)
+        else:
+            np.testing.assert_array_equal(joined(x), joined.func(x))
+
+
+def test_what_has_no_form_in_loops_is_not_tried_for_all_sizes(no_book, monkeypatch):
+    tried = []
+    real = translations.translated
+    monkeypatch.setattr(
+        translations, "translated", lambda *args, **given: tried.append(1) or real(*args, **given)
+    )
+    spectrum = loopbook.native(lambda x: np.fft.rfft(x), strict=True)
+    for n in range(5, 12):
+        with pytest.raises(SdfgError, match="no loops yet"):
+            spectrum(np.ones(n))
+    assert len(tried) == 2

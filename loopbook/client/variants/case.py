@@ -34,6 +34,9 @@ PLAIN_THINGS = frozenset((type(None), str))
 
 INTEGERS = range(-(2**63), 2**63)
 
+EMPTY = "is empty; compiled code takes every size to be at least 1"
+"""What is said of an array without elements; others of its kind may have some."""
+
 OVERLAP_WORK = 100_000
 """Steps to find out whether two arrays share an element; after that they are taken to."""
 
@@ -165,7 +168,7 @@ def _checked_array(name: str, array: np.ndarray) -> np.ndarray:
     if array.ndim == 0:
         raise SdfgError(f"{name} is an array without dimensions")
     if array.size == 0:
-        raise SdfgError(f"{name} is empty; compiled code takes every size to be at least 1")
+        raise SdfgError(f"{name} {EMPTY}")
     if not array.flags.aligned:
         return array.copy() if not array.flags.writeable else _unaligned(name)
     return array

@@ -6,7 +6,9 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
-from loopbook.client.variants.case import Case
+import numpy as np
+
+from loopbook.client.variants.case import EMPTY, Case
 from loopbook.client.variants.cases import FAILURES, MAX_VARIANTS, bare, compiling, too_many
 from loopbook.client.variants.compiled import Build
 from loopbook.client.variants.looped import Looped, kind
@@ -29,6 +31,7 @@ class Translations:
         self._build = build
         self._looped: dict[Hashable, list[Looped]] = {}
         self._settled: dict[Hashable, Exception | None] = {}
+        self._failed: dict[Hashable, dict[Hashable, Exception]] = {}
 
     def find(
         self, case: Case, constants: Hashable = (), folder: Path | None = None
@@ -48,19 +51,24 @@ class Translations:
         """
         place = (constants, kind(case))
         found = None if folder else self._fitting(place, case)
-        if found is None and place not in self._settled:
+        if found is None and not self._is_settled(place, case):
             with compiling():
                 found = None if folder else self._fitting(place, case)
-                if found is None and place not in self._settled:
+                if found is None and not self._is_settled(place, case):
                     found = self._add(place, case)
         if found is None:
-            if (error := self._settled[place]) is not None:
+            error = self._failed.get(place, {}).get(sizes(case)) or self._settled[place]
+            if error is not None:
                 raise bare(error)
         elif folder is not None or not found.is_compiled:
             with compiling():
                 found.compile(case, folder)
             self.last = found
         return found
+
+    def _is_settled(self, place: Hashable, case: Case) -> bool:
+        """Whether it is known that there is nothing for a case: of its kind, or of its sizes."""
+        return place in self._settled or sizes(case) in self._failed.get(place, {})
 
     def give_up(self, looped: Looped, error: Exception) -> None:
         """Raise `error` from now on where these loops were run."""
@@ -86,5 +94,23 @@ class Translations:
                 return known[0]
             self._settled[place] = None
         except FAILURES as error:
-            self._settled[place] = error
+            self._fail(place, case, error)
         return None
+
+    def _fail(self, place: Hashable, case: Case, error: Exception) -> None:
+        """Remember an error: for cases of these sizes, of which one may be too small; for all of
+        the kind if it comes a second time, or there have been many."""
+        failed = self._failed.setdefault(place, {})
+        again = any(str(one) == str(error) for one in failed.values())
+        failed[sizes(case)] = error
+        if (again and EMPTY not in str(error)) or len(failed) >= MAX_TRANSLATIONS:
+            self._settled[place] = error
+
+
+def sizes(case: Case) -> Hashable:
+    """The sizes of a case's arrays, and its whole numbers, which may be sizes."""
+    return tuple(
+        value.shape if isinstance(value, np.ndarray) else value
+        for value in case.args
+        if isinstance(value, np.ndarray | int)
+    )
