@@ -35,7 +35,6 @@ from loopbook.frontend.indexing import load_at
 from loopbook.frontend.liveness import loads
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.scopes import own_names
-from loopbook.frontend.slices import bounds
 from loopbook.frontend.sorts import is_one_of_several
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import Array, Dim, Index, Listing, Scalar, Slice, Tup, Value, view_of
@@ -245,7 +244,7 @@ def length(owner: Listing) -> Scalar:
 
 def count(t: Translator, owner: Listing) -> Scalar:
     """The same of a list that items were appended to, as a number that sizes may be of."""
-    return arith.whole(_extent(t, owner)[1])
+    return arith.whole(extent(t, owner)[1])
 
 
 def is_full(owner: Listing) -> Scalar:
@@ -332,7 +331,7 @@ def _room(t: Translator, owner: Listing) -> Int | None:
 
 def as_array(t: Translator, owner: Listing) -> Array:
     """The items that there are now, as an array."""
-    first, total = _extent(t, owner)
+    first, total = extent(t, owner)
     assert owner.buffer is not None
     if owner.others:
         parts = Tup(tuple(tuples.columns(owner, total, first)))
@@ -348,7 +347,7 @@ def columns(t: Translator, owner: Listing) -> list[Array]:
     _ensure(t, owner)
     if not owner.columns:
         return []
-    first, total = _extent(t, owner)
+    first, total = extent(t, owner)
     return tuples.columns(owner, total, first)
 
 
@@ -363,45 +362,11 @@ def rows(t: Translator, owner: Listing) -> Rows:
     return Rows(found.count, lambda i: _own(owner, found.item(i)))
 
 
-def of_rows(t: Translator, name: str, items: Rows, of: Listing | None = None) -> Listing:
-    """A new list of all that a loop goes through.
-
-    Args:
-        of: a list that they are from, of which the new one has the type where they are none.
-    """
-    made = begun(t, name, [])
-    with t.code.loop(ZERO, items.count) as i:
-        append(t, made, items.item(i), 1, True)
-    if of is not None:
-        made.mixed = of.mixed
-    return made
-
-
-def part(t: Translator, owner: Listing, places: Slice) -> Listing:
-    """``items[start:stop:step]``, which is a new list."""
-    from loopbook.frontend.loops import Rows
-
-    given = rows(t, owner)
-    start, count, step = bounds(t, places, given.count)
-    return of_rows(t, "part", Rows(count, lambda i: given.item(start + i * step)), owner)
-
-
-def reverse(t: Translator, owner: Listing) -> None:
-    """``items.reverse()``."""
-    first, total = _extent(t, owner)
-    for buffer in filter(None, (owner.buffer, *owner.others)):
-        rest: tuple[Dim, ...] = tuple((ZERO, ((n, ONE),)) for n in range(1, len(buffer.shape)))
-        shape = (total, *buffer.shape[1:])
-        turned: Dim = (first + total - 1, ((0, Int.of(-1)),))
-        value = t.stored(replace(view_of(buffer, shape, (turned, *rest), buffer.dtype), view=None))
-        nests.assign(
-            t.code, view_of(buffer, shape, ((first, ((0, ONE),)), *rest), buffer.dtype), value
-        )
-
-
 def item_at(t: Translator, owner: Listing, items: Sequence[Value]) -> Value:
     """``items[place]``, or a part of the list."""
     if isinstance(items[0], Slice):
+        from loopbook.frontend.list_parts import part
+
         return part(t, owner, items[0])
     parts = columns(t, owner)
     if parts:
@@ -415,7 +380,7 @@ def _own(owner: Listing, item: Value) -> Value:
     return replace(item, weak=owner.kind[1]) if is_number else item
 
 
-def _extent(t: Translator, owner: Listing) -> tuple[Int, Int]:
+def extent(t: Translator, owner: Listing) -> tuple[Int, Int]:
     """Where the items begin that there are now, and how many there are."""
     code = t.code
     _ensure(t, owner)

@@ -61,7 +61,7 @@ def literal(value: Any) -> str:
     """Source text of a number."""
     if isinstance(value, (bool, np.bool_)):
         return "True" if value else "False"
-    if isinstance(value, np.uint64):
+    if isinstance(value, np.generic) and value.dtype == WIDE:
         value = value.astype(np.int64)
     if isinstance(value, (int, np.integer)):
         if int(value) == -(2**63):  # of which C has no literal

@@ -14,6 +14,7 @@ from loopbook.frontend.calls import call
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.indexing import load_at
+from loopbook.frontend.list_parts import of_rows
 from loopbook.frontend.loops import Range, Rows, rows_of
 from loopbook.frontend.operators import operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
@@ -311,7 +312,7 @@ def list_(t: Translator, values: Value | None = None) -> Value:
     count = values.shape[0].constant if isinstance(values, Array) and values.rank else None
     rows = None if values is None or count is not None else _rows(t, values)
     if rows is not None:
-        return lists.of_rows(t, "list", rows)
+        return of_rows(t, "list", rows)
     return Tup(() if values is None else _items(t, values), True)
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections import deque
 
 from loopbook.frontend import arith, lists
+from loopbook.frontend.list_parts import reverse as turn_round
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Listing, Thing, Tup, Value
@@ -64,7 +65,7 @@ def reverse(t: Translator, owner: Value) -> Value:
     """``items.reverse()``."""
     if not isinstance(owner, Listing):
         raise t.code.fail("reverse of what is no list that grows; use [::-1]")
-    lists.reverse(t, owner)
+    turn_round(t, owner)
     return Thing(None)
 
 

@@ -1,0 +1,64 @@
+"""Parts of lists, lists turned round, and lists of what a loop goes through.
+
+Before::
+
+    path = path[::-1]
+
+After::
+
+    n_1 = 0
+    for i0 in range(n_0):
+        part_0[n_1] = path_0[n_0 - 1 - i0]
+        n_1 = n_1 + 1
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loopbook.frontend import nests
+from loopbook.frontend.lists import append, begun, extent, rows
+from loopbook.frontend.slices import bounds
+from loopbook.frontend.symbols import ONE, ZERO, Int
+from loopbook.frontend.values import Dim, Listing, Slice, view_of
+
+if TYPE_CHECKING:
+    from loopbook.frontend.loops import Rows
+    from loopbook.frontend.translate import Translator
+
+
+def of_rows(t: Translator, name: str, items: Rows, of: Listing | None = None) -> Listing:
+    """A new list of all that a loop goes through.
+
+    Args:
+        of: a list that they are from, of which the new one has the type where they are none.
+    """
+    made = begun(t, name, [])
+    with t.code.loop(ZERO, items.count) as i:
+        append(t, made, items.item(i), 1, True)
+    if of is not None:
+        made.mixed = of.mixed
+    return made
+
+
+def part(t: Translator, owner: Listing, places: Slice) -> Listing:
+    """``items[start:stop:step]``, which is a new list."""
+    from loopbook.frontend.loops import Rows
+
+    given = rows(t, owner)
+    start, count, step = bounds(t, places, given.count)
+    return of_rows(t, "part", Rows(count, lambda i: given.item(start + i * step)), owner)
+
+
+def reverse(t: Translator, owner: Listing) -> None:
+    """``items.reverse()``."""
+    first, total = extent(t, owner)
+    for buffer in filter(None, (owner.buffer, *owner.others)):
+        rest: tuple[Dim, ...] = tuple((ZERO, ((n, ONE),)) for n in range(1, len(buffer.shape)))
+        shape = (total, *buffer.shape[1:])
+        turned: Dim = (first + total - 1, ((0, Int.of(-1)),))
+        value = t.stored(replace(view_of(buffer, shape, (turned, *rest), buffer.dtype), view=None))
+        nests.assign(
+            t.code, view_of(buffer, shape, ((first, ((0, ONE),)), *rest), buffer.dtype), value
+        )
