@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 from loopbook.dependence.engine import Column, Engine, question
 from loopbook.dependence.instances import Instances, narrowed
-from loopbook.dependence.model import Access, Linear, Loop, Statement, Tree, minus, statements
+from loopbook.dependence.model import (
+    Access,
+    Linear,
+    Loop,
+    Statement,
+    Tree,
+    minus,
+    plus,
+    statements,
+)
 from loopbook.dependence.pieces import FIRST, SECOND, Piece, marked
 from loopbook.errors import DependenceError
 
@@ -78,13 +87,24 @@ class Distances:
                 if not relation.is_empty():
                     columns = self._instances.columns(engine, p, q)
                     gap = minus(_value(q, other, SECOND), _value(p, place, FIRST))
-                    yield _single(engine, relation, columns, gap)
+                    known = constant(gap, equations)
+                    yield _single(engine, relation, columns, gap) if known is None else known
 
 
 def _value(piece: Piece, place: str | int, mark: str) -> Linear:
     if isinstance(place, int):
         return {"": place} if place else {}
     return marked(piece.value(place), piece.dims, mark)
+
+
+def constant(form: Linear, equations: Sequence[Linear]) -> int | None:
+    """The value of a form where some others are 0, if one of these shows it by itself."""
+    for equation in ({}, *equations):
+        for sign in (1, -1):
+            rest = plus(form, equation, sign)
+            if rest.keys() <= {""}:
+                return rest.get("", 0)
+    return None
 
 
 def _single(

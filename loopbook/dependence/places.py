@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import product
 
 from loopbook.dependence.engine import Engine, question
-from loopbook.dependence.instances import Instances, Key, Way, earlier, narrowed, pairs
+from loopbook.dependence.instances import (
+    Instances,
+    Key,
+    Way,
+    earlier,
+    excluded,
+    narrowed,
+    pairs,
+)
 from loopbook.dependence.model import Access, Linear, Loop, Statement, minus, shifted, statements
 from loopbook.dependence.pieces import FIRST, SECOND, Piece, Use, marked
 from loopbook.dependence.sets import empty
@@ -161,16 +169,16 @@ def _carried(
         outer: variables of loops around it that are not the same for all instances anyway.
     """
     for one, two in product(pieces, pieces):
-        gap = _gap(one, two, variable)
-        same = frozenset(gap.items()), frozenset(minus({}, gap).items())
+        later = [shifted(_gap(one, two, variable), -1)]
         for key in dict.fromkeys(key for key, _ in instances.conflicts(one, two)):
-            if key.isdisjoint(same):
-                rows: list[Linear] = [dict(row) for row in key]
-                rows += [_gap(one, two, name) for name in outer]
-                met = instances.relation(engine, one, two, rows)
-                columns = instances.columns(engine, one, two)
-                if not narrowed(engine, met, columns, (), [shifted(gap, -1)]).is_empty():
-                    return True
+            rows: list[Linear] = [dict(row) for row in key]
+            rows += [_gap(one, two, name) for name in outer]
+            if excluded(rows, (), later):
+                continue
+            met = instances.relation(engine, one, two, rows)
+            columns = instances.columns(engine, one, two)
+            if not narrowed(engine, met, columns, (), later).is_empty():
+                return True
     return False
 
 

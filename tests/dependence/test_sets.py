@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.dependence.distances import constant
 from loopbook.dependence.instances import excluded
-from loopbook.dependence.model import Linear, shifted
+from loopbook.dependence.model import Linear, minus, shifted
 from loopbook.dependence.sets import adds_up, empty, holds
 
 FORMS = st.dictionaries(
@@ -39,6 +40,23 @@ FEW = st.lists(FORMS, max_size=3)
 def test_what_is_excluded_isl_finds_empty(known, equal, inequalities, less):
     if excluded(known, equal, inequalities, less):
         assert empty([*known, *equal], [*inequalities, *less])
+
+
+@given(FEW, FORMS)
+def test_what_is_constant_isl_finds_to_have_no_other_value(equations, form):
+    value = constant(form, equations)
+    if value is not None:
+        assert empty(equations, [shifted(form, -value - 1)])
+        assert empty(equations, [shifted(minus({}, form), value - 1)])
+
+
+def test_an_equation_tells_how_far_apart():
+    apart: list[Linear] = [{"i'2": 1, "i'1": -1, "": -2}]
+    assert constant({"i'2": 1, "i'1": -1}, apart) == 2
+    assert constant({"i'1": 1, "i'2": -1}, apart) == -2
+    assert constant({"": 3}, apart) == 3
+    assert constant({}, []) == 0
+    assert constant({"i'2": 1}, apart) is None
 
 
 def test_an_equation_excludes_what_it_contradicts():
