@@ -5,6 +5,8 @@ shifts by more places than a word has; NumPy does all of that. Of whole numbers 
 
     a // 7     (a ^ a >> 63) // 7 ^ a >> 63             # of what is not negative
 
+    a // 8     a >> 3                                   a % 8     a & 7
+
     a // b     s_0 = a * b                              # b is 0 or -1
                if b > 0 or b < -1:
                    s_1 = a // b                         # rounded by Python, but not by docc
@@ -44,15 +46,13 @@ def divided(
     """``left // right`` or ``left % right``."""
     if dtype.kind == "f":
         return _of_floats(code, op, left, right, dtype, weak)
-    places = _power(right)
-    if places is not None and left.whole is None:  # an index could not follow from it anyhow
-        text = f">> {places}" if op == "//" else f"& {2**places - 1}"
-        return Scalar(f"({word(left).text} {text})", dtype, weak)
-    data = not symbolic(code, left)
+    places, data = _power(right), not symbolic(code, left)
+    natural = left.whole is not None and code.facts.nonnegative(left.whole, firm=False)
+    if places is not None and data and not natural:
+        return _by_bits(code, op, left, places, dtype, weak)
     left, right = code.let(word(left)), code.let(word(right))
     text = f"{left.text} % {right.text}"
     positive = right.whole is not None and code.facts.nonnegative(right.whole - 1, firm=False)
-    natural = left.whole is not None and code.facts.nonnegative(left.whole, firm=False)
     guarded = not positive and right.value is None
     if op == "//" and data and not natural:
         if right.value is not None and right.value > 0:
@@ -76,6 +76,19 @@ def divided(
         other = "0" if op == "%" else f"{left.text} * {right.text}"
         return chosen(code, _divides(right, dtype), text, other, dtype, weak)
     return Scalar(f"({text})", dtype, weak)
+
+
+def _by_bits(code: Code, op: str, left: Scalar, places: int, dtype: np.dtype, weak: bool) -> Scalar:
+    """A number from data divided by ``2**places``."""
+    if op == "//":
+        return Scalar(f"({word(left).text} >> {places})", dtype, weak)
+    most = 2**places - 1
+    found = Scalar(f"({word(left).text} & {most})", dtype, weak)
+    if left.whole is None:
+        return found
+    found = code.let(found)  # an index may follow from it, which is not negative
+    code.facts.ranges.setdefault(found.text, (Int.of(0), Int.of(most)))
+    return found
 
 
 def symbolic(code: Code, value: Scalar) -> bool:
