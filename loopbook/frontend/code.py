@@ -224,7 +224,7 @@ class Code:
         known = None
         if value.dtype.kind in "iu":
             known = Int.atom(name)
-            self.facts.name_extreme(name, value.text)
+            self.facts.name(name, value.text, value.whole)
         sorts = value.sorts
         if sorts is not None and sorts.text in self.mutable:
             own = self.fresh("sort_")
@@ -307,8 +307,7 @@ class Code:
     def without_greatest(self, end: Int) -> Int:
         """An end of a loop or slice that names no greatest of several numbers: docc writes
         ``max(0, i - 2)`` into what uses it, and crashes when it computes with it (0.8.1)."""
-        ends = (self.facts.ends.get(atom) for atom in end.atoms)
-        if not any(found[0] and not found[1] for found in ends if found):
+        if not end.atoms & self.facts.greatest:
             return end
         key = ("plain", end)
         if (known := self.remembered(key)) is not None:

@@ -110,6 +110,7 @@ class Frame:
         tests: what decides of the branches around the statement at hand.
         exits: for each loop around it, what types numbers may have where it is left, or gone on
             with (see `sorts`).
+        rising: names that are whole numbers, and never negative.
     """
 
     env: dict[str, Value]
@@ -124,6 +125,7 @@ class Frame:
     made: set[str] = field(default_factory=set)
     tests: list[ast.expr] = field(default_factory=list)
     exits: list[dict[str, list[sorts.State]]] = field(default_factory=list)
+    rising: frozenset[str] = frozenset()
 
     def is_live(self, name: str) -> bool:
         """Whether a name may be read after the statement at hand."""
@@ -258,6 +260,8 @@ class Homes:
         variable = code.fresh(f"{name}_")
         code.emit(f"{variable} = {bare(value.text)}")
         code.mutable.add(variable)
+        if name in self.frame.rising:
+            code.facts.rising.add(variable)
         return Scalar(variable, dtype, weak, Int.atom(variable) if dtype.kind in "iu" else None)
 
     def make_home(

@@ -28,6 +28,7 @@ from loopbook.frontend.homes import Frame
 from loopbook.frontend.liveness import Liveness
 from loopbook.frontend.records import Fields
 from loopbook.frontend.returns import RETURNED, single_exit
+from loopbook.frontend.rising import never_negative
 from loopbook.frontend.scopes import told_apart
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Thing, Tup, Unknown, Value
@@ -209,6 +210,7 @@ def _run(
     body = single_exit(body)
     frame = Frame({}, dict(names), file, Liveness(body, frozenset((RETURNED,))))
     frame.line = line or t.frame.line
+    frame.rising = never_negative(body) - values.keys()
     origin, depth = t.code.origin, len(t.frames)
     t.frames.append(frame)
     frame.rest.append(body)

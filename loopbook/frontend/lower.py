@@ -23,6 +23,7 @@ from loopbook.frontend.plain import is_plain
 from loopbook.frontend.refusals import Collector, in_order
 from loopbook.frontend.results import returned
 from loopbook.frontend.returns import RETURNED, single_exit
+from loopbook.frontend.rising import never_negative
 from loopbook.frontend.sorts import SortsError
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
@@ -124,6 +125,7 @@ def _lower(
         code.wide = any(getattr(value, "dtype", None) == types.WIDE for value in given)
         env = arguments(code, bound.arguments)
         frame = Frame(env, names_of(func), file, Liveness(body, frozenset((RETURNED,))))
+        frame.rising = never_negative(body) - set(parameters)
         t = Translator(code, frame) if found is None else Collector(code, frame, found)
         t.body(body)
         value = frame.env.get(RETURNED, Thing(None))

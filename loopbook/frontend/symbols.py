@@ -149,6 +149,8 @@ class Facts:
         ends: variables that are the greatest or the least of several numbers, with those that they
             are no less than, and those that they are no greater than; in `ranges` as well.
         extremes: the same of texts that no variable has been set to yet.
+        greatest: those of `ends` that are the greatest of several numbers.
+        rising: variables that change, but are never negative.
         guards: conditions that were taken for granted, as source text over the arguments.
         definitions: from text over the arguments to the name of a size that it gives.
         sizes: arguments that were taken for sizes of arrays, and these.
@@ -159,6 +161,8 @@ class Facts:
     ranges: dict[str, tuple[Int | None, Int | None]] = field(default_factory=dict)
     ends: dict[str, Ends] = field(default_factory=dict)
     extremes: dict[str, Ends] = field(default_factory=dict)
+    greatest: set[str] = field(default_factory=set)
+    rising: set[str] = field(default_factory=set)
     guards: dict[str, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, Int] = field(default_factory=dict)
@@ -207,11 +211,27 @@ class Facts:
             self.values[name] = compute(*numbers)
         return Int.atom(name)
 
-    def name_extreme(self, name: str, text: str) -> None:
-        """Note what is known of a variable that is set to a text, if that is one of `extremes`."""
-        if text in self.extremes:
-            self.ends[name] = self.extremes[text]
+    def name(self, name: str, text: str, whole: Int | None) -> None:
+        """Note what is known of a variable that is set to a text, and that is a whole number: one
+        of `extremes`, or made of what is `rising`."""
+        ends = self.extremes.get(text)
+        if ends is None and whole is not None and self._is_rising(whole):
+            ends = (ZERO,), ()
+        elif ends is not None and not ends[1]:
+            self.greatest.add(name)
+        if ends is not None:
+            self.ends[name] = ends
             self.ranges[name] = (None, None)
+
+    def _is_rising(self, value: Int) -> bool:
+        """Whether a number is never negative because variables in it are not."""
+        risen = {m: c for m, c in value.terms if self.rising.intersection(m)}
+        if not risen or any(c < 0 for c in risen.values()):
+            return False
+        others = {atom for m in risen for atom in m} - self.rising
+        rest = Int(tuple((m, c) for m, c in value.terms if m not in risen))
+        parts = [*map(Int.atom, sorted(others)), rest]
+        return all(self.nonnegative(part, firm=False) for part in parts)
 
     def bound(self, value: Int, upper: bool, only: frozenset[str] | None = None) -> Int | None:
         """A bound of `value` that names no loop variable (none of `only`, if given); None if there
