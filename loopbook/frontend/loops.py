@@ -153,8 +153,8 @@ def _rolled(
     def run() -> None:
         before = set(t.frame.env)
         count = stop - start if step > 0 else start - stop
-        ends = (t.code.without_greatest(end) for end in (start, stop))
-        looping = t.code.loop(*ends, step, hint)
+        first, last = map(t.code.without_greatest, (start, stop))
+        looping = t.code.loop(first, last, step, hint)
         with _followed(t, node, count), looping as variable, _round(t, node):
             t.store(node.target, _copied(t, node, item(variable)))
             t.body(node.body)
