@@ -58,6 +58,12 @@ def test_docc_reads_rounding_of_single_precision():
     program.parse(trace(lowered.kernel, list(lowered.prepare(data(4, dtype=np.float32)))))
 
 
+@pytest.mark.parametrize(("own", "other"), [(np.float32, np.float64), (np.int32, np.int64)])
+def test_wider_numbers_are_put_into_elements_of_their_kind(own, other):
+    kernel = function("np.add.at(x, k, y)\nnp.maximum.at(x, k[::-1], y * 2)", "x, y, k")
+    check(kernel, data(5, dtype=own), 40 * data(5, dtype=other), PLACES)
+
+
 def test_arrays_are_not_copied_to_round_numbers():
     """Numbers beside floats of 32 bits are rounded to such once a call; the arrays are such."""
     scaled = function("return s * (x + y) - s", "x, y, s")

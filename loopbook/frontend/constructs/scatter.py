@@ -47,7 +47,7 @@ def _at(ufunc: np.ufunc):
             index = a.view.index(place(own))
             element = value.element(own)
             found = t.number(FUNCTIONS[ufunc](t, held(buffer, index, a.dtype), element))
-            if found.dtype != a.dtype:
+            if not np.can_cast(found.dtype, a.dtype, "same_kind"):  # as NumPy's raises
                 raise code.fail(f"{found.dtype} put into elements of {a.dtype}")
             for line in nests.put(buffer, index, code.let(found), a.dtype):
                 code.emit(line)
