@@ -39,7 +39,7 @@ class Fastest:
 
     def __init__(self, callers: Sequence[Caller], written: Collection[int]) -> None:
         self.first = callers[0]
-        self._callers = callers
+        self._callers = [*callers]
         self._written = frozenset(written)
         self._known: dict[tuple[int, ...], Caller] = {}
 
