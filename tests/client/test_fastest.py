@@ -3,6 +3,8 @@ compute the same."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,12 @@ def add_up(A, x):
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
             A[i, j] = A[i, j] + np.sqrt(x[j])
+
+
+def choice_of(program):
+    """What chooses among the libraries of what was compiled last."""
+    last: Any = program.last
+    return getattr(last, "_last", last)._fastest
 
 
 def smoothed(A):
@@ -35,7 +43,7 @@ def test_each_call_changes_its_arguments_once():
         for calls in range(1, 4):
             program(A, x)
             np.testing.assert_array_equal(A, float(calls))
-    choice = program.last._fastest
+    choice = choice_of(program)
     assert len(choice._callers) == 2
     assert len(choice._known) == 2  # sizes
     assert {*choice._known.values()} <= {*choice._callers}
@@ -46,13 +54,13 @@ def test_array_programs_have_both_too():
     A = np.random.default_rng(0).random((500, 400))
     for _ in range(3):
         np.testing.assert_allclose(program(A), smoothed(A), rtol=1e-14)
-    assert len(program.last._last._fastest._callers) == 2
+    assert len(choice_of(program)._callers) == 2
 
 
 def test_one_thread_needs_no_comparison():
     program = loopbook.native(add_up)
     program(np.zeros((400, 300)), np.ones(300))
-    assert len(program.last._fastest._callers) == 1
+    assert len(choice_of(program)._callers) == 1
 
 
 def test_what_takes_long_or_much_memory_is_not_compared(monkeypatch):
@@ -65,7 +73,7 @@ def test_what_takes_long_or_much_memory_is_not_compared(monkeypatch):
     monkeypatch.setattr(fastest, "MOST_BYTES", 8)
     program(np.zeros((401, 300)), np.ones(300))
     assert len(calls) == 1
-    assert {*program.last._fastest._known.values()} == {program.last._fastest.first}
+    assert {*choice_of(program)._known.values()} == {choice_of(program).first}
 
 
 def test_without_the_second_program_there_is_the_first(monkeypatch):
@@ -81,4 +89,4 @@ def test_without_the_second_program_there_is_the_first(monkeypatch):
     A = np.zeros((400, 300))
     program(A, np.ones(300))
     np.testing.assert_array_equal(A, 1.0)
-    assert len(program.last._fastest._callers) == 1
+    assert len(choice_of(program)._callers) == 1
