@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, lists, sorts, types
+from loopbook.frontend import arith, choices, lists, sorts, types
 from loopbook.frontend.code import Line, bare, reads
 from loopbook.frontend.operators import SYMBOLS, lift
 from loopbook.frontend.records import Fields
@@ -194,9 +194,9 @@ def conditional(t: Translator, node: ast.IfExp) -> Value:
     left, right = t.number(one), t.number(other)
     if not first and not second:
         if all(_is_inside(t, read) for read in others):
-            return arith.either(code, condition, left, right)
+            return choices.either(code, condition, left, right)
         if all(_is_inside(t, read) for read in ones):
-            return arith.either(code, arith.unary(code, "not", condition), right, left)
+            return choices.either(code, arith.unary(code, "not", condition), right, left)
     dtype, weak = types.promote(left.kind, right.kind)
     told = sorts.of_one(code, (dtype, weak), left, right)
     name = code.fresh("s_")

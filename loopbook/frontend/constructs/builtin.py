@@ -9,7 +9,7 @@ from functools import reduce
 
 import numpy as np
 
-from loopbook.frontend import arith, lists, nests, types
+from loopbook.frontend import arith, choices, lists, nests, types
 from loopbook.frontend.calls import call
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast
@@ -86,9 +86,9 @@ def _extreme(symbol: str, function, numpy_function):
                     made = Scalar(text, left.dtype, left.weak and right.weak)
                     second = arith.compare(t.code, symbol, right, left)
                     _note_ends(t, text, (left, right), symbol)
-                    return arith.told(t.code, made, second, right, left)
+                    return choices.told(t.code, made, second, right, left)
             # Python takes the second one only where it is truly more.
-            return arith.either(t.code, arith.compare(t.code, symbol, right, left), right, left)
+            return choices.either(t.code, arith.compare(t.code, symbol, right, left), right, left)
 
         return reduce(pair, [t.number(item) for item in items])
 
@@ -123,7 +123,7 @@ def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
         if lists.is_certain(t, values):
             return made
         made = t.code.let(made)  # of none it is what it begins with
-        return arith.told(t.code, made, lists.is_full(values), made, t.number(first))
+        return choices.told(t.code, made, lists.is_full(values), made, t.number(first))
     if isinstance(values, Array) and values.rank == 1:
         return _added_to(t, first, values, values.kind)
     return reduce(lambda a, b: operate(t, ast.Add, a, b), _items(t, values), first)

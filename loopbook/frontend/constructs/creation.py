@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, nests, types
+from loopbook.frontend import arith, choices, nests, types
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.expressions import GRIDS, Grid
 from loopbook.frontend.registry import FUNCTIONS, lowers
@@ -113,7 +113,7 @@ def eye(
 
     def at(own: Index) -> Scalar:
         same = Scalar(f"({(own[0] + shift).text} == {own[1].text})", types.BOOL)
-        return arith.select(t.code, same, one, nought)
+        return choices.select(t.code, same, one, nought)
 
     return Array((rows, columns), kind, at)
 
@@ -214,7 +214,7 @@ def linspace(
         value = inner.element(own)
         if closed:
             end = Scalar(f"({own[0].text} == {parts.text})", types.BOOL)
-            value = arith.select(code, end, last, value)
+            value = choices.select(code, end, last, value)
         return arith.convert(code, value, kind)
 
     return Array((count,), kind, at, cost=2)
@@ -337,7 +337,7 @@ def triangle(t: Translator, m: Value, k: Value | None, lower: bool) -> Value:
     def at(own: Index) -> Scalar:
         gap = own[-2] + shift
         test = f"({own[-1].text} {'<=' if lower else '>='} {gap.text})"
-        return arith.select(t.code, Scalar(test, types.BOOL), array.element(own), nought)
+        return choices.select(t.code, Scalar(test, types.BOOL), array.element(own), nought)
 
     return Array(array.shape, array.dtype, at, buffers=array.buffers, cost=array.cost + 1)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, division, nests, types, unsigned
+from loopbook.frontend import arith, choices, division, nests, types, unsigned
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import FULL, store_at
 from loopbook.frontend.narrow import SHORT
@@ -208,8 +208,8 @@ ufunc(np.invert)(lambda code, x: arith.unary(code, "~", x))
 ufunc(np.absolute, np.fabs, abs, math.fabs)(lambda code, x: arith.absolute(code, x))
 ufunc(np.square)(lambda code, x: arith.binary(code, "**", x, arith.constant(2)))
 ufunc(np.reciprocal)(lambda code, x: arith.binary(code, "/", arith.constant(1.0), x))
-ufunc(np.maximum, cost=2)(lambda code, x, y: arith.extreme(code, ">", x, y))
-ufunc(np.minimum, cost=2)(lambda code, x, y: arith.extreme(code, "<", x, y))
+ufunc(np.maximum, cost=2)(lambda code, x, y: choices.extreme(code, ">", x, y))
+ufunc(np.minimum, cost=2)(lambda code, x, y: choices.extreme(code, "<", x, y))
 ufunc(np.arctan2, math.atan2, cost=8)(lambda code, x, y: arith.function2(code, "atan2", x, y))
 ufunc(np.hypot, math.hypot, cost=8)(lambda code, x, y: arith.function2(code, "hypot", x, y))
 ufunc(np.copysign, math.copysign)(lambda code, x, y: arith.function2(code, "copysign", x, y))
@@ -239,9 +239,9 @@ def sign(code, x: Scalar) -> Scalar:
 def heaviside(code, x: Scalar, y: Scalar) -> Scalar:
     """0, `y` or 1, by the sign of `x`."""
     x = code.let(x)
-    inner = arith.select(code, Scalar(f"({x.text} > 0)", BOOL), arith.constant(1.0), x)
-    outer = arith.select(code, Scalar(f"({x.text} < 0)", BOOL), arith.constant(0.0), inner)
-    return arith.select(code, Scalar(f"({x.text} == 0)", BOOL), y, outer)
+    inner = choices.select(code, Scalar(f"({x.text} > 0)", BOOL), arith.constant(1.0), x)
+    outer = choices.select(code, Scalar(f"({x.text} < 0)", BOOL), arith.constant(0.0), inner)
+    return choices.select(code, Scalar(f"({x.text} == 0)", BOOL), y, outer)
 
 
 @ufunc(np.isnan, math.isnan)
@@ -288,7 +288,7 @@ def _known(symbol: str) -> Form:
     def form(code, x: Scalar, y: Scalar) -> Scalar:
         dtype, weak = types.promote(x.kind, y.kind)
         if dtype.kind != "f":
-            return arith.extreme(code, symbol, x, y)
+            return choices.extreme(code, symbol, x, y)
         x, y = (code.let(arith.convert(code, side, dtype)) for side in (x, y))
         either = arith.chosen(code, f"{x.text} {symbol}= {y.text}", x.text, y.text, dtype, weak)
         missing = isnan(code, y)
@@ -307,7 +307,9 @@ def where(t: Translator, condition: Value, x: Value | None, y: Value | None) -> 
     if x is None or y is None:
         raise t.code.fail("np.where with two arguments")
     let = t.code.let
-    return lift(t, lambda c, a, b: arith.select(t.code, c, let(a), let(b)), condition, x, y, cost=2)
+    return lift(
+        t, lambda c, a, b: choices.select(t.code, c, let(a), let(b)), condition, x, y, cost=2
+    )
 
 
 ELEMENTWISE.add(np.where)
@@ -327,9 +329,9 @@ def clip(
     low, high = a_min if min is None else min, a_max if max is None else max
     result = a
     if low is not None and not (isinstance(low, Thing) and low.value is None):
-        result = lift(t, lambda x, y: arith.extreme(t.code, ">", x, y), result, low, cost=2)
+        result = lift(t, lambda x, y: choices.extreme(t.code, ">", x, y), result, low, cost=2)
     if high is not None and not (isinstance(high, Thing) and high.value is None):
-        result = lift(t, lambda x, y: arith.extreme(t.code, "<", x, y), result, high, cost=2)
+        result = lift(t, lambda x, y: choices.extreme(t.code, "<", x, y), result, high, cost=2)
     return into(t, out, result) if out is not None else result
 
 

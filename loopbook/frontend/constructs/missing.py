@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopbook.frontend import arith
+from loopbook.frontend import arith, choices
 from loopbook.frontend.constructs.elementwise import isnan
 from loopbook.frontend.constructs.reductions import extreme_of, sum_
 from loopbook.frontend.constructs.written import written
@@ -35,7 +35,7 @@ def _filled(t: Translator, a: Value, number: float) -> tuple[Array, Value]:
     missing = FUNCTIONS[np.isnan](t, array)
     # A number of the array's own type: Python's would be told apart from none.
     instead = arith.constant(array.dtype.type(number))
-    filled = lift(t, lambda m, x: arith.select(t.code, m, instead, x), missing, array)
+    filled = lift(t, lambda m, x: choices.select(t.code, m, instead, x), missing, array)
     return t.array(filled), FUNCTIONS[np.logical_not](t, missing)
 
 
@@ -69,7 +69,7 @@ def _nan_extreme(symbol: str, least: float):
         nan = arith.constant(filled.dtype.type(np.nan))
         return lift(
             t,
-            lambda n, x: arith.select(
+            lambda n, x: choices.select(
                 t.code, arith.compare(t.code, "==", n, arith.constant(0)), nan, x
             ),
             count,
@@ -132,7 +132,7 @@ def nan_to_num(
         code = t.code
         made = value = code.let(value)
         for end, instead in zip(ends, chosen[1:], strict=True):
-            made = arith.select(code, arith.compare(code, "==", value, end), instead, made)
-        return arith.select(code, isnan(code, value), chosen[0], made)
+            made = choices.select(code, arith.compare(code, "==", value, end), instead, made)
+        return choices.select(code, isnan(code, value), chosen[0], made)
 
     return lift(t, form, array, cost=4)

@@ -29,7 +29,7 @@ from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
-from loopbook.frontend import arith
+from loopbook.frontend import arith, choices
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.folding import in_rows, rows
 from loopbook.frontend.constructs.reductions import extreme_of
@@ -215,7 +215,7 @@ def _place(symbol: str) -> Callable[..., Value]:
             if many:
                 with code.loop(ZERO, array.shape[axes[0]], hint="k") as full[axes[0]]:
                     held = Scalar(best, array.dtype)
-                    made = arith.extreme(code, symbol, held, array.element(tuple(full)))
+                    made = choices.extreme(code, symbol, held, array.element(tuple(full)))
                     code.emit(f"{best} = {bare(made.text)}")
                 _first(code, array, axes, full, best, place)
             else:

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, nests, types
+from loopbook.frontend import arith, choices, nests, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.constructs.folding import fold, keep
@@ -78,7 +78,7 @@ def total_of(t: Translator, a: Array, axes: tuple[int, ...], dtype: np.dtype) ->
             element = arith.word(element)
         if mask is not None:
             nought = arith.constant(element.dtype.type(0))
-            element = arith.select(t.code, mask.element(tuple(full)), element, nought)
+            element = choices.select(t.code, mask.element(tuple(full)), element, nought)
         return element
 
     part = Sum(tuple(a.shape[axis] for axis in axes), at, a.buffers, a.cost)
@@ -166,9 +166,9 @@ def _chosen_ones(t: Translator, array: Array, dtype: np.dtype) -> tuple[Scalar, 
         own = tuple(stack.enter_context(code.loop(ZERO, size, hint="k")) for size in array.shape)
         element = arith.convert(code, array.element(own), dtype)
         test = mask.element(own)
-        added = arith.select(code, test, element, arith.constant(dtype.type(0)))
+        added = choices.select(code, test, element, arith.constant(dtype.type(0)))
         code.emit(f"{total} = {total} + {added.text}")
-        one = arith.select(code, test, arith.constant(1), arith.constant(0))
+        one = choices.select(code, test, arith.constant(1), arith.constant(0))
         code.emit(f"{count} = {count} + {one.text}")
     return Scalar(total, dtype), Scalar(count, INT, whole=Int.atom(count))
 
@@ -196,7 +196,7 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
             first = t.code.let(arith.convert(t.code, first, array.dtype))
         if not array.rank:
             only = array.element(())
-            return only if first is None else arith.extreme(t.code, symbol, first, only)
+            return only if first is None else choices.extreme(t.code, symbol, first, only)
         if first is None and any(t.code.is_empty(array.shape[axis]) for axis in axes):
             raise t.code.fail("the extreme element of an empty array")
         if array.cost > 1:
@@ -204,7 +204,7 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
         result = fold(
             t, array, axes,
             lambda place: bare((array.element(place) if first is None else first).text),
-            lambda best, x: arith.extreme(t.code, symbol, best, x), array.dtype,
+            lambda best, x: choices.extreme(t.code, symbol, best, x), array.dtype,
             flag(t, keepdims), True,
         )  # fmt: skip
         return into(t, out, result) if out is not None else result

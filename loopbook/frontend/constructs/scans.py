@@ -20,7 +20,7 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from loopbook.frontend import arith, nests, types
+from loopbook.frontend import arith, choices, nests, types
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.constructs.joining import part
@@ -133,7 +133,9 @@ lowers(np.add.accumulate)(_accumulate(_sums, True))
 lowers(np.multiply.accumulate)(_accumulate(_products, True))
 for _ufunc, _symbol in ((np.maximum, ">"), (np.minimum, "<")):
     lowers(_ufunc.accumulate)(
-        _accumulate(_scan(lambda code, a, b, s=_symbol: arith.extreme(code, s, a, b), None), False)
+        _accumulate(
+            _scan(lambda code, a, b, s=_symbol: choices.extreme(code, s, a, b), None), False
+        )
     )
 
 
