@@ -129,8 +129,9 @@ def test_interrupted_and_killed_at_random_moments(tmp_path):
     assert left == [f"loopbook-kept-{os.getuid()}"]
     kept = [path.name for path in (tmp_path / "tmp" / left[0]).glob("*")]
     kinds = {name.removeprefix("loopbook-").split("-")[0] for name in kept}
-    # These are there for the next process; all else goes. A compiler that is a script has no note.
-    assert kinds | {"compiler"} == {"compiler", "cxx", "timers", "traces"}, kept
+    # These are there for the next process; all else goes. A compiler that is a script has no note,
+    # nor has a BLAS whose kernels a user has chosen.
+    assert kinds | {"blas", "compiler"} == {"blas", "compiler", "cxx", "timers", "traces"}, kept
 
 
 def check_logs(folder: Path) -> int:

@@ -14,7 +14,9 @@ from . import kit
 
 
 def test_strangers_hear_other_families_only(tmp_path: Path):
-    near = client_kit.record(client_kit.product_transposed, "tile L0 32", name="product.near")
+    near = client_kit.record(
+        client_kit.product_transposed, "tile L0 32\ninterchange L0 L1", name="product.near"
+    )
     far = client_kit.record(client_kit.stencil, "tile L0 32", 3.0, name="stencil.far")
     book = Book.open(client_kit.fill(tmp_path / "book.db", [near, far]))
     given = kit.examples(30)
