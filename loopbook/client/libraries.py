@@ -40,10 +40,8 @@ class Call:
 def product_call(nest: Nest, target: str, trips: Trips) -> Call | None:
     """The recipe that hands products in a nest to BLAS, if they look large enough, and there is a
     BLAS that is fast and wanted. Whether it is legal, the step itself finds out."""
-    if os.environ.get(VARIABLE) == "0" or not has_tuned_blas():
-        return None
     runs = max(_runs(nest.ancestry(loop.index)[-3:], trips) for loop in nest.loops)
-    if runs < LEAST_PRODUCT:
+    if runs < LEAST_PRODUCT or os.environ.get(VARIABLE) == "0" or not has_tuned_blas():
         return None
     steps = library_call(nest, Random(0), TuningContext(target, 1, trips=trips, libraries=True))
     whole = len(steps) == 1

@@ -53,9 +53,8 @@ class Caller:
     """
 
     def __init__(self, traced: Traced, library: Path, is_array: Sequence[bool]) -> None:
-        blas.load()
         try:
-            self.lib = ctypes.CDLL(str(library))
+            self.lib = blas.program(library)
             function: Any = getattr(self.lib, traced.name)
         except (OSError, AttributeError) as error:
             raise RunError(f"cannot load the compiled program: {error}") from None

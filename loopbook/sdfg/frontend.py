@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import ctypes
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -162,9 +161,8 @@ def check_loads(library: Path) -> None:
     Raises:
         RunError: if it cannot be loaded.
     """
-    blas.load()
     try:
-        ctypes.CDLL(str(library))
+        blas.program(library)
     except OSError as error:
         raise RunError(f"cannot load the compiled program: {error}") from None
 

@@ -24,6 +24,9 @@ from loopbook.toolchain.sandbox import run_limited
 NAMES = ("libblas.so.3", "libblas.so", "libblas.dylib")
 """What docc links ``-lblas`` is found as when a program is loaded."""
 
+NEEDED = b"libblas."
+"""In programs that call one: most are linked without."""
+
 TUNED = ("openblas_get_config", "MKL_Get_Version", "bli_info_get_version_str", "appleblas_dgemm")
 """Functions that tell a BLAS with kernels for the processor from the reference implementation."""
 
@@ -58,7 +61,7 @@ SECONDS = 10.0
 
 @lru_cache(maxsize=1)
 def load() -> ctypes.CDLL | None:
-    """The BLAS, loaded before any program is; None if there is none."""
+    """The BLAS, loaded before any program that calls it; None if there is none."""
     if VARIABLE in os.environ or not (core := _better()):
         return _found()
     os.environ[VARIABLE] = core
@@ -66,6 +69,17 @@ def load() -> ctypes.CDLL | None:
         return _found()
     finally:
         del os.environ[VARIABLE]  # NumPy's own, in a process that we start, knows better
+
+
+def program(library: Path) -> ctypes.CDLL:
+    """A compiled program, loaded; the BLAS before it, if it calls one.
+
+    Raises:
+        OSError: it cannot be loaded.
+    """
+    if NEEDED in library.read_bytes():
+        load()
+    return ctypes.CDLL(str(library))
 
 
 @lru_cache(maxsize=1)

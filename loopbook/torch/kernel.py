@@ -41,9 +41,8 @@ class Kernel:
         shapes = tuple(tuple(output.shape) for output in outputs)
         if shapes != translated.shapes:
             raise SdfgError(f"docc-ai gives outputs of shapes {translated.shapes}, not {shapes}")
-        blas.load()
         try:
-            self._library = ctypes.CDLL(str(library))
+            self._library = blas.program(library)
             function = getattr(self._library, translated.name)
         except (OSError, AttributeError) as error:
             raise RunError(f"cannot load the compiled graph: {error}") from None
