@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from loopbook.frontend import complexes, types, unsigned
-from loopbook.frontend.code import Code, Line, bare
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.narrow import SHORT, held_as, modular, unwrapped, wrapped, wraps
 from loopbook.frontend.sorts import computed
 from loopbook.frontend.symbols import Int
@@ -39,10 +39,7 @@ def chosen(
     code: Code, test: str, then: str, other: str, dtype: np.dtype, weak: bool = False
 ) -> Scalar:
     """A variable that holds one of two texts' values."""
-    name = code.fresh("s_")
-    code.emit(f"{name} = {bare(other)}")
-    code.emit(f"if {bare(test)}:")
-    code.lines.append(Line(code.depth + 1, f"{name} = {bare(then)}", code.origin))
+    name = code.chosen(test, then, other)
     return Scalar(name, dtype, weak, Int.atom(name) if dtype.kind in "iu" else None)
 
 

@@ -232,6 +232,14 @@ class Code:
             sorts = replace(sorts, text=own)
         return Scalar(name, value.dtype, value.weak, known, sorts=sorts)
 
+    def chosen(self, test: str, then: str, other: str) -> str:
+        """A new variable that holds one of two texts' values."""
+        name = self.fresh("s_")
+        self.emit(f"{name} = {bare(other)}")
+        with self.indented(f"if {bare(test)}:"):
+            self.emit(f"{name} = {bare(then)}")
+        return name
+
     def variables(self, value: Pair, hint: str = "s") -> Pair:
         """A complex number in two new variables."""
         names = [self.fresh(f"{hint.rstrip('_')}_{part}_") for part in ("re", "im")]

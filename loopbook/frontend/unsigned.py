@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend.code import Code, Line, bare
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.types import BOOL, FLOAT, INT, WIDE, literal
 from loopbook.frontend.values import Scalar
 
@@ -78,8 +78,8 @@ def word(code: Code, value: Scalar) -> Scalar:
 def _of_float(code: Code, value: Scalar) -> Scalar:
     value = code.let(value)
     half = "9223372036854775808.0"
-    found = _either(
-        code, f"{value.text} >= {half}",
+    found = code.chosen(
+        f"{value.text} >= {half}",
         f"int({value.text} - {half}) - {MOST} - 1", f"int({value.text})",
     )  # fmt: skip
     return Scalar(found, WIDE)
@@ -92,7 +92,7 @@ def real(code: Code, value: Scalar) -> Scalar:
     value = code.let(value)
     a = value.text
     half = f"float(((({a} >> 1) & {MOST}) | ({a} & 1))) * 2.0"
-    return Scalar(_either(code, f"{a} < 0", half, f"float({a})"), FLOAT)
+    return Scalar(code.chosen(f"{a} < 0", half, f"float({a})"), FLOAT)
 
 
 def less(left: str, right: str) -> str:
@@ -162,9 +162,9 @@ def _shifted(code: Code, op: str, left: Scalar, right: Scalar) -> str:
         return f"(({left.text} >> {places}) & {2 ** (BITS - places) - 1})"
     a, s = code.let(left).text, code.let(right).text
     if op == "<<":
-        return _either(code, f"{s} >= 0 and {s} < 64", f"int({a} << {s})", "0")
+        return code.chosen(f"{s} >= 0 and {s} < 64", f"int({a} << {s})", "0")
     inside = f"(({a} >> 1) & {MOST}) >> ({s} - 1)"
-    return _either(code, f"{s} == 0", a, _either(code, f"{s} > 0 and {s} < 64", inside, "0"))
+    return code.chosen(f"{s} == 0", a, code.chosen(f"{s} > 0 and {s} < 64", inside, "0"))
 
 
 def _divided(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
@@ -195,22 +195,14 @@ def _divided(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
 def _quotient_or_rest(code: Code, op: str, a: str, b: str, quotient: str) -> Scalar:
     if op == "//":
         return Scalar(quotient, WIDE)
-    return Scalar(_either(code, f"{b} == 0", "0", f"int({a} - {quotient} * {b})"), WIDE)
+    return Scalar(code.chosen(f"{b} == 0", "0", f"int({a} - {quotient} * {b})"), WIDE)
 
 
 def extreme(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     """The greater (``>``) or lesser (``<``) of two."""
     left, right = (code.let(word(code, one)) for one in (left, right))
     test = compare(code, op, left, right).text
-    return Scalar(_either(code, test, left.text, right.text), WIDE)
-
-
-def _either(code: Code, test: str, then: str, other: str) -> str:
-    name = code.fresh("s_")
-    code.emit(f"{name} = {bare(other)}")
-    code.emit(f"if {bare(test)}:")
-    code.lines.append(Line(code.depth + 1, f"{name} = {bare(then)}", code.origin))
-    return name
+    return Scalar(code.chosen(test, left.text, right.text), WIDE)
 
 
 def of_python(code: Code, value: Scalar) -> Scalar:
