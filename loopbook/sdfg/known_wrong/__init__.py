@@ -159,7 +159,7 @@ def _rewrite(
     assignments.Retyped(kinds()).run()
     assignments.Results(kinds()).run()
     subscripts.Negative(kinds()).run()
-    in_place.run(source)
+    in_place.InPlace(source).run()
     copies.run(kinds())
     arrays.check(kinds(), scattered)
     arrays.transposed_operands(kinds(), scattered)

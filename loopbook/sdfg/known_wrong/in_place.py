@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 import ast
-import copy
 from types import ModuleType
-from typing import Any
 
-from loopbook.sdfg.known_wrong.source import Source
+from loopbook.sdfg.known_wrong.source import BlockRewriter, Source, written_out
 from loopbook.syntax import walk
 
 
-def run(source: Source) -> None:
+class InPlace(BlockRewriter):
     """docc takes what ``np.exp`` gives for an array, and what it is added to for the name of one.
 
     Before: ``p = np.exp(x)``, then ``g[j] += p``, which does not compile. After:
     ``g[j] = g[j] + p``.
     """
-    given = _given_by_numpy(source)
-    for node in source.walk():
-        for field in ("body", "orelse"):
-            block = getattr(node, field, None)
-            if isinstance(block, list):
-                _block(source, block, given)
-    _block(source, source.body, given)
-    source.locate()
 
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._given = _given_by_numpy(source)
 
-def _block(source: Source, block: list[Any], given: set[str]) -> None:
-    for place, line in enumerate(block):
-        if not isinstance(line, ast.AugAssign) or not isinstance(line.target, ast.Subscript):
-            continue
-        if not _comes_from_numpy(source, line.value, given):
-            continue
-        source.mend(line, "change an element in one assignment")
-        old = copy.deepcopy(line.target)
-        old.ctx = ast.Load()
-        value = ast.BinOp(left=old, op=line.op, right=line.value)
-        block[place] = ast.copy_location(ast.Assign([line.target], value), line)
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        if not isinstance(node.target, ast.Subscript):
+            return node
+        if not _comes_from_numpy(self.source, node.value, self._given):
+            return node
+        self.source.mend(node, "change an element in one assignment")
+        return ast.copy_location(ast.Assign([node.target], written_out(node)), node)
 
 
 def _given_by_numpy(source: Source) -> set[str]:

@@ -14,6 +14,7 @@ from loopbook.sdfg.known_wrong.source import (
     integer,
     mentioned,
     same,
+    written_out,
 )
 from loopbook.syntax import walk
 
@@ -193,11 +194,7 @@ class Division(BlockRewriter):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         if isinstance(node.op, ast.FloorDiv | ast.Mod | ast.RShift):
-            import copy
-
-            left = copy.deepcopy(node.target)
-            left.ctx = ast.Load()
-            value = ast.copy_location(ast.BinOp(left, node.op, node.value), node)
+            value = written_out(node)
             made = self.visit(value)
             if made is value and isinstance(made, ast.BinOp) and made.op is node.op:
                 return self.generic_visit(node)

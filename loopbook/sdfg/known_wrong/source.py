@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import hashlib
 import inspect
 import linecache
@@ -137,6 +138,13 @@ class BlockRewriter(ast.NodeTransformer):
             made = self.visit(statement)
             found += made if isinstance(made, list) else [made]
         return found
+
+
+def written_out(node: ast.AugAssign) -> ast.BinOp:
+    """What ``x op= v`` assigns: ``x op v``."""
+    left = copy.deepcopy(node.target)
+    left.ctx = ast.Load()
+    return ast.copy_location(ast.BinOp(left, node.op, node.value), node)
 
 
 def same(left: ast.AST, right: ast.AST) -> bool:
