@@ -254,6 +254,8 @@ function NestAnswer(props: {
     rows: "Rows of a matrix are read together",
     order: "Its loops are put in the order of memory",
     strips: "Sums are computed side by side",
+    threads: "Threads share its iterations",
+    sums: "Threads have sums of their own",
     none: "No recipe is taken",
   };
   return (
