@@ -178,6 +178,14 @@ def stepped(sdfg: Any, nest: Nest, recipe: Sequence[StepPair]) -> Workbench:
     return bench
 
 
+def both_ways(A, r, p, s, q):
+    """Two products of one matrix with vectors."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            s[j] += A[i, j] * r[i]
+            q[i] += A[i, j] * p[j]
+
+
 def sdfg_of(bench: Workbench) -> Any:
     """docc's SDFG of a program that steps have been applied to."""
     return program.parse(json.dumps(write(bench.program)))

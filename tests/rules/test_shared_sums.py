@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 from client_kit import product
-from sdfg_kit import bench_of, nests_of, random
+from sdfg_kit import bench_of, both_ways, nests_of, random
 
 import loopbook
 from loopbook.rules import TuningContext, seed_population
@@ -15,13 +15,6 @@ from loopbook.rules.shared_sums import fitted_shared_sums, shared_sums
 
 THREADS = TuningContext("openmp", 4, threads=2, trips={"L0": 400, "L1": 10})
 ONE = TuningContext("sequential", 4, trips={"L0": 400, "L1": 10})
-
-
-def both_ways(A, r, p, s, q):
-    for i in range(A.shape[0]):
-        for j in range(A.shape[1]):
-            s[j] += A[i, j] * r[i]
-            q[i] += A[i, j] * p[j]
 
 
 def running(A, s):

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sdfg_kit import bench_of, check_recipe, random, steps
+from sdfg_kit import bench_of, both_ways, check_recipe, random, steps
 
 from loopbook.errors import IllegalStepError
 
 SHARED = "tile L0 4\nexpand_reduction L0.tile\nparallel L0.tile"
-
-
-def both_ways(A, r, p, s, q):
-    for i in range(A.shape[0]):
-        for j in range(A.shape[1]):
-            s[j] += A[i, j] * r[i]
-            q[i] += A[i, j] * p[j]
 
 
 def gram(A, C):
