@@ -146,7 +146,7 @@ class Plan:
         return [
             report.fingerprint
             for report in self.nests
-            if report.tier in ("none", "order", "strips", "sums", "threads")
+            if report.tier in ("none", "order", "strips", "time", "sums", "threads")
         ]
 
     def only(self, picks: Mapping[int, Choice], reason: str) -> Plan:
@@ -222,6 +222,7 @@ WHENCE = {
     "rows": "a product with vectors, some rows of the matrix at a time",
     "order": "loops in the order in which the arrays lie in memory",
     "strips": "sums over windows that slide along memory, some beside each other",
+    "time": "several time steps on a part of a grid that no cache holds",
     "threads": "iterations that have nothing to do with each other",
     "sums": "sums that threads share, each with its own",
 }

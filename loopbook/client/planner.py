@@ -48,6 +48,7 @@ from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.rules.shared_sums import shared_sums
 from loopbook.rules.strips import sliding_sums
 from loopbook.rules.threads import shown_parallel
+from loopbook.rules.timetiling import time_tiles_from_memory
 from loopbook.targets import TARGETS
 
 REMEMBERED = 512
@@ -171,9 +172,12 @@ class Planner:
 
     def _by_rule(self, nest: Nest, trips: Trips) -> tuple[Choice, ...]:
         """What pays for nests that no book knows anything for."""
-        if not TARGETS[self._target].parallel:
-            return by_rule("strips", nest, sliding_sums(nest), self._fit)
         here = TuningContext.of(self._layered.hardware(self._target), self._target, trips)
+        if not TARGETS[self._target].parallel:
+            tiles = time_tiles_from_memory(nest, here)
+            return by_rule("strips", nest, sliding_sums(nest), self._fit) or next(
+                filter(None, (by_rule("time", nest, steps, self._fit) for steps in tiles)), ()
+            )
         return by_rule("threads", nest, shown_parallel(nest, here), self._fit) or by_rule(
             "sums", nest, shared_sums(nest, Random(0), here), self._fit
         )

@@ -210,11 +210,14 @@ class Instances:
                 for use in piece.uses.get(container, ())
                 if len(use.access.indices) == rank and use.access.indices[dimension] is not None
             ]
-            along = subscripts.strides(
-                (use.access.indices[dimension] or {} for use in uses), self._variables
-            )
-            whole = all(self._apart(use, dimension, along, FIRST) is not None for use in uses)
-            self._along[key] = along if whole else None
+            self._along[key] = None
+            for taken in (subscripts.strides, subscripts.strides_with_sums):
+                along = taken(
+                    [use.access.indices[dimension] or {} for use in uses], self._variables
+                )
+                if all(self._apart(use, dimension, along, FIRST) is not None for use in uses):
+                    self._along[key] = along
+                    break
         found = self._along[key]
         if found is None:
             both = (use.access.indices[dimension] or {} for use in (x, y))

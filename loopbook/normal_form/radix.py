@@ -80,7 +80,7 @@ class Radix:
         largest strides first."""
         start = self.start
         for stride, low in zip(self.strides, self.lows, strict=True):
-            start = expr.plus(start, times(stride, low))
+            start = expr.plus(start, expr.product(stride, low))
         return start, [
             (self.strides[place], expr.plus(self.highs[place], self.lows[place], -1))
             for place in self.order
@@ -109,7 +109,7 @@ class Radix:
         rest = expr.plus(index.polynomial, self.start, -1)
         found: list[Polynomial] = [{} for _ in self.order]
         for place in self.order:
-            found[place], rest = _divided(rest, self.strides[place])
+            found[place], rest = expr.divided(rest, self.strides[place])
         if rest:
             raise SdfgError("the index that is read is another one than what was written")
         for digit, low, high in zip(found, self.lows, self.highs, strict=True):
@@ -143,7 +143,7 @@ def _nested(strides: Sequence[Polynomial], extents: Sequence[Polynomial]) -> tup
             raise SdfgError("its elements do not lie in rows")
         del waiting[place]
         order.append(place)
-        size = times(strides[place], extents[place])
+        size = expr.product(strides[place], extents[place])
     return tuple(reversed(order))
 
 
@@ -154,43 +154,6 @@ def _at_least(one: Polynomial, two: Polynomial) -> bool:
     for monomial, factor in expr.plus(one, two, -1).items():
         term: Polynomial = {(): factor}
         for symbol in monomial:
-            term = times(term, {(symbol,): 1, (): 1})
+            term = expr.product(term, {(symbol,): 1, (): 1})
         over = expr.plus(over, term)
     return all(factor >= 0 for factor in over.values())
-
-
-def times(a: Polynomial, b: Polynomial) -> Polynomial:
-    """The product of two polynomials."""
-    found: dict[tuple[str, ...], int] = {}
-    for x, p in a.items():
-        for y, q in b.items():
-            key = tuple(sorted((*x, *y)))
-            found[key] = found.get(key, 0) + p * q
-    return {key: value for key, value in found.items() if value}
-
-
-def _divided(value: Polynomial, by: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """Quotient and rest, by the leading term of the divisor."""
-    lead = max(by, key=lambda monomial: (len(monomial), monomial))
-    quotient: dict = {}
-    rest = dict(value)
-    for _ in range(64):
-        for monomial in sorted(rest, key=lambda m: (-len(m), m)):
-            over = _over(monomial, lead)
-            if over is not None and rest[monomial] % by[lead] == 0:
-                factor = rest[monomial] // by[lead]
-                quotient[over] = quotient.get(over, 0) + factor
-                rest = expr.plus(rest, times({over: factor}, by), -1)
-                break
-        else:
-            return {m: f for m, f in quotient.items() if f}, rest
-    raise SdfgError("an index is too long")
-
-
-def _over(large: tuple[str, ...], small: tuple[str, ...]) -> tuple[str, ...] | None:
-    rest = list(large)
-    for symbol in small:
-        if symbol not in rest:
-            return None
-        rest.remove(symbol)
-    return tuple(rest)

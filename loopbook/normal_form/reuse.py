@@ -26,7 +26,7 @@ from loopbook.errors import SdfgError
 from loopbook.normal_form.local import holds
 from loopbook.normal_form.order import check_any_order, check_reads, in_order
 from loopbook.normal_form.producer import with_body
-from loopbook.normal_form.radix import Radix, times
+from loopbook.normal_form.radix import Radix
 from loopbook.normal_form.slices import sliced
 from loopbook.normal_form.temporaries import (
     Temporary,
@@ -246,9 +246,9 @@ def _is_all(taken: Radix, temporary: Temporary) -> bool:
         return False
     size = bytes_each = {(): BYTES.get(temporary.element.dtype, 0)}
     for place in reversed(taken.order):
-        if expr.plus(times(taken.strides[place], bytes_each), size, -1):  # there are gaps
+        if expr.plus(expr.product(taken.strides[place], bytes_each), size, -1):  # there are gaps
             return False
-        size = times(size, taken.highs[place])
+        size = expr.product(size, taken.highs[place])
     return not expr.plus(size, temporary.size.polynomial, -1)
 
 

@@ -29,7 +29,7 @@ from loopbook.dependence.model import domain
 from loopbook.errors import IllegalStepError, LoopbookError, SdfgError
 from loopbook.normal_form.definite import written_first
 from loopbook.normal_form.order import headers_of, with_serial_loops
-from loopbook.normal_form.radix import Radix, times
+from loopbook.normal_form.radix import Radix
 from loopbook.normal_form.temporaries import (
     Temporary,
     accesses_of,
@@ -376,7 +376,7 @@ class _Rows:
         if found is None or access.memlet is None:
             return None
         stride, row = self.handed.radix.strides[0], found[0]
-        text = expr.text(expr.plus(access.subset[0].polynomial, times(stride, row), -1))
+        text = expr.text(expr.plus(access.subset[0].polynomial, expr.product(stride, row), -1))
         if self.count > 1:
             text = f"imod({expr.text(row)}, {self.count})*({expr.text(stride)}) + {text}"
         return Element(access.container, (Expr(text),), access.memlet.type)

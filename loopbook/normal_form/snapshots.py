@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from loopbook.errors import SdfgError
 from loopbook.normal_form.inlining import inlined_one
 from loopbook.normal_form.producer import producer_of
-from loopbook.normal_form.radix import times
 from loopbook.normal_form.temporaries import Temporary, changed, parent, temporaries, without_each
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, counted, written
@@ -130,7 +129,7 @@ class _Row:
                 raise SdfgError("how long the row is changes")
             extents.append(f"({expr.text(extent)})")
             digit = expr.plus({(loop.variable,): 1}, bounds.lows[0], -1)
-            place = expr.plus(times(place, extent), digit)
+            place = expr.plus(expr.product(place, extent), digit)
         name, memlet = editor.heap_array(f"{array}_was", kind.to, extents, managed=False)
         return cls(array, index, loops, Element(name, (Expr(expr.text(place)),), memlet))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -207,6 +208,38 @@ def product(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
         for right, y in b.items():
             total = plus(total, {tuple(sorted(left + right)): x * y})
     return total
+
+
+def divided(value: Polynomial, by: Polynomial) -> tuple[dict[Monomial, int], dict[Monomial, int]]:
+    """Quotient and rest, by the leading term of the divisor.
+
+    Raises:
+        SdfgError: if it has too many terms.
+    """
+    lead = max(by, key=lambda monomial: (len(monomial), monomial))
+    quotient: dict[Monomial, int] = {}
+    rest = dict(value)
+    for _ in range(MAX_TERMS):
+        for monomial in sorted(rest, key=lambda m: (-len(m), m)):
+            rest_of = over(monomial, lead)
+            if rest_of is not None and rest[monomial] % by[lead] == 0:
+                factor = rest[monomial] // by[lead]
+                quotient[rest_of] = quotient.get(rest_of, 0) + factor
+                rest = plus(rest, product({rest_of: factor}, by), -1)
+                break
+        else:
+            return {m: f for m, f in quotient.items() if f}, rest
+    raise SdfgError("an index expression has too many terms")
+
+
+@lru_cache(maxsize=4096)
+def over(large: Monomial, small: Monomial) -> Monomial | None:
+    """``large / small`` if that is a monomial."""
+    rest = Counter(large)
+    rest.subtract(small)
+    if any(count < 0 for count in rest.values()):
+        return None
+    return tuple(sorted(rest.elements()))
 
 
 def normal_form(text: str, rename: Callable[[str], str] = str) -> str:

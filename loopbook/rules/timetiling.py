@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 from loopbook.program.nest import Loop, Nest
@@ -14,6 +15,12 @@ from loopbook.rules.threads import waves
 STEPS = (4, 8, 8, 16, 16, 32)
 WIDTHS = (4, 8, 8, 16, 16, 32, 64)
 UNKNOWN_TRIP = 256
+
+LARGE_TILES = ((16, 32), (8, 16), (4, 8))
+"""Time steps and rows of tiles whose rows are `LONG_ROWS` long, so that vectors are filled."""
+
+LONG_ROWS = 256
+FEWEST_STEPS = 4
 
 
 @on_nests(1.0)
@@ -52,6 +59,30 @@ def fitted_time_tiles(nest: Nest, context: TuningContext) -> list[Steps]:
         for steps in dict.fromkeys((_power_below(rows // 2, 16), _power_below(rows // 4, 16))):
             found.append(_tiled(nest, steps, [width] * count, context))
     return found
+
+
+def time_tiles_from_memory(nest: Nest, context: TuningContext) -> list[Steps]:
+    """For one thread, time tiles of a grid that no cache holds, the widest first; none where one
+    does, since nests whose temporaries become a few rows are as fast then
+    (`loopbook.normal_form.rolling`).
+
+    A step of heat on 2,500 by 2,500 points takes 6.0 ms in rows, 3.4 in tiles of 16 steps; on 1,000
+    by 1,000 points, 16 MB that the L3 cache holds, 0.46 and 0.51 (AVX-512, 2026-11-27).
+    """
+    trips = [context.trips.get(loop.name) for loop in _longest(nest)]
+    times = context.trips.get("L0", 0)
+    if context.parallel or _depth(nest) != 2 or None in trips:
+        return []
+    points = math.prod(trip for trip in trips if trip)
+    row = 8 * len(nest.arrays)
+    if times < FEWEST_STEPS or points * row <= context.l3_bytes:
+        return []
+    return [
+        [step("time_tile", "L0", steps, width, LONG_ROWS)]
+        for steps, width in LARGE_TILES
+        if steps <= times
+        and row * (width + 2 * steps) * (LONG_ROWS + 2 * steps) <= context.l2_bytes // 2
+    ]
 
 
 def _tiled(nest: Nest, steps: int, widths: list[int], context: TuningContext) -> Steps:

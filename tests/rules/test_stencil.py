@@ -12,6 +12,7 @@ from sdfg_kit import bench_of, check_recipe, nests_of, random, sdfg_of, steps, s
 from loopbook.errors import IllegalStepError
 from loopbook.rules import TuningContext, seed_population
 from loopbook.rules.strips import fitted_strips
+from loopbook.rules.timetiling import time_tiles_from_memory
 from loopbook.workloads.polybench import adi
 
 
@@ -55,6 +56,17 @@ def seidel(STEPS, A):
         for i in range(1, A.shape[0] - 1):
             for j in range(1, A.shape[1] - 1):
                 A[i, j] = 0.25 * (A[i - 1, j + 1] + A[i, j - 1] + A[i, j + 1] + A[i + 1, j])
+
+
+def kept_apart(STEPS, A):
+    T = np.empty((A.shape[0] - 2, A.shape[1] - 2))
+    for t in range(STEPS):  # noqa: B007
+        for i in range(1, A.shape[0] - 1):
+            for j in range(1, A.shape[1] - 1):
+                T[i - 1, j - 1] = 0.25 * (A[i - 1, j] + A[i, j - 1] + A[i, j + 1] + A[i + 1, j])
+        for m in range(A.shape[0] - 2):
+            for n in range(A.shape[1] - 2):
+                A[m + 1, n + 1] = T[m, n]
 
 
 def recursive(zero, X, Y):
@@ -226,3 +238,32 @@ def test_sweeps_are_sunk_in_strips_of_any_width(tmp_path):
     for number, recipe in enumerate((found[0], found[-1])):
         folder = tmp_path / str(number)
         check_recipe(adi.kernel, cases, [(s.op, s.args) for s in recipe], folder)
+
+
+@pytest.mark.parametrize("sizes", [(3, 4), (2, 3, 2)])
+def test_time_is_tiled_where_rows_of_a_temporary_are_no_size(sizes, tmp_path):
+    cases = [[steps, random(n, m)] for steps, n, m in ((7, 9, 13), (1, 3, 4), (5, 4, 3))]
+    check_recipe(kept_apart, cases, [("time_tile", ("L0", *sizes))], tmp_path)
+
+
+def large(l3_bytes: int, times: int = 100, side: int = 2500) -> TuningContext:
+    trips = {"L0": times, "L1": side, "L2": side, "L3": side, "L4": side}
+    return TuningContext("sequential", 8, l2_bytes=1 << 20, l3_bytes=l3_bytes, trips=trips)
+
+
+def test_grids_that_no_cache_holds_are_tiled_in_time(tmp_path):
+    (nest,) = nests_of(heat, [2, random(5, 6), random(5, 6)])
+    (first, *_) = time_tiles_from_memory(nest, large(32 << 20))
+    assert first == [("time_tile", ("L0", 16, 32, 256))]
+    assert time_tiles_from_memory(nest, large(32 << 20, times=9))[0] == [
+        ("time_tile", ("L0", 8, 16, 256))
+    ]
+    for context in (large(1 << 30), large(32 << 20, times=2), large(32 << 20, side=500)):
+        assert time_tiles_from_memory(nest, context) == []
+    cases = [[33, random(300, 281), random(300, 281)]]
+    check_recipe(heat, cases, [("time_tile", ("L0", 16, 32, 256))], tmp_path)
+
+
+def test_what_is_no_grid_over_time_is_not_tiled_in_it():
+    (nest,) = nests_of(recursive, [0.0, random(5, 6), random(5, 6)])
+    assert time_tiles_from_memory(nest, large(1 << 20)) == []
