@@ -34,7 +34,8 @@ _ONE_AT_A_TIME = threading.Lock()
 SMALL = 4
 """Sizes up to this one are numbers: of loops as short as over coordinates, colours or the matrices
 of a rotation a compiler makes none, if it knows. Products of 5,000 matrices of 4 by 4 take half as
-long, distances of points to eight others two fifths (AVX2, 2026-11-26)."""
+long, distances of points to eight others two fifths (AVX2, 2026-11-26). Loops are told as well
+where rows are as short: what goes down a column is then no gather by a stride that nobody knows."""
 
 NAMED = 8
 """Whole numbers less than this are equal to a size by chance. Chosen."""
@@ -58,7 +59,8 @@ def lower(
     Returns:
         None if the function consists of loops and scalars already: compile it as it is. One with
         indices that may be negative, and count from the end then, with numbers that are rounded to
-        the 32 bits of others, or with windows (`windows`), is translated, if it can be.
+        the 32 bits of others, with windows (`windows`), or with arrays of short rows (`SMALL`), is
+        translated, if it can be.
 
     Raises:
         LoweringError: if it holds what has no form in loops.
@@ -209,6 +211,7 @@ def _array(code: Code, name: str, value: np.ndarray, sizes: dict[int, Int]) -> V
         if size <= SMALL:
             facts.guards[f"{text} == {size}"] = None
             shape.append(Int.of(size))
+            code.differs |= axis > 0 and size > 1  # how far apart rows are, in loops, too
         elif size in sizes:
             # Equal sizes get one name: a call in which they differ is another variant.
             facts.guards[f"{text} == {sizes[size].text}"] = None

@@ -17,6 +17,9 @@ from loopbook.frontend.inline import names_of, parsed
 
 PLAIN_CALLS = frozenset(("range", "min", "max", "int", "float", "bool"))
 
+MOST_COMPARED = 2
+"""Numbers that docc's front end takes the least or greatest of."""
+
 
 def is_plain(func: Callable[..., Any], args: Sequence[Any]) -> bool:
     """Whether all expressions in the function are of numbers, and only elements are stored."""
@@ -114,7 +117,8 @@ def _plain_call(node: ast.Call) -> bool:
     if node.keywords:
         return False
     if isinstance(node.func, ast.Name):
-        return node.func.id in PLAIN_CALLS
+        few = len(node.args) <= MOST_COMPARED or node.func.id not in ("min", "max")
+        return few and node.func.id in PLAIN_CALLS
     return (
         isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Name)

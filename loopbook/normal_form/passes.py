@@ -47,7 +47,7 @@ def normal_form(program: Program) -> Program:
         isinstance(node, LibraryCall | Reference) for node in walk.preorder(program)
     ):
         # Nothing is made for a call, allocated, multiplied as a whole or pointed at.
-        return _after(program, (without_dead_stores,))
+        return _after(program, (with_known_sizes, without_dead_stores))
     return _after(program, PASSES)
 
 

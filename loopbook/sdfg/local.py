@@ -79,8 +79,6 @@ def with_local(text: str, lowered: Lowering, args: Sequence[Any]) -> str:
                 sizes.setdefault(name, size)
             elif size in known.numbers and name is not None and name != "1":
                 same.setdefault(size, name)  # other arrays have it, too
-    if not shapes:
-        return text
 
     def told(size: str) -> str:
         return re.sub(r"\w+", lambda word: same.get(word[0], word[0]), size)
@@ -90,6 +88,8 @@ def with_local(text: str, lowered: Lowering, args: Sequence[Any]) -> str:
     for name, size in known.equal(lowered.guards, sizes).items():
         arrays = {one: [_with(text, name, size) for text in shape] for one, shape in arrays.items()}
         sizes = {one: _with(text, name, size) for one, text in sizes.items()} | {name: size}
+    if not arrays and not sizes:
+        return text
     document["metadata"][LOCAL] = json.dumps({"arrays": arrays, "sizes": sizes})
     return json.dumps(document, separators=(",", ":"))
 

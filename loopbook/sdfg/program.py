@@ -20,6 +20,7 @@ from loopbook import dependence, targets
 from loopbook.dependence.missed import confirmed, missed, serialised
 from loopbook.errors import RunError, SdfgError
 from loopbook.normal_form import normal_form
+from loopbook.normal_form.local import with_known_sizes
 from loopbook.program.closed import closed
 from loopbook.program.copies import without_idle_copies
 from loopbook.program.json_text import dumped, loaded
@@ -272,7 +273,13 @@ def _reordered(
         form: whether this is the whole program, which gets its normal form without that.
         tree: what the text says, where it has been read.
     """
-    sdfg, before = _simplified(text, fuse=fuse, tree=tree)
+    try:
+        sdfg, before = _simplified(text, fuse=fuse, tree=tree)
+    except SdfgError:  # docc stumbles over some strides that are products of names
+        given = read(load_json(text)) if tree is None else tree
+        if (told := with_known_sizes(given)) is given:
+            raise
+        sdfg, before = _simplified(dumped(write(told)), fuse=fuse, tree=told)
     # What keeps loops apart for docc is a use of its arrays like any other.
     bare = without_idle_copies(before) if form and not fuse else before
     formed = normal_form(bare) if form and not fuse else bare

@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
+import numpy as np
 from docc.sdfg import StructuredSDFG, TargetOptions
 
 from loopbook.errors import LoopbookError
 from loopbook.program import expr
 from loopbook.program.accesses import names as all_names
 from loopbook.program.dataflow import AccessNode, Block, Constant
+from loopbook.program.extent_names import extent_names
 from loopbook.program.read import read as read_program
+from loopbook.program.rename import renamed
 from loopbook.program.tree import Case, Loop, Program, While
 from loopbook.program.walk import Inner, children, with_children
 from loopbook.program.write import write
@@ -30,6 +33,9 @@ from loopbook.syntax import walk
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
 Outer = TypeVar("Outer", bound=Program | Inner)
+
+SHORT = 4
+"""Sizes up to this one may be numbers for a program."""
 
 SECONDS = 30.0
 """How long docc may take over a function."""
@@ -58,7 +64,7 @@ def mend(source: Source, text: str, args: Sequence[Any]) -> None:
         return
     given = list(numbers(source))
     firsts = {(name, number) for name, _, number in given if name in carried}
-    lost, gone = _lost(text, frozenset(carried), frozenset(firsts))
+    lost, gone = _lost(text, frozenset(carried), frozenset(firsts), _short_sizes(args))
     if not lost and not gone:
         return
     kinds = Kinds(source, dict(zip(source.parameters, map(of_value, args), strict=True)))
@@ -88,11 +94,19 @@ def hide(kinds: Kinds, given: Iterable[ast.Assign], why: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _lost(
-    text: str, names: frozenset[str], firsts: frozenset[tuple[str, float | None]]
+    text: str,
+    names: frozenset[str],
+    firsts: frozenset[tuple[str, float | None]],
+    sizes: tuple[tuple[str, str], ...],
 ) -> tuple[list[str], list[str]]:
     """Which of these variables loops read and write, and after docc's simplification only write,
     or read as their first values, which `firsts` names; and which neither read nor write, which may
-    be for nothing."""
+    be for nothing.
+
+    Args:
+        sizes: that are numbers wherever docc cannot simplify a program with their names
+            (`loopbook.sdfg.program`).
+    """
     given = read_program(json.loads(text))
     program = kept_apart(_shortened(given, names) if pairs(given) >= LARGE else given)
     if program is not given:
@@ -106,7 +120,9 @@ def _lost(
     if not suspects:
         return [], []
     try:
-        simple = run_limited(_simplified, text, seconds=SECONDS, what="docc", tries=TRIES)
+        simple = run_limited(
+            _simplified, text, dict(sizes), seconds=SECONDS, what="docc", tries=TRIES
+        )
         after = Counter(_accesses(read_program(json.loads(simple))))
     except LoopbookError:  # it crashes or refuses; whoever goes on with it says so
         return [], []
@@ -136,8 +152,25 @@ def _with_first(node: Outer) -> Outer:
     return with_children(node, [_with_first(child) for child in children(node)[:1]])
 
 
-def _simplified(text: str) -> str:
-    """What docc's simplification makes of an SDFG; it may crash."""
+def _short_sizes(args: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+    """docc's names of the sizes of a call's arrays that loops are written for
+    (`loopbook.frontend.lower`), and their values."""
+    extents = extent_names(value.shape for value in args if isinstance(value, np.ndarray))
+    return tuple((name, str(size)) for size, name in extents.items() if 1 < size <= SHORT)
+
+
+def _simplified(text: str, sizes: Mapping[str, str]) -> str:
+    """What docc's simplification makes of an SDFG, or of one with numbers for some sizes where it
+    refuses; it may crash."""
+    try:
+        return _once(text)
+    except RuntimeError:
+        program = read_program(json.loads(text))
+        told = [renamed(node, sizes) for node in program.body.children]
+        return _once(json.dumps(write(with_children(program, told))))
+
+
+def _once(text: str) -> str:
     sdfg = StructuredSDFG.parse(text)
     options = TargetOptions("none", "server")
     options.enable_fusion_in_normalize = False
