@@ -17,6 +17,7 @@ from loopbook.frontend.jamming import jammed
 from loopbook.frontend.lowered import Lowered, tuple_text
 from loopbook.frontend.narrow import WORD, held_as, is_narrow
 from loopbook.frontend.reuse import reused
+from loopbook.frontend.short import written_out
 from loopbook.frontend.symbols import ONE, Int
 from loopbook.frontend.values import Buffer
 
@@ -49,7 +50,8 @@ def assembled(
     if code.failed:
         code.temporaries.append(Buffer(code.failed, types.INT, (ONE,)))
         code.lines.insert(0, Line(0, f"{code.failed}[0] = 0", code.origin))
-    body = jammed(code, reused(code, fused(code, code.lines), result))
+    lines = written_out(code, code.lines)
+    body = jammed(code, reused(code, fused(code, lines), result))
     buffers = code.temporaries
     names = tuple(b.name for b in buffers)
     lines = [""]

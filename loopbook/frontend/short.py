@@ -1,0 +1,159 @@
+"""Short loops that reduce into a number, written out.
+
+Before::
+
+    for i0 in range(n):
+        sum_0 = 0.0
+        for k0 in range(3):
+            sum_0 = sum_0 + rgb[i0, k0] * w[k0]
+        grey[i0] = sum_0
+
+After::
+
+    for i0 in range(n):
+        sum_0 = 0.0
+        sum_0 = sum_0 + ((rgb[i0, 0] * w[0]) + (rgb[i0, 1] * w[1]) + (rgb[i0, 2] * w[2]))
+        grey[i0] = sum_0
+
+What is added up, or compared, is one term then, so that loops further out reduce as they did. Sums
+over coordinates or colours, the largest of two by two pixels: the loop around is the long one,
+and should be the one that is computed in vectors. What a recipe does for a long sum, or a compiler
+told to make vectors of the innermost loop, is of no use here. Loops that store elements stay: their
+statements would be told apart, and each go through the arrays by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from loopbook.frontend.blocks import Block, flat, tree
+from loopbook.frontend.code import Code, Line
+
+LONGEST = 4
+"""Iterations of what is short: sizes up to this one are numbers (`loopbook.frontend.lower`)."""
+
+MOST_LINES = 32
+"""That one loop, with those in it, is written out to."""
+
+
+def written_out(code: Code, lines: Sequence[Line]) -> list[Line]:
+    """The lines without such loops, wherever they stand in a longer one."""
+    blocks = tree(lines)
+    return flat(_in_blocks(code, blocks, blocks, inside=False))
+
+
+def _in_blocks(
+    code: Code, blocks: Sequence[Block], everywhere: Sequence[Block], *, inside: bool
+) -> list[Block]:
+    found: list[Block] = []
+    for block in blocks:
+        count = _count(block)
+        within = inside or (block.header is not None and count is None)
+        loop = Block(block.line, _in_blocks(code, block.body, everywhere, inside=within))
+        short = inside and count is not None and _reduces(loop, count)
+        if short and not _lives_on(block, everywhere):
+            found += _copies(code, loop, count or 0)
+        else:
+            found.append(loop)
+    return found
+
+
+def _count(block: Block) -> int | None:
+    """How often a short loop runs; None if this is none."""
+    ends = re.fullmatch(r"range\((?:(\d+), )?(\d+)\)", block.header[1]) if block.header else None
+    count = int(ends[2]) - int(ends[1] or 0) if ends else 0
+    return count if 0 < count <= LONGEST else None
+
+
+def _reduces(loop: Block, count: int) -> bool:
+    """Whether all that a loop does is to give numbers values, and that makes few lines."""
+    assert loop.header is not None
+    if count * len(loop.body) > MOST_LINES:
+        return False
+    assigned = [re.match(r"(\w+) = ", block.line.text) for block in loop.body]
+    return all(one is not None and one[1] != loop.header[0] for one in assigned) and not any(
+        block.body for block in loop.body
+    )
+
+
+def _lives_on(loop: Block, everywhere: Iterable[Block]) -> bool:
+    """Whether a loop's counter is asked for elsewhere."""
+    assert loop.header is not None
+    word = re.compile(rf"(?<![\w.]){loop.header[0]}(?!\w)")
+
+    def lines(blocks: Iterable[Block]) -> int:
+        return sum(bool(word.search(one.line.text)) for top in blocks for one in top.walk())
+
+    return lines(everywhere) != lines([loop])
+
+
+def _copies(code: Code, loop: Block, count: int) -> list[Block]:
+    """The iterations of a loop, with names of their own for all numbers but the last ones, and one
+    line for what they reduce into."""
+    assert loop.header is not None
+    variable, ends = loop.header
+    first = int(ends[len("range(") :].partition(",")[0]) if "," in ends else 0
+    *before, update = loop.body
+    term = _term(before, update)
+    steps = loop.body if term is None else before
+    last = {_target(block): number for number, block in enumerate(steps)}
+    now: dict[str, str] = {}
+    found: list[Block] = []
+    terms: list[str] = []
+    for place in range(count):
+        for number, block in enumerate(steps):
+            name, _, value = block.line.text.partition(" = ")
+            value = _with(value, now | {variable: str(first + place)}, block)
+            final = place == count - 1 and number == last[name]
+            now[name] = name if final else code.fresh(f"{name}_")
+            found.append(block.headed(f"{now[name]} = {value}", []))
+        if term is not None:
+            terms.append(_with(term[1], now | {variable: str(first + place)}, update))
+    if term is not None:
+        found.append(update.headed(_reduced(_target(update), term[0], terms), []))
+    return found
+
+
+def _term(before: Sequence[Block], update: Block) -> tuple[str, str] | None:
+    """Whether numbers are added up or compared in a line, and of what; None if it is another line,
+    or those before it ask for what has been found so far."""
+    found = _UPDATE.fullmatch(update.line.text)
+    if found is None or not _is_one(found["term"]):
+        return None
+    word = re.compile(rf"(?<![\w.]){found['name']}(?!\w)")
+    if word.search(found["term"]) or any(word.search(block.line.text) for block in before):
+        return None
+    return found["of"] or "+", found["term"]
+
+
+_UPDATE = re.compile(
+    r"(?P<name>\w+) = (?:(?P=name) \+ \(|(?P<of>max|min)\((?P=name), )(?P<term>.+)\)"
+)
+
+
+def _is_one(term: str) -> bool:
+    """Whether what stands in parentheses is one expression: not as in ``a) * (b``."""
+    open_ones = 0
+    for letter in term:
+        open_ones += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
+        if open_ones < 0 or (letter == "," and not open_ones):
+            return False
+    return True
+
+
+def _reduced(name: str, of: str, terms: Sequence[str]) -> str:
+    if of == "+":
+        return f"{name} = {name} + ({' + '.join(f'({term})' for term in terms)})"
+    found, *rest = terms
+    for term in rest:
+        found = f"{of}({found}, {term})"
+    return f"{name} = {of}({name}, {found})"
+
+
+def _with(value: str, names: Mapping[str, str], block: Block) -> str:
+    return block.headed(value, []).renamed(names).line.text
+
+
+def _target(block: Block) -> str:
+    return block.line.text.partition(" = ")[0]

@@ -1,0 +1,112 @@
+"""Short loops that reduce into a number, written out in longer ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopbook.client.variants.dispatch import Dispatcher
+from loopbook.frontend import lower
+from loopbook.sdfg.build import build_baseline
+
+from .kit import agree, check, copied, data, flat
+
+
+def grey(rgb, w):
+    return rgb @ w
+
+
+def pooled(x):
+    return x.reshape(x.shape[0] // 2, 2, x.shape[1] // 2, 2).max(axis=(1, 3))
+
+
+def lengths(p):
+    return np.sqrt((p * p).sum(axis=1)) + p.min(axis=1) - p.prod(axis=1)
+
+
+def nearest(p, q, d, place):
+    for i in range(p.shape[0]):
+        best = np.inf
+        for j in range(q.shape[0]):
+            s = 0.0
+            for k in range(p.shape[1]):
+                s += (p[i, k] - q[j, k]) ** 2
+            if s < best:
+                best = s
+                place[i] = j
+        d[i] = best
+
+
+def two_of_them(x, w, y):
+    for i in range(y.shape[0]):
+        low = x[0, i]
+        s = 0.0
+        for k in range(3):
+            t = x[k, i] * w[i, k]
+            s = t - s
+            low = min(low, t)
+        y[i] = s + low
+
+
+def stored(x, w, y):
+    for i in range(x.shape[1]):
+        for k in range(3):
+            y[i, k] = x[k, i] * w[i, k]
+
+
+def whole(x, w, y):
+    for i in range(w.shape[0]):
+        count = 0
+        last = 0
+        for k in range(1, 4):
+            last = k * x[i]
+            count = count + last * w[i, k - 1]
+        y[i] = count - last
+
+
+def _built(reading, args, folder):
+    return [build_baseline(reading.text, "none", folder).library]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "given"),
+    [
+        (grey, (data(7, 9, 3), data(3))),
+        (pooled, (data(8, 10),)),
+        (lengths, (data(11, 4),)),
+        (nearest, (data(7, 3), data(6, 3), data(7), np.zeros(7, np.int64))),
+        (two_of_them, (data(3, 9), data(9, 3), data(9))),
+        (whole, (np.arange(5), np.arange(15).reshape(5, 3), np.zeros(5, np.int64))),
+    ],
+)
+def test_what_reduces_is_written_out(kernel, given):
+    lowered = check(kernel, *given)
+    text = lowered.kernel_source
+    assert not any(f"in range({ends}):" in text for ends in ("2", "3", "4", "1, 4"))
+    native = Dispatcher(kernel, _built, strict=True)
+    expected, got = copied(given), copied(given)
+    agree(flat(kernel(*expected)), flat(native(*got)))
+    agree(expected, got)
+
+
+def test_sums_stay_sums():
+    text = check(grey, data(7, 9, 3), data(3)).kernel_source
+    (line,) = [line for line in text.splitlines() if "+" in line]
+    assert line.count("sum_0") == 2
+
+
+def test_what_stores_elements_stays_a_loop():
+    lowered = lower(stored, (data(3, 9), data(9, 3), data(9, 3)), loops_too=True)
+    assert lowered is not None
+    assert "in range(3):" in lowered.kernel_source
+
+
+def test_loops_that_are_in_no_longer_one_stay():
+    def total(x):
+        return x.sum()
+
+    assert "in range(3):" in check(total, data(3)).kernel_source
+
+
+def test_long_ones_stay():
+    assert "for k0" in check(lengths, data(11, 5)).kernel_source
