@@ -147,7 +147,9 @@ def rint(code, x: Scalar) -> Scalar:
     x = code.let(x)
     low = code.let(arith.function(code, "floor", x))
     rest = code.let(Scalar(f"({x.text} - {low.text})", x.dtype))
-    odd = f"math.fmod({bare(arith.real_of(low).text)}, 2.0) != 0.0"  # docc takes no mixed types
+    # A remainder is a call of the C library, for one number at a time.
+    pairs = arith.function(code, "floor", Scalar(f"(0.5 * {low.text})", x.dtype))
+    odd = f"{low.text} != 2.0 * {pairs.text}"
     up = f"{low.text} + 1.0"
     even = arith.chosen(code, odd, up, low.text, x.dtype, x.weak)
     half = arith.chosen(code, f"{rest.text} == 0.5", even.text, x.text, x.dtype, x.weak)
