@@ -128,6 +128,8 @@ class Planner:
         """Decide about a nest that no book is asked about, and why."""
         report = left_to_docc(nest, None, None, reason)
         usable = along_memory(nest, self._fit, ()) if self._expressions else ()
+        if not any(len(choice.recipe) for choice in usable):
+            usable = self._sliding(nest) or usable
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
@@ -163,8 +165,8 @@ class Planner:
         usable = self._in_other_form(nest, usable, trips, hot)
         if (usable or self._expressions) and not records:
             usable = along_memory(nest, self._fit, usable)
-        if not usable and not records:
-            usable = self._by_rule(nest, trips)
+        if not records and not any(len(choice.recipe) for choice in usable):
+            usable = self._by_rule(nest, trips) or usable
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)
@@ -175,12 +177,17 @@ class Planner:
         here = TuningContext.of(self._layered.hardware(self._target), self._target, trips)
         if not TARGETS[self._target].parallel:
             tiles = time_tiles_from_memory(nest, here)
-            return by_rule("strips", nest, sliding_sums(nest), self._fit) or next(
+            return self._sliding(nest) or next(
                 filter(None, (by_rule("time", nest, steps, self._fit) for steps in tiles)), ()
             )
         return by_rule("threads", nest, shown_parallel(nest, here), self._fit) or by_rule(
             "sums", nest, shared_sums(nest, Random(0), here), self._fit
         )
+
+    def _sliding(self, nest: Nest) -> tuple[Choice, ...]:
+        """Sums beside each other, for one thread."""
+        parallel = TARGETS[self._target].parallel
+        return () if parallel else by_rule("strips", nest, sliding_sums(nest), self._fit)
 
     def _for(self, trials: Trials) -> Planner:
         """One like this for another form of the program, for what books know of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from loopbook.program.nest import Loop, Nest, Stride
+from loopbook.program.nest import Access, Loop, Nest, Stride
 from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.sampled import on_nests, seeds
 
@@ -53,36 +53,48 @@ weights over 500 by 500 numbers take 0.45, 0.52 with 32 and 0.68 with 64 (AVX-51
 
 
 def sliding_sums(nest: Nest) -> Steps:
-    """Sums over windows that slide along memory, some of them beside each other; nothing where a
-    nest is anything else.
+    """Sums over windows that slide along memory, or down columns of it, some of them beside each
+    other; nothing where a nest is anything else.
 
     What is read lies beside what the next sum reads, and so does what is stored, so that sums are
     computed in vectors, and none has to be added up across one.
     """
-    *maps, row = [loop for loop in nest.loops if loop.kind == "map"] or [None]
-    if row is None or any(loop.kind != "map" for loop in nest.loops[: row.index]):
-        return []
-    sums = nest.loops[row.index + 1 :]
-    if len(maps) != row.index or not sums or sums[-1].kind != "reduce":
+    loops = nest.loops
+    if loops[-1].kind == "map" or [loop.depth for loop in loops] != [*range(len(loops))]:
         return []
     arrays = [one for one in nest.accesses if nest.containers[one.container].is_array]
-    if not all(
-        len(one.strides) > row.depth
-        and one.strides[row.depth] in ((Stride.UNIT,) if one.write else _ALONG)
-        for one in arrays
-    ):
+    row = next((loop for loop in reversed(loops[:-1]) if _is_row(loop, arrays)), None)
+    written = [one.strides[len(loops) - 1 :] for one in arrays if one.write]
+    if row is None or any(strides not in _ONCE for strides in written):
         return []
-    slides = any(
-        not one.write
-        and one.strides[row.depth] == Stride.UNIT
-        and one.strides[-1] in (Stride.UNIT, Stride.CONSTANT)
-        and len(one.strides) > row.depth + 1
-        for one in arrays
-    )
+    slides = any(_slides(one, row, len(loops)) for one in arrays if not one.write)
     return [step("strip_and_sink", row.name, BESIDE)] if slides else []
 
 
+def _is_row(loop: Loop, arrays: list[Access]) -> bool:
+    """Whether what a loop stores lies side by side, and so does what it reads."""
+    return all(
+        len(one.strides) > loop.depth
+        and one.strides[loop.depth] in ((Stride.UNIT,) if one.write else _ALONG)
+        for one in arrays
+    )
+
+
+def _slides(read: Access, row: Loop, loops: int) -> bool:
+    """Whether what is read lies beside what the next sum of a row reads, and is read again by other
+    sums: of the row, or of those around it. A product of matrices is none."""
+    if len(read.strides) < loops or read.strides[row.depth] != Stride.UNIT:
+        return False
+    last, around = read.strides[-1], read.strides[: row.depth]
+    if last in (Stride.UNIT, Stride.CONSTANT):
+        return True
+    return last != Stride.ZERO and any(one != Stride.ZERO for one in around)
+
+
 _ALONG = (Stride.ZERO, Stride.UNIT)
+
+_ONCE = ((), (Stride.ZERO,))
+"""What is stored behind the innermost loop, or at the same place in all of its iterations."""
 
 
 def _candidates(nest: Nest, depth: int) -> list[Loop]:

@@ -35,6 +35,30 @@ def convolved(A, K, B):
             B[i, j] = s
 
 
+def down(A, h, B):
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            s = 0.0
+            for k in range(h.shape[0]):
+                s += h[k] * A[i + k, j]
+            B[i, j] = s
+
+
+def in_memory(A, h, B):
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            for k in range(h.shape[0]):
+                B[i, j] = B[i, j] + h[k] * A[i, j + k]
+
+
+def of_columns(A, x, y):
+    for j in range(y.shape[0]):
+        s = 0.0
+        for k in range(x.shape[0]):
+            s += x[k] * A[k, j]
+        y[j] = s
+
+
 def rows(A, x, y):
     for i in range(A.shape[0]):
         s = 0.0
@@ -52,6 +76,8 @@ SLIDING = {
     filtered: ("L0", (random(70), random(7), random(64))),
     moving: ("L0", (random(60), random(5), random(50))),
     convolved: ("L1", (random(9, 40), random(3, 4), random(7, 37))),
+    down: ("L1", (random(9, 40), random(3), random(7, 40))),
+    in_memory: ("L1", (random(7, 42), random(3), random(7, 40))),
 }
 
 
@@ -69,6 +95,7 @@ def test_what_slides_is_summed_up_side_by_side(kernel, tmp_path):
     [
         (rows, (random(6, 7), random(7), random(6))),
         (product, (random(6, 7), random(7, 5), random(6, 5))),
+        (of_columns, (random(6, 40), random(6), random(40))),
         (copied, (random(9), random(2), random(8))),
     ],
 )
