@@ -7,14 +7,16 @@ the same element in each iteration, or one of their indices never agrees::
     A[i] = A[i] * 2          same element: fine
     A[0, j] = A[1, j]        0 and 1 never agree: fine
     A[i, j] -= A[i, k]       k < j in all iterations: fine
+    A[2 * i] = A[2 * i + 1]  an even number and an odd one: fine
     A[i + 1] = A[i]          in the way: the values go through a temporary
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import gcd
 
-from loopbook.frontend.symbols import Facts
+from loopbook.frontend.symbols import Facts, Int
 from loopbook.frontend.values import Buffer, Index
 
 Access = tuple[Buffer, Index]
@@ -39,12 +41,30 @@ def clash(
             continue
         if same_is_fine and index == target:
             continue
-        if not any(_apart(facts, r, w, variables) for r, w in zip(index, target, strict=True)):
+        pairs = [*zip(index, target, strict=True)]
+        if any(_never_meet(read, write, variables) for read, write in pairs):
+            continue
+        if not any(_apart(facts, read, write, variables) for read, write in pairs):
             return True
     return False
 
 
-def _apart(facts: Facts, read, write, variables: frozenset[str]) -> bool:
+def _never_meet(read: Int, write: Int, variables: frozenset[str]) -> bool:
+    """Whether two indices leave different remainders, whatever the iterations are."""
+    step = gcd(
+        *(
+            factor
+            for one in (read, write)
+            for monomial, factor in one.terms
+            if not variables.isdisjoint(monomial)
+        )
+    )
+    rest = {m: f for m, f in (read - write).terms if variables.isdisjoint(m)}
+    first = rest.pop((), 0)
+    return step > 1 and all(f % step == 0 for f in rest.values()) and first % step != 0
+
+
+def _apart(facts: Facts, read: Int, write: Int, variables: frozenset[str]) -> bool:
     for low_of, high_of in ((read, write), (write, read)):
         low = facts.bound(low_of, upper=False, only=variables)
         high = facts.bound(high_of, upper=True, only=variables)
