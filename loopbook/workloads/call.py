@@ -62,12 +62,16 @@ class Call:
 
     @classmethod
     def of(cls, workload: Workload, given: Sequence[Any]) -> Call:
-        """As explicit loops. A kernel that consists of loops already, or cannot be turned into
-        such as docc takes, is taken as it is written."""
+        """As explicit loops. A kernel of loops that docc reads, or one that cannot be
+        turned into such, is taken as it is written."""
         try:
             lowered = _translation(workload.kernel, given)
             if lowered is None:
-                return cls.as_written(workload, given)
+                made = cls.as_written(workload, given)
+                if made._is_read:
+                    return made
+                lowered = _translation(workload.kernel, given, loops_too=True)
+                assert lowered is not None
             arguments = [_in_c_order(value) for value in lowered.prepare(*given)]
             made = cls(workload, given, lowered.kernel, arguments, lowered)
             _ = made.text
@@ -106,6 +110,15 @@ class Call:
         if self.lowered is None:
             return text
         return with_local(text, self.lowered, self.arguments)
+
+    @property
+    def _is_read(self) -> bool:
+        """Whether docc's front end reads the kernel."""
+        try:
+            _ = self.text
+        except SdfgError:
+            return False
+        return True
 
     @property
     def symbols(self) -> dict[str, int]:
@@ -167,18 +180,23 @@ def returned_arrays(returned: Any) -> list[np.ndarray]:
     return [np.array(value) for value in values]
 
 
-def _translation(kernel: Callable[..., Any], given: Sequence[Any]) -> Lowered | None:
+def _translation(
+    kernel: Callable[..., Any], given: Sequence[Any], *, loops_too: bool = False
+) -> Lowered | None:
     """One that has been compared with the kernel.
+
+    Args:
+        loops_too: also where it consists of loops already.
 
     Raises:
         LoweringError: there is none.
     """
-    kinds = tuple(_kind(value, given) for value in given)
+    kinds = loops_too, *(_kind(value, given) for value in given)
     known = _translations.setdefault(kernel, [])
     for own, lowered in known:
         if own == kinds and lowered.holds(*given):
             return lowered
-    lowered = translated(kernel, given)
+    lowered = translated(kernel, given, loops_too=loops_too)
     if lowered is not None:
         _check_overlap(given)
         known.append((kinds, lowered))

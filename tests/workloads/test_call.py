@@ -72,6 +72,18 @@ def test_loops_are_handed_on_as_they_are():
         assert in_order(PythonTask(one).text(arguments)) == in_order(own)
 
 
+@pytest.mark.apart
+def test_loops_that_docc_does_not_read_are_translated(tmp_path):
+    body = "    for i in range(A.shape[0]):\n        for j in range(A.shape[1]):\n"
+    body += "            A[i, j] = math.erf(A[i, j])\n"
+    one = workload(tmp_path, f"import math\n{HEAD}def kernel(A):\n{body}")
+    arguments = one.arguments("S")
+    call = Call.of(one, arguments)
+    assert call.lowered is not None
+    library = build_baseline(call.text, "none", tmp_path / "built").library
+    compare(call.binding().results(library), python(one, arguments))
+
+
 def in_order(text: str) -> Any:
     """An SDFG with the nodes of a block, which docc writes in any order, in one."""
 

@@ -157,6 +157,14 @@ class Cases:
             raise bare(found)
         return found
 
+    def reads(self, case: Case, constants: Hashable = ()) -> bool:
+        """Whether docc's front end makes anything of the function for such a case."""
+        try:
+            self._place(case, constants)
+        except SdfgError:  # it may also be these very arrays that cannot be had
+            return isinstance(self._readings.get((constants, case.key)), Traced)
+        return True
+
     def anew(self, case: Case, folder: Path, constants: Hashable = ()) -> Compiled:
         """Compile a case into a folder, and run that from now on."""
         place, reading = self._place(case, constants)

@@ -6,6 +6,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MethodType
 from typing import Any
@@ -253,6 +254,9 @@ class Dispatcher:
         if self._constants.may_share(case.args):
             raise SdfgError("an argument may be an array that it reads from outside as well")
         looped = self._translations.find(case, constants, folder)
+        if looped is None and not self._cases.reads(case, constants):
+            with suppress(*FAILURES):  # then docc's own reason is the one to be told
+                looped = self._translations.find(case, constants, folder, loops_too=True)
         if looped is not None:
             return looped
         if folder is not None:

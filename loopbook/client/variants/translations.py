@@ -34,13 +34,19 @@ class Translations:
         self._failed: dict[Hashable, dict[Hashable, Exception]] = {}
 
     def find(
-        self, case: Case, constants: Hashable = (), folder: Path | None = None
+        self,
+        case: Case,
+        constants: Hashable = (),
+        folder: Path | None = None,
+        *,
+        loops_too: bool = False,
     ) -> Looped | None:
         """What is run for a case, translated and compiled if it has not been.
 
         Args:
             constants: what the function reads from outside.
             folder: compile it anew, there.
+            loops_too: translate it even if it is loops already.
 
         Returns:
             None if the function is loops already.
@@ -49,13 +55,13 @@ class Translations:
             LoweringError: it holds what has no form in loops, or loops gave other numbers.
             LoopbookError: another of `FAILURES`, from compiling them.
         """
-        place = (constants, kind(case))
+        place = (constants, kind(case), loops_too)
         found = None if folder else self._fitting(place, case)
         if found is None and not self._is_settled(place, case):
             with compiling():
                 found = None if folder else self._fitting(place, case)
                 if found is None and not self._is_settled(place, case):
-                    found = self._add(place, case)
+                    found = self._add(place, case, loops_too or not case.fits_docc)
         if found is None:
             error = self._failed.get(place, {}).get(sizes(case)) or self._settled[place]
             if error is not None:
@@ -81,14 +87,14 @@ class Translations:
     def _fitting(self, place: Hashable, case: Case) -> Looped | None:
         return next((one for one in self._looped.get(place, ()) if one.holds(case)), None)
 
-    def _add(self, place: Hashable, case: Case) -> Looped | None:
+    def _add(self, place: Hashable, case: Case, loops_too: bool) -> Looped | None:
         known = self._looped.setdefault(place, [])
         if len(self._looped) > MAX_VARIANTS or len(known) >= MAX_TRANSLATIONS:
             raise too_many()
         try:
             # What is the same array is the same object, and nothing else.
             args = [case.args[place] for place in case.first]
-            lowered = translated(self._func, args, loops_too=not case.fits_docc)
+            lowered = translated(self._func, args, loops_too=loops_too)
             if lowered is not None:
                 known.insert(0, Looped(self._func, lowered, self._build, case))
                 return known[0]
