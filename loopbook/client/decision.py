@@ -146,7 +146,7 @@ class Plan:
         return [
             report.fingerprint
             for report in self.nests
-            if report.tier in ("none", "order", "strips", "time", "sums", "threads")
+            if report.tier in ("none", "order", "kept", "strips", "time", "sums", "threads")
         ]
 
     def only(self, picks: Mapping[int, Choice], reason: str) -> Plan:
@@ -221,6 +221,7 @@ WHENCE = {
     "library": "a product, as NumPy computes it",
     "rows": "a product with vectors, some rows of the matrix at a time",
     "order": "loops in the order in which the arrays lie in memory",
+    "kept": "elements that innermost loops read and do not change are loaded once",
     "strips": "sums over windows that slide along memory, some beside each other",
     "time": "several time steps on a part of a grid that no cache holds",
     "threads": "iterations that have nothing to do with each other",

@@ -18,7 +18,7 @@ from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.forms import sums_in_memory
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
-from loopbook.client.orders import along_memory, by_rule
+from loopbook.client.orders import along_memory, beside, by_rule
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
@@ -44,6 +44,7 @@ from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
 from loopbook.recipes.similarity import keeps_order
 from loopbook.rules import TuningContext
+from loopbook.rules.invariants import kept_elements
 from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.rules.shared_sums import shared_sums
 from loopbook.rules.strips import sliding_sums
@@ -130,6 +131,7 @@ class Planner:
         usable = along_memory(nest, self._fit, ()) if self._expressions else ()
         if not any(len(choice.recipe) for choice in usable):
             usable = self._sliding(nest) or usable
+        usable = self._with_kept(nest, usable)
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
@@ -167,6 +169,8 @@ class Planner:
             usable = along_memory(nest, self._fit, usable)
         if not records and not any(len(choice.recipe) for choice in usable):
             usable = self._by_rule(nest, trips) or usable
+        if not records:
+            usable = self._with_kept(nest, usable)
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)
@@ -188,6 +192,13 @@ class Planner:
         """Sums beside each other, for one thread."""
         parallel = TARGETS[self._target].parallel
         return () if parallel else by_rule("strips", nest, sliding_sums(nest), self._fit)
+
+    def _with_kept(self, nest: Nest, usable: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        """Choices that also load once what loops read and do not change, for one thread."""
+        steps = [] if TARGETS[self._target].parallel else kept_elements(nest)
+        begun = usable or ((Choice("kept", None, 0.0, Recipe(()), 0, 1.0),) if steps else ())
+        found = tuple(beside(nest, self._fit, choice, steps) for choice in begun)
+        return found if usable or any(len(choice.recipe) for choice in found) else ()
 
     def _for(self, trials: Trials) -> Planner:
         """One like this for another form of the program, for what books know of it."""

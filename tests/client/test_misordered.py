@@ -52,7 +52,7 @@ def test_the_plan_does_without_docc_s_normalisation_and_says_so(right, books, tm
 
 
 def test_what_only_our_way_gets_wrong_is_left_to_docc(books):
-    assert not make_plan(frontend.trace(lu, [dominant()]), "sequential", books).active
+    assert not make_plan(frontend.trace(lu, [dominant()]), "sequential", books).prepared
 
 
 def test_measuring_keeps_nothing_wrong(right, books, tmp_path):

@@ -393,3 +393,19 @@ def test_products_in_loops_are_calls_of_blas_but_where_their_user_has_tuned_them
         assert tier(product, others) == "library"
         monkeypatch.setenv("LOOPBOOK_LIBRARIES", "0")
         assert tier(product, others) == "exact"
+
+
+def eliminated(A):
+    for k in range(A.shape[0]):
+        for i in range(k + 1, A.shape[0]):
+            for j in range(k + 1, A.shape[0]):
+                A[i, j] = A[i, j] - A[i, k] * A[k, j] / A[k, k]
+
+
+def test_where_no_book_helps_what_stays_is_loaded_once(tmp_path):
+    books = layered(tmp_path, record(product, "", 1.0))
+    text = frontend.trace(eliminated, [np.eye(20) + 1.0])
+    (report,) = make_plan(text, "sequential", books).nests
+    assert (report.tier, report.recipe) == ("kept", "hoist L2\n")
+    (report,) = make_plan(text, "openmp", books).nests
+    assert "hoist" not in report.recipe
