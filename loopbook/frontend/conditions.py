@@ -107,6 +107,8 @@ def test(t: Translator, node: ast.expr) -> Scalar:
         value = t.expr(node)
     if isinstance(value, Listing):
         return lists.is_full(value)
+    if type(value) is Tup:
+        return arith.constant(bool(value.items))
     return arith.truth(t.number(value))
 
 

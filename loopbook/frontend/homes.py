@@ -18,11 +18,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from loopbook.frontend import arith, loose, nests, sorts, types
+from loopbook.frontend import arith, loose, nests, relisted, sorts, types
 from loopbook.frontend.aliases import Aliases
 from loopbook.frontend.code import Code, Line, bare
 from loopbook.frontend.liveness import Liveness, loads
@@ -32,6 +32,7 @@ from loopbook.frontend.values import (
     Array,
     Buffer,
     Kind,
+    Listing,
     Pair,
     Scalar,
     Tup,
@@ -39,6 +40,9 @@ from loopbook.frontend.values import (
     arrays_in,
     whole,
 )
+
+if TYPE_CHECKING:
+    from loopbook.frontend.translate import Translator
 
 
 @dataclass(eq=False)
@@ -53,9 +57,10 @@ class Home:
         now, ever: the types that a number there may have at this point, and anywhere.
         loose: axes of an array along which its size changes, and `sizes`, the variables that have
             those sizes, and `buffer`, where it lives then.
+        relisted: whether the name is given other lists, and `began`, what it stands for first.
     """
 
-    value: Scalar | Array | Tup | None = None
+    value: Scalar | Array | Tup | Listing | None = None
     kinds: dict[tuple[int, ...], tuple[np.dtype, bool]] = field(default_factory=dict)
     path: tuple[int, ...] = ()
     items: tuple[Home, ...] = ()
@@ -66,6 +71,8 @@ class Home:
     loose: frozenset[int] = frozenset()
     sizes: dict[int, str] = field(default_factory=dict)
     buffer: Buffer | None = None
+    relisted: bool = False
+    began: Value | None = None
 
     @property
     def kind(self) -> tuple[np.dtype, bool] | None:
@@ -83,16 +90,18 @@ class Home:
 
 class Widen(Exception):
     """A home turned out too narrow for what is assigned later: begin again with a wider one, or
-    with one whose sizes may change along some axes."""
+    with one whose sizes may change along some axes, or that is a list which may."""
 
     def __init__(
         self,
         home: Home,
         kind: tuple[np.dtype, bool] | None,
         loose: frozenset[int] = frozenset(),
+        *,
+        relisted: bool = False,
     ) -> None:
         super().__init__()
-        self.home, self.kind, self.loose = home, kind, loose
+        self.home, self.kind, self.loose, self.relisted = home, kind, loose, relisted
 
 
 @dataclass(eq=False)
@@ -154,6 +163,9 @@ class Homes:
 
     def _move_in(self, name: str, home: Home, value: Value) -> None:
         code = self.code
+        if isinstance(value, Listing) or home.relisted or relisted.grown(home, value):
+            relisted.move_in(cast("Translator", self), name, home, value)
+            return
         if isinstance(value, Tup) or home.items:
             self._move_items_in(name, home, value)
             return
@@ -270,10 +282,16 @@ class Homes:
         kinds: dict[tuple[int, ...], tuple[np.dtype, bool]],
         axes: frozenset[int],
         empty: bool,
+        lists: bool,
     ) -> Home:
         """A place for `name` to live in, holding its present value unless `empty`."""
         home, kind = Home(kinds=kinds, loose=axes, key=sorts.key_of(self, name)), kinds.get(())
         value = self.frame.env.get(name)
+        home.relisted, home.began = lists, None if empty else value
+        if lists and not empty and value is not None:
+            t = cast("Translator", self)
+            home.value = self.frame.env[name] = relisted.settled_in(t, name, value)
+            return home
         if not empty and isinstance(value, Tup) and value.items:
             self._move_in(name, home, value)
             assert home.value is not None
@@ -380,6 +398,7 @@ class Homes:
         code, frame = self.code, self.frame
         names = [(n, e) for n, e in names if n not in frame.homes]
         axes: dict[str, frozenset[int]] = {}
+        anew: set[str] = set()
         kinds: dict[str, dict[tuple[int, ...], tuple[np.dtype, bool]]] = {n: {} for n, _ in names}
         kept_env = dict(frame.env)
         kept = len(code.lines), len(code.temporaries), len(self.frames), len(frame.rest), code.depth
@@ -389,7 +408,7 @@ class Homes:
         lines, aliases = code.lines, (list(self.aliases.known), len(self.aliases.stored))
         for _ in range(12):
             homes = {
-                n: self.make_home(n, kinds[n], axes.get(n, frozenset()), empty)
+                n: self.make_home(n, kinds[n], axes.get(n, frozenset()), empty, n in anew)
                 for n, empty in names
             }
             frame.homes.update(homes)
@@ -403,6 +422,7 @@ class Homes:
                 if widen.kind is not None:
                     kinds[found][widen.home.path] = widen.kind
                 axes[found] = axes.get(found, frozenset()) | widen.loose
+                anew |= {found} if widen.relisted else set()
                 code.lines = lines
                 del code.lines[kept[0] :], code.temporaries[kept[1] :]
                 del self.frames[kept[2] :], frame.rest[kept[3] :]

@@ -73,7 +73,7 @@ def assembled(
                 line.origin,
             )
     words = set(re.findall(r"\w+", "\n".join(lines[1:])))
-    definitions = tuple((d, text) for text, d in code.facts.definitions.items())
+    definitions = tuple(code.facts.in_order())
     numeric = [q for p in numeric for q in kernel_names(p, given[p])]
     constants = tuple(
         (b.name, _as_held(b.values))

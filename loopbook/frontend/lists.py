@@ -100,17 +100,20 @@ def named(t: Translator, made: Listing, name: str, rest: Sequence[ast.stmt]) -> 
         t.code.mutable.add(made.head)
 
 
-def append(t: Translator, owner: Listing, item: Value, site: int, sure: bool) -> None:
+def append(
+    t: Translator, owner: Listing, item: Value, site: int, sure: bool, *, guessed: bool = False
+) -> None:
     """Add an item.
 
     Args:
         site: which statement does so.
         sure: whether it does so each time that the loops around it come by.
+        guessed: how many it adds is supposed, though a bound may be seen.
     """
     code = t.code
     numbers = tuples.numbers_of(t, item)
     value = None if numbers is not None else _stored(t, item)
-    room = _room(t, owner)
+    room = None if guessed else _room(t, owner)
     if not _is_there(t, owner):
         _start(t, owner, item, value)
     if owner.columns or value is None:
@@ -184,6 +187,11 @@ def _start(t: Translator, owner: Listing, item: Value, first: Array | Scalar | N
     shape = first.shape if isinstance(first, Array) else ()
     owner.sites, owner.rooms, owner.shape, owner.kind = {}, {}, shape, first.kind
     owner.buffer = t.code.temporary((ONE, *shape), first.dtype, owner.name)
+
+
+def is_begun(t: Translator, owner: Listing) -> bool:
+    """Whether something was appended to a list, or may have been in a loop around."""
+    return _is_there(t, owner) or len(t.code.trips) > owner.depth
 
 
 def _ensure(t: Translator, owner: Listing) -> None:
@@ -326,7 +334,8 @@ def _room(t: Translator, owner: Listing) -> Int | None:
         if bound is None or facts.known(bound) is None:
             return None
         product = product * bound
-    return product
+    # As much as there is room for, times something, would be no bound.
+    return None if owner.size in facts.stands_for(product.text) else product
 
 
 def as_array(t: Translator, owner: Listing) -> Array:

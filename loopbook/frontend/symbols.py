@@ -199,6 +199,34 @@ class Facts:
             self.definitions[text] = self.fresh(hint)
         return self.definitions[text]
 
+    def stands_for(self, value: str) -> set[str]:
+        """The defined names in a text, and those that these are computed from."""
+        texts = {name: text for text, name in self.definitions.items()}
+        found: set[str] = set()
+        left = [value]
+        while left:
+            new = set(re.findall(r"\w+", left.pop())) & texts.keys() - found
+            found |= new
+            left += [texts[name] for name in new]
+        return found
+
+    def in_order(self) -> list[tuple[str, str]]:
+        """Names and what they are defined by, each behind those that it is computed from."""
+        done: dict[str, str] = {}
+
+        def add(name: str, text: str) -> None:
+            for inner in self.definitions.items():
+                if inner[1] != name and inner[1] in words(text) and inner[1] not in done:
+                    add(inner[1], inner[0])
+            done.setdefault(name, text)
+
+        def words(text: str) -> set[str]:
+            return set(re.findall(r"\w+", text))
+
+        for text, name in self.definitions.items():
+            add(name, text)
+        return list(done.items())
+
     def derive(self, text: str, parts: Iterable[Int], compute: Callable[..., int]) -> Int:
         """An atom for what is no polynomial of its parts, such as a quotient. Where the arguments
         give its value, it is computed once, before the loops run: docc simplifies only sums and

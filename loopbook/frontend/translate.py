@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import demands, lists, loose, nests, sorts
+from loopbook.frontend import demands, lists, loose, nests, relisted, sorts
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.definite import Definite, described
 from loopbook.frontend.hints import STATEMENTS
@@ -206,10 +206,13 @@ class Translator(Definite):
         """The items, those copied that lie where one of `names` lives: ``a, b = b, a``."""
         homes = [h.value for n, home in self.frame.homes.items() if n in names for h in home.all()]
         buffers = {b for place in homes if isinstance(place, Array) for b in place.buffers}
+        grown = [place for place in homes if isinstance(place, Listing)]
 
         def kept(item: Value) -> Value:
             if isinstance(item, Tup):
                 return item.of(map(kept, item.items))
+            if isinstance(item, Listing) and any(item is place for place in grown):
+                return relisted.copied(self, item)
             if isinstance(item, Array) and item.buffers & buffers:
                 copy = nests.materialise(self.code, item)
                 if item.view is not None and copy.view is not None:

@@ -30,6 +30,14 @@ def test_sorting(body):
     check(function(body, "A, x, k"), data(4, 6), data(9), k)
 
 
+def test_one_number_is_in_order():
+    """Nothing is merged: docc would forget the loops' conditions."""
+    for x in (np.array([2.0]), np.array([np.nan])):
+        body = "return np.sort(x), np.argsort(x), np.unique(x)"
+        lowered = check(function(body, "x"), x)
+        assert "width_" not in lowered.kernel_source
+
+
 def test_what_is_no_number_is_last():
     x = data(9)
     x[[1, 4]] = np.nan, np.inf

@@ -122,6 +122,14 @@ def _numbers_first(
 ) -> Int:
     """The numbers of a line, and behind them what is none; gives how many numbers there are."""
     count, rest = code.fresh("n_"), code.fresh("n_")
+    if size.constant == 1:  # it is in its place in any case
+        value = code.let(element(ZERO), "x")
+        _put(code, numbers, places, ZERO, value, ZERO)
+        code.emit(f"{count} = 1")
+        with code.indented(f"if {bare(isnan(code, value).text)}:"):
+            code.emit(f"{count} = 0")
+        code.facts.ranges[count] = (ZERO, size)
+        return Int.atom(count)
     code.emit(f"{count} = 0")
     with code.loop(ZERO, size) as i:
         value = code.let(element(i), "x")
@@ -140,6 +148,8 @@ def _numbers_first(
 
 
 def _merge(code: Code, room: _Room, size: Int, known: Int) -> None:
+    if size.constant == 1:  # in order, and docc refuses loops of which it sees that none runs
+        return
     names = ("width_", "start_", "left_", "middle_", "right_", "end_", "take_", "pairs_")
     width, start, left, middle, right, end, take, pairs = map(code.fresh, names)
     lines = [room.numbers, *([room.places] if room.places else [])]
