@@ -351,6 +351,21 @@ def as_array(t: Translator, owner: Listing) -> Array:
     return view_of(owner.buffer, (total, *owner.shape), dims, owner.buffer.dtype)
 
 
+def as_numpy(t: Translator, owner: Listing, *, typed: bool = False) -> Array:
+    """The same as NumPy makes one of a list: of an empty one a line of floats, whatever the items
+    would be. Such a call is left to Python, but for lists that loops make anew: what such a one is
+    used for is seldom asked for its type.
+
+    Args:
+        typed: the type of the items is given.
+    """
+    array = as_array(t, owner)
+    alike = array.rank == 1 and (typed or owner.kind[0] == np.dtype(float))
+    if not alike and not t.code.trips and not is_certain(t, owner):
+        t.code.suppose(is_full(owner).text)
+    return array
+
+
 def columns(t: Translator, owner: Listing) -> list[Array]:
     """The numbers of all items that there are now, which are tuples; none of another list."""
     _ensure(t, owner)

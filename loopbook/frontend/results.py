@@ -45,7 +45,7 @@ def _text(t: Translator, value: Value) -> str:
     if isinstance(value, Listing):
         if value.columns:
             return _tuples(t, value)
-        text = _array(t, t.array(value))
+        text = _array(t, lists.as_array(t, value))
         if value.mixed:
             raise t.code.fail("returning a list of numbers of Python's and of NumPy's")
         return f"{text}.tolist()" if value.kind[1] else f"list({text})"

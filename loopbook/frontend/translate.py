@@ -358,7 +358,7 @@ class Translator(Definite):
 
             return from_nested(self, value)
         if isinstance(value, Listing):
-            return lists.as_array(self, value)
+            return lists.as_numpy(self, value)
         if isinstance(value, Array):
             value = nests.force(self.code, value)
         if isinstance(value, Thing) and isinstance(value.value, np.ndarray):

@@ -55,6 +55,31 @@ def test_lists_and_shapes(body):
     check(function(body), data(3, 4), data(3, 4, seed=2), data(5), data(5, seed=9), 0.7)
 
 
+EMPTY = [
+    "o = []\nfor v in x:\n    if v > s: o.append(v)\nreturn np.array(o), len(o)",
+    "return np.asarray([i for i in range(len(x)) if x[i] > s]) * 2",
+    "o = []\nfor v in x:\n    if v > s: o.append((v, 2 * v))\nreturn np.array(o)",
+    "o = []\nfor v in x:\n    x[0] += 1\n    if v > s: o.append(v > 3)\nreturn np.sum(o), x[0]",
+]
+
+
+@pytest.mark.parametrize("body", EMPTY)
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+def test_an_empty_list_is_an_array_of_floats(body, dtype):
+    """Such calls are left to Python: others have items of the type that the loops give."""
+    func, x = function(body, "x, s"), np.arange(7).astype(dtype)
+    lowered = check(func, x, 2.0)
+    called = []
+    lowered.wrap(lowered.plain_kernel, lambda *args: called.append(args[0].copy()))(x, 9.0)
+    assert [list(one) for one in called] == [list(range(7))]
+
+
+def test_what_is_said_of_the_type_holds_for_an_empty_list():
+    body = "o = []\nfor v in x:\n    if v > s: o.append(v)\nreturn np.array(o, dtype=np.int32), o"
+    for s in (9.0, 2.0):
+        assert not check(function(body, "x, s"), np.arange(7), s).failed
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

@@ -62,6 +62,11 @@ def len_(t: Translator, value: Value) -> Value:
     return arith.whole(t.array(value).shape[0])
 
 
+def _array(t: Translator, values: Value) -> Array:
+    """What a function of Python's goes through, as an array."""
+    return lists.as_array(t, values) if isinstance(values, Listing) else t.array(values)
+
+
 def _extreme(symbol: str, function, numpy_function):
     def lowering(t: Translator, *values: Value) -> Value:
         if len(values) == 1 and isinstance(values[0], Listing):
@@ -114,7 +119,7 @@ lowers(min)(_extreme("<", min, lambda t, a: FUNCTIONS[np.min](t, a)))
 def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
     first = arith.constant(0) if start is None else start
     if isinstance(values, Listing):
-        found = _added_to(t, first, t.array(values), values.kind)
+        found = _added_to(t, first, lists.as_array(t, values), values.kind)
         if values.shape:
             return found
         number = t.number(found)
@@ -245,7 +250,7 @@ def _truth(numpy_function, symbol: str):
         if isinstance(values, Array) and values.rank != 1:
             raise t.code.fail("any or all of an array of several axes; use np.any or np.all")
         if isinstance(values, Array | Listing):
-            found = arith.truth(t.number(FUNCTIONS[numpy_function](t, t.array(values))))
+            found = arith.truth(t.number(FUNCTIONS[numpy_function](t, _array(t, values))))
         else:
             tests = [arith.truth(t.number(item)) for item in _items(t, values)]
             first = arith.constant(symbol == "&")
@@ -263,7 +268,7 @@ lowers(all)(_truth(np.all, "&"))
 def sorted_(t: Translator, values: Value, *, reverse: Value | None = None) -> Value:
     """Numbers in order, as a list; NaN has no place there."""
     code = t.code
-    numbers = t.array(values)
+    numbers = _array(t, values)
     if numbers.rank != 1 or numbers.dtype.kind not in "biuf":
         raise code.fail("sorted() of what are no numbers")
     mixed = isinstance(values, Tup) and len({t.number(v).kind for v in values.items}) > 1

@@ -17,14 +17,24 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, choices, nests, types
+from loopbook.frontend import arith, choices, lists, nests, types
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.expressions import GRIDS, Grid
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import FLOAT, INT
-from loopbook.frontend.values import Array, Index, Scalar, Slice, Thing, Tup, Value, whole
+from loopbook.frontend.values import (
+    Array,
+    Index,
+    Listing,
+    Scalar,
+    Slice,
+    Thing,
+    Tup,
+    Value,
+    whole,
+)
 
 
 def shape_of(t: Translator, shape: Value) -> Index:
@@ -126,8 +136,12 @@ def copy(t: Translator, a: Value, order: Value | None = None) -> Value:
 
 @lowers(np.asarray, np.ascontiguousarray, np.asanyarray)
 def asarray(t: Translator, a: Value, dtype: Value | None = None) -> Value:
-    array = t.array(a)
+    array = _given(t, a, dtype)
     return cast(t, array, dtype_of(t, dtype, array.dtype))
+
+
+def _given(t: Translator, a: Value, dtype: Value | None) -> Array:
+    return lists.as_numpy(t, a, typed=dtype is not None) if isinstance(a, Listing) else t.array(a)
 
 
 @lowers(np.array)
@@ -138,7 +152,7 @@ def array_(
     copy: Value | None = None,
     ndmin: Value | None = None,
 ) -> Value:
-    made = t.array(a)
+    made = _given(t, a, dtype)
     result = cast(t, made, dtype_of(t, dtype, made.dtype))
     if isinstance(result, Array) and result.view:
         result = nests.materialise(t.code, result, listed=False)
