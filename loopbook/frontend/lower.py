@@ -114,7 +114,8 @@ def _lower(
         raise LoweringError(f"{func.__name__}() takes any number of arguments", node.lineno, file)
     parameters = tuple(bound.arguments)
     try:
-        body = single_exit(node.body)
+        arrays = [n for n, v in bound.arguments.items() if isinstance(v, np.ndarray) and v.ndim]
+        body = single_exit(node.body, parameters, arrays)
         code.facts.taken |= set(parameters) | {"np", "math"}
         code.arguments = frozenset(
             name

@@ -18,13 +18,15 @@ After::
     if not LEFT:
         RETURNED = -1
 
-Where all returns are of tuples of one length, each item has a name of its own.
+Where all returns are of tuples of one length, each item has a name of its own. What all of them
+give under one name that is bound once, such as an argument, is given as it is, at the end.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Collection, Sequence
 
 from loopbook.frontend.desugar import desugared
 from loopbook.frontend.filled import with_arrays
@@ -33,8 +35,14 @@ RETURNED = "returned_"
 LEFT = "left_"
 
 
-def single_exit(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements with every ``return`` an assignment to `RETURNED`."""
+def single_exit(
+    body: list[ast.stmt], parameters: Collection[str] = (), arrays: Collection[str] = ()
+) -> list[ast.stmt]:
+    """The statements with every ``return`` an assignment to `RETURNED`.
+
+    Args:
+        parameters: of the function, and those that are known to be `arrays`, which ``+=`` changes.
+    """
     body = with_arrays(desugared(_without_docstring(body)))
     found = [node for statement in body for node in _found(statement)]
     if not any(map(_has_value, found)):
@@ -45,13 +53,64 @@ def single_exit(body: list[ast.stmt]) -> list[ast.stmt]:
         body = [*body, last]
         found.append(last)
     lengths = {len(n.value.elts) if isinstance(n.value, ast.Tuple) else -1 for n in found}
-    width = lengths.pop() if len(found) > 1 and len(lengths) == 1 else -1
-    names = [f"{RETURNED}{place}_" for place in range(width)] if width > 0 else []
+    alone = len(found) == 1 and found[0] is body[-1]
+    width = lengths.pop() if not alone and len(lengths) == 1 else -1
+    if alone:
+        return _lift(body, [], in_loop=False)
+    fixed = _bound_once(body, parameters, arrays)
+    if width <= 0:
+        same = _same([node.value for node in found], fixed)
+        if same is None:
+            return _lift(body, [], in_loop=False)
+        lifted = _lift(body, None, in_loop=False)
+        value: ast.expr = ast.Name(same, ast.Load())
+        return [*lifted, _assigned(ast.Name(RETURNED, ast.Store()), value, body[-1])]
+    parts = [[node.value.elts[n] for node in found] for n in range(width)]  # type: ignore[union-attr]
+    names = [_same(part, fixed) or f"{RETURNED}{n}_" for n, part in enumerate(parts)]
     lifted = _lift(body, names, in_loop=False)
-    if names:
-        items = ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
-        lifted.append(_assigned(ast.Name(RETURNED, ast.Store()), items, body[-1]))
+    items = ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
+    lifted.append(_assigned(ast.Name(RETURNED, ast.Store()), items, body[-1]))
     return lifted
+
+
+def _same(values: Sequence[ast.expr | None], fixed: Collection[str]) -> str | None:
+    """The one name that stands at all places, if it means the same at the end."""
+    names = {value.id if isinstance(value, ast.Name) else "" for value in values}
+    name = names.pop() if len(names) == 1 else ""
+    return name if name in fixed else None
+
+
+def _bound_once(
+    body: Sequence[ast.stmt], parameters: Collection[str], arrays: Collection[str]
+) -> frozenset[str]:
+    """Names that stand for one thing from before the first return on."""
+    added = {
+        id(node.target)
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.AugAssign)
+        and isinstance(node.target, ast.Name)
+        and node.target.id in arrays
+    }
+    bound = [
+        node.id if isinstance(node, ast.Name) else node.name
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.FunctionDef)
+        or (isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
+        if id(node) not in added
+    ]
+    first = next(place for place, statement in enumerate(body) if _returns(statement))
+    ahead = {
+        node.id
+        for statement in body[:first]
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    own = {name for name in ahead - set(parameters) if bound.count(name) == 1}
+    return frozenset(own | (set(parameters) - set(bound)))
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -121,12 +180,16 @@ def _leaving(node: ast.Return, names: list[str] | None, in_loop: bool) -> list[a
     if names is not None:
         value = node.value or ast.Constant(None)
         target: ast.expr = ast.Name(RETURNED, ast.Store())
+        items = value.elts if isinstance(value, ast.Tuple) else []
+        kept = [n for n, name in enumerate(names) if name.startswith(RETURNED)]
         if names:
-            target = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())
-        made.append(_assigned(target, value, node))
+            value = ast.Tuple([items[n] for n in kept], ast.Load())
+            target = ast.Tuple([ast.Name(names[n], ast.Store()) for n in kept], ast.Store())
+        if kept or not names:
+            made.append(_assigned(target, value, node))
     if in_loop:
         made += [_flag(True, node), ast.copy_location(ast.Break(), node)]
-    return made
+    return made or [ast.copy_location(ast.Pass(), node)]
 
 
 def _found(node: ast.AST) -> list[ast.Return]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 from loopbook.frontend.lowered import SupposedError
 
-from .kit import check, data, function
+from .kit import check, data, flat, function
 
 BODIES = [
     "for i in range(x.shape[0]):\n    if x[i] > s:\n        return i\nreturn -1",
@@ -62,3 +63,31 @@ def test_results_of_different_kinds_are_refused():
 @pytest.mark.parametrize("times", [1.0, 30.0])
 def test_an_array_returned_beside_a_variable_that_changes_its_type(body, times):
     check(function(body, "x, s"), data(5) * times, 1.0)
+
+
+GIVEN = [
+    "if x[0] > 0:\n    return x\nx[0] = 2\nreturn x",
+    "for i in range(4):\n    x[i] += 1\n    if y[i] > 0.5: return x, y, i\nreturn x, y, -1",
+    "while True:\n    x += 1\n    if x[0] > 3: return x",
+    "z = x * 2\nfor v in y:\n    z += v\n    if v > 0.5: return y, z\n    z[0] = v\nreturn y, z",
+    "k = 0\nwhile k < 4:\n    if x[k] > 1: return k, x\n    x[k] += 1\n    k += 1\nreturn k, x",
+]
+
+
+@pytest.mark.parametrize("body", GIVEN)
+@pytest.mark.parametrize("seed", range(3))
+def test_an_argument_that_all_returns_give_is_given_itself(body, seed):
+    func, args = function(body, "x, y"), [data(6, seed=seed), data(6, seed=seed + 9)]
+    lowered = check(func, *args)
+    expected, got = func(*args), lowered.plain(*args)
+    for one, other in zip(flat(expected), flat(got), strict=True):
+        if isinstance(one, np.ndarray):
+            assert [one is a for a in args] == [other is a for a in args]
+
+
+def test_a_name_that_is_bound_again_is_returned_as_it_was():
+    body = "if x[0] > 0:\n    return y\ny = x * 2\nreturn y"
+    for seed in range(3):
+        check(function(body, "x, y"), data(6, seed=seed), data(6, seed=seed + 9))
+    body = "for v in x:\n    if v > 1: return v\nv = 3.0\nreturn v"
+    check(function(body, "x"), data(6))
