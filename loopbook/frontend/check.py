@@ -240,6 +240,8 @@ def difference(expected: Sequence[Any], got: Sequence[Any], *, roots: bool = Fal
         if one is None or isinstance(one, str | type | np.dtype):
             continue
         a, b = np.asarray(one), np.asarray(other)
+        if isinstance(one, np.ndarray) != isinstance(other, np.ndarray):
+            return f"a {type(other).__name__} instead of a {type(one).__name__}"
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{b.dtype} {b.shape} instead of {a.dtype} {a.shape}"
         tolerance = 1e-3 if single else 1e-9

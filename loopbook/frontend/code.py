@@ -230,7 +230,7 @@ class Code:
             own = self.fresh("sort_")
             self.emit(f"{own} = {sorts.text}")
             sorts = replace(sorts, text=own)
-        return Scalar(name, value.dtype, value.weak, known, sorts=sorts)
+        return Scalar(name, value.dtype, value.weak, known, sorts=sorts, boxed=value.boxed)
 
     def chosen(self, test: str, then: str, other: str) -> str:
         """A new variable that holds one of two texts' values."""

@@ -33,6 +33,7 @@ from loopbook.frontend.values import (
     Thing,
     Tup,
     Value,
+    boxed,
     looked_at,
 )
 
@@ -72,6 +73,7 @@ def load_at(t: Translator, base: Value, items: Sequence[Value]) -> Value:
     )
     if not array.rank and items:
         raise t.code.fail("an index of what is no array")
+    dots = any(isinstance(item, Thing) and item.value is Ellipsis for item in items)
     items = _expanded(t, array, items)
     masked = _beside_mask(t, array, items)
     if masked is not None:
@@ -84,7 +86,9 @@ def load_at(t: Translator, base: Value, items: Sequence[Value]) -> Value:
         array = t.stored(array)
     shape, dims = _sliced(t, array, items)
     found = looked_at(array, shape, dims)
-    return found if shape else found.element(())
+    if shape:
+        return found
+    return boxed(found.element(())) if dots else found.element(())
 
 
 def _turns_round(items: Sequence[Value]) -> bool:

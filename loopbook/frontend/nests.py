@@ -34,6 +34,7 @@ from loopbook.frontend.values import (
     Index,
     Pair,
     Scalar,
+    boxed,
     looked_at,
     places,
     whole,
@@ -132,7 +133,10 @@ def force(code: Code, value: Array | Scalar, hint: str = "t") -> Array | Scalar:
     if isinstance(value, Scalar):
         return value
     if not value.sums:
-        return value if value.rank or value.mask is not None else value.element(())
+        if value.rank or value.mask is not None:
+            return value
+        number = value.element(())
+        return number if value.view is None else boxed(number)
     return materialise(code, value, hint) if value.rank else sums.number(code, value)
 
 

@@ -100,7 +100,7 @@ def _number(t: Translator, value: Scalar) -> str:
     if told is not None:
         return f"{told}({buffer.name}[0])"
     if not value.weak:
-        return f"{buffer.name}[0]"
+        return f"{buffer.name}.reshape(())" if value.boxed else f"{buffer.name}[0]"
     return (
         f"{ {'b': 'bool', 'f': 'float', 'c': 'complex'}.get(dtype.kind, 'int') }({buffer.name}[0])"
     )

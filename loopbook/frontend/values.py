@@ -59,6 +59,7 @@ class Scalar:
         whole: its value as a polynomial, where it is a whole number that is known as one.
         value: its value, where it is a constant.
         sorts: the types that it may have, where they are not just its own.
+        boxed: NumPy has it as an array without axes, unless it is weak.
     """
 
     text: str
@@ -67,6 +68,7 @@ class Scalar:
     whole: Int | None = None
     value: Any = None
     sorts: Sorts | None = field(default=None, compare=False)
+    boxed: bool = field(default=False, compare=False)
 
     @property
     def kind(self) -> tuple[np.dtype, bool]:
@@ -227,6 +229,12 @@ class Tup:
     def each(self) -> tuple[Any, ...]:
         """What a loop goes through."""
         return self.items
+
+
+def boxed(value: Value) -> Value:
+    """A number as an array without axes."""
+    known = isinstance(value, Scalar) and not isinstance(value, Pair)
+    return replace(value, weak=False, boxed=True) if known else value
 
 
 @dataclass(frozen=True)

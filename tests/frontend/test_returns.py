@@ -91,3 +91,19 @@ def test_a_name_that_is_bound_again_is_returned_as_it_was():
         check(function(body, "x, y"), data(6, seed=seed), data(6, seed=seed + 9))
     body = "for v in x:\n    if v > 1: return v\nv = 3.0\nreturn v"
     check(function(body, "x"), data(6))
+
+
+BOXED = [
+    "return np.where(s > 0, x.max(), 2.0), np.where(s > 0, 1, 2), np.where(s > 0, 1, 2) + 1",
+    "return np.array(s), np.asarray(x.sum()), np.array(2), np.asarray(x[0]) * 2",
+    "z = np.array(x[1])\nw = z\nreturn w, z * 2, np.zeros(()), np.full((), s), np.zeros_like(s)",
+    "return x[0, ...], x[..., 0], x[0], np.squeeze(x[:1]), x[:1].reshape(()), x.sum()",
+]
+
+
+@pytest.mark.parametrize("body", BOXED)
+def test_arrays_without_axes_are_arrays(body):
+    for dtype in (np.float64, np.float32, np.int64):
+        func, x = function(body, "x, s"), data(5, dtype=dtype)
+        lowered = check(func, x, 0.5)
+        assert list(map(type, func(x, 0.5))) == list(map(type, lowered.plain(x, 0.5)))

@@ -13,6 +13,7 @@ After::
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from loopbook.frontend.values import (
     Thing,
     Tup,
     Value,
+    boxed,
     whole,
 )
 
@@ -58,7 +60,8 @@ def dtype_of(t: Translator, dtype: Value | None, default: np.dtype) -> np.dtype:
 
 def filled(shape: Index, dtype: np.dtype, value: Scalar) -> Array:
     """The same number everywhere."""
-    return Array(shape, dtype, lambda own: value)
+    held = value if shape else replace(value, weak=False, boxed=True)
+    return Array(shape, dtype, lambda own: held)
 
 
 def _constant(number: int | None) -> tuple[Callable[..., Value], Callable[..., Value]]:
@@ -137,7 +140,14 @@ def copy(t: Translator, a: Value, order: Value | None = None) -> Value:
 @lowers(np.asarray, np.ascontiguousarray, np.asanyarray)
 def asarray(t: Translator, a: Value, dtype: Value | None = None) -> Value:
     array = _given(t, a, dtype)
-    return cast(t, array, dtype_of(t, dtype, array.dtype))
+    return _boxed(t, cast(t, array, dtype_of(t, dtype, array.dtype)))
+
+
+def _boxed(t: Translator, value: Array | Scalar) -> Value:
+    """What is made of a number is an array without axes."""
+    return (
+        boxed(nests.force(t.code, value)) if isinstance(value, Scalar) or not value.rank else value
+    )
 
 
 def _given(t: Translator, a: Value, dtype: Value | None) -> Array:
@@ -158,7 +168,7 @@ def array_(
         result = nests.materialise(t.code, result, listed=False)
     for _ in range(0 if ndmin is None else t.python(ndmin) - made.rank):
         result = t.array(FUNCTIONS[np.expand_dims](t, result, arith.constant(0)))
-    return result
+    return _boxed(t, result)
 
 
 def stepped(t: Translator, start: Scalar, step: Scalar, count: Int, kind: np.dtype) -> Array:

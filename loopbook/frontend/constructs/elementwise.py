@@ -27,7 +27,7 @@ from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, lowers
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import BOOL
-from loopbook.frontend.values import Array, Pair, Scalar, Thing, Value
+from loopbook.frontend.values import Array, Pair, Scalar, Thing, Value, boxed
 
 Form = Callable[..., Scalar]
 
@@ -309,9 +309,10 @@ def where(t: Translator, condition: Value, x: Value | None, y: Value | None) -> 
     if x is None or y is None:
         raise t.code.fail("np.where with two arguments")
     let = t.code.let
-    return lift(
+    found = lift(
         t, lambda c, a, b: choices.select(t.code, c, let(a), let(b)), condition, x, y, cost=2
     )
+    return boxed(found)
 
 
 ELEMENTWISE.add(np.where)

@@ -33,6 +33,7 @@ from loopbook.frontend.values import (
     Tup,
     Value,
     argument_of,
+    boxed,
     looked_at,
     whole,
 )
@@ -157,7 +158,8 @@ def squeeze(t: Translator, a: Value, axis: Value | None = None) -> Value:
         else ({axis for axis, s in enumerate(array.shape) if t.code.is_one(s)})
     )
     zero = arith.constant(0)
-    return load_at(t, array, [zero if axis in axes else FULL for axis in range(array.rank)])
+    found = load_at(t, array, [zero if axis in axes else FULL for axis in range(array.rank)])
+    return boxed(found) if array.rank else found
 
 
 @lowers(np.broadcast_to)
