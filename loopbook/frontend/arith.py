@@ -295,6 +295,8 @@ def _comparison(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         known = _decided(code, op, left.whole - right.whole)
         if known is not None:
             return constant(known)
+    if left.weak and right.weak and left.value is not None and right.value is not None:
+        return constant(bool(PYTHON[op](left.value, right.value)))
     if left.dtype.kind == right.dtype.kind == "b":
         if op in ("==", "!="):
             left, right = _number(left, INT), _number(right, INT)

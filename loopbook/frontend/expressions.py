@@ -222,7 +222,10 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
         return wrapped(found)
     if isinstance(owner, Fields) and owner.kind not in (dict, list):
         return records.attribute(t, owner, name)
-    if name in ("append", "pop", "popleft", "reverse") and isinstance(owner, Listing | Tup):
+    growing = ("append", "pop", "popleft", "reverse")
+    if (name in growing and isinstance(owner, Listing | Tup)) or (
+        name == "sort" and isinstance(owner, Listing)
+    ):
         return Bound(name, owner)
     if name in ATTRIBUTES:
         return ATTRIBUTES[name](t, owner)

@@ -1,4 +1,4 @@
-"""Parts of lists, lists turned round, and lists of what a loop goes through.
+"""Parts of lists, lists turned round or put in order, and lists of what a loop goes through.
 
 Before::
 
@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 from loopbook.frontend import nests
 from loopbook.frontend.lists import append, begun, extent, rows
+from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.slices import bounds
 from loopbook.frontend.symbols import ONE, ZERO, Int
-from loopbook.frontend.values import Dim, Listing, Slice, view_of
+from loopbook.frontend.values import Dim, Listing, Slice, Value, view_of
 
 if TYPE_CHECKING:
     from loopbook.frontend.loops import Rows
@@ -62,3 +63,14 @@ def reverse(t: Translator, owner: Listing) -> None:
         nests.assign(
             t.code, view_of(buffer, shape, ((first, ((0, ONE),)), *rest), buffer.dtype), value
         )
+
+
+def sort(t: Translator, owner: Listing, reverse: Value | None) -> None:
+    """``items.sort()``, of numbers."""
+    code = t.code
+    ordered = t.array(FUNCTIONS[sorted](t, owner, reverse=reverse))
+    first, total = extent(t, owner)
+    assert owner.buffer is not None
+    with code.loop(ZERO, total) as i:
+        for line in nests.put(owner.buffer, (first + i,), ordered.element((i,)), ordered.dtype):
+            code.emit(line)

@@ -1,7 +1,8 @@
 """Whether a function consists of loops and scalars already, as PolyBench's do.
 
 Such a function goes to docc as it is: the very same object, so that its fingerprints stay. Not if
-an index in it may be negative: docc's code would not count it from the end.
+an index in it may be negative: docc's code would not count it from the end; nor if a branch hangs
+on constants alone: docc forgets that something does.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ def _statement(node: ast.stmt, ranks: dict[str, int], names: dict[str, Any]) -> 
         return False
     if isinstance(node, ast.While | ast.If):
         inner = [*node.body, *node.orelse]
+        if isinstance(node, ast.If) and _is_constant(node.test, names):
+            return False
         return _number(node.test, ranks, names) and all(_statement(s, ranks, names) for s in inner)
     if isinstance(node, ast.Assign):
         return all(_target(x, ranks, names) for x in node.targets) and _number(
@@ -89,7 +92,9 @@ def _number(node: ast.expr, ranks: dict[str, int], names: dict[str, Any]) -> boo
         case ast.Compare():
             return all(_number(x, ranks, names) for x in (node.left, *node.comparators))
         case ast.IfExp():
-            return all(_number(x, ranks, names) for x in (node.test, node.body, node.orelse))
+            return not _is_constant(node.test, names) and all(
+                _number(x, ranks, names) for x in (node.test, node.body, node.orelse)
+            )
         case ast.Subscript():
             return _element(node, ranks, names)
         case ast.Attribute():
@@ -97,6 +102,12 @@ def _number(node: ast.expr, ranks: dict[str, int], names: dict[str, Any]) -> boo
         case ast.Call():
             return _plain_call(node) and all(_number(x, ranks, names) for x in node.args)
     return False
+
+
+def _is_constant(node: ast.expr, names: dict[str, Any]) -> bool:
+    """Whether an expression is of constants alone, the module's among them."""
+    used = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)]
+    return all(isinstance(names.get(name), bool | int | float) for name in used)
 
 
 def _element(node: ast.Subscript, ranks: dict[str, int], names: dict[str, Any]) -> bool:
@@ -119,8 +130,9 @@ def _plain_call(node: ast.Call) -> bool:
     if isinstance(node.func, ast.Name):
         few = len(node.args) <= MOST_COMPARED or node.func.id not in ("min", "max")
         return few and node.func.id in PLAIN_CALLS
-    return (
-        isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id in ("math", "np")
-    )
+    match node.func:
+        case ast.Attribute(value=ast.Name(id="math")):
+            return True
+        case ast.Attribute(value=ast.Name(id="np"), attr=name):
+            return isinstance(getattr(np, name, None), np.ufunc | type)
+    return False

@@ -16,7 +16,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -231,10 +231,14 @@ class Tup:
         return self.items
 
 
-def boxed(value: Value) -> Value:
-    """A number as an array without axes."""
-    known = isinstance(value, Scalar) and not isinstance(value, Pair)
-    return replace(value, weak=False, boxed=True) if known else value
+V = TypeVar("V")
+
+
+def boxed(value: V) -> V:
+    """A number as an array without axes; anything else is what it was."""
+    if not isinstance(value, Scalar) or isinstance(value, Pair):
+        return value
+    return replace(value, weak=False, boxed=True)
 
 
 @dataclass(frozen=True)

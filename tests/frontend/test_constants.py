@@ -10,7 +10,7 @@ import pytest
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 
-from .kit import check, data
+from .kit import check, data, function
 
 SOBEL = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])
 SMALL = np.array([200, 100, 50], np.uint8)
@@ -91,3 +91,23 @@ def test_what_is_refused(function, what, monkeypatch):
     monkeypatch.setattr(math, "constants", SOBEL, raising=False)
     with pytest.raises(LoweringError, match=what):
         lower(function, [data(3, 3)])
+
+
+DECIDED = [
+    "if 1.5 > 0.5:\n    x[0] = s\nif 2 > 2.0:\n    x[1] = s",
+    "for i in range(3):\n    if LIMIT > 2: x[i] = s\n    else: x[i] = -s",
+    "for i in range(3):\n    x[i] = s if LIMIT > 0.5 and LIMIT < 2.5 else -s",
+]
+
+
+@pytest.mark.parametrize("body", DECIDED)
+def test_branches_on_constants_are_decided(body):
+    """In loops of scalars alone, too: docc forgets on what condition they store."""
+    func = function(body, "x, s")
+    func.__globals__["LIMIT"] = 2
+    assert " if " not in check(func, data(5), 0.5).kernel_source
+
+
+def test_choices_of_numbers_have_loops():
+    body = "for i in range(3):\n    x[i] = np.where(x[i] > s, 2.0, s)"
+    assert "where" not in check(function(body, "x, s"), data(5), 0.5).kernel_source

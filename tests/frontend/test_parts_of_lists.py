@@ -7,7 +7,7 @@ import pytest
 
 from loopbook.frontend import lower
 
-from .kit import copied, data, function
+from .kit import check, copied, data, function
 
 FILLED = "p = []\nfor i in range(len(x)):\n    if x[i] > s:\n        p.append({})\n"
 
@@ -40,3 +40,17 @@ def _shown(value):
     if isinstance(value, tuple | list):
         return type(value), [_shown(item) for item in value]
     return (type(value), value.tolist()) if isinstance(value, np.ndarray) else (type(value), value)
+
+
+SORTED = [
+    "o = []\nfor v in x:\n    if v > s: o.append(v)\no.sort()\nreturn np.array(o), o[0], len(o)",
+    "o = [v * 2 for v in x]\no.sort(reverse=True)\nreturn np.array(o)",
+    "for i in range(3):\n    o = []\n    for v in x:\n        if v > s * i: o.append(v)\n"
+    "    o.sort()\n    for a, b in zip(o[::2], o[1::2]):\n        y[i] += a * b\nreturn y",
+]
+
+
+@pytest.mark.parametrize("body", SORTED)
+def test_lists_are_put_in_order(body):
+    for dtype in (np.float64, np.int64):
+        check(function(body, "x, y, s"), data(9, dtype=dtype), data(4), 0.1)

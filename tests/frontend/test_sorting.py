@@ -38,6 +38,22 @@ def test_one_number_is_in_order():
         assert "width_" not in lowered.kernel_source
 
 
+def test_what_a_mask_picks_is_given_axes():
+    body = "m = np.ones(A.shape, bool)\nm[np.arange(4), A.argmin(1)] = False\n"
+    body += "return A[m].reshape(4, A.shape[1] - 1), A[m].reshape(2, 2, A.shape[1] - 1)[0]"
+    check(function(body, "A"), data(4, 6))
+
+
+def test_convolutions_of_any_lengths():
+    kinds = ("full", "same", "valid")
+    body = "return " + ", ".join(f"np.convolve(x[:3], x, '{kind}')" for kind in kinds)
+    check(function(body, "x"), data(7))
+    body = "y = np.zeros(len(x) + 3)\nfor k in range(0, len(x), 3):\n"
+    body += "    z = np.convolve(x[k : k + 3], x[:4])\n    y[k : k + len(z)] += z\nreturn y"
+    for size in (6, 7, 8):
+        check(function(body, "x"), data(size))
+
+
 def test_what_is_no_number_is_last():
     x = data(9)
     x[[1, 4]] = np.nan, np.inf

@@ -275,7 +275,22 @@ def reshape(t: Translator, a: Value, *shape: Value, order: Value | None = None) 
     goal = tuple(ONE if t.code.is_one(s) else s for s in sizes if s is not None)
     if len(goal) == array.rank and all(map(t.code.same, goal, array.shape)):
         return array
+    if array.rank == 1 and t.code.facts.known(array.shape[0]) is None:
+        return _rows(t, array, goal)
     return _split(t, _merge(t, array, goal), goal)
+
+
+def _rows(t: Translator, array: Array, goal: Index) -> Array:
+    """A line, of which only the loops know how long it is, as an array of known sizes."""
+    total, steps = ONE, [ONE]
+    for size in reversed(goal):
+        total = total * size
+        steps.insert(0, total)
+    if t.code.facts.known(total) is None:
+        raise UnrollError("reshape with sizes that loops change", t.code.origin)
+    t.code.suppose(f"{array.shape[0].text} == {total.text}")
+    place = tuple((axis, step) for axis, step in enumerate(steps[1:]))
+    return looked_at(array if array.view is not None else t.stored(array), goal, ((ZERO, place),))
 
 
 def _is_rest(part: Value) -> bool:

@@ -59,6 +59,10 @@ def _sliding(t: Translator, a: Value, v: Value, mode: str, turned: bool) -> Valu
     if long.rank != 1 or short.rank != 1 or mode not in ("valid", "same", "full"):
         raise code.fail("convolve of what are no lines, or with an unknown mode")
     n, m = long.shape[0], short.shape[0]
+    if turned and code.facts.nonnegative(n - m) is False:  # NumPy takes them the other way round
+        long, short, n, m = short, long, m, n
+    if turned and mode == "full" and None in (code.facts.known(n), code.facts.known(m)):
+        return _spread(t, long, short)
     if code.facts.nonnegative(n - m) is not True or code.facts.nonnegative(m - 1) is not True:
         raise code.fail("convolve with a second operand that is longer than the first, or empty")
     if mode != "valid":
@@ -83,6 +87,26 @@ def _sliding(t: Translator, a: Value, v: Value, mode: str, turned: bool) -> Valu
     _margin(lines, result, ZERO, head, skip)
     nests.assign(code, part(result, 0, head, n - m + 1), middle)
     _margin(lines, result, head + n - m + 1, length, skip)
+    return result
+
+
+def _spread(t: Translator, a: Array, v: Array) -> Array:
+    """All products, each added to the place that it belongs to: only the loops know which of the
+    lines is the longer one."""
+    code = t.code
+    a, v = (x if x.view is not None else t.stored(x) for x in (a, v))
+    n, m = a.shape[0], v.shape[0]
+    for size in (n, m):
+        code.suppose(f"{size.text} > 0")
+    dtype = types.promote(a.kind, v.kind)[0]
+    length = code.bounded(n + m - 1, 1)
+    result = whole(code.temporary((length,), dtype), (length,))
+    nests.assign(code, result, arith.constant(dtype.type(0)))
+    with code.loop(ZERO, n) as i, code.loop(ZERO, m, hint="k") as k:
+        found = arith.binary(code, "*", a.element((i,)), v.element((k,)))
+        found = arith.binary(code, "+", result.element((i + k,)), found)
+        for line in nests.stores(result, (i + k,), code.let(found)):
+            code.emit(line)
     return result
 
 

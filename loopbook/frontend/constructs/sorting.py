@@ -33,12 +33,23 @@ from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import isnan
 from loopbook.frontend.constructs.reductions import flag
 from loopbook.frontend.indexing import FULL, load_at, store_at
+from loopbook.frontend.list_parts import sort as sort_list
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
 from loopbook.frontend.unpacking import unpacked
-from loopbook.frontend.values import Array, Buffer, Scalar, Thing, Tup, Value, held, whole
+from loopbook.frontend.values import (
+    Array,
+    Buffer,
+    Listing,
+    Scalar,
+    Thing,
+    Tup,
+    Value,
+    held,
+    whole,
+)
 
 
 @dataclass(frozen=True)
@@ -293,10 +304,18 @@ def sort(
 
 @lowers(method="sort")
 def sort_in_place(
-    t: Translator, a: Value, axis: Value | None = None, kind: Value | None = None
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    kind: Value | None = None,
+    *,
+    reverse: Value | None = None,
 ) -> Value:
-    """``x.sort()``."""
-    if not isinstance(a, Array) or a.view is None:
+    """``x.sort()``, of an array or a list."""
+    if isinstance(a, Listing) and axis is None and kind is None:
+        sort_list(t, a, reverse)
+        return Thing(None)
+    if not isinstance(a, Array) or a.view is None or reverse is not None:
         raise t.code.fail("sorting what is no array in memory in place")
     store_at(t, a, [FULL] * a.rank, sort(t, a, axis))
     return Thing(None)
