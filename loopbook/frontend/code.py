@@ -96,6 +96,7 @@ class Code:
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         raises: at how many places Python may raise.
         checks_places: whether what decides that may be whether numbers are places in an array.
+        optional: whether names may be None until they are numbers (see `optional`).
         origin: line of the original that is being translated.
         computed: what variables hold that get their only values outside of all loops and branches.
     """
@@ -121,6 +122,7 @@ class Code:
     failed: str = ""
     raises: int = 0
     checks_places: bool = False
+    optional: bool = False
     depth: int = 0
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)

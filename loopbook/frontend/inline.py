@@ -207,7 +207,7 @@ def _run(
 ) -> Value:
     if len(t.frames) > DEEPEST:
         raise t.code.fail("a function that calls itself")
-    body = single_exit(body)
+    body = single_exit(body, values, optional=t.code.optional)
     frame = Frame({}, dict(names), file, Liveness(body, frozenset((RETURNED,))))
     frame.line = line or t.frame.line
     frame.rising = never_negative(body) - values.keys()

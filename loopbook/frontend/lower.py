@@ -19,6 +19,7 @@ from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.kernel import assembled, kernel_names, repeated
 from loopbook.frontend.liveness import Liveness
 from loopbook.frontend.lowered import Lowered
+from loopbook.frontend.optional import optional_names
 from loopbook.frontend.plain import is_plain
 from loopbook.frontend.refusals import Collector, in_order
 from loopbook.frontend.results import returned
@@ -68,12 +69,30 @@ def lower(
     plain = not loops_too and is_plain(func, args)
     try:
         with _ONE_AT_A_TIME:
-            lowered = _lower(func, args)
+            try:
+                lowered = _lower(func, args)
+            except LoweringError as error:
+                lowered = _with_optional(func, args, error)
     except LoweringError:
         if plain:
             return None
         raise
     return None if plain and not lowered.differs else lowered
+
+
+def _with_optional(func: Callable[..., Any], args: Sequence[Any], error: LoweringError) -> Lowered:
+    """The same with names that may be None until they are numbers.
+
+    Raises:
+        LoweringError: `error`, if it was not for that.
+    """
+    told = "None" in error.what or "no number or array" in error.what  # a function called, maybe
+    if not told and not optional_names(parsed(func).body, inspect.signature(func).parameters):
+        raise error
+    try:
+        return _lower(func, args, optional=True)
+    except LoweringError:
+        raise error from None
 
 
 def refusals(func: Callable[..., Any], args: Sequence[Any]) -> list[LoweringError]:
@@ -100,10 +119,12 @@ def _lower(
     found: list[LoweringError] | None = None,
     floats: frozenset[tuple[int, int]] = frozenset(),
     telling: frozenset[str] = frozenset(),
+    *,
+    optional: bool = False,
 ) -> Lowered:
     node = parsed(func)
     file = inspect.getsourcefile(func) or ""
-    code = Code(origin=node.lineno, floats=floats, telling=telling)
+    code = Code(origin=node.lineno, floats=floats, telling=telling, optional=optional)
     signature = inspect.signature(func)
     try:
         bound = signature.bind(*args)
@@ -115,7 +136,7 @@ def _lower(
     parameters = tuple(bound.arguments)
     try:
         arrays = [n for n, v in bound.arguments.items() if isinstance(v, np.ndarray) and v.ndim]
-        body = single_exit(node.body, parameters, arrays)
+        body = single_exit(node.body, parameters, arrays, optional=optional)
         code.facts.taken |= set(parameters) | {"np", "math"}
         code.arguments = frozenset(
             name
@@ -136,9 +157,9 @@ def _lower(
             raise code.untold()
         result, _used = returned(t, value)
     except FloatsInListError as error:
-        return _lower(func, args, found, floats | {error.made}, telling)
+        return _lower(func, args, found, floats | {error.made}, telling, optional=optional)
     except SortsError as error:
-        return _lower(func, args, found, floats, telling | error.wanted)
+        return _lower(func, args, found, floats, telling | error.wanted, optional=optional)
     except LoweringError as error:
         if error.file:
             raise

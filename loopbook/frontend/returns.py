@@ -30,20 +30,27 @@ from collections.abc import Collection, Sequence
 
 from loopbook.frontend.desugar import desugared
 from loopbook.frontend.filled import with_arrays
+from loopbook.frontend.optional import with_flags
 
 RETURNED = "returned_"
 LEFT = "left_"
 
 
 def single_exit(
-    body: list[ast.stmt], parameters: Collection[str] = (), arrays: Collection[str] = ()
+    body: list[ast.stmt],
+    parameters: Collection[str] = (),
+    arrays: Collection[str] = (),
+    *,
+    optional: bool = False,
 ) -> list[ast.stmt]:
     """The statements with every ``return`` an assignment to `RETURNED`.
 
     Args:
         parameters: of the function, and those that are known to be `arrays`, which ``+=`` changes.
+        optional: whether names may be None until they are numbers.
     """
-    body = with_arrays(desugared(_without_docstring(body)))
+    body = _without_docstring(body)
+    body = with_arrays(desugared(with_flags(body, parameters) if optional else body))
     found = [node for statement in body for node in _found(statement)]
     if not any(map(_has_value, found)):
         return _lift(body, None, in_loop=False)

@@ -337,6 +337,10 @@ class Translator(Definite):
                     self.body(node.orelse)
             aliases.known = [*then, *(a for a in aliases.known if a not in then)]
             frame.env = {**before, **{n: h.value for n, h in frame.homes.items() if h.value}}
+            for name, home in frame.homes.items():
+                none = isinstance(home.began, Thing) and home.began.value is None
+                if none and home.value is not None:
+                    raise self.code.fail(f"{name} is None here and something else there")
             sorts.restore(self, sorts.merged(taken, sorts.state(self)))
             if changing:
                 loose.refresh(self)

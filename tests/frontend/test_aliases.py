@@ -27,6 +27,8 @@ RIGHT = [
     "        return z[:i]\n    i += 1",
     "def f(v):\n    r = v * 1\n    for i in range(5):\n        if r[i] > s:\n            return r\n"
     "        r[i] += 1\n    return r\nfor i in range(3):\n    x = f(x)\n    x[i] = 0\nreturn x",
+    "def f(v):\n    for i in range(5):\n        if v[i] > s:\n            return v\n"
+    "        v[i] += 1\n    return v\nz = x * 1\ny = f(z)\nz[0] = 9\nreturn y",
 ]
 
 BRANCHES = [
@@ -47,8 +49,6 @@ REFUSED = [
     "z = x\nfor i in range(3):\n    z[0] = z[0] + 1\n    z = y\nreturn z",
     "u = x * 1\nfor i in range(3):\n    v = u + 1\n    u = v\n    v[0] = 100\nreturn u",
     "for i in range(3):\n    x, y = y, x\n    x[0] = x[0] + i + y[1]\nreturn x, y",
-    "def f(v):\n    for i in range(5):\n        if v[i] > s:\n            return v\n"
-    "        v[i] += 1\n    return v\nz = x * 1\ny = f(z)\nz[0] = 9\nreturn y",
     "A = A * 1\ng = A[0]\nfor i in range(3):\n    A[0, i] = 5.0\n    if g[1] > s:\n"
     "        g = A[1].copy()\nreturn g",
     "u = x * 1\nh = []\nfor i in range(3):\n    u[0] += 1\n    h.append(u)\nreturn h[0]",
@@ -112,8 +112,13 @@ def test_a_tuple_keeps_its_length():
     ],
 )
 def test_none_that_becomes_a_number_is_not_taken_for_none_in_each_iteration(body):
-    with pytest.raises(LoweringError, match="e is no number or array when the loop begins"):
-        lower(function(body, "x, s"), [data(5), 0.5])
+    check(function(body, "x, s"), data(5), 0.5)
+
+
+def test_none_that_becomes_an_array_is_refused():
+    body = "e = None\nfor i in range(5):\n    if e is None or e.max() < i: e = x * i\nreturn e"
+    with pytest.raises(LoweringError, match="no number or array"):
+        lower(function(body, "x"), [data(5)])
 
 
 def test_none_that_is_a_number_before_anybody_asks_is_none():

@@ -1,0 +1,43 @@
+"""Names that are None until they are a number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .kit import check, data, function
+
+BODIES = {
+    "largest": "b = None\nfor v in x:\n    if b is None or v > b: b = v\nreturn b",
+    "before": "p = None\nt = 0.0\nfor v in x:\n    if p is not None: t += abs(v - p)\n    p = v\n"
+    "return t",
+    "place": "p = None\nn = 0\nfor i in range(len(x)):\n    if x[i] < s: continue\n"
+    "    if p is not None and x[i] > x[p]: n += 1\n    p = i\nreturn n",
+    "two at once": "lo = hi = None\nfor v in x:\n    if lo is None: lo = hi = v\n"
+    "    elif v < lo: lo = v\n    elif v > hi: hi = v\nreturn lo, hi",
+    "in a branch": "b = None\nif x[0] > s: b = x[0] * 2\nif b is None: return -1.0\nreturn b",
+    "again for each row": "for i in range(4):\n    b = None\n    for v in x:\n"
+    "        if v > s * i and (b is None or v < b): b = v\n    if b is not None: y[i] = b\n"
+    "return y",
+    "equal to nothing": "p = None\nn = 0\nfor v in k:\n    if v == p: n += 1\n"
+    "    if p != v: n += 10\n    p = v\n    if v == 2: p = None\nreturn n",
+    "in a function of ours": "def f(z):\n    b = None\n    for v in z:\n"
+    "        if b is None or v > b: b = v\n    return b\nreturn f(x) + f(y)",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_none_first(body, seed):
+    k = np.random.default_rng(seed).integers(0, 3, 12)
+    for dtype in (np.float64, np.float32, np.int64):
+        x, y = data(9, dtype=dtype, seed=seed), data(7, dtype=dtype, seed=seed + 5)
+        check(function(body, "x, y, k, s"), x, y, k, 0.5)
+
+
+def test_a_call_that_returns_none_is_left_to_python():
+    func = function("b = None\nfor v in x:\n    if v > s: b = v\nreturn b", "x, s")
+    lowered = check(func, np.arange(5.0), 2.0)
+    called = []
+    lowered.wrap(lowered.plain_kernel, lambda *args: called.append(args))(np.arange(5.0), 9.0)
+    assert len(called) == 1
