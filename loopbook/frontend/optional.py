@@ -17,8 +17,8 @@ After::
             none_best_ = False
 
 Of such a name it is asked whether it is None; or it is computed with, which Python would not do
-with None. Where it is handed on (returned, given another name, stored), a call in which it is None then
-is left to Python.
+with None. Where it is handed on (returned, given another name, stored), a call in which it is
+None then is left to Python.
 """
 
 from __future__ import annotations
