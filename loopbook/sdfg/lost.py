@@ -74,7 +74,7 @@ def without_loss(
         confused = (
             array is not None
             or _confused(given, simple)
-            or forwarded(program, simple)
+            or _forwarded(program, simple, promote)
             or _overtaken(program, simple, promote) is not None
         )
         fewer = _fewer(program, simple)
@@ -86,7 +86,7 @@ def without_loss(
                 told, (sdfg, simple, array) = apart, other
     if array is not None:
         raise SdfgError(f"docc touches elements of {array} that the program does not")
-    if name := forwarded(program, simple):
+    if name := _forwarded(program, simple, promote):
         raise SdfgError(f"docc forgets on what condition {name} is stored into")
     if name := _overtaken(told, simple, promote):
         raise SdfgError(f"docc may store the older of two values of {name} last")
@@ -132,6 +132,13 @@ def _moved(program: Program, text: str, simple: Program, promote: Promote) -> st
     """An array of which docc touches more elements after it has fused loops, or dropped some."""
     before = _counters(program, running=True)
     return None if before <= _counters(simple) else moved(promote(text), simple)
+
+
+def _forwarded(program: Program, simple: Program, promote: Promote) -> str:
+    """An array of which docc forgets on what condition it is stored into. Places that scalars stand
+    for may be the same under several names: they are counted in terms of loops' variables."""
+    found = forwarded(program, simple)
+    return found and forwarded(promote(dumped(write(program))), simple)
 
 
 def _overtaken(program: Program, simple: Program, promote: Promote) -> str | None:

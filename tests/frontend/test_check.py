@@ -14,6 +14,7 @@ from loopbook.errors import LoweringError
 from loopbook.frontend import check, lower
 from loopbook.frontend.check import FEW, SIZES, small
 from loopbook.frontend.rounding import is_chaotic, is_rounding
+from loopbook.frontend.unset import hangs_on_unset
 
 from .kit import data
 
@@ -183,3 +184,39 @@ def test_functions_of_two_types_alone_have_rounding_too():
     lowered = lower(fitted, args)
     assert lowered is not None
     assert check(fitted, lowered, args) == 3
+
+
+def rows_of(ends, x):
+    rows = np.empty(len(x), np.int64)
+    for i in range(len(ends) - 1):
+        for p in range(ends[i], ends[i + 1]):
+            rows[p] = i
+    return rows
+
+
+def scaled(ends, x):
+    return np.empty_like(x) * 0 + x
+
+
+def test_elements_that_nobody_sets_are_no_difference():
+    """Ends that are made up leave some of them; of the call's own, none is left."""
+    args = (np.array([0, 4, 4, 9]), data(9))
+    lowered = lower(rows_of, args)
+    assert lowered is not None
+    made = small(args, SIZES[1], 1)
+    assert hangs_on_unset(rows_of, made, 1.0)
+    assert not hangs_on_unset(rows_of, args, 1.0)
+    assert not hangs_on_unset(scaled, args, 1.0)
+    check(rows_of, lowered, args)
+
+
+def test_wrong_loops_are_found_where_all_elements_are_set():
+    args = (np.array([0, 4, 4, 9]), data(9))
+    lowered = lower(scaled, args)
+    assert lowered is not None
+    wrong = dataclasses.replace(
+        lowered, kernel_source=lowered.kernel_source.replace("x[i0]", "(2 * x[i0])")
+    )
+    assert wrong.kernel_source != lowered.kernel_source
+    with pytest.raises(LoweringError, match="other numbers"):
+        check(scaled, wrong, args)

@@ -329,6 +329,31 @@ def test_elements_that_only_one_of_the_loops_behind_reads_are_stored(build, tmp_
         np.testing.assert_array_equal(one, other)
 
 
+def summed_up_a_tree(m, c, n):
+    for i in range(8):
+        if i < n:
+            m[7 + i] = 1.0
+    for k in range(6, -1, -1):
+        left = 2 * k + 1
+        right = 2 * k + 2
+        m[k] = m[left] + m[right]
+        s = 0.0
+        if m[k] > 0:
+            s = (m[2 * k + 1] * c[2 * k + 1] + m[2 * k + 2] * c[2 * k + 2]) / m[k]
+        c[k] = s
+
+
+def test_one_place_under_two_names_is_one_place(tmp_path):
+    """Two scalars stand for one index, and docc reads the element once."""
+    args = [np.linspace(0, 1, 15), np.linspace(1, 2, 15), 5]
+    expected = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
+    summed_up_a_tree(*expected)
+    built = prepared(trace(summed_up_a_tree, args), tmp_path)
+    bind(summed_up_a_tree, args, built.library)(*args)
+    for one, other in zip(expected, args, strict=True):
+        np.testing.assert_allclose(one, other)
+
+
 def test_loops_that_cannot_be_kept_apart_are_refused(monkeypatch):
     text = trace(sums_moved_down, [np.ones((5, 4)), np.zeros(5), np.zeros(5)])
     monkeypatch.setattr(lost, "separated", lambda program: None)
