@@ -297,6 +297,8 @@ def _comparison(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
             return constant(known)
     if left.weak and right.weak and left.value is not None and right.value is not None:
         return constant(bool(PYTHON[op](left.value, right.value)))
+    if left.dtype.kind in "biu" and right.dtype.kind in "biu" and left.text == right.text:
+        return constant(bool(PYTHON[op](0, 0)))  # no number is nothing else, which a float may be
     if left.dtype.kind == right.dtype.kind == "b":
         if op in ("==", "!="):
             left, right = _number(left, INT), _number(right, INT)
@@ -351,9 +353,21 @@ def logical(op: str, left: Scalar, right: Scalar) -> Scalar:
     """``and``, ``or``, exclusive or of booleans."""
     left, right = truth(left), truth(right)
     weak = left.weak and right.weak
+    for known, other in ((left, right), (right, left)):
+        if known.value is not None and (op != "^" or other.value is not None):
+            return replace(_with_known(op, bool(known.value), other), weak=weak)
+    if op == "^" and left.text == right.text:
+        return replace(constant(False), weak=weak)
     if op == "^":
         return Scalar(f"(int({bare(left.text)}) != int({bare(right.text)}))", BOOL, weak)
     return Scalar(f"({left.text} {'and' if op == '&' else 'or'} {right.text})", BOOL, weak)
+
+
+def _with_known(op: str, known: bool, other: Scalar) -> Scalar:
+    """The same where one of the two is known: docc does not understand all constants."""
+    if op == "^":
+        return constant(known != bool(other.value))
+    return other if known == (op == "&") else constant(known)
 
 
 def unary(code: Code, op: str, value: Scalar) -> Scalar:
@@ -370,6 +384,8 @@ def _unary(code: Code, op: str, value: Scalar) -> Scalar:
         value = _number(value, INT)  # Python's ~True is -2
     if op == "not" or (op == "~" and value.dtype.kind == "b"):
         value = truth(value)
+        if value.value is not None:
+            return replace(constant(not value.value), weak=op == "not")
         return Scalar(f"(not {value.text})", BOOL, op == "not")
     if op == "+":
         return value

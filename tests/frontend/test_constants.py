@@ -111,3 +111,17 @@ def test_branches_on_constants_are_decided(body):
 def test_choices_of_numbers_have_loops():
     body = "for i in range(3):\n    x[i] = np.where(x[i] > s, 2.0, s)"
     assert "where" not in check(function(body, "x, s"), data(5), 0.5).kernel_source
+
+
+KNOWN = [
+    "o = np.ones((3, 3), bool)\nreturn ~o & (A > 0), ~o | (A > 0), ~o ^ (A > 0), o ^ o, ~o * 2",
+    "o = np.ones((3, 3), bool)\nreturn np.where(~o & (o | o), A, -A), np.where(o & (A > 0), 1, 2)",
+    "k = (A * 3).astype(int)\nm = A > 0\nreturn k <= k, k != k, m ^ m, k[:1] < k[:1], A == A",
+    "return np.logical_not(np.zeros(3, bool)), np.logical_xor(np.ones((3, 3), bool), A > 0)",
+]
+
+
+@pytest.mark.parametrize("body", KNOWN)
+def test_truth_values_that_are_known_are_constants(body):
+    """docc does not parse `not True`, and refuses what is compared with itself."""
+    assert "not True" not in check(function(body, "A"), data(3, 3)).kernel_source
