@@ -11,11 +11,13 @@ or computes of an array only the element that the second loop reads, and forgets
     for i in [2, 4): t[i] = …               for i in [0, 2):
     for i in [0, 2): u[i] = t[2]                t[2] = …
                                                 u[i] = t[2]
+
+What has stored there before those that are gone, or on some condition, does not stand for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 
 from loopbook.dependence import Linear, covered, linear
 from loopbook.dependence.body import LoopNode, Touch, read_header
@@ -24,7 +26,7 @@ from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import walk
 from loopbook.program.accesses import own_accesses
 from loopbook.program.dataflow import AccessNode, Block
-from loopbook.program.tree import Loop, Program
+from loopbook.program.tree import Branch, Loop, Program
 
 Loops = tuple[LoopNode, ...]
 
@@ -47,9 +49,12 @@ def moved(before: Program, after: Program) -> str | None:
         old = known.get((name, write), {})
         new = [place for key, place in places.items() if key not in old]
         if write and name in before.arguments:
-            gone = [place for key, place in old.items() if place[0] and key not in places]
-            if gone and not covered(gone, places.values()):
-                return name
+            gone = [key for key, place in old.items() if place[0] and key not in places]
+            if gone:
+                sure = _certain(before, name), _certain(after, name)
+                left = _instead(gone, old, places, *sure)
+                if not covered([old[key] for key in gone], left):
+                    return name
         if write:  # it stands for one that is gone: others have stored there before or since
             old = {key: place for key, place in old.items() if key not in places}
         if new and not covered(new, old.values()):
@@ -57,19 +62,69 @@ def moved(before: Program, after: Program) -> str | None:
     return None
 
 
+def _instead(
+    gone: Sequence[object],
+    old: Places,
+    places: Places,
+    before: Set[object],
+    after: Set[object],
+) -> list[tuple[Loops, Touch]]:
+    """The stores that may stand for those that are gone: none that the program has had in front of
+    all of them, and none that a branch decides on, where it did not decide on one of those.
+
+    Args:
+        before, after: those that no branch decides on.
+    """
+    order = {key: number for number, key in enumerate(old)}
+    first = min(order[key] for key in gone)
+    certain = after if set(gone) & before else None
+    return [
+        place
+        for key, place in places.items()
+        if order.get(key, first) >= first and (certain is None or key in certain)
+    ]
+
+
+def _certain(program: Program, name: str) -> set[object]:
+    """The keys of stores into an array that no branch decides on."""
+    found: set[object] = set()
+    pointed = _pointed(program)
+
+    def look(node: Program | walk.Inner, around: Loops) -> None:
+        if isinstance(node, Loop):
+            around = (*around, _header(node, around))
+        if isinstance(node, Block):
+            for access in own_accesses(node):
+                own = pointed.get(access.container, access.container) == name
+                if access.subset and access.write and own:
+                    touch = Touch(access.container, access.subset, access.write)
+                    found.add(_key(around, touch))
+        if not isinstance(node, Branch):
+            for child in walk.children(node):
+                look(child, around)
+
+    look(program, ())
+    return found
+
+
+def _key(loops: Loops, touch: Touch) -> object:
+    """What two accesses that are written alike have in common."""
+    header = tuple(
+        (node.variable, node.loop.init.text, node.loop.condition.text, node.loop.update.text)
+        for node in loops
+    )
+    try:
+        return header, touch.place
+    except SdfgError:
+        return header, touch.subset
+
+
 def _places(program: Program) -> dict[tuple[str, bool], Places]:
     """Where each array is read, and written."""
     found: dict[tuple[str, bool], Places] = {}
     pointed = _pointed(program)
     for loops, touch in _touches(program, ()):
-        header = tuple(
-            (node.variable, node.loop.init.text, node.loop.condition.text, node.loop.update.text)
-            for node in loops
-        )
-        try:
-            key: object = (header, touch.place)
-        except SdfgError:
-            key = header, touch.subset
+        key = _key(loops, touch)
         name = pointed.get(touch.container, touch.container)
         found.setdefault((name, touch.write), {})[key] = loops, touch
     return found

@@ -211,7 +211,27 @@ def whole():
     return [np.arange(12).reshape(4, 3) % 5, np.zeros(4, np.int64), np.zeros(4, np.int64)]
 
 
+def set_in_a_branch_and_again(w, b, t, u, s):
+    if w[1] > s:
+        for i in range(w.shape[0]):
+            w[i] = 2
+    for i in range(w.shape[0]):
+        t[i] = w[i] + w[w.shape[0] - 1] * w[0]
+    for i in range(w.shape[0]):
+        w[i] = t[i]
+    for i in range(w.shape[0]):
+        u[i, 0] = w[w.shape[0] - 1] * b[i, 0]
+    for i in range(1, w.shape[0]):
+        w[i] = u[2, 0]
+
+
+def whole_numbers():
+    w = np.array([3, 1, 4, 1, 5, 9])
+    return [w, np.arange(6).reshape(6, 1) - 1, w * 0, np.zeros((6, 1), np.int64), 0.5]
+
+
 PROGRAMS = [
+    (set_in_a_branch_and_again, whole_numbers),
     (turned_sums, whole),
     (updated_twice, triangle),
     (row_at_two_places, row),
