@@ -143,13 +143,13 @@ class Conflicts:
                     yield one, two
 
     def distance(
-        self, one: Placed, two: Placed, place: str | int, other: str | int
+        self, one: Placed, two: Placed, place: str | Linear, other: str | Linear
     ) -> int | Meeting:
         """How far apart two iterations are that touch the same element.
 
         Args:
             place, other: the loop variable around `one`, and that around `two`, that is asked for;
-                a number for a statement that always runs at one place.
+                the place of a statement that always runs at one, which no loop changes.
 
         Returns:
             ``other - place`` where the accesses may meet, if that is one number.

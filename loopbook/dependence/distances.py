@@ -36,6 +36,11 @@ class Meeting(Enum):
     NEVER = "they never meet"
 
 
+Located = tuple[Statement, Access, "str | Linear"]
+"""A statement, an access of it, and the variable of one of its loops; or the place of a statement
+that always runs at one, in terms of what no loop changes."""
+
+
 class Distances:
     """Distances between instances of the statements of some siblings.
 
@@ -53,14 +58,13 @@ class Distances:
 
     def between(
         self,
-        first: tuple[Statement, Access, str | int],
-        second: tuple[Statement, Access, str | int],
+        first: Located,
+        second: Located,
     ) -> int | Meeting:
         """``other - place`` wherever two accesses touch the same element, if that is one number.
 
         Args:
-            first, second: a statement, an access of it, and the variable of one of its loops; or
-                a number for a statement that always runs at one place.
+            first, second: where to count from, and where to.
         """
         try:
             with question() as engine:
@@ -74,8 +78,8 @@ class Distances:
     def _found(
         self,
         engine: Engine,
-        first: tuple[Statement, Access, str | int],
-        second: tuple[Statement, Access, str | int],
+        first: Located,
+        second: Located,
     ) -> Iterator[int | Meeting]:
         (one, x, place), (two, y, other) = first, second
         for p in self._pieces[one]:
@@ -91,10 +95,8 @@ class Distances:
                     yield _single(engine, relation, columns, gap) if known is None else known
 
 
-def _value(piece: Piece, place: str | int, mark: str) -> Linear:
-    if isinstance(place, int):
-        return {"": place} if place else {}
-    return marked(piece.value(place), piece.dims, mark)
+def _value(piece: Piece, place: str | Linear, mark: str) -> Linear:
+    return marked(piece.value(place), piece.dims, mark) if isinstance(place, str) else place
 
 
 def constant(form: Linear, equations: Sequence[Linear]) -> int | None:

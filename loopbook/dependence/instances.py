@@ -232,7 +232,7 @@ class Instances:
             piece, index = use.piece, use.access.indices[dimension]
             found = None
             if index is not None:
-                rows = None if self._roughly else [*piece.outer, *piece.rows]
+                rows = None if self._roughly else [*piece.outer, *piece.rows, *_extents(along)]
                 found = subscripts.apart(index, along, self._variables, rows, piece.values)
             for sign in ("", FIRST, SECOND):
                 use.parts[dimension, along, sign] = found and {
@@ -398,3 +398,10 @@ def _symbols(access: Access) -> Iterator[str]:
 def pairs(instances: Instances) -> Iterator[tuple[Piece, Piece]]:
     """Every two pieces, in both orders, and each with itself."""
     return product(instances.pieces, instances.pieces)
+
+
+def _extents(along: Collection[Monomial]) -> Iterator[Linear]:
+    """What is 0 or more of strides where an array has an element, so that no extent is 0."""
+    for symbol in sorted({symbol for stride in along for symbol in stride}):
+        if NAME.fullmatch(symbol):
+            yield {symbol: 1, "": -1}

@@ -77,12 +77,29 @@ def time_tiles_from_memory(nest: Nest, context: TuningContext) -> list[Steps]:
     row = 8 * len(nest.arrays)
     if times < FEWEST_STEPS or points * row <= context.l3_bytes:
         return []
+    whole = row * (trips[1] or 1)
+    rims = [step("distribute", loop.name) for loop in nest.loops if _is_shared(nest, loop)]
     return [
-        [step("time_tile", "L0", steps, width, LONG_ROWS)]
+        [*rims, step("time_tile", "L0", steps, width, LONG_ROWS)]
         for steps, width in LARGE_TILES
         if steps <= times
         and row * (width + 2 * steps) * (LONG_ROWS + 2 * steps) <= context.l2_bytes // 2
+    ] + [
+        [*rims, step("time_tile", "L0", steps, 4)]
+        for steps in (8, 4)
+        if steps <= times and whole * (4 + steps) <= context.l2_bytes
     ]
+
+
+def _is_shared(nest: Nest, loop: Loop) -> bool:
+    """Whether a loop below that over time stores more than one thing at a time: conditions at two
+    boundaries, say, which are at different places."""
+    if loop.depth != 1 or nest.children(loop.index):
+        return False
+    blocks = {block.index for block in nest.blocks if block.parent == loop.index}
+    arrays = {container.index for container in nest.containers if container.is_array}
+    stored = [one for one in nest.accesses if one.write and one.block in blocks]
+    return sum(one.container in arrays for one in stored) > 1
 
 
 def _tiled(nest: Nest, steps: int, widths: list[int], context: TuningContext) -> Steps:

@@ -10,12 +10,14 @@ polyhedral parallelizer and locality optimizer", PLDI 2008.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from loopbook.dependence import Meeting
+from loopbook.dependence import Meeting, linear
 from loopbook.dependence.arrays import ArrayLoop, Conflicts, Placed
-from loopbook.dependence.model import statements
+from loopbook.dependence.model import Linear, statements
 from loopbook.dependence.scalars import Loops
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr
@@ -25,6 +27,8 @@ from loopbook.program.walk import band, with_children
 from loopbook.steps.editor import Editor
 from loopbook.steps.plain import MAX_FACTOR, PlainNest
 from loopbook.steps.waves import Tiles, in_turn, in_waves
+
+ONE: Polynomial = {(): 1}
 
 Constraint = tuple[int, int, int, int]
 """Statements p and q, least distance d along one dimension, time steps k: q is at least d from p, k
@@ -46,18 +50,22 @@ class Statement:
     Attributes:
         loop: the outermost loop.
         levels: for each tiled dimension the loop that runs along it, None where the statement stays
-            at one place (0).
-        ends: where the levels end.
+            at one place.
+        starts, ends: of the levels; of one place, it and the next one.
     """
 
     loop: Loop
     levels: tuple[Loop | None, ...]
+    starts: tuple[Polynomial, ...]
     ends: tuple[Polynomial, ...]
 
     @property
-    def places(self) -> tuple[str | int, ...]:
+    def places(self) -> tuple[str | Linear, ...]:
         """What says where the statement is along each dimension."""
-        return tuple(level.variable if level else 0 for level in self.levels)
+        return tuple(
+            level.variable if level else linear.from_polynomial(start, frozenset())
+            for level, start in zip(self.levels, self.starts, strict=True)
+        )
 
     def owns(self, loops: Loops) -> bool:
         """Whether what the iterations of loops have for themselves is free of the order of tiles:
@@ -82,9 +90,10 @@ def tile_time(
     nest = PlainNest(editor, name)
     time = nest.loop
     end = text(nest.end(time))
-    found = _statements(nest, name, len(widths))
+    conflicts = nest.conflicts()
+    found = _placed(conflicts, _statements(nest, name, len(widths)))
     nest.scalars(lambda own: any(statement.owns(own) for statement in found))
-    skews = _skews(nest.conflicts(), found, len(widths))
+    skews = _skews(conflicts, found, len(widths))
 
     tile = editor.variable(f"{time.variable}_time", time.variable)
     spaces = [editor.variable(f"{time.variable}_space", time.variable) for _ in widths]
@@ -95,7 +104,8 @@ def tile_time(
         for skew, space, width in zip(skews, spaces, widths, strict=True):
             left = f"{space} - {skew.factor}*({time.variable} - {tile}) - {skew.shifts[number]}"
             ranges.append((left, f"{width} + {left}"))
-        levels = list(zip(statement.levels, statement.ends, ranges, strict=True))
+        places = zip(statement.levels, statement.starts, statement.ends, ranges, strict=True)
+        levels = sorted(places, key=lambda one: one[0] is not None)  # one place along a dimension
         body.append(_limited(editor, statement.loop, levels, time.variable))
     inner = replace(
         with_children(time, body),
@@ -115,10 +125,12 @@ def tile_time(
     editor.put(name, outer)
 
 
-def _statements(nest: PlainNest, name: str, count: int) -> list[Statement]:
-    """The statements in the time loop, each with its loops along the `count` tiled dimensions.
+def _statements(nest: PlainNest, name: str, count: int) -> list[Sequence[Statement]]:
+    """The statements in the time loop, each with its loops along the `count` tiled dimensions, in
+    all ways that there may be.
 
-    A statement with fewer loops than the others lacks the outer ones: it stays at one place there.
+    A statement with fewer loops than the others stays at one place along the dimensions that it
+    lacks: before the first point, at it, or at the end, as conditions at boundaries do.
     """
     children = nest.loop.body.children
     loops = [child for child in children if isinstance(child, Loop)]
@@ -128,11 +140,55 @@ def _statements(nest: PlainNest, name: str, count: int) -> list[Statement]:
     depth = max(map(len, bands))
     if depth < count:
         raise IllegalStepError(f"the loops in {name} are not {count} deep")
-    found: list[Statement] = []
+    rims: list[list[Polynomial]] = [[{}] for _ in range(depth)]
     for own in bands:
-        levels = tuple(([None] * (depth - len(own)) + own)[:count])
-        ends = tuple(nest.end(level) if level else {(): 1} for level in levels)
-        found.append(Statement(own[0], levels, ends))
+        for rim, loop in zip(rims, own if len(own) == depth else [], strict=False):
+            start, end = loop.init.polynomial, nest.end(loop)
+            near = (start, expr.plus(start, ONE, -1), expr.plus(end, ONE, -1), end)
+            rim += [place for place in near if place not in rim]
+    return [list(_ways(nest, own, rims, count)) for own in bands]
+
+
+def _ways(
+    nest: PlainNest, own: Sequence[Loop], rims: Sequence[Sequence[Polynomial]], count: int
+) -> Iterator[Statement]:
+    """A statement, with its loops along some of the dimensions and at any rim of the others."""
+    depth = len(rims)
+    for lacking in itertools.combinations(range(depth), depth - len(own)):
+        loops = iter(own)
+        levels = [None if place in lacking else next(loops) for place in range(depth)][:count]
+        places = (
+            rims[place] if level is None else [level.init.polynomial]
+            for place, level in enumerate(levels)
+        )
+        for starts in itertools.product(*places):
+            ends = tuple(
+                nest.end(level) if level else expr.plus(start, ONE)
+                for level, start in zip(levels, starts, strict=True)
+            )
+            yield Statement(own[0], tuple(levels), starts, ends)
+
+
+def _placed(conflicts: Conflicts, ways: Sequence[Sequence[Statement]]) -> list[Statement]:
+    """The statements, each where its distances from those that have one way are constant; the first
+    way of one for which there is no such."""
+    found = [some[0] for some in ways]
+    pairs = list(_numbered(conflicts))
+    for number, some in enumerate(ways):
+        if len(some) == 1:
+            continue
+        near = [
+            pair
+            for pair in pairs
+            if number in pair[:2] and all(n == number or len(ways[n]) == 1 for n in pair[:2])
+        ]
+        for way in some:
+            tried = [*found[:number], way, *found[number + 1 :]]
+            with contextlib.suppress(IllegalStepError):
+                for p, q, one, two in near:
+                    _gaps(conflicts, (tried[p], one), (tried[q], two))
+                found = tried
+                break
     return found
 
 
@@ -141,18 +197,23 @@ def _statements(nest: PlainNest, name: str, count: int) -> list[Statement]:
 
 def _skews(conflicts: Conflicts, found: Sequence[Statement], levels: int) -> list[Skew]:
     """The least skew of each dimension that the dependences allow."""
+    constraints: list[list[Constraint]] = [[] for _ in range(levels)]
+    for p, q, one, two in _numbered(conflicts):
+        for level, gap in enumerate(_gaps(conflicts, (found[p], one), (found[q], two))):
+            constraints[level].append((p, q, gap, 0 if p < q else 1))
+    return [_least_skew(one, len(found)) for one in constraints]
+
+
+def _numbered(conflicts: Conflicts) -> Iterator[tuple[int, int, Placed, Placed]]:
+    """Every two accesses that may conflict, after the numbers of their statements."""
     numbers = {
         statement: number
         for number, child in enumerate(conflicts.loop.children)
         if isinstance(child, ArrayLoop)
         for statement, _ in statements(child)
     }
-    constraints: list[list[Constraint]] = [[] for _ in range(levels)]
     for one, two in conflicts.pairs():
-        p, q = numbers[one[0]], numbers[two[0]]
-        for level, gap in enumerate(_gaps(conflicts, (found[p], one), (found[q], two))):
-            constraints[level].append((p, q, gap, 0 if p < q else 1))
-    return [_least_skew(one, len(found)) for one in constraints]
+        yield numbers[one[0]], numbers[two[0]], one, two
 
 
 def _gaps(
@@ -195,23 +256,24 @@ def _least_skew(constraints: list[Constraint], count: int) -> Skew:
 Range = tuple[str, str]
 """From where to where."""
 
+Level = tuple[Loop | None, Polynomial, Polynomial, Range]
+"""What runs along a dimension, where it starts and ends, and the tile's range."""
 
-def _limited(
-    editor: Editor, loop: Loop, levels: Sequence[tuple[Loop | None, Polynomial, Range]], like: str
-) -> Loop:
+
+def _limited(editor: Editor, loop: Loop, levels: Sequence[Level], like: str) -> Loop:
     """A statement's loops within a tile.
 
     Args:
         loop: the outermost one of them.
-        levels: what runs along each tiled dimension, where it ends, and the tile's range.
+        levels: what runs along each tiled dimension, dimensions with one place first.
         like: a variable of the type that new ones are to have.
     """
     if not levels:
         return loop
-    (level, end, (left, right)), *rest = levels
+    (level, start, end, (left, right)), *rest = levels
     if level is None:
         point = editor.variable(f"{like}_point", like)
-        once = largest(["0", left]), smallest(["1", right])
+        once = largest([text(start), left]), smallest([text(end), right])
         placed = editor.new_loop(f"{editor.name_of(loop)}.point", point, *once)
         return with_children(placed, [_limited(editor, loop, rest, like)])
     if rest:
@@ -226,9 +288,7 @@ def _extent(found: Sequence[Statement], skew: Skew, level: int, steps: int) -> R
     """From where to where the tiles along one dimension go."""
     lows, highs = [], []
     for statement, shift in zip(found, skew.shifts, strict=True):
-        loop = statement.levels[level]
-        start = loop.init.polynomial if loop else {}
-        lows.append(expr.plus(start, {(): shift}))
+        lows.append(expr.plus(statement.starts[level], {(): shift}))
         highs.append(expr.plus(statement.ends[level], {(): shift + skew.factor * (steps - 1)}))
     low = smallest(map(text, _outermost(lows, -1)))
     return low, largest(map(text, _outermost(highs, 1)))

@@ -69,6 +69,38 @@ def kept_apart(STEPS, A):
                 A[m + 1, n + 1] = T[m, n]
 
 
+def fixed(STEPS, A, B):
+    for t in range(STEPS):  # noqa: B007
+        for i in range(1, A.shape[0] - 1):
+            for j in range(1, A.shape[1] - 1):
+                B[i, j] = 0.25 * (A[i - 1, j] + A[i, j - 1] + A[i, j + 1] + A[i + 1, j])
+        for m in range(1, A.shape[0] - 1):
+            for n in range(1, A.shape[1] - 1):
+                A[m, n] = B[m, n]
+        for k in range(A.shape[1]):
+            A[0, k] = A[1, k]
+        for k in range(A.shape[1]):
+            A[A.shape[0] - 1, k] = 2.0 * A[A.shape[0] - 2, k]
+        for k in range(A.shape[0]):
+            A[k, 0] = 0.5
+        for k in range(A.shape[0]):
+            A[k, A.shape[1] - 1] = 3.0
+
+
+def joined(STEPS, A, B):
+    for t in range(STEPS):  # noqa: B007
+        for i in range(1, A.shape[0] - 1):
+            for j in range(1, A.shape[1] - 1):
+                B[i, j] = 0.25 * (A[i - 1, j] + A[i, j - 1] + A[i, j + 1] + A[i + 1, j])
+        for m in range(1, A.shape[0] - 1):
+            for n in range(1, A.shape[1] - 1):
+                A[m, n] = B[m, n]
+        for k in range(A.shape[0]):
+            A[k, A.shape[0] - 1] = 1.0
+        for p in range(A.shape[0]):
+            B[0, p] = 2.0
+
+
 def recursive(zero, X, Y):
     for j in range(X.shape[1]):
         last = zero
@@ -244,6 +276,22 @@ def test_sweeps_are_sunk_in_strips_of_any_width(tmp_path):
 def test_time_is_tiled_where_rows_of_a_temporary_are_no_size(sizes, tmp_path):
     cases = [[steps, random(n, m)] for steps, n, m in ((7, 9, 13), (1, 3, 4), (5, 4, 3))]
     check_recipe(kept_apart, cases, [("time_tile", ("L0", *sizes))], tmp_path)
+
+
+@pytest.mark.parametrize("sizes", [(3, 4), (2, 3, 4), (4, 16, 16)])
+def test_time_is_tiled_with_conditions_at_boundaries(sizes, tmp_path):
+    cases = [
+        [steps, random(n, m), random(n, m)] for steps, n, m in ((7, 9, 13), (1, 3, 4), (5, 4, 3))
+    ]
+    check_recipe(fixed, cases, [("time_tile", ("L0", *sizes))], tmp_path)
+
+
+def test_conditions_that_docc_computes_in_one_loop_are_taken_apart_first(tmp_path):
+    data = [3, random(9, 9), random(9, 9)]
+    (nest,) = nests_of(joined, data)
+    (first, *_) = time_tiles_from_memory(nest, large(32 << 20))
+    assert [one.op for one in first] == ["distribute", "time_tile"]
+    check_recipe(joined, [data], [(one.op, one.args) for one in first], tmp_path)
 
 
 def large(l3_bytes: int, times: int = 100, side: int = 2500) -> TuningContext:
