@@ -68,36 +68,15 @@ def along_memory(nest: Nest, fit: Fits, near: tuple[Choice, ...]) -> tuple[Choic
     return near if found is None else (Choice("order", None, 0.0, found, 0, 1.0),)
 
 
-def by_rule(tier: str, nest: Nest, steps: Steps, fit: Fits) -> tuple[Choice, ...]:
-    """A choice for a nest of which no book knows more: what a rule makes of it, if all of that is
-    legal."""
-    found = fit(nest, Recipe(tuple(steps))) if steps else None
-    if not isinstance(found, Fit) or found.dropped:
-        return ()
-    return (Choice(tier, None, 0.0, found.recipe, 0, 1.0),)
-
-
-def beside(nest: Nest, fit: Fits, choice: Choice, steps: Steps) -> Choice:
-    """A choice with more steps, none of which needs another one: those that are legal behind its
-    own, for loops that these do not touch."""
-    touched = _touched(choice.recipe)
-    for one in steps:
-        if touched.isdisjoint(_touched(Recipe((one,)))):
-            found = fit(nest, Recipe((*choice.recipe, one)))
-            if isinstance(found, Fit) and not found.dropped:
-                choice = replace(choice, recipe=found.recipe)
-    return choice
-
-
-def _touched(recipe: Recipe) -> set[str]:
+def touched(recipe: Recipe) -> set[str]:
     """The loops of a nest that a recipe speaks of."""
     return {str(arg).partition(".")[0] for step in recipe for arg in step.args}
 
 
 def _beside(nest: Nest, fit: Fits, choice: Choice, orders: list[_Order]) -> Choice:
     """A choice, with other orders for the parts of a nest that it does not touch."""
-    touched = _touched(choice.recipe)
-    orders = [order for order in orders if order.steps and order.loops.isdisjoint(touched)]
+    done = touched(choice.recipe)
+    orders = [order for order in orders if order.steps and order.loops.isdisjoint(done)]
     found = _fitting(nest, fit, choice.recipe, orders)
     return choice if found is None else replace(choice, recipe=found)
 

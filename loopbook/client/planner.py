@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from random import Random
 
 from loopbook.client.candidates import Candidates
 from loopbook.client.decision import Choice, NestReport, distinct, left_to_docc, used
@@ -16,9 +15,10 @@ from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.forms import sums_in_memory
+from loopbook.client.heuristics import by_rules, sliding, with_kept
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
-from loopbook.client.orders import along_memory, beside, by_rule
+from loopbook.client.orders import along_memory
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
@@ -44,12 +44,7 @@ from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
 from loopbook.recipes.similarity import keeps_order
 from loopbook.rules import TuningContext
-from loopbook.rules.invariants import kept_elements
 from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
-from loopbook.rules.shared_sums import shared_sums
-from loopbook.rules.strips import sliding_sums
-from loopbook.rules.threads import shown_parallel
-from loopbook.rules.timetiling import time_tiles_from_memory
 from loopbook.targets import TARGETS
 
 REMEMBERED = 512
@@ -130,8 +125,8 @@ class Planner:
         report = left_to_docc(nest, None, None, reason)
         usable = along_memory(nest, self._fit, ()) if self._expressions else ()
         if not any(len(choice.recipe) for choice in usable):
-            usable = self._sliding(nest) or usable
-        usable = self._with_kept(nest, usable)
+            usable = sliding(nest, self._fit, self._context({})) or usable
+        usable = with_kept(nest, self._fit, usable, self._context({}))
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
@@ -168,37 +163,16 @@ class Planner:
         if (usable or self._expressions) and not records:
             usable = along_memory(nest, self._fit, usable)
         if not records and not any(len(choice.recipe) for choice in usable):
-            usable = self._by_rule(nest, trips) or usable
+            usable = by_rules(nest, self._fit, self._context(trips)) or usable
         if not records:
-            usable = self._with_kept(nest, usable)
+            usable = with_kept(nest, self._fit, usable, self._context(trips))
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)
         return (used(report, usable[0]), usable) if usable else (report, ())
 
-    def _by_rule(self, nest: Nest, trips: Trips) -> tuple[Choice, ...]:
-        """What pays for nests that no book knows anything for."""
-        here = TuningContext.of(self._layered.hardware(self._target), self._target, trips)
-        if not TARGETS[self._target].parallel:
-            tiles = time_tiles_from_memory(nest, here)
-            return self._sliding(nest) or next(
-                filter(None, (by_rule("time", nest, steps, self._fit) for steps in tiles)), ()
-            )
-        return by_rule("threads", nest, shown_parallel(nest, here), self._fit) or by_rule(
-            "sums", nest, shared_sums(nest, Random(0), here), self._fit
-        )
-
-    def _sliding(self, nest: Nest) -> tuple[Choice, ...]:
-        """Sums beside each other, for one thread."""
-        parallel = TARGETS[self._target].parallel
-        return () if parallel else by_rule("strips", nest, sliding_sums(nest), self._fit)
-
-    def _with_kept(self, nest: Nest, usable: tuple[Choice, ...]) -> tuple[Choice, ...]:
-        """Choices that also load once what loops read and do not change, for one thread."""
-        steps = [] if TARGETS[self._target].parallel else kept_elements(nest)
-        begun = usable or ((Choice("kept", None, 0.0, Recipe(()), 0, 1.0),) if steps else ())
-        found = tuple(beside(nest, self._fit, choice, steps) for choice in begun)
-        return found if usable or any(len(choice.recipe) for choice in found) else ()
+    def _context(self, trips: Trips) -> TuningContext:
+        return TuningContext.of(self._layered.hardware(self._target), self._target, trips)
 
     def _for(self, trials: Trials) -> Planner:
         """One like this for another form of the program, for what books know of it."""
@@ -309,7 +283,7 @@ class Planner:
             return (), far
         evidence = evidence_of(self._layered, neighbours, nest, trips)
         hardware = self._layered.hardware(self._target)
-        around = TuningContext.of(hardware, self._target, trips)
+        around = self._context(trips)
         built = firsts(nest, around)
         rare = self._rare(nest, embedding, built, evidence)
         evidence += evidence_of(self._layered, rare, nest, trips)

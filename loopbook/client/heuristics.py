@@ -1,0 +1,74 @@
+"""What pays for nests of which no book knows more: rules alone, nothing is ported or measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from loopbook.client.decision import Choice
+from loopbook.client.fit import Fit
+from loopbook.client.orders import Fits, touched
+from loopbook.program.nest import Nest
+from loopbook.recipes.recipe import Recipe
+from loopbook.rules import TuningContext
+from loopbook.rules.base import Steps
+from loopbook.rules.invariants import kept_elements
+from loopbook.rules.shared_sums import shared_sums
+from loopbook.rules.strips import sliding_sums
+from loopbook.rules.threads import shown_parallel
+from loopbook.rules.timetiling import time_tiles_from_memory
+
+
+def by_rules(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
+    """The choice of the first rule that has a legal one for this nest, machine and target."""
+    for tier, steps in _rules(nest, context):
+        if found := _choice(tier, nest, steps, fit):
+            return found
+    return ()
+
+
+def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:
+    """Tiers and steps, the best first."""
+    if context.parallel:
+        yield "threads", shown_parallel(nest, context)
+        yield "sums", shared_sums(nest, Random(0), context)
+        return
+    yield "strips", sliding_sums(nest)
+    for steps in time_tiles_from_memory(nest, context):
+        yield "time", steps
+
+
+def sliding(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
+    """Sums beside each other, for one thread."""
+    return () if context.parallel else _choice("strips", nest, sliding_sums(nest), fit)
+
+
+def with_kept(
+    nest: Nest, fit: Fits, usable: tuple[Choice, ...], context: TuningContext
+) -> tuple[Choice, ...]:
+    """Choices that also load once what loops read and do not change, for one thread."""
+    steps = [] if context.parallel else kept_elements(nest)
+    begun = usable or ((Choice("kept", None, 0.0, Recipe(()), 0, 1.0),) if steps else ())
+    found = tuple(_beside(nest, fit, choice, steps) for choice in begun)
+    return found if usable or any(len(choice.recipe) for choice in found) else ()
+
+
+def _choice(tier: str, nest: Nest, steps: Steps, fit: Fits) -> tuple[Choice, ...]:
+    """What a rule makes of a nest, if all of that is legal."""
+    found = fit(nest, Recipe(tuple(steps))) if steps else None
+    if not isinstance(found, Fit) or found.dropped:
+        return ()
+    return (Choice(tier, None, 0.0, found.recipe, 0, 1.0),)
+
+
+def _beside(nest: Nest, fit: Fits, choice: Choice, steps: Steps) -> Choice:
+    """A choice with more steps, none of which needs another one: those that are legal behind its
+    own, for loops that these do not touch."""
+    done = touched(choice.recipe)
+    for one in steps:
+        if done.isdisjoint(touched(Recipe((one,)))):
+            found = fit(nest, Recipe((*choice.recipe, one)))
+            if isinstance(found, Fit) and not found.dropped:
+                choice = replace(choice, recipe=found.recipe)
+    return choice
