@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from loopbook.program.nest import Loop, Nest
+from loopbook.program.nest import Loop, Nest, Stride
 from loopbook.rules.bands import bands
 from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.orders import stride_one
@@ -71,7 +71,7 @@ def time_tiles_from_memory(nest: Nest, context: TuningContext) -> list[Steps]:
     """
     trips = [context.trips.get(loop.name) for loop in _longest(nest)]
     times = context.trips.get("L0", 0)
-    if context.parallel or _depth(nest) != 2 or None in trips:
+    if context.parallel or _depth(nest) != 2 or None in trips or not _is_over_time(nest):
         return []
     points = math.prod(trip for trip in trips if trip)
     row = 8 * len(nest.arrays)
@@ -89,6 +89,15 @@ def time_tiles_from_memory(nest: Nest, context: TuningContext) -> list[Steps]:
         for steps in (8, 4)
         if steps <= times and whole * (4 + steps) <= context.l2_bytes
     ]
+
+
+def _is_over_time(nest: Nest) -> bool:
+    """Whether the outermost loop comes back to all elements of arrays that others run through."""
+    return not any(
+        one.strides[0] != Stride.ZERO and any(other != Stride.ZERO for other in one.strides[1:])
+        for one in nest.accesses
+        if nest.containers[one.container].is_array and one.strides
+    )
 
 
 def _is_shared(nest: Nest, loop: Loop) -> bool:

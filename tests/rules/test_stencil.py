@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from client_kit import product
 from sdfg_kit import bench_of, check_recipe, nests_of, random, sdfg_of, steps, sweep, waves
 
 from loopbook.errors import IllegalStepError
@@ -312,6 +313,19 @@ def test_grids_that_no_cache_holds_are_tiled_in_time(tmp_path):
     check_recipe(heat, cases, [("time_tile", ("L0", 16, 32, 256))], tmp_path)
 
 
-def test_what_is_no_grid_over_time_is_not_tiled_in_it():
+@pytest.mark.parametrize("order", ["ijk", "kij"])
+def test_what_is_no_grid_over_time_is_not_tiled_in_it(order):
     (nest,) = nests_of(recursive, [0.0, random(5, 6), random(5, 6)])
     assert time_tiles_from_memory(nest, large(1 << 20)) == []
+    (nest,) = nests_of(
+        product if order == "ijk" else by_rows, [random(5, 6), random(6, 7), random(5, 7)]
+    )
+    assert len(nest.loops) == 3
+    assert time_tiles_from_memory(nest, large(1 << 20)) == []
+
+
+def by_rows(A, B, C):
+    for k in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            for j in range(B.shape[1]):
+                C[i, j] = 0.5 * C[i, j] + A[i, k] * B[k, j]
