@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -147,10 +147,6 @@ class Version:
         self._child.wait()
 
 
-def mean(values: list[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path)
@@ -177,7 +173,8 @@ def main() -> int:
                 for other in ("numpy_s", "before_s"):
                     if other in line:
                         ratios.setdefault(other, []).append(line[other] / line["s"])
-    print({f"over {name[:-2]}": round(mean(found), 2) for name, found in ratios.items()})
+    means = {name[:-2]: statistics.geometric_mean(found) for name, found in ratios.items()}
+    print({f"over {name}": round(mean, 2) for name, mean in means.items()})
     return 0
 
 

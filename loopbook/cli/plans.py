@@ -18,8 +18,8 @@ class Nest(Answer):
 
     Attributes:
         loops: as the program calls them.
-        tier: exact, near, library, rows, order, strips, kept, threads, sums, or none for docc's own
-            schedule.
+        tier: exact, near, library, rows, order, kept, strips, time, threads, sums, or none for
+            docc's own schedule.
         neighbour: the record's nest that the recipe is from, or the nearest one.
         distance: to it; null where there is none.
         recipe: its steps, a line each; empty for docc's own schedule.

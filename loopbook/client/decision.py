@@ -146,7 +146,7 @@ class Plan:
         return [
             report.fingerprint
             for report in self.nests
-            if report.tier in ("none", "order", "kept", "strips", "time", "sums", "threads")
+            if report.tier == "none" or report.tier in RULED
         ]
 
     def only(self, picks: Mapping[int, Choice], reason: str) -> Plan:
@@ -215,17 +215,22 @@ def nests_table(nests: Sequence[NestReport], caption: str = "") -> str:
     return table(heads, rows, caption)
 
 
-WHENCE = {
-    "exact": "the very nest",
-    "near": "ported from a neighbour",
-    "library": "a product, as NumPy computes it",
-    "rows": "a product with vectors, some rows of the matrix at a time",
+RULED = {
     "order": "loops in the order in which the arrays lie in memory",
     "kept": "elements that innermost loops read and do not change are loaded once",
     "strips": "sums over windows that slide along memory, some beside each other",
     "time": "several time steps on a part of a grid that no cache holds",
     "threads": "iterations that have nothing to do with each other",
     "sums": "sums that threads share, each with its own",
+}
+"""Where the recipe comes from of each tier for nests that no book knows more of."""
+
+WHENCE = {
+    "exact": "the very nest",
+    "near": "ported from a neighbour",
+    "library": "a product, as NumPy computes it",
+    "rows": "a product with vectors, some rows of the matrix at a time",
+    **RULED,
 }
 """Where the recipe of each tier comes from."""
 

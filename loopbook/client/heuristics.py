@@ -39,11 +39,6 @@ def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:
         yield "time", steps
 
 
-def sliding(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
-    """Sums beside each other, for one thread."""
-    return () if context.parallel else _choice("strips", nest, sliding_sums(nest), fit)
-
-
 def with_kept(
     nest: Nest, fit: Fits, usable: tuple[Choice, ...], context: TuningContext
 ) -> tuple[Choice, ...]:

@@ -15,7 +15,7 @@ from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.forms import sums_in_memory
-from loopbook.client.heuristics import by_rules, sliding, with_kept
+from loopbook.client.heuristics import by_rules, with_kept
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
 from loopbook.client.orders import along_memory
@@ -124,9 +124,10 @@ class Planner:
         """Decide about a nest that no book is asked about, and why."""
         report = left_to_docc(nest, None, None, reason)
         usable = along_memory(nest, self._fit, ()) if self._expressions else ()
-        if not any(len(choice.recipe) for choice in usable):
-            usable = sliding(nest, self._fit, self._context({})) or usable
-        usable = with_kept(nest, self._fit, usable, self._context({}))
+        context = self._context({})
+        if not context.parallel and not any(len(choice.recipe) for choice in usable):
+            usable = by_rules(nest, self._fit, context) or usable
+        usable = with_kept(nest, self._fit, usable, context)
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
@@ -162,10 +163,11 @@ class Planner:
         usable = self._in_other_form(nest, usable, trips, hot)
         if (usable or self._expressions) and not records:
             usable = along_memory(nest, self._fit, usable)
-        if not records and not any(len(choice.recipe) for choice in usable):
-            usable = by_rules(nest, self._fit, self._context(trips)) or usable
         if not records:
-            usable = with_kept(nest, self._fit, usable, self._context(trips))
+            context = self._context(trips)
+            if not any(len(choice.recipe) for choice in usable):
+                usable = by_rules(nest, self._fit, context) or usable
+            usable = with_kept(nest, self._fit, usable, context)
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from random import Random
 
 from loopbook.program.nest import Loop, Nest, Stride
@@ -20,7 +19,9 @@ LARGE_TILES = ((16, 32), (8, 16), (4, 8))
 """Time steps and rows of tiles whose rows are `LONG_ROWS` long, so that vectors are filled."""
 
 LONG_ROWS = 256
-FEWEST_STEPS = 4
+
+WHOLE_ROWS = ((8, 4), (4, 4))
+"""Time steps and rows of tiles whose rows are as long as the grid's."""
 
 
 @on_nests(1.0)
@@ -69,25 +70,23 @@ def time_tiles_from_memory(nest: Nest, context: TuningContext) -> list[Steps]:
     A step of heat on 2,500 by 2,500 points takes 6.0 ms in rows, 3.4 in tiles of 16 steps; on 1,000
     by 1,000 points, 16 MB that the L3 cache holds, 0.46 and 0.51 (AVX-512, 2026-11-27).
     """
-    trips = [context.trips.get(loop.name) for loop in _longest(nest)]
+    if context.parallel or _depth(nest) != 2 or not _is_over_time(nest):
+        return []
     times = context.trips.get("L0", 0)
-    if context.parallel or _depth(nest) != 2 or None in trips or not _is_over_time(nest):
+    rows, columns = (context.trips.get(loop.name, 0) for loop in _longest(nest))
+    point = 8 * len(nest.arrays)
+    if rows * columns * point <= context.l3_bytes:
         return []
-    points = math.prod(trip for trip in trips if trip)
-    row = 8 * len(nest.arrays)
-    if times < FEWEST_STEPS or points * row <= context.l3_bytes:
-        return []
-    whole = row * (trips[1] or 1)
     rims = [step("distribute", loop.name) for loop in nest.loops if _is_shared(nest, loop)]
     return [
         [*rims, step("time_tile", "L0", steps, width, LONG_ROWS)]
         for steps, width in LARGE_TILES
         if steps <= times
-        and row * (width + 2 * steps) * (LONG_ROWS + 2 * steps) <= context.l2_bytes // 2
+        and point * (width + 2 * steps) * (LONG_ROWS + 2 * steps) <= context.l2_bytes // 2
     ] + [
-        [*rims, step("time_tile", "L0", steps, 4)]
-        for steps in (8, 4)
-        if steps <= times and whole * (4 + steps) <= context.l2_bytes
+        [*rims, step("time_tile", "L0", steps, width)]
+        for steps, width in WHOLE_ROWS
+        if steps <= times and point * columns * (width + steps) <= context.l2_bytes
     ]
 
 
