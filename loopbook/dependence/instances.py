@@ -11,6 +11,7 @@ whole are the same for both, and so are parameters.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -400,8 +401,8 @@ def pairs(instances: Instances) -> Iterator[tuple[Piece, Piece]]:
     return product(instances.pieces, instances.pieces)
 
 
-def _extents(along: Collection[Monomial]) -> Iterator[Linear]:
+@lru_cache(maxsize=4096)
+def _extents(along: frozenset[Monomial]) -> Sequence[Linear]:
     """What is 0 or more of strides where an array has an element, so that no extent is 0."""
-    for symbol in sorted({symbol for stride in along for symbol in stride}):
-        if NAME.fullmatch(symbol):
-            yield {symbol: 1, "": -1}
+    extents = filter(NAME.fullmatch, {symbol for stride in along for symbol in stride})
+    return [{symbol: 1, "": -1} for symbol in sorted(extents)]

@@ -9,11 +9,10 @@ is, as that of rows without their ends: ``A[(N - 2)*i + j]``, which is ``A[j + N
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 from loopbook.dependence.model import Linear, Monomial, Polynomial, minus, plus, shifted, words
@@ -105,7 +104,7 @@ def _is_sum(symbol: str) -> bool:
 @lru_cache(maxsize=4096)
 def _polynomial(stride: Monomial) -> Polynomial:
     """A stride multiplied out."""
-    total: Polynomial = {(): 1}
+    total = expr.ONE
     for symbol in stride:
         total = expr.product(total, expr.polynomial(symbol) if _is_sum(symbol) else {(symbol,): 1})
     return total
@@ -113,8 +112,6 @@ def _polynomial(stride: Monomial) -> Polynomial:
 
 def _row(width: Monomial) -> Linear:
     """How far it is to the next row."""
-    if not any(map(_is_sum, width)):
-        return {"*".join(width): 1}
     return {"*".join(monomial): factor for monomial, factor in _polynomial(width).items()}
 
 
@@ -172,7 +169,7 @@ def _apart(
 ) -> Parts | None:
     order = sorted(along, key=lambda stride: (len(stride), stride))
     parts: Parts = {stride: {} for stride in order}
-    if any(map(_is_sum, itertools.chain(*along))):
+    if any(map(_is_sum, chain(*along))):
         index = _without_sums(index, order, variables, values, parts)
     for monomial, factor in index.items():
         inner = tuple(symbol for symbol in monomial if symbol in variables)
@@ -233,7 +230,7 @@ def _without_sums(
 
 def _multiple(value: Polynomial, of: Polynomial) -> tuple[int, Polynomial]:
     """How often a polynomial goes into another one, by its leading term, and what is left."""
-    lead = max(of, key=lambda monomial: (len(monomial), monomial))
+    lead = expr.leading(of)
     count, over = divmod(value.get(lead, 0), of[lead])
     return (0, value) if over else (count, expr.plus(value, of, -count))
 

@@ -78,7 +78,7 @@ def _largest(size: Polynomial, loop: Loop) -> Polynomial:
         return size
     if loop.step != 1 or len(loop.bounds.highs) != 1:
         raise SdfgError("the loop has more than one end")
-    last = expr.plus(loop.bounds.highs[0], {(): 1}, -1)
+    last = expr.plus(loop.bounds.highs[0], expr.ONE, -1)
     if any(factor < 0 for m, factor in size.items() if loop.variable in m):
         raise SdfgError("it gets smaller")
     if any(not s.isidentifier() and loop.variable in expr.symbols(s) for m in size for s in m):

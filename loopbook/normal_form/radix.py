@@ -15,10 +15,8 @@ from loopbook.dependence.linear import from_polynomial
 from loopbook.dependence.model import Linear
 from loopbook.errors import SdfgError
 from loopbook.program import expr
-from loopbook.program.expr import Expr, Polynomial
+from loopbook.program.expr import ONE, Expr, Polynomial
 from loopbook.program.tree import Loop
-
-ONE: Polynomial = {(): 1}
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ Monomial = tuple[str, ...]
 
 Polynomial = Mapping[Monomial, int]
 
+ONE: Polynomial = {(): 1}
+
 MAX_EXPRESSION = 20_000
 MAX_TERMS = 512
 MAX_POWER = 64
@@ -210,22 +212,27 @@ def product(a: Polynomial, b: Polynomial) -> dict[Monomial, int]:
     return total
 
 
+def leading(a: Polynomial) -> Monomial:
+    """The term of the highest degree, and the last one of these by name."""
+    return max(a, key=lambda monomial: (len(monomial), monomial))
+
+
 def divided(value: Polynomial, by: Polynomial) -> tuple[dict[Monomial, int], dict[Monomial, int]]:
     """Quotient and rest, by the leading term of the divisor.
 
     Raises:
         SdfgError: if it has too many terms.
     """
-    lead = max(by, key=lambda monomial: (len(monomial), monomial))
+    lead = leading(by)
     quotient: dict[Monomial, int] = {}
     rest = dict(value)
     for _ in range(MAX_TERMS):
         for monomial in sorted(rest, key=lambda m: (-len(m), m)):
-            rest_of = over(monomial, lead)
-            if rest_of is not None and rest[monomial] % by[lead] == 0:
+            times = over(monomial, lead)
+            if times is not None and rest[monomial] % by[lead] == 0:
                 factor = rest[monomial] // by[lead]
-                quotient[rest_of] = quotient.get(rest_of, 0) + factor
-                rest = plus(rest, product({rest_of: factor}, by), -1)
+                quotient[times] = quotient.get(times, 0) + factor
+                rest = plus(rest, product({times: factor}, by), -1)
                 break
         else:
             return {m: f for m, f in quotient.items() if f}, rest

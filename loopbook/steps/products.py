@@ -8,11 +8,9 @@ from itertools import product as pairs
 
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr
-from loopbook.program.expr import Polynomial
+from loopbook.program.expr import ONE, Polynomial
 from loopbook.program.inside import Around, is_never_negative
 from loopbook.steps.accumulation import Element
-
-ONE: Polynomial = {(): 1}
 
 
 @dataclass(frozen=True)

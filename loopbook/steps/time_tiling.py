@@ -21,14 +21,12 @@ from loopbook.dependence.model import Linear, statements
 from loopbook.dependence.scalars import Loops
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr
-from loopbook.program.expr import Expr, Polynomial, largest, smallest, text
+from loopbook.program.expr import ONE, Expr, Polynomial, largest, smallest, text
 from loopbook.program.tree import Loop
 from loopbook.program.walk import band, with_children
 from loopbook.steps.editor import Editor
 from loopbook.steps.plain import MAX_FACTOR, PlainNest
 from loopbook.steps.waves import Tiles, in_turn, in_waves
-
-ONE: Polynomial = {(): 1}
 
 Constraint = tuple[int, int, int, int]
 """Statements p and q, least distance d along one dimension, time steps k: q is at least d from p, k
@@ -154,9 +152,10 @@ def _ways(
 ) -> Iterator[Statement]:
     """A statement, with its loops along some of the dimensions and at any rim of the others."""
     depth = len(rims)
-    for lacking in itertools.combinations(range(depth), depth - len(own)):
+    ways = itertools.combinations(range(depth), depth - len(own))
+    for lacking in dict.fromkeys(tuple(p for p in way if p < count) for way in ways):
         loops = iter(own)
-        levels = [None if place in lacking else next(loops) for place in range(depth)][:count]
+        levels = [None if place in lacking else next(loops) for place in range(count)]
         places = (
             rims[place] if level is None else [level.init.polynomial]
             for place, level in enumerate(levels)
