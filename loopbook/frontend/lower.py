@@ -29,14 +29,9 @@ from loopbook.frontend.sorts import SortsError
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Buffer, Pair, Scalar, Thing, Unknown, Value, whole
+from loopbook.program.extent_names import SHORT
 
 _ONE_AT_A_TIME = threading.Lock()
-
-SMALL = 4
-"""Sizes up to this one are numbers: of loops as short as over coordinates, colours or the matrices
-of a rotation a compiler makes none, if it knows. Products of 5,000 matrices of 4 by 4 take half as
-long, distances of points to eight others two fifths (AVX2, 2026-11-26). Loops are told as well
-where rows are as short: what goes down a column is then no gather by a stride that nobody knows."""
 
 NAMED = 8
 """Whole numbers less than this are equal to a size by chance. Chosen."""
@@ -60,7 +55,7 @@ def lower(
     Returns:
         None if the function consists of loops and scalars already: compile it as it is. One with
         indices that may be negative, and count from the end then, with numbers that are rounded to
-        the 32 bits of others, with windows (`windows`), or with arrays of short rows (`SMALL`), is
+        the 32 bits of others, with windows (`windows`), or with arrays of short rows (`SHORT`), is
         translated, if it can be.
 
     Raises:
@@ -230,7 +225,7 @@ def _array(code: Code, name: str, value: np.ndarray, sizes: dict[int, Int]) -> V
     shape = []
     for axis, size in enumerate(value.shape):
         text = f"{name}.shape[{axis}]"
-        if size <= SMALL:
+        if size <= SHORT:
             facts.guards[f"{text} == {size}"] = None
             shape.append(Int.of(size))
             code.differs |= axis > 0 and size > 1  # how far apart rows are, in loops, too

@@ -29,9 +29,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from loopbook.frontend.blocks import Block, flat, tree
 from loopbook.frontend.code import Code, Line
-
-LONGEST = 4
-"""Iterations of what is short: sizes up to this one are numbers (`loopbook.frontend.lower`)."""
+from loopbook.program.extent_names import SHORT
 
 MOST_LINES = 32
 """That one loop, with those in it, is written out to."""
@@ -63,7 +61,7 @@ def _count(block: Block) -> int | None:
     """How often a short loop runs; None if this is none."""
     ends = re.fullmatch(r"range\((?:(\d+), )?(\d+)\)", block.header[1]) if block.header else None
     count = int(ends[2]) - int(ends[1] or 0) if ends else 0
-    return count if 0 < count <= LONGEST else None
+    return count if 0 < count <= SHORT else None
 
 
 def _reduces(loop: Block, count: int) -> bool:

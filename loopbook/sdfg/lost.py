@@ -74,8 +74,8 @@ def without_loss(
         confused = (
             array is not None
             or _confused(given, simple)
-            or _forwarded(program, simple, promote)
-            or _overtaken(program, simple, promote) is not None
+            or _promoted(forwarded, program, simple, promote)
+            or _promoted(overtaken, program, simple, promote) is not None
         )
         fewer = _fewer(program, simple)
         doubtful = confused or fewer or _lost(given, stores(simple))
@@ -86,9 +86,9 @@ def without_loss(
                 told, (sdfg, simple, array) = apart, other
     if array is not None:
         raise SdfgError(f"docc touches elements of {array} that the program does not")
-    if name := _forwarded(program, simple, promote):
+    if name := _promoted(forwarded, program, simple, promote):
         raise SdfgError(f"docc forgets on what condition {name} is stored into")
-    if name := _overtaken(told, simple, promote):
+    if name := _promoted(overtaken, told, simple, promote):
         raise SdfgError(f"docc may store the older of two values of {name} last")
     left = stores(simple)
     gone = sorted(name for name in given if not left[name])
@@ -134,17 +134,16 @@ def _moved(program: Program, text: str, simple: Program, promote: Promote) -> st
     return None if before <= _counters(simple) else moved(promote(text), simple)
 
 
-def _forwarded(program: Program, simple: Program, promote: Promote) -> str:
-    """An array of which docc forgets on what condition it is stored into. Places that scalars stand
-    for may be the same under several names: they are counted in terms of loops' variables."""
-    found = forwarded(program, simple)
-    return found and forwarded(promote(dumped(write(program))), simple)
-
-
-def _overtaken(program: Program, simple: Program, promote: Promote) -> str | None:
-    """An array of which docc may store the older of two values last after it has fused loops."""
-    found = overtaken(program, simple)
-    return found and overtaken(promote(dumped(write(program))), simple)
+def _promoted(
+    look: Callable[[Program, Program], str | None],
+    program: Program,
+    simple: Program,
+    promote: Promote,
+) -> str | None:
+    """What is found in a program and in what docc has made of it (`forwarded`, `overtaken`). Places
+    that scalars stand for may be the same under several names: a fault is one only if it is found
+    in terms of loops' variables, too."""
+    return look(program, simple) and look(promote(dumped(write(program))), simple)
 
 
 def _counters(program: Program, *, running: bool = False) -> set[str]:

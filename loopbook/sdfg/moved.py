@@ -33,6 +33,9 @@ Loops = tuple[LoopNode, ...]
 Places = dict[object, tuple[Loops, Touch]]
 """Accesses to one array, by what two that are written alike have in common."""
 
+Sure = dict[tuple[str, bool], set[object]]
+"""What those that no branch decides on have in common, by array and whether they write."""
+
 
 def moved(before: Program, after: Program) -> str | None:
     """An array of which the program touches more elements than before, or a loop stores into more
@@ -42,7 +45,7 @@ def moved(before: Program, after: Program) -> str | None:
     Args:
         before: with indices in terms of loops' variables, not of scalars computed from them.
     """
-    known, found = _places(before), _places(after)
+    (known, sure_before), (found, sure_after) = _places(before), _places(after)
     for (name, write), places in found.items():
         if name not in before.containers:
             continue
@@ -51,7 +54,7 @@ def moved(before: Program, after: Program) -> str | None:
         if write and name in before.arguments:
             gone = [key for key, place in old.items() if place[0] and key not in places]
             if gone:
-                sure = _certain(before, name), _certain(after, name)
+                sure = (of.get((name, write), set()) for of in (sure_before, sure_after))
                 left = _instead(gone, old, places, *sure)
                 if not covered([old[key] for key in gone], left):
                     return name
@@ -85,28 +88,6 @@ def _instead(
     ]
 
 
-def _certain(program: Program, name: str) -> set[object]:
-    """The keys of stores into an array that no branch decides on."""
-    found: set[object] = set()
-    pointed = _pointed(program)
-
-    def look(node: Program | walk.Inner, around: Loops) -> None:
-        if isinstance(node, Loop):
-            around = (*around, _header(node, around))
-        if isinstance(node, Block):
-            for access in own_accesses(node):
-                own = pointed.get(access.container, access.container) == name
-                if access.subset and access.write and own:
-                    touch = Touch(access.container, access.subset, access.write)
-                    found.add(_key(around, touch))
-        if not isinstance(node, Branch):
-            for child in walk.children(node):
-                look(child, around)
-
-    look(program, ())
-    return found
-
-
 def _key(loops: Loops, touch: Touch) -> object:
     """What two accesses that are written alike have in common."""
     header = tuple(
@@ -119,15 +100,18 @@ def _key(loops: Loops, touch: Touch) -> object:
         return header, touch.subset
 
 
-def _places(program: Program) -> dict[tuple[str, bool], Places]:
+def _places(program: Program) -> tuple[dict[tuple[str, bool], Places], Sure]:
     """Where each array is read, and written."""
     found: dict[tuple[str, bool], Places] = {}
+    certain: Sure = {}
     pointed = _pointed(program)
-    for loops, touch in _touches(program, ()):
+    for loops, touch, sure in _touches(program, (), sure=True):
         key = _key(loops, touch)
-        name = pointed.get(touch.container, touch.container)
-        found.setdefault((name, touch.write), {})[key] = loops, touch
-    return found
+        of = pointed.get(touch.container, touch.container), touch.write
+        found.setdefault(of, {})[key] = loops, touch
+        if sure:
+            certain.setdefault(of, set()).add(key)
+    return found, certain
 
 
 def _pointed(program: Program) -> dict[str, str]:
@@ -154,16 +138,18 @@ def _pointed(program: Program) -> dict[str, str]:
     return found
 
 
-def _touches(node: Program | walk.Inner, around: Loops) -> Iterator[tuple[Loops, Touch]]:
-    """All accesses to arrays, each with the loops around it; conditions are not looked at."""
+def _touches(
+    node: Program | walk.Inner, around: Loops, *, sure: bool
+) -> Iterator[tuple[Loops, Touch, bool]]:
+    """All accesses to arrays, each with the loops around it, and whether no branch decides."""
     if isinstance(node, Loop):
         around = (*around, _header(node, around))
     if isinstance(node, Block):
         for access in own_accesses(node):
             if access.subset:
-                yield around, Touch(access.container, access.subset, access.write)
+                yield around, Touch(access.container, access.subset, access.write), sure
     for child in walk.children(node):
-        yield from _touches(child, around)
+        yield from _touches(child, around, sure=sure and not isinstance(node, Branch))
 
 
 def _header(loop: Loop, around: Loops) -> LoopNode:

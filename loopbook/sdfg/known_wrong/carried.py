@@ -19,7 +19,7 @@ from loopbook.errors import LoopbookError
 from loopbook.program import expr
 from loopbook.program.accesses import names as all_names
 from loopbook.program.dataflow import AccessNode, Block, Constant
-from loopbook.program.extent_names import extent_names
+from loopbook.program.extent_names import SHORT, extent_names
 from loopbook.program.read import read as read_program
 from loopbook.program.rename import renamed
 from loopbook.program.tree import Case, Loop, Program, While
@@ -33,9 +33,6 @@ from loopbook.syntax import walk
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
 Outer = TypeVar("Outer", bound=Program | Inner)
-
-SHORT = 4
-"""Sizes up to this one may be numbers for a program."""
 
 SECONDS = 30.0
 """How long docc may take over a function."""
