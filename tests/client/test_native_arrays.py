@@ -238,7 +238,7 @@ def test_strict_never_runs_python(monkeypatch):
     monkeypatch.setattr(rival_module, "FASTER", np.inf)
     program = loopbook.native(softmax.func, strict=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", InterpretedWarning)
         for _ in range(ROUNDS + 3):
             program(data(5, 7))
 

@@ -262,7 +262,7 @@ def test_check_gives_python_s_numbers_and_says_who_is_wrong(monkeypatch):
     """A library built of another text halves where it should not."""
     program = loopbook.native(halves, check=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", InterpretedWarning)
         program(right := line())
         program(right)
     np.testing.assert_allclose(right, line() / 4)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import loopbook
+from loopbook.errors import InterpretedWarning
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,7 @@ def test_what_a_function_closes_over_stays_its_own():
 
     program = loopbook.native(scaled)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", InterpretedWarning)
         np.testing.assert_array_equal(program(np.arange(6.0)), scaled(np.arange(6.0)))
 
 

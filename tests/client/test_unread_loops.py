@@ -29,7 +29,7 @@ def given():
 def test_what_has_a_form_in_loops_is_compiled():
     native, (x, y) = loopbook.native(normal, strict=True), given()
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", InterpretedWarning)
         native(x, y)
         native(x, y)
     expected = np.zeros(40)
