@@ -165,7 +165,8 @@ def native(
 
     Each kind of arguments is compiled for itself: their types, ranks, which sizes are 1 and which
     are equal, whether an array that is written was passed twice. Recipes are chosen for the sizes
-    of the first call. A function of array expressions is compiled as the loops that
+    of the first call whose arrays take the same cache: where larger or smaller ones take another,
+    it is compiled anew. A function of array expressions is compiled as the loops that
     `loopbook.frontend.lower` makes of it, after these have been compared with it at small sizes;
     its matrix products become calls of BLAS.
     Tuples, short lists, dicts and objects are taken apart: what the function reads of them is

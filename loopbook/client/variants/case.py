@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from enum import Enum
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from loopbook.client.variants.scale import scale
 from loopbook.errors import SdfgError
 
 ARRAYS = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32, np.bool_)))
@@ -71,6 +73,11 @@ class Case:
             where = (array.ctypes.data, array.dtype, array.shape, array.strides)
             first[place] = found.setdefault(where, place)
         return tuple(first)
+
+    @cached_property
+    def scale(self) -> int:
+        """How large its arrays are together, as `loopbook.client.variants.scale` tells."""
+        return scale(sum(self.args[n].nbytes for n in self.arrays if self.first[n] == n))
 
     @property
     def fits_docc(self) -> bool:

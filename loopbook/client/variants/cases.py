@@ -1,4 +1,4 @@
-"""All that was compiled of one function that docc reads, by case of the arguments."""
+"""All that was compiled of one function that docc reads, by case and scale of the arguments."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from loopbook.client.variants.case import Case
 from loopbook.client.variants.compiled import AGAIN, Build, Compiled, trace
+from loopbook.client.variants.scale import SCALES
 from loopbook.errors import (
     CompilerError,
     FolderError,
@@ -196,7 +197,7 @@ class Cases:
         merging = case.merging(reading.written)
         if merging and not self._merges:
             raise SdfgError("an array that is written was passed twice")
-        return (known, case.first if merging else None), reading
+        return (known, case.first if merging else None, case.scale), reading
 
     def _reading(self, case: Case) -> Traced | Exception:
         if len(self._readings) >= MAX_VARIANTS:
@@ -207,7 +208,7 @@ class Cases:
             return error
 
     def _made(self, case: Case, reading: Traced) -> Compiled | Exception:
-        if len(self._variants) >= MAX_VARIANTS:
+        if len(self._variants) >= MAX_VARIANTS * SCALES:
             raise too_many()
         try:
             self.last = Compiled(self.func, case, reading, self._build)

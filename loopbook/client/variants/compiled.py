@@ -48,7 +48,7 @@ class Compiled:
         lib_path: where it was loaded from; deleted since, unless a folder was asked for.
         traced: what it was built from.
         written: positions of the arguments that it may write.
-        verified: whether its numbers have been compared with Python's.
+        verified: scales of the calls whose numbers have been compared with Python's.
         unproven: whether its first call must be compared; docc reads loops as they are written.
     """
 
@@ -75,7 +75,7 @@ class Compiled:
         self.func = func
         self.traced = reading
         self.written = frozenset(self._kept[place] for place in reading.written)
-        self.verified = False
+        self.verified = set[int]()
         where = folder or scratch.make()
         try:
             libraries = build(reading, args, where)

@@ -170,7 +170,7 @@ class Dispatcher:
         try:
             case = self._case(bound)
             variant = self._variant(case)
-            if variant.verified or not (self._check or variant.unproven):
+            if self._is_trusted(variant, case):
                 answer = variant.run(case)
                 if key is not None:
                     entries.add(key, self._short(variant, case, args))
@@ -279,12 +279,18 @@ class Dispatcher:
             text = f"{self._name} runs as plain Python: {reason}"
             warnings.warn(text, InterpretedWarning, stacklevel=_outside())
 
+    def _is_trusted(self, variant: Variant, case: Case) -> bool:
+        """Whether it is run without a look at Python's numbers."""
+        if self._check:  # what is compiled for another scale has other recipes
+            return case.scale in variant.verified
+        return bool(variant.verified) or not variant.unproven
+
     def _checked(self, variant: Variant, case: Case) -> Any:
         answer, wrong = check(
             self._by_place, case, variant.run, lambda: variant.rebuilt(case, _unoptimised).run
         )
         if not wrong:
-            variant.verified = True
+            variant.verified.add(case.scale)
             return answer
         error = WrongResultError(f"compiled code gives other numbers: {wrong}")
         if isinstance(variant, Looped):

@@ -26,7 +26,7 @@ class Looped:
     Attributes:
         func: what they were made of.
         lowered: the loops, and the function around them.
-        verified: whether its numbers have been compared with Python's.
+        verified: scales of the calls whose numbers have been compared with Python's.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Looped:
     ) -> None:
         self.func = func
         self.lowered = lowered
-        self.verified = False
+        self.verified = set[int]()
         self._build = build
         self._names, self._kind = case.names, kind(case)
         self._same = [(one, place) for place, one in enumerate(case.first) if one != place]
