@@ -14,7 +14,7 @@ for so many columns beside each other that a processor need not wait for one of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from loopbook.client.decision import Choice
@@ -25,6 +25,11 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.rules import reorder
 from loopbook.rules.bands import Band, bands
 from loopbook.rules.base import Steps, step
+from loopbook.steps import Step
+
+OUTER = frozenset(("tile", "cut", "distribute", "library"))
+"""Steps that leave what is in a loop in its order: they share its iterations out, or what it does,
+or hand it to a library."""
 
 Fits = Callable[[Nest, Recipe], Fit | Refusal]
 
@@ -34,11 +39,13 @@ class _Order:
     """Another order for a part of a nest.
 
     Attributes:
-        loops: whose order it is, those in them and those around them.
+        loops: whose order it is, and those in them.
+        around: the loops around these.
         takes_apart: whether loops hold something else after it.
     """
 
     loops: frozenset[str]
+    around: frozenset[str]
     steps: Steps
     takes_apart: bool
 
@@ -68,15 +75,20 @@ def along_memory(nest: Nest, fit: Fits, near: tuple[Choice, ...]) -> tuple[Choic
     return near if found is None else (Choice("order", None, 0.0, found, 0, 1.0),)
 
 
-def touched(recipe: Recipe) -> set[str]:
+def touched(steps: Iterable[Step]) -> set[str]:
     """The loops of a nest that a recipe speaks of."""
-    return {str(arg).partition(".")[0] for step in recipe for arg in step.args}
+    return {str(arg).partition(".")[0] for step in steps for arg in step.args}
 
 
 def _beside(nest: Nest, fit: Fits, choice: Choice, orders: list[_Order]) -> Choice:
     """A choice, with other orders for the parts of a nest that it does not touch."""
     done = touched(choice.recipe)
-    orders = [order for order in orders if order.steps and order.loops.isdisjoint(done)]
+    within = touched(step for step in choice.recipe if step.op not in OUTER)
+    orders = [
+        order
+        for order in orders
+        if order.steps and order.loops.isdisjoint(done) and order.around.isdisjoint(within)
+    ]
     found = _fitting(nest, fit, choice.recipe, orders)
     return choice if found is None else replace(choice, recipe=found)
 
@@ -100,16 +112,18 @@ def _orders(nest: Nest) -> list[_Order]:
     for loop in nest.loops:
         found += [(loop, _column(nest, loop), True), (loop, _summed(nest, loop), True)]
     return [
-        _Order(frozenset(one.name for one in _within(nest, loop)), steps, takes_apart)
+        _order_of(nest, loop, steps, takes_apart)
         for loop, steps, takes_apart in found
         if steps is not None
     ]
 
 
-def _within(nest: Nest, loop: Loop) -> list[Loop]:
-    """A loop, those around it, and those in it."""
-    around = nest.ancestry(loop.index)
-    return [*around, *(one for one in nest.loops if loop in nest.ancestry(one.index))]
+def _order_of(nest: Nest, loop: Loop, steps: Steps, takes_apart: bool) -> _Order:
+    """Steps for the order of a loop, those in it, and those around it that they speak of."""
+    changed = touched(steps)
+    around = {one.name for one in nest.ancestry(loop.index)} - {loop.name} - changed
+    inside = {one.name for one in nest.loops if loop in nest.ancestry(one.index)}
+    return _Order(frozenset(inside | changed), frozenset(around), steps, takes_apart)
 
 
 def _order(band: Band) -> Steps | None:

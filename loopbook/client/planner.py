@@ -242,7 +242,11 @@ class Planner:
         ):
             return None
         fit = self._fit(nest, recipe)
-        return Choice(tier, None, 0.0, fit.recipe, 0, 1.0) if isinstance(fit, Fit) else None
+        if not isinstance(fit, Fit):
+            return None
+        # What is not called may go along the wrong axis.
+        (choice,) = along_memory(nest, self._fit, (Choice(tier, None, 0.0, fit.recipe, 0, 1.0),))
+        return choice
 
     def _is_tuned(self, nest: Nest) -> bool:
         """Whether somebody has tuned these very loops here, not array expressions."""

@@ -437,24 +437,34 @@ def test_columns_are_gone_along_as_they_lie_in_memory():
     assert planes.tier != "order"
 
 
+def halves(A, B, C):
+    t = np.empty(C.shape[1])
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            C[:i, j] += B[i, j] * A[i, :i]
+            t[j] = B[:i, j] @ A[i, :i]
+        C[i, :] += 2.0 * t
+    return C.sum()
+
+
 def test_sums_of_columns_are_made_row_by_row():
     """Each of them is a scalar, and the loops around hold more."""
-
-    def halves(A, B, C):
-        t = np.empty(C.shape[1])
-        for i in range(C.shape[0]):
-            for j in range(C.shape[1]):
-                C[:i, j] += B[i, j] * A[i, :i]
-                t[j] = B[:i, j] @ A[i, :i]
-            C[i, :] += 2.0 * t
-        return C.sum()
-
     program = loopbook.native(halves, strict=True)
     agree(program, data(20, 20), data(20, 18), data(20, 18))
     first, *_ = plan_of(program).nests
     assert first.tier == "order"
     steps = "interchange L1 L2;expand L3;distribute L3;interchange L3.part1 L4"
     assert first.recipe.splitlines() == steps.split(";")
+
+
+def test_what_is_not_called_goes_along_memory_beside_a_call(monkeypatch):
+    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    program = loopbook.native(halves, strict=True)
+    agree(program, data(90, 90), data(90, 130), data(90, 130))
+    first, *_ = plan_of(program).nests
+    assert first.tier == "library"
+    ordered = "library L0;expand L3;distribute L3;interchange L3.part1 L4"
+    assert first.recipe.splitlines()[-4:] == ordered.split(";")
 
 
 def test_a_product_with_a_computed_matrix_is_a_call(monkeypatch):
