@@ -12,12 +12,13 @@ or computes of an array only the element that the second loop reads, and forgets
     for i in [0, 2): u[i] = t[2]                t[2] = …
                                                 u[i] = t[2]
 
-What has stored there before those that are gone, or on some condition, does not stand for them.
+What has stored there before those that are gone, or on some condition, does not stand for them; nor
+does it where docc has turned its loop around, which makes other words of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from loopbook.dependence import Linear, covered, linear
 from loopbook.dependence.body import LoopNode, Touch, read_header
@@ -54,9 +55,11 @@ def moved(before: Program, after: Program) -> str | None:
         if write and name in before.arguments:
             gone = [key for key, place in old.items() if place[0] and key not in places]
             if gone:
+                again = _written_anew(gone, old, places)
+                lost = [key for key in gone if key not in again.values()]
                 sure = (of.get((name, write), set()) for of in (sure_before, sure_after))
-                left = _instead(gone, old, places, *sure)
-                if not covered([old[key] for key in gone], left):
+                left = _instead(lost, old, places, again, *sure)
+                if lost and not covered([old[key] for key in lost], left):
                     return name
         if write:  # it stands for one that is gone: others have stored there before or since
             old = {key: place for key, place in old.items() if key not in places}
@@ -65,10 +68,31 @@ def moved(before: Program, after: Program) -> str | None:
     return None
 
 
+def _written_anew(gone: Sequence[object], old: Places, places: Places) -> dict[object, object]:
+    """Stores that are new only in how they are written, such as those of loops that count from 0 or
+    upwards now, to what they were."""
+    found: dict[object, object] = {}
+    new = [key for key in places if key not in old]
+    for key in gone:
+        for other in new:
+            if other not in found and _same(old[key], places[other]):
+                found[other] = key
+                break
+    return found
+
+
+def _same(one: tuple[Loops, Touch], other: tuple[Loops, Touch]) -> bool:
+    """Whether two loops that bear one name store into the same elements."""
+    names = ([node.variable for node in loops] for loops, _ in (one, other))
+    first, second = names
+    return first == second and covered([one], [other]) and covered([other], [one])
+
+
 def _instead(
     gone: Sequence[object],
     old: Places,
     places: Places,
+    again: Mapping[object, object],
     before: Set[object],
     after: Set[object],
 ) -> list[tuple[Loops, Touch]]:
@@ -76,10 +100,12 @@ def _instead(
     all of them, and none that a branch decides on, where it did not decide on one of those.
 
     Args:
+        again: stores that the program has had, in other words, to how it had them.
         before, after: those that no branch decides on.
     """
     order = {key: number for number, key in enumerate(old)}
-    first = min(order[key] for key in gone)
+    order |= {key: order[had] for key, had in again.items()}
+    first = min((order[key] for key in gone), default=0)
     certain = after if set(gone) & before else None
     return [
         place
