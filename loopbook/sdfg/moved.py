@@ -18,7 +18,9 @@ does it where docc has turned its loop around, which makes other words of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from loopbook.dependence import Linear, covered, linear
 from loopbook.dependence.body import LoopNode, Touch, read_header
@@ -34,8 +36,20 @@ Loops = tuple[LoopNode, ...]
 Places = dict[object, tuple[Loops, Touch]]
 """Accesses to one array, by what two that are written alike have in common."""
 
-Sure = dict[tuple[str, bool], set[object]]
-"""What those that no branch decides on have in common, by array and whether they write."""
+
+@dataclass(frozen=True)
+class _Accesses:
+    """Accesses to one array that all write, or all read.
+
+    Attributes:
+        places: in program order.
+        counts: how many there are of each.
+        sure: and how many of them no branch decides on.
+    """
+
+    places: Places = field(default_factory=dict)
+    counts: Counter[object] = field(default_factory=Counter)
+    sure: Counter[object] = field(default_factory=Counter)
 
 
 def moved(before: Program, after: Program) -> str | None:
@@ -46,19 +60,19 @@ def moved(before: Program, after: Program) -> str | None:
     Args:
         before: with indices in terms of loops' variables, not of scalars computed from them.
     """
-    (known, sure_before), (found, sure_after) = _places(before), _places(after)
-    for (name, write), places in found.items():
+    known = _accesses(before)
+    for (name, write), accesses in _accesses(after).items():
         if name not in before.containers:
             continue
-        old = known.get((name, write), {})
+        had = known.get((name, write), _Accesses())
+        old, places = had.places, accesses.places
         new = [place for key, place in places.items() if key not in old]
         if write and name in before.arguments:
             gone = [key for key, place in old.items() if place[0] and key not in places]
             if gone:
                 again = _written_anew(gone, old, places)
                 lost = [key for key in gone if key not in again.values()]
-                sure = (of.get((name, write), set()) for of in (sure_before, sure_after))
-                left = _instead(lost, old, places, again, *sure)
+                left = _instead(lost, had, accesses, again)
                 if lost and not covered([old[key] for key in lost], left):
                     return name
         if write:  # it stands for one that is gone: others have stored there before or since
@@ -89,29 +103,25 @@ def _same(one: tuple[Loops, Touch], other: tuple[Loops, Touch]) -> bool:
 
 
 def _instead(
-    gone: Sequence[object],
-    old: Places,
-    places: Places,
-    again: Mapping[object, object],
-    before: Set[object],
-    after: Set[object],
+    gone: Sequence[object], before: _Accesses, after: _Accesses, again: Mapping[object, object]
 ) -> list[tuple[Loops, Touch]]:
     """The stores that may stand for those that are gone: none that the program has had in front of
     all of them, and none that a branch decides on, where it did not decide on one of those.
 
     Args:
         again: stores that the program has had, in other words, to how it had them.
-        before, after: those that no branch decides on.
     """
-    order = {key: number for number, key in enumerate(old)}
-    order |= {key: order[had] for key, had in again.items()}
+    order = {key: number for number, key in enumerate(before.places)}
     first = min((order[key] for key in gone), default=0)
-    certain = after if set(gone) & before else None
-    return [
-        place
-        for key, place in places.items()
-        if order.get(key, first) >= first and (certain is None or key in certain)
-    ]
+    certain = any(before.sure[key] for key in gone)
+    had, has = (one.sure if certain else one.counts for one in (before, after))
+    found = []
+    for key, place in after.places.items():
+        old = again.get(key, key)
+        ahead = had[old] if order.get(old, first) < first else 0
+        if has[key] > ahead:
+            found.append(place)
+    return found
 
 
 def _key(loops: Loops, touch: Touch) -> object:
@@ -126,18 +136,18 @@ def _key(loops: Loops, touch: Touch) -> object:
         return header, touch.subset
 
 
-def _places(program: Program) -> tuple[dict[tuple[str, bool], Places], Sure]:
+def _accesses(program: Program) -> dict[tuple[str, bool], _Accesses]:
     """Where each array is read, and written."""
-    found: dict[tuple[str, bool], Places] = {}
-    certain: Sure = {}
+    found: dict[tuple[str, bool], _Accesses] = {}
     pointed = _pointed(program)
     for loops, touch, sure in _touches(program, (), sure=True):
         key = _key(loops, touch)
         of = pointed.get(touch.container, touch.container), touch.write
-        found.setdefault(of, {})[key] = loops, touch
-        if sure:
-            certain.setdefault(of, set()).add(key)
-    return found, certain
+        accesses = found.setdefault(of, _Accesses())
+        accesses.places[key] = loops, touch
+        accesses.counts[key] += 1
+        accesses.sure[key] += sure
+    return found
 
 
 def _pointed(program: Program) -> dict[str, str]:

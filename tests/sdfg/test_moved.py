@@ -22,6 +22,12 @@ def stored_first_in_a_turned_loop(w, t, u, p):
         w[q] = u[2]
 
 
+def filled_and_set(x, y, out):
+    out[0] = 0.0
+    for i in range(1):
+        out[i] = x[i] / y[i]
+
+
 @pytest.mark.parametrize("tuned", [False, True])
 def test_what_was_stored_before_stands_for_nothing_that_is_lost(tuned, tmp_path):
     """docc takes the third loop into the fourth, with its last store only; the first one, which
@@ -37,3 +43,11 @@ def test_what_was_stored_before_stands_for_nothing_that_is_lost(tuned, tmp_path)
     bind(stored_first_in_a_turned_loop, args, built.library)(*args)
     for one, other in zip(expected, args, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_loop_that_runs_once_may_store_where_another_one_did(tmp_path):
+    """docc keeps neither loop: two stores into one element, of which none has moved."""
+    args = [np.array([3.0]), np.array([2.0]), np.empty(1)]
+    built = build_tuned(trace(filled_and_set, args), "sequential", {}, tmp_path)
+    bind(filled_and_set, args, built.library)(*args)
+    assert args[2] == [1.5]
