@@ -37,7 +37,9 @@ def convert(code: Code, value: Scalar, dtype: np.dtype) -> Scalar:
         raise code.fail("complex numbers taken as real ones; use their real part")
     known = None if value.value is None else dtype.type(value.value)
     if isinstance(value, Pair):
-        return Pair(value.texts, dtype, value.weak, known)
+        return Pair(
+            [_widened(text, value, dtype) for text in value.texts], dtype, value.weak, known
+        )
     real = arith.convert(code, value, types.part(dtype))
     return Pair((real.text, "0.0"), dtype, value.weak, known)
 
@@ -54,6 +56,13 @@ def binary(code: Code, op: str, left: Scalar, right: Scalar, dtype: np.dtype, we
     if op == "**":
         return _power(code, left, right, dtype, weak)
     raise code.fail(f"{op} of complex numbers")
+
+
+def _widened(text: str, value: Pair, dtype: np.dtype) -> str:
+    """One part of a number, of 64 bits if that is what is computed with."""
+    if value.weak or value.dtype.itemsize >= dtype.itemsize or text == "0.0":
+        return text
+    return f"float({bare(text)})"
 
 
 def compare(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
@@ -165,7 +174,7 @@ def _quotient(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bo
         (divisor, _), (a, b) = _both(code, code.let(right), dtype), _both(code, left, dtype)
         return Pair((f"({a} / {divisor})", f"({b} / {divisor})"), dtype, weak)
     (a, b) = code.let(convert(code, left, dtype)).texts
-    (c, d) = code.let(right).texts
+    (c, d) = code.let(convert(code, right, dtype)).texts
     # Smith's way: the greater part of the divisor goes into the smaller one, so nothing overflows.
     names = [code.fresh("q_") for _ in range(2)]
     with code.indented(f"if math.fabs({bare(c)}) >= math.fabs({bare(d)}):"):

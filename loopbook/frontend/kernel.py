@@ -88,18 +88,17 @@ def assembled(
     allocations = tuple(
         (b.name, tuple_text([_size(s) for s in b.shape]), held_as(b.dtype)) for b in buffers
     )
-    conversions = dict(_conversions(given, buffers))
-    before, after = _words(code, given, buffers, [line.text for line in body], result)
-    conversions |= {name: place for place, name in before.items()}
+    stored = tuple(p for p in parameters if any(line.text.startswith(f"{p}[") for line in body))
+    copies = _copies(code, {name: v for name, v in given.items() if name not in aliases})
+    conversions = dict(_conversions(given, copies, buffers))
+    after = [(f"{name}[...]", place) for name, (place, _) in copies.items() if name in stored]
     lowered = Lowered(
         name, parameters, kernel_parameters, kernel_source, "", line_map, names,
         tuple(code.facts.guards), allocations, result,
         tuple(conversions.items()), definitions,
-        tuple((place, f'{name}.astype(np.{WORD}, "C")') for place, name in before.items()), after,
-        defaults, frozenset(code.looked_into), 0, code.failed,
-        tuple(p for p in parameters if any(line.text.startswith(f"{p}[") for line in body)),
-        constants,
-        words=_narrow(given, buffers),
+        tuple(copies.values()), (*after, *_cut(buffers, result)),
+        defaults, frozenset(code.looked_into), 0, code.failed, stored, constants,
+        words=_narrow(given, buffers), copied=tuple(copies),
     )  # fmt: skip
     source = "import math\n\nimport numpy as np\n\n"
     for own, value in constants:
@@ -148,8 +147,11 @@ def kernel_names(name: str, value: Any) -> list[str]:
     return [name]
 
 
-def _conversions(given: dict[str, Any], buffers: Sequence[Buffer]) -> Iterator[tuple[str, str]]:
+def _conversions(
+    given: dict[str, Any], copies: dict[str, tuple[str, str]], buffers: Sequence[Buffer]
+) -> Iterator[tuple[str, str]]:
     for name, value in given.items():
+        place = copies[name][0] if name in copies else name
         if isinstance(value, complex | np.complexfloating):
             parts = kernel_names(name, value)
             yield from zip(parts, (f"float({name}.real)", f"float({name}.imag)"), strict=True)
@@ -160,37 +162,34 @@ def _conversions(given: dict[str, Any], buffers: Sequence[Buffer]) -> Iterator[t
         elif isinstance(value, np.generic):
             yield name, f"{ {'b': 'bool', 'f': 'float'}.get(value.dtype.kind, 'int') }({name})"
         elif isinstance(value, np.ndarray) and value.dtype.kind == "c":
-            yield name, _pairs(name, value.dtype)
+            yield name, _pairs(place, value.dtype)
+        elif place != name:
+            yield name, place
     for buffer in buffers:
         if buffer.dtype.kind == "c":
             yield buffer.name, _pairs(buffer.name, buffer.dtype)
 
 
-def _words(
-    code: Code,
-    given: dict[str, Any],
-    buffers: Sequence[Buffer],
-    lines: Sequence[str],
-    result: str,
-) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
-    """Arguments of narrow whole numbers by the names of their copies in words, and the assignments
-    that bring back what the kernel wrote."""
-    before = {
-        code.fresh(f"{name}_"): name
-        for name, value in given.items()
-        if isinstance(value, np.ndarray) and is_narrow(value.dtype) and value.dtype != types.WIDE
-    }
-    after = [
-        (f"{name}[...]", place)
-        for place, name in before.items()
-        if any(line.startswith(f"{name}[") for line in lines)
-    ]
-    after += [
-        (b.name, f"{b.name}.astype(np.{b.dtype})")
-        for b in buffers
-        if is_narrow(b.dtype) and b.name in re.findall(r"\w+", result)
-    ]
-    return before, tuple(after)
+def _copies(code: Code, given: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Arguments that the kernel gets copies of, and how those are called and made: narrow whole
+    numbers are words, and complex numbers that do not lie in C order are no pairs."""
+    found = {}
+    for name, value in given.items():
+        if not isinstance(value, np.ndarray):
+            continue
+        if is_narrow(value.dtype) and value.dtype != types.WIDE:
+            found[name] = code.fresh(f"{name}_"), f'{name}.astype(np.{WORD}, "C")'
+        elif value.dtype.kind == "c" and not value.flags.c_contiguous:
+            found[name] = code.fresh(f"{name}_"), f"np.ascontiguousarray({name})"
+    return found
+
+
+def _cut(buffers: Sequence[Buffer], result: str) -> Iterator[tuple[str, str]]:
+    """The assignments that make narrow numbers of the words that the kernel wrote into what is
+    returned."""
+    for buffer in buffers:
+        if is_narrow(buffer.dtype) and buffer.name in re.findall(r"\w+", result):
+            yield buffer.name, f"{buffer.name}.astype(np.{buffer.dtype})"
 
 
 def _narrow(given: dict[str, Any], buffers: Sequence[Buffer]) -> tuple[tuple[str, np.dtype], ...]:

@@ -219,8 +219,8 @@ def _other(code: Code, name: str, value: Any) -> Value:
 def _array(code: Code, name: str, value: np.ndarray, sizes: dict[int, Int]) -> Value:
     if value.dtype not in types.SUPPORTED:
         raise code.fail(f"the argument {name} of type {value.dtype}")
-    if value.dtype.kind == "c" and (not value.ndim or not value.flags.c_contiguous):
-        raise code.fail(f"{name}, which is complex and not contiguous; use np.ascontiguousarray")
+    if value.dtype.kind == "c" and not value.ndim:
+        raise code.fail(f"{name}, which is complex and of no axes; pass a number")
     facts = code.facts
     shape = []
     for axis, size in enumerate(value.shape):

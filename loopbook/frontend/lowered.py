@@ -96,7 +96,7 @@ class Lowered:
         conversions: arguments that the kernel is given as something else, and what: NumPy's numbers
             as Python's, complex arrays as pairs of floats along their last axis.
         before: assignments in front of the kernel's call, and after it: narrow whole numbers into
-            words and back (see `loopbook.frontend.narrow`).
+            words and back (see `loopbook.frontend.narrow`), complex numbers into C order and back.
         looked_into: arguments whose elements conditions or sizes depend on, not their shapes alone.
         compared: at how many sizes its numbers have been found to be the function's.
         failed: the temporary that says whether something turned out otherwise than was supposed.
@@ -104,6 +104,7 @@ class Lowered:
         constants: arrays from outside the function, as the kernel is given them.
         words: the kernel's arrays of narrow whole numbers, which are words for docc, and the types
             that they have for callers (see `narrow`).
+        copied: the arguments of which the kernel gets copies.
         things: classes that the result is made of.
         differs: whether docc would make something else of the function itself: an index may be
             negative, for these arguments or others, a number is rounded to 32 bits, or a short loop
@@ -133,22 +134,25 @@ class Lowered:
     differs: bool = False
     things: tuple[tuple[str, type], ...] = ()
     words: tuple[tuple[str, np.dtype], ...] = ()
+    copied: tuple[str, ...] = ()
 
     @cached_property
     def narrow(self) -> Lowered:
         """The same around a compiled kernel that takes narrow whole numbers as they are
         (`loopbook.sdfg.narrow`): nothing is copied."""
         types = dict(self.words)
+        words = {text for n, text in self.conversions if n in types}
         return replace(
             self,
             allocations=tuple(
                 (n, shape, types.get(n, kind)) for n, shape, kind in self.allocations
             ),
             conversions=tuple((n, text) for n, text in self.conversions if n not in types),
-            before=(),
+            before=tuple((n, text) for n, text in self.before if n not in words),
             after=tuple(
                 (n, text) for n, text in self.after if n.removesuffix("[...]") not in types
             ),
+            copied=tuple(name for name in self.copied if name not in types),
         )
 
     @cached_property

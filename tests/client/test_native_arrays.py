@@ -86,6 +86,24 @@ def test_layouts_and_arrays_that_are_passed_twice():
     np.testing.assert_allclose(ours, theirs)
 
 
+def test_copies_of_arrays_overlap_where_these_do():
+    """The loops get a transposed complex array in C order: they cannot see what it shares."""
+
+    @loopbook.native
+    def shifted(z, w):
+        z[1:] += w[:-1] * 1j
+        return z
+
+    z = (data(6, 8) + 1j * data(8, 6).T).T
+    agree(shifted, z[:4], z[4:])
+    whole = [array.copy(order="F") for array in (z, z)]
+    with pytest.warns(InterpretedWarning, match="z and w overlap in part"):
+        shifted(whole[0][:4], whole[0][1:5])
+    shifted.func(whole[1][:4], whole[1][1:5])
+    np.testing.assert_array_equal(*whole)
+    agree(shifted, z[:4], z[4:])
+
+
 def test_arguments_that_docc_has_no_types_for():
     @loopbook.native
     def energy(z, w):

@@ -129,12 +129,23 @@ def test_what_has_no_pairs_is_refused(text):
         lower(function(f"return {text}", "z, w"), [data(4, dtype=C), data(3, 3, dtype=C)])
 
 
-def test_arrays_that_are_no_pairs_in_memory_are_refused():
-    def kernel(z):
-        return z + 1
+def test_arrays_that_are_no_pairs_in_memory_are_copied():
+    def kernel(z, w):
+        z[1:] = z[:-1] * w[0] + 1j
+        return z.T, w[::-1] * 2
 
-    with pytest.raises(LoweringError, match="contiguous"):
-        lower(kernel, [data(6, dtype=C)[::2]])
+    z, w = data(6, 8, dtype=C), data(8, 6, dtype=C, seed=2)
+    for given in (z[::2, ::2], np.asfortranarray(z), z[::-1], w.T):
+        check(kernel, given, data(given.shape[1], given.shape[1], dtype=C)[:, ::-1])
+
+
+def test_a_number_in_an_array_is_refused():
+    with pytest.raises(LoweringError, match="no axes"):
+        lower(function("return z + 1", "z"), [np.array(1j)])
+
+
+def test_quotients_of_two_precisions_are_those_of_the_greater_one():
+    check(function("return x / y, y / x", "x, y"), data(9), data(9, dtype=np.complex64, seed=1))
 
 
 def test_complex_into_real_is_refused():

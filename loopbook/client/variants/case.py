@@ -130,9 +130,12 @@ class Case:
             if one not in written and other not in written:
                 continue
             if self.first[one] != self.first[other] and overlap(self.args[one], self.args[other]):
-                raise SdfgError(
-                    f"{self.names[one]} and {self.names[other]} overlap in part, and one is written"
-                )
+                raise overlapping(self.names[one], self.names[other])
+
+
+def overlapping(one: str, other: str) -> SdfgError:
+    """What is wrong with two arguments that share some elements."""
+    return SdfgError(f"{one} and {other} overlap in part, and one is written")
 
 
 def overlap(one: np.ndarray, other: np.ndarray) -> bool:

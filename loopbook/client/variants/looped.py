@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from loopbook.client.variants.case import Case
+from loopbook.client.variants.case import Case, overlap, overlapping
 from loopbook.client.variants.cases import Cases, Short
 from loopbook.client.variants.compiled import AGAIN, Build
 from loopbook.client.variants.rival import Rival
@@ -37,6 +38,7 @@ class Looped:
         self.verified = set[int]()
         self._build = build
         self._names, self._kind = case.names, kind(case)
+        self._arrays = [place for place in case.arrays if case.first[place] == place]
         self._same = [(one, place) for place, one in enumerate(case.first) if one != place]
         self._start(lowered.narrow if lowered.words else lowered)
 
@@ -47,6 +49,13 @@ class Looped:
         self._around = around
         self._cases = Cases(around.kernel, noting, merges=False, narrow=bool(narrow))
         self._outer = around.wrap(self._cases, self.func)
+        # Of what the kernel gets copies of, it cannot see that it overlaps with anything.
+        copied, stored = {*around.copied}, {*around.stored}
+        self._apart = [
+            (one, other)
+            for one, other in combinations(self._arrays, 2)
+            if copied & (names := {self._names[one], self._names[other]}) and stored & names
+        ]
 
     @property
     def is_compiled(self) -> bool:
@@ -106,6 +115,9 @@ class Looped:
 
     def run(self, case: Case) -> Any:
         """Run it on arguments for which it `holds`."""
+        for one, other in self._apart:
+            if overlap(case.args[one], case.args[other]):
+                raise overlapping(self._names[one], self._names[other])
         self._compile(case)
         return self._outer(*case.args)
 
@@ -118,7 +130,7 @@ class Looped:
         # What was taken for granted of shapes is as it was; of numbers it may not be.
         fixed = all(isinstance(value, np.ndarray | None | str) for value in args)
         holds = None if fixed and not self.lowered.looked_into else self.lowered.holds
-        return _Entry(self._outer, holds, self._same, rival)
+        return _Entry(self._outer, holds, self._same, self._apart, rival)
 
     @property
     def read_only(self) -> frozenset[int]:
@@ -176,23 +188,28 @@ def kind(case: Case) -> tuple[Any, ...]:
 class _Entry:
     """Calls of compiled loops with arrays of shapes that were seen before."""
 
-    __slots__ = ("_holds", "_outer", "_rival", "_same")
+    __slots__ = ("_apart", "_holds", "_outer", "_rival", "_same")
 
     def __init__(
         self,
         outer: Callable[..., Any],
         holds: Callable[..., bool] | None,
         same: Sequence[tuple[int, int]],
+        apart: Sequence[tuple[int, int]],
         rival: Rival | None,
     ) -> None:
         self._outer = outer
         self._holds = holds
         self._same = same
+        self._apart = apart
         self._rival = rival
 
     def __call__(self, args: Sequence[Any]) -> Any:
         for one, other in self._same:
             if args[one] is not args[other]:
+                return AGAIN
+        for one, other in self._apart:
+            if np.may_share_memory(args[one], args[other]):
                 return AGAIN
         if self._holds is not None and not self._holds(*args):
             return AGAIN
