@@ -21,7 +21,7 @@ from loopbook.program.conditions import covers_all
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode
 from loopbook.program.element import remembered
 from loopbook.program.standing import loops
-from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
+from loopbook.program.tree import Assignments, Branch, Case, Loop, Opaque, Program, While
 from loopbook.program.types import Type, type_of
 from loopbook.program.walk import at, children, preorder, way
 
@@ -219,7 +219,7 @@ def homes(node: tree.Node, containers: Mapping[str, Type]) -> dict[str, Loops]:
     iteration has a value of its own of it, since it writes the scalar before it reads it.
 
     None of them if no such loops are known: then the scalar may carry a value between iterations.
-    What indices, bounds and conditions mention is not looked at.
+    What indices and bounds mention is not looked at.
 
     Args:
         containers: the types of all that the program declares.
@@ -242,6 +242,9 @@ def _homes(node: tree.Node, containers: Mapping[str, Type]) -> dict[str, Loops]:
 def _in_order(node: Part, around: Loops, guarded: bool) -> Iterator[tuple[str, bool, Loops, bool]]:
     """What is read and written below a node, in program order: the container, whether it is
     written, the loops around, and whether a branch in the innermost of them may leave it out."""
+    if isinstance(node, Case | Assignments):
+        for name in own_symbols(node):
+            yield name, False, around, guarded
     if isinstance(node, Block):  # what it reads it may read before it writes it
         for place, end in enumerate(node.nodes):
             if isinstance(end, AccessNode) and not node.inputs[place]:

@@ -3,6 +3,8 @@
 Steps that move loops with all that is in them ask only for distances between accesses to arrays. So
 there must be nothing else that orders iterations: no jumps, no calls, no pointers, no index or
 bound that the nest computes, and no scalar that carries a value from one iteration to another.
+What branches ask may be computed in the same iteration, as of ``y[i] = max(s, 0)``: what they may
+do counts as done.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loopbook.dependence.arrays import Conflicts
-from loopbook.dependence.scalars import Loops, check_unused_outside, homes
+from loopbook.dependence.scalars import Loops, check_unused_outside, homes, private_scalars
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import counted, own_symbols, written
@@ -32,6 +34,7 @@ class PlainNest:
 
     Attributes:
         loop: itself.
+        asked: what branches in it ask, and the nest computes.
 
     Raises:
         IllegalStepError: it holds jumps, library calls, pointers, or bounds and indices that the
@@ -44,20 +47,27 @@ class PlainNest:
         self._around = editor.around(name)
         self._nest = (*self._around, self.loop)[0]
         self.name = name
-        self._check()
+        types = editor.program.containers
+        private = private_scalars(editor.program)
+        self._private = frozenset(n for n in private if n in types and not types[n].is_array)
+        self.asked = self._check()
 
-    def _check(self) -> None:
-        headers = [node for node in preorder(self._nest) if isinstance(node, Loop | Case | Block)]
+    def _check(self) -> frozenset[str]:
+        stored = written(self._nest)
+        nodes = list(preorder(self._nest))
+        headers = [node for node in nodes if isinstance(node, Loop | Block)]
         used = frozenset().union(*map(own_symbols, headers))
-        if computed := sorted(used & written(self._nest)):
+        if computed := sorted(used & stored):
             raise IllegalStepError(
                 f"an index or bound depends on {computed[0]}, which the nest writes"
             )
-        if any(isinstance(node, Opaque) for node in preorder(self._nest)):
+        if any(isinstance(node, Opaque) for node in nodes):
             raise IllegalStepError("the nest holds something that is not understood")
         for node in preorder(self.loop):
-            if operation := _hindrance(node):
+            if operation := self._hindrance(node):
                 raise IllegalStepError(f"{self.name} holds an operation '{operation}'")
+        cases = [node for node in nodes if isinstance(node, Case | Assignments)]
+        return stored & frozenset().union(*map(own_symbols, cases))
 
     def end(self, loop: Loop) -> Polynomial:
         """The bound of a loop that advances by one, from and to what the nest does not change.
@@ -79,7 +89,8 @@ class PlainNest:
         return Conflicts(self.loop, self._around, arrays)
 
     def scalars(self, alone: Callable[[Loops], bool]) -> list[str]:
-        """The scalars that are written in it.
+        """The scalars that are written in it, but for those that carry no value from one statement
+        to another one.
 
         Args:
             alone: whether it is enough that iterations of these loops have one for themselves.
@@ -90,11 +101,26 @@ class PlainNest:
         """
         program = self._editor.program
         found = homes(self.loop, program.containers)
+        found = {name: own for name, own in found.items() if name not in self._private}
         for name, own in found.items():
             if not alone(own):
                 raise IllegalStepError(f"the scalar {name} carries values between iterations")
         check_unused_outside(program, self.loop, found.keys() | counted(self.loop))
         return list(found)
+
+    def _hindrance(self, node: tree.Node | Case | tree.Program) -> str:
+        """What a node does that no loop around it may be moved with, or nothing."""
+        match node:
+            case Jump(kind=kind):
+                return kind
+            case Assignments(assignments=assigned):
+                if any(one.symbol not in self._private for one in assigned):
+                    return "symbol"
+            case Reference():
+                return "reference"
+            case Block(nodes=nodes):
+                return next((one.op for one in nodes if isinstance(one, LibraryNode)), "")
+        return ""
 
 
 def only_end(loop: Loop, name: str) -> Polynomial:
@@ -107,17 +133,3 @@ def only_end(loop: Loop, name: str) -> Polynomial:
     if loop.step != 1 or len(ends) != 1:
         raise IllegalStepError(f"{name} is no plain counting loop")
     return ends[0]
-
-
-def _hindrance(node: tree.Node | Case | tree.Program) -> str:
-    """What a node does that no loop around it may be moved with, or nothing."""
-    match node:
-        case Jump(kind=kind):
-            return kind
-        case Assignments():
-            return "symbol"
-        case Reference():
-            return "reference"
-        case Block(nodes=nodes):
-            return next((one.op for one in nodes if isinstance(one, LibraryNode)), "")
-    return ""

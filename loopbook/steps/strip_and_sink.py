@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import Meeting
+from loopbook.dependence.scalars import upward_exposed
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import accesses
+from loopbook.program.accesses import accesses, symbols, written
+from loopbook.program.dataflow import Block
 from loopbook.program.expr import Expr
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.types import Type
@@ -39,7 +41,8 @@ class StripAndSink(Step):
 
     Strips can be vectorised where i is contiguous in memory, or unrolled, so that several
     recurrences over j run at the same time. Scalars that carry values from one strip to the next
-    become arrays of a strip's length.
+    become arrays of a strip's length; those that branches ask are loaded from there before, and
+    stored behind.
     """
 
     name = "strip_and_sink"
@@ -80,7 +83,7 @@ class StripAndSink(Step):
         )
         groups = list(_groups(loop.body.children, loop.variable))
         arrays = _expanded(editor, groups, scalars, size)
-        strips = _Strips(editor, self.loop, loop.variable, tile, size, arrays)
+        strips = _Strips(editor, self.loop, loop.variable, tile, size, arrays, nest.asked)
         whole = with_children(whole, strips.sunk(loop.body.children))
         if not arrays:
             whole = replace(whole, kind="map")
@@ -146,6 +149,7 @@ class _Strips:
         name: of the loop that is sunk; the first strip inherits it.
         variable: of the loop that is sunk.
         tile: the variable of the loop over strips.
+        asked: scalars that branches ask: no element of an array can stand there.
     """
 
     editor: Editor
@@ -154,6 +158,7 @@ class _Strips:
     tile: str
     size: int
     arrays: Arrays
+    asked: frozenset[str]
     made: int = 0
 
     def sunk(self, children: Sequence[tree.Node]) -> list[Inner]:
@@ -173,4 +178,16 @@ class _Strips:
         strip = self.editor.new_loop(name, variable, self.tile, f"{self.size} + {self.tile}", body)
         place = (Expr(f"{variable} - {self.tile}"),)
         own = {name: Element(array, place, kind) for name, (array, kind) in self.arrays.items()}
-        return replace(redirected(strip, lambda access: own.get(access.container)), kind="map")
+        kept = sorted(own.keys() & self.asked & symbols(strip))
+        first, last = upward_exposed(strip.body), written(strip)
+        loads = [self._moved(name, own[name], write=False) for name in kept if name in first]
+        stores = [self._moved(name, own[name], write=True) for name in kept if name in last]
+        for name in kept:
+            del own[name]
+        strip = redirected(strip, lambda access: own.get(access.container))
+        return replace(with_children(strip, [*loads, *strip.body.children, *stores]), kind="map")
+
+    def _moved(self, name: str, element: Element, *, write: bool) -> Block:
+        """A scalar loaded from its element, or stored in it."""
+        same = self.editor.copy((name, ()), (name, ()))
+        return redirected(same, lambda access: element if access.write == write else None)
