@@ -27,6 +27,7 @@ from loopbook.program.write import write
 from loopbook.sdfg import passes, program
 from loopbook.sdfg.decided import decide
 from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
+from loopbook.sdfg.extremes import found_in_vectors, has_own
 from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
 from loopbook.sdfg.jammed import with_rows_written_out
@@ -358,10 +359,11 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
     """The finished program, whose tree is `tree`, with what docc's C++ would get wrong mended last.
 
     Args:
-        decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts.
+        decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts; and extremes
+            in vectors (`loopbook.sdfg.extremes`).
     """
-    mended = keep_vectors_inside(divide_once(keep_signs(decide(tree) if decided else tree)))
-    mended = narrowed(mended)
+    mended = found_in_vectors(decide(tree)) if decided else tree
+    mended = narrowed(keep_vectors_inside(divide_once(keep_signs(mended))))
     return sdfg if mended is tree else program.parse(dumped(write(mended)))
 
 
@@ -399,6 +401,7 @@ def _choose(served: bool, tree: Program, arena: bool = False) -> None:
         compiler.VECTOR_MATHS: "1" if served else "",
         compiler.EXACT: exact,
         compiler.WRAPS: "1" if served and wraps(tree) else "",
+        compiler.NAMES: "1" if served and has_own(tree) else "",
         compiler.EARLY: "1" if served and has_early_loads(tree) else "",
         memory.ARENA: "1" if arena else "",
     }

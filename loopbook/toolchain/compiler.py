@@ -32,7 +32,7 @@ from pathlib import Path
 
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
-from loopbook.toolchain import headers, linking, memory, powers, scratch, traces
+from loopbook.toolchain import extremes, headers, linking, memory, powers, scratch, traces
 from loopbook.toolchain.clang import shared_library
 
 DOCC_NAME = "clang++-21"
@@ -229,6 +229,7 @@ def _script(compiler: Compiler, march: str) -> str:
     script += f'[ "${EXACT}" ] && set -- "$@" {EXACT_FLAGS}\n'
     script += f'[ "${EXACT}" = all ] && set -- "$@" -fno-associative-math\n'
     script += f'[ "${WRAPS}" ] && set -- "$@" -fwrapv\n'
+    script += f'[ "${NAMES}" ] && set -- "$@" -DLOOPBOOK_OWN_NAMES\n'
     script += f'[ "${EARLY}" ] && [ "$source" ] && [ -e "${{0%/*}}/{EARLY_MARK}" ] &&\n'
     script += f'  set -- "$@" {EARLY_FLAGS}\n'
     script += f'[ "${TIMED}" ] && [ "$source" ] &&\n'
@@ -295,6 +296,10 @@ is not always true (see `loopbook.program.wraps`)."""
 EARLY = "LOOPBOOK_EARLY"
 """Set in the environment of a compile, it leaves loads where they are: clang puts what only one
 branch needs into that branch before it looks for vectors (see `loopbook.sdfg.early_loads`)."""
+
+NAMES = "LOOPBOOK_NAMES"
+"""Set in the environment of a compile, it leaves the names to C's functions that stand for ours
+else (see `loopbook.toolchain.extremes`)."""
 
 EARLY_MARK = "early-loads"
 """A file beside the wrapper, if the compiler can be told."""
@@ -411,8 +416,9 @@ static inline double loopbook_atan2(double y, double x) {
 #define tanhf(x) loopbook_tanh<float>(x)
 #define fmaxf(x, y) loopbook_maximum(x, y)
 #define fminf(x, y) loopbook_minimum(x, y)
+EXTREMES
 #endif
-"""
+""".replace("EXTREMES\n", extremes.TEXT)
 """C's ``fmax`` and ``fmin`` give the number beside a NaN, NumPy's ``maximum`` and ``minimum`` the
 NaN. Either takes three vector instructions.
 

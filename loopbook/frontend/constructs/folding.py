@@ -50,11 +50,6 @@ def keep(t: Translator, value: Value, rank: int, axes: tuple[int, ...], keepdims
     return looked_at(array, tuple(shape), tuple((ZERO, ((axis, ONE),)) for axis in places))
 
 
-LANES = 8
-"""Extremes of neighbouring elements that are kept apart: two vectors of doubles with AVX2, one with
-AVX-512. Compilers do so with sums, but not with extremes of numbers that may be no number."""
-
-
 def fold(
     t: Translator,
     a: Array,
@@ -63,15 +58,12 @@ def fold(
     step: Callable[[Scalar, Scalar], Scalar],
     dtype: np.dtype,
     keepdims: bool,
-    skip_first: bool,
 ) -> Value:
     """A reduction by a binary form.
 
     Args:
         start: text of the first value, for the indices of the first element.
         step: makes the next value of the value so far and an element.
-        skip_first: the first element is the first value (it is met again, which changes nothing).
-            The elements may be taken in any order then.
 
     A nest of its own has recipes for columns, which stay in registers; in loops of the function
     none is known, and a row at a time is better than a column.
@@ -93,15 +85,10 @@ def fold(
         with ExitStack() as inner:
             for axis in axes[:-1]:
                 full[axis] = inner.enter_context(code.loop(ZERO, a.shape[axis], hint="k"))
-            begin = ZERO
-            if skip_first and dtype.kind == "f":
-                begin = _in_lanes(t, a, full, axes[-1], Scalar(variable, dtype), step)
-            if begin != a.shape[axes[-1]]:
-                k = inner.enter_context(code.loop(begin, a.shape[axes[-1]], hint="k"))
-                full[axes[-1]] = k
-                element = code.let(a.element(tuple(full)))
-                text = bare(step(Scalar(variable, dtype), element).text)
-                code.emit(f"{variable} = {text}")
+            full[axes[-1]] = inner.enter_context(code.loop(ZERO, a.shape[axes[-1]], hint="k"))
+            element = code.let(a.element(tuple(full)))
+            text = bare(step(Scalar(variable, dtype), element).text)
+            code.emit(f"{variable} = {text}")
         if target is not None and target.view is not None:
             code.emit(f"{subscript(target.view.buffer, tuple(own))} = {variable}")
     if target is None:
@@ -171,39 +158,6 @@ def rows(
         for x in range(axis + 1, a.rank):
             loop(stack, x)
         yield own(), tuple(full)
-
-
-def _in_lanes(
-    t: Translator,
-    a: Array,
-    full: list[Int],
-    axis: int,
-    best: Scalar,
-    step: Callable[[Scalar, Scalar], Scalar],
-) -> Int:
-    """Take most of an axis into `best`, `LANES` neighbours at a time.
-
-    Returns:
-        How many elements were taken: none of an axis that is short, or not along memory.
-    """
-    code, size = t.code, a.shape[axis]
-    if (code.facts.known(size) or 0) < 2 * LANES or not _in_a_row(a, full, axis):
-        return ZERO
-    count = code.facts.derive(f"({size.text}) // {LANES}", [size], lambda n: n // LANES)
-    lanes = [best, *(Scalar(code.fresh("best_"), best.dtype) for _ in range(1, LANES))]
-    for lane in lanes[1:]:
-        code.emit(f"{lane.text} = {best.text}")
-    with code.loop(ZERO, count, hint="k") as k:
-        for place, lane in enumerate(lanes):
-            index = tuple(k * LANES + place if x == axis else i for x, i in enumerate(full))
-            element = code.let(a.element(index))
-            code.emit(f"{lane.text} = {bare(step(lane, element).text)}")
-    half = LANES // 2
-    while half:
-        for one, other in zip(lanes[:half], lanes[half : 2 * half], strict=True):
-            code.emit(f"{one.text} = {bare(step(one, other).text)}")
-        half //= 2
-    return count * LANES
 
 
 def _in_a_row(a: Array, full: list[Int], axis: int) -> bool:

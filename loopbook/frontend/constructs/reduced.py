@@ -38,7 +38,7 @@ def _of_bits(symbol: str, of_truths: object):
         first = wrapped("-1", array.dtype) if symbol == "&" else "0"
         return fold(
             t, array, axes_of(t, axis, array.rank), lambda _: first,
-            lambda x, y: arith.binary(t.code, symbol, x, y), array.dtype, flag(t, keepdims), False,
+            lambda x, y: arith.binary(t.code, symbol, x, y), array.dtype, flag(t, keepdims),
         )  # fmt: skip
 
     return lowering

@@ -199,13 +199,15 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
             return only if first is None else choices.extreme(t.code, symbol, first, only)
         if first is None and any(t.code.is_empty(array.shape[axis]) for axis in axes):
             raise t.code.fail("the extreme element of an empty array")
-        if array.cost > 1:
+        if first is None and array.dtype.kind == "f":
+            first = arith.constant(array.dtype.type(-np.inf if symbol == ">" else np.inf))
+        if array.cost > 1 and first is None:  # the first element is looked at twice
             array = t.stored(array)
         result = fold(
             t, array, axes,
             lambda place: bare((array.element(place) if first is None else first).text),
             lambda best, x: choices.extreme(t.code, symbol, best, x), array.dtype,
-            flag(t, keepdims), True,
+            flag(t, keepdims),
         )  # fmt: skip
         return into(t, out, result) if out is not None else result
 
@@ -232,7 +234,7 @@ def prod(
     first = "1.0" if dtype.kind == "f" else "1"
     return fold(
         t, array, axes, lambda _: first, lambda x, y: arith.binary(t.code, "*", x, y), dtype,
-        flag(t, keepdims), False,
+        flag(t, keepdims),
     )  # fmt: skip
 
 
