@@ -20,7 +20,7 @@ from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
 from loopbook.client.orders import along_memory
 from loopbook.client.ports import Evidence, Ports
-from loopbook.client.recurrences import side_by_side
+from loopbook.client.recurrences import side_by_side, without_gathers
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
 from loopbook.client.thresholds import (
     LOOKED_AT,
@@ -160,6 +160,8 @@ class Planner:
             usable, reason = (), "the book has nothing for this target"
         else:
             usable, reason = self._near(nest, embedding, trips, neighbours, hot)
+        if self._count == 1 and not self._context(trips).parallel:
+            usable = without_gathers(nest, self._fit, usable, trips)
         usable = self._in_other_form(nest, usable, trips, hot)
         if (usable or self._expressions) and not records:
             usable = along_memory(nest, self._fit, usable)

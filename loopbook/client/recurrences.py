@@ -1,7 +1,8 @@
 """Recurrences along rows beside each other, also where the book has something else for them.
 
 What the book has was found while rows that a recipe writes out became vectors all the same, and
-were gathered.
+were gathered. And rows were gathered where the greatest element of each was looked for, for which
+there were no vectors along them (`loopbook.sdfg.extremes`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from loopbook.client.sizes import Trips
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules.recurrences import recurrences_together
+from loopbook.rules.strips import only_gather
 from loopbook.targets import TARGETS
 
 
@@ -38,6 +40,27 @@ def side_by_side(
         kept = [one for one in choice.recipe if loops.isdisjoint(Recipe((one,)).base_loops())]
         fitted = fit(nest, Recipe((*kept, *steps)))
         if isinstance(fitted, Fit) and not fitted.dropped:
+            choice = replace(choice, recipe=fitted.recipe)
+        choices.append(choice)
+    return tuple(choices)
+
+
+def without_gathers(
+    nest: Nest, fit: Fits, near: tuple[Choice, ...], trips: Trips
+) -> tuple[Choice, ...]:
+    """Choices without strips that would gather rows which are computed in vectors as they lie;
+    those of which nothing is left are left out."""
+    choices = []
+    for choice in near:
+        kept = [
+            one
+            for one in choice.recipe
+            if one.op != "strip_and_sink" or not only_gather(nest, str(one.args[0]), trips)
+        ]
+        if len(kept) < len(choice.recipe):
+            fitted = fit(nest, Recipe(tuple(kept)))
+            if not isinstance(fitted, Fit) or fitted.dropped or not kept:
+                continue
             choice = replace(choice, recipe=fitted.recipe)
         choices.append(choice)
     return tuple(choices)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 
 from loopbook.program.nest import Access, Loop, Nest, Stride
@@ -89,6 +89,50 @@ def _slides(read: Access, row: Loop, loops: int) -> bool:
     if last in (Stride.UNIT, Stride.CONSTANT):
         return True
     return last != Stride.ZERO and any(one != Stride.ZERO for one in around)
+
+
+LONG = 32
+"""Elements of a row that are enough for vectors of their own."""
+
+_EXTREMES = ("cmath:fmax", "cmath:fmin")
+
+
+def only_gather(nest: Nest, name: str, trips: Mapping[str, int]) -> bool:
+    """Whether strips of a loop over rows would only gather what vectors along the rows load as it
+    lies there: all that stands in it adds up, compares or goes through rows.
+
+    Recurrences along rows are another matter; so are rows that are short.
+    """
+    loop = next((one for one in nest.loops if one.name == name), None)
+    inner = [one for one in nest.loops if loop in nest.ancestry(one.index) and one is not loop]
+    last = [one for one in inner if not nest.children(one.index)]
+    if loop is None or not last:
+        return False
+    return all(_is_in_vectors(nest, loop, one, trips) for one in last)
+
+
+def _is_in_vectors(nest: Nest, row: Loop, along: Loop, trips: Mapping[str, int]) -> bool:
+    """Whether an innermost loop goes along memory in vectors, each iteration of the loop around it
+    somewhere else."""
+    inside = {block.index for block in nest.blocks if along in nest.ancestry(block.parent)}
+    found = [
+        access
+        for access in nest.accesses
+        if access.block in inside and nest.containers[access.container].is_array
+    ]
+    if trips.get(along.name, LONG) < LONG or not found:
+        return False
+    if along.kind not in ("map", "reduce"):
+        compares = any(one.op in _EXTREMES for one in nest.operations if one.block in inside)
+        chooses = ("loop", along.index) in {
+            parent for parent, (kind, _) in nest.contains if kind == "branch"
+        }
+        if not (compares or chooses) or any(access.write for access in found):
+            return False
+    return all(one.strides[along.depth] in _ALONG for one in found) and any(
+        one.strides[along.depth] == Stride.UNIT and one.strides[row.depth] not in _ALONG
+        for one in found
+    )
 
 
 _ALONG = (Stride.ZERO, Stride.UNIT)

@@ -6,7 +6,7 @@ import pytest
 from client_kit import product
 from sdfg_kit import check_recipe, nests_of, random
 
-from loopbook.rules.strips import BESIDE, sliding_sums
+from loopbook.rules.strips import BESIDE, only_gather, sliding_sums
 
 
 def filtered(x, h, y):
@@ -102,3 +102,51 @@ def test_what_slides_is_summed_up_side_by_side(kernel, tmp_path):
 def test_what_does_not_slide_is_left(kernel, given):
     (nest,) = nests_of(kernel, given)
     assert sliding_sums(nest) == []
+
+
+def greatest(x, h, y):
+    for i in range(y.shape[0]):
+        m = x[i, 0]
+        for k in range(x.shape[1]):
+            m = max(m, x[i, k])
+        y[i] = m
+
+
+def chosen(x, h, y):
+    for i in range(y.shape[0]):
+        m = x[i, 0]
+        for k in range(x.shape[1]):
+            if x[i, k] > m:
+                m = x[i, k]
+        y[i] = m
+
+
+def running(x, h, y):
+    for i in range(y.shape[0]):
+        for k in range(1, x.shape[1]):
+            x[i, k] = x[i, k] + 0.5 * x[i, k - 1]
+
+
+def damped(x, h, y):
+    for i in range(y.shape[0]):
+        s = 0.0
+        for k in range(x.shape[1]):
+            s = 0.5 * s + x[i, k]
+        y[i] = s
+
+
+GIVEN = (random(6, 40), random(2), random(6))
+
+
+@pytest.mark.parametrize("kernel", [greatest, chosen, rows])
+def test_rows_that_are_compared_or_added_up_would_only_be_gathered(kernel):
+    given = GIVEN if kernel is not rows else (random(6, 40), random(40), random(6))
+    (nest,) = nests_of(kernel, given)
+    assert only_gather(nest, "L0", {})
+    assert not only_gather(nest, "L0", {"L1": 8})
+
+
+@pytest.mark.parametrize("kernel", [running, damped])
+def test_recurrences_along_rows_are_worth_gathering(kernel):
+    (nest,) = nests_of(kernel, GIVEN)
+    assert not only_gather(nest, "L0", {})
