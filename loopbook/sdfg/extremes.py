@@ -123,10 +123,13 @@ class _Work:
         before: list[Inner] = []
         behind: list[Inner] = []
         body = list(node.body.children)
+        now: dict[Block, Block] = {}
         for found in self._extremes(node):
             seen = self._begun(found.best, found.dtype, before, behind)
-            place = next(n for n, one in enumerate(body) if one is found.block)
-            body[place] = made = _compared(found)
+            place = next(
+                n for n, one in enumerate(body) if one is now.get(found.block, found.block)
+            )
+            body[place] = made = now[found.block] = _compared(found, now.get(found.block))
             other = made.nodes[found.other.source]
             assert isinstance(other, AccessNode)
             body.insert(place + 1, self._counted(seen, other, found.other))
@@ -180,8 +183,7 @@ class _Work:
         return name
 
     def _extremes(self, loop: Loop) -> Iterator[_Extreme]:
-        """What is compared in every iteration of a loop, and is in no other statement of it; one in
-        each statement."""
+        """What is compared in every iteration of a loop, and is in no other statement of it."""
         touched: Touched = {}
         for access in accesses(loop):
             touched.setdefault(access.container, []).append(access)
@@ -199,7 +201,6 @@ class _Work:
                     and any(_copies(n, result, found.best) for n in loop.body.children[number:])
                 ):
                     yield found
-                    break
 
     def _compared_in(self, one: Block, touched: Touched) -> Iterator[_Extreme]:
         """Functions of a number and of something that is the same behind the block."""
@@ -258,14 +259,14 @@ class _Work:
         return block(nodes, memlets)
 
 
-def _compared(found: _Extreme) -> Block:
-    """The block with a function that keeps no NaN."""
+def _compared(found: _Extreme, now: Block | None) -> Block:
+    """The block, as it is by `now`, with a function that keeps no NaN."""
     call = found.block.nodes[found.call]
     assert isinstance(call, MathsCall)
     name = PLAIN[call.function]
-    nodes = list(found.block.nodes)
+    nodes = list((now or found.block).nodes)
     nodes[found.call] = replace(call, function=name, name=f"{name}{SUFFIX[call.dtype]}")
-    return replace(found.block, nodes=tuple(nodes))
+    return replace(now or found.block, nodes=tuple(nodes))
 
 
 def _is_plain(loop: Loop) -> bool:

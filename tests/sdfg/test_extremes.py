@@ -78,6 +78,10 @@ def running(x, y):
             y[i] = y[i] + m
 
 
+def both(x, y):
+    y[:] = x.max(axis=1) - x.min(axis=1)
+
+
 def compared(x, y):
     m = x[0, 0]
     for i in range(x.shape[0]):
@@ -102,7 +106,17 @@ def numbers(dtype: str) -> np.ndarray:
 @pytest.mark.parametrize("dtype", ["f", "d"])
 @pytest.mark.parametrize(
     "kernel",
-    [greatest, least_difference, of_all, chosen, chosen_least, place_of_it, next_one, running],
+    [
+        greatest,
+        least_difference,
+        of_all,
+        both,
+        chosen,
+        chosen_least,
+        place_of_it,
+        next_one,
+        running,
+    ],
 )
 def test_what_is_no_number_or_infinite_stays_so(kernel, dtype):
     plain = np.random.default_rng(1).standard_normal((16, 70)).astype(dtype)
