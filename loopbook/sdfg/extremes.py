@@ -4,13 +4,13 @@ NumPy's maximum keeps a NaN. No compiler makes vectors of a loop that does: of t
 have to know that neither is a NaN. So the numbers are compared as if there were none, and it is
 counted beside that how many there are, which are both sums of a kind that vectors are made for::
 
-    for k: m = fmax(m, x[k])                seen = m != m
+    for k: m = fmax(m, x[k])                seen = m != m; m = nexttoward(m, seen)
                                             for k: m = fdim(m, x[k]); seen += x[k] != x[k]
                                             m = nexttoward(m, seen)
 
 What is chosen by a branch keeps no NaN that it meets, so it is compared with something else there::
 
-    for k: if x[k] > m: m = x[k]            seen = m != m; first = m
+    for k: if x[k] > m: m = x[k]            seen = m != m; m = nexttoward(m, seen); first = m
                                             for k: m = fdim(m, remainder(x[k], first))
                                             m = nexttoward(m, seen)
 
@@ -144,6 +144,8 @@ class _Work:
         seen = self._scalar("seen", _COUNT)
         start = AccessNode(best), Memlet(0, 0, "void", "", (), Scalar(dtype=dtype))
         before.append(self._counted(seen, *start, begin=True))
+        # A compiler that takes it for granted that nothing is infinite must not see that this is.
+        before.append(self._kept(best, dtype, seen))
         behind.append(self._kept(best, dtype, seen))
         return seen
 

@@ -2,8 +2,8 @@
 `loopbook.sdfg.extremes`), under names of C's that docc knows and no program calls.
 
 What is "not precise" has neither NaN nor infinity for a compiler, which makes vectors of a loop
-then. It may not conclude from that that the result has none: hence the empty statement, which may
-do anything to it for all that is known.
+then. It may not conclude from that that the result has none, nor that there is none to begin with:
+hence the empty statement, which may do anything to a number for all that is known.
 """
 
 from __future__ import annotations
