@@ -75,6 +75,12 @@ def along_memory(nest: Nest, fit: Fits, near: tuple[Choice, ...]) -> tuple[Choic
     return near if found is None else (Choice("order", None, 0.0, found, 0, 1.0),)
 
 
+def rest_along_memory(nest: Nest, fit: Fits, choice: Choice) -> Choice:
+    """A choice with other orders for the parts of a nest that it does not touch, such as what is
+    left beside a call of a library."""
+    return _beside(nest, fit, choice, _orders(nest))
+
+
 def touched(steps: Iterable[Step]) -> set[str]:
     """The loops of a nest that a recipe speaks of."""
     return {str(arg).partition(".")[0] for step in steps for arg in step.args}

@@ -18,7 +18,7 @@ from loopbook.client.forms import sums_in_memory
 from loopbook.client.heuristics import by_rules, with_kept
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_call
-from loopbook.client.orders import along_memory
+from loopbook.client.orders import along_memory, rest_along_memory
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side, without_gathers
 from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
@@ -246,9 +246,7 @@ class Planner:
         fit = self._fit(nest, recipe)
         if not isinstance(fit, Fit):
             return None
-        # What is not called may go along the wrong axis.
-        (choice,) = along_memory(nest, self._fit, (Choice(tier, None, 0.0, fit.recipe, 0, 1.0),))
-        return choice
+        return rest_along_memory(nest, self._fit, Choice(tier, None, 0.0, fit.recipe, 0, 1.0))
 
     def _is_tuned(self, nest: Nest) -> bool:
         """Whether somebody has tuned these very loops here, not array expressions."""

@@ -485,6 +485,22 @@ def test_what_is_not_called_goes_along_memory_beside_a_call(monkeypatch):
     assert first.recipe.splitlines()[-4:] == ordered.split(";")
 
 
+def test_calls_are_not_given_up_for_another_order(monkeypatch):
+    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+
+    def below(A, B):
+        for i in range(B.shape[0]):
+            for j in range(B.shape[1]):
+                B[i, j] += A[i + 1 :, i] @ B[i + 1 :, j]
+        return B.sum()
+
+    program = loopbook.native(below, strict=True)
+    agree(program, data(200, 200), data(200, 240))
+    first, *_ = plan_of(program).nests
+    assert first.tier == "library"
+    assert "library" in first.recipe
+
+
 def test_a_product_with_a_computed_matrix_is_a_call(monkeypatch):
     monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
 
