@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NESTS = 8
 """Nests that are shown without ``--full``."""
 
-STEPS = 20
+STEPS = 14
 """Steps that are shown without ``--full``, of all nests together."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.client.variants.case import Case, overlap, overlapping
-from loopbook.client.variants.cases import Cases, Short
+from loopbook.client.variants.cases import FAILURES, Cases, Short
 from loopbook.client.variants.compiled import AGAIN, Build
 from loopbook.client.variants.rival import Rival
 from loopbook.errors import SdfgError
@@ -130,7 +130,7 @@ class Looped:
         # What was taken for granted of shapes is as it was; of numbers it may not be.
         fixed = all(isinstance(value, np.ndarray | None | str) for value in args)
         holds = None if fixed and not self.lowered.looked_into else self.lowered.holds
-        return _Entry(self._outer, holds, self._same, self._apart, rival)
+        return _Entry(self._outer, holds, self._same, self._apart, rival, self._prepare)
 
     @property
     def read_only(self) -> frozenset[int]:
@@ -151,6 +151,10 @@ class Looped:
         made = Looped(self.func, self.lowered, build, case)
         made.compile(case)
         return made
+
+    def _prepare(self, args: Sequence[Any]) -> None:
+        """Compile what a call would compile: it is not to be timed with that."""
+        self._compile(Case(self._names, args))
 
     @property
     def _last(self) -> Any:
@@ -188,7 +192,7 @@ def kind(case: Case) -> tuple[Any, ...]:
 class _Entry:
     """Calls of compiled loops with arrays of shapes that were seen before."""
 
-    __slots__ = ("_apart", "_holds", "_outer", "_rival", "_same")
+    __slots__ = ("_apart", "_holds", "_outer", "_prepare", "_rival", "_same")
 
     def __init__(
         self,
@@ -197,12 +201,14 @@ class _Entry:
         same: Sequence[tuple[int, int]],
         apart: Sequence[tuple[int, int]],
         rival: Rival | None,
+        prepare: Callable[[Sequence[Any]], None],
     ) -> None:
         self._outer = outer
         self._holds = holds
         self._same = same
         self._apart = apart
         self._rival = rival
+        self._prepare = prepare
 
     def __call__(self, args: Sequence[Any]) -> Any:
         for one, other in self._same:
@@ -218,6 +224,10 @@ class _Entry:
         return self._outer(*args)
 
     def _comparison(self, rival: Rival, args: Sequence[Any]) -> Any:
+        try:
+            self._prepare(args)
+        except FAILURES:
+            return AGAIN
         answer, lost = rival.call(self._outer, args)
         if lost is not None:
             self._rival = None
