@@ -109,12 +109,13 @@ def test_interrupted_and_killed_at_random_moments(tmp_path):
             seeding.completed.wait(600)
             time.sleep(chance.uniform(0, 0.05))
         else:
-            time.sleep(chance.uniform(0.2, 0.6) * one_kernel)
+            time.sleep(chance.uniform(0.1, 0.4) * one_kernel)
         answer = seeding.kill()
         ended.append(answer.code)
         assert answer.err == ""
         ends(seeding)
-    assert ended.count(-signal.SIGKILL) >= 2, ended
+    # What the first one has built is there: where that one was slow, others are done in no time.
+    assert -signal.SIGKILL in ended, ended
 
     last = Seeding(tmp_path)
     answer = last.wait(600)
