@@ -160,13 +160,13 @@ class Planner:
             usable, reason = (), "the book has nothing for this target"
         else:
             usable, reason = self._near(nest, embedding, trips, neighbours, hot)
-        if self._count == 1 and not self._context(trips).parallel:
+        context = self._context(trips)
+        if self._count == 1 and not context.parallel:
             usable = without_gathers(nest, self._fit, usable, trips)
         usable = self._in_other_form(nest, usable, trips, hot)
         if (usable or self._expressions) and not records:
             usable = along_memory(nest, self._fit, usable)
         if not records:
-            context = self._context(trips)
             if not any(len(choice.recipe) for choice in usable):
                 usable = by_rules(nest, self._fit, context) or usable
             usable = with_kept(nest, self._fit, usable, context)

@@ -114,8 +114,7 @@ def test_interrupted_and_killed_at_random_moments(tmp_path):
         ended.append(answer.code)
         assert answer.err == ""
         ends(seeding)
-    # What the first one has built is there: where that one was slow, others are done in no time.
-    assert -signal.SIGKILL in ended, ended
+    assert ended.count(-signal.SIGKILL) >= 2, ended
 
     last = Seeding(tmp_path)
     answer = last.wait(600)
