@@ -281,18 +281,18 @@ def test_check_gives_python_s_numbers_and_says_who_is_wrong(monkeypatch):
 
 
 def test_check_says_where_docc_is_wrong(monkeypatch):
-    """It does not count indices from the end that turn out to be negative, where it is given a
-    function as it is."""
+    """It does not count indices from the end that data have negative, where it is given a function
+    as it is."""
     monkeypatch.setattr(translations, "translated", lambda *_, **__: None)
 
     @loopbook.native(check=True)
-    def from_the_end(a, b):
+    def from_the_end(a, places, b):
         for i in range(b.shape[0]):
-            b[i] = a[i - b.shape[0] + 1]
+            b[i] = a[places[i]]
 
-    around = np.arange(20.0)
+    around, places = np.arange(20.0), np.array([-3, -2, -1, 0])
     with pytest.warns(InterpretedWarning, match="docc is wrong here"):
-        from_the_end(around[8:12], out := np.zeros(4))
+        from_the_end(around[8:12], places, out := np.zeros(4))
     np.testing.assert_allclose(out, [9.0, 10.0, 11.0, 8.0])
 
 

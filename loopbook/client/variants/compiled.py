@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from loopbook.client.variants.bounds import OUTSIDE, Bounds
 from loopbook.client.variants.case import Case
 from loopbook.client.variants.fastest import Fastest
 from loopbook.client.variants.merged import merged
@@ -63,6 +64,7 @@ class Compiled:
         folder: Path | None = None,
     ) -> None:
         self._names, self._key = case.names, case.key
+        self._bounds = Bounds(func, case)
         self._whole = func, reading
         merging = case.merging(reading.written)
         self._first = case.first if merging else None
@@ -102,7 +104,13 @@ class Compiled:
 
     def run(self, case: Case) -> Any:
         """Run it on arguments of its case. Arrays that lie otherwise than in C order are copied to
-        it, and back if they may have been written."""
+        it, and back if they may have been written.
+
+        Raises:
+            SdfgError: if an index would be out of range: Python raises then.
+        """
+        if not self._bounds.kept(case.args):
+            raise SdfgError(OUTSIDE)
         args = list(case.args)
         for place in case.foreign:
             args[place] = np.ascontiguousarray(args[place])
@@ -122,7 +130,7 @@ class Compiled:
         """The short way for more calls with arrays of just these shapes, and none passed twice."""
         if self._first is not None:
             return None
-        return Entry(self._fastest.of(args), args, self.written)
+        return Entry(self._fastest.of(args), args, self.written, self._bounds.of_numbers)
 
 
 def _in_place_of(answer: Any, copies: Sequence[Any], args: Sequence[Any]) -> Any:
@@ -139,10 +147,17 @@ AGAIN = object()
 class Entry:
     """Calls of compiled code with plain arrays, in C order, of shapes that were seen before."""
 
-    __slots__ = ("_call", "_is_array", "_pairs", "_sizes")
+    __slots__ = ("_call", "_is_array", "_kept", "_pairs", "_sizes")
 
-    def __init__(self, caller: Caller, args: Sequence[Any], written: frozenset[int]) -> None:
+    def __init__(
+        self,
+        caller: Caller,
+        args: Sequence[Any],
+        written: frozenset[int],
+        kept: Callable[..., bool] | None,
+    ) -> None:
         self._call = caller.call
+        self._kept = kept
         self._sizes = caller.sizes(args)
         self._is_array = [isinstance(value, np.ndarray) for value in args]
         arrays = [place for place, array in enumerate(self._is_array) if array]
@@ -161,6 +176,8 @@ class Entry:
                 return AGAIN
             else:
                 words.append(value)
+        if self._kept is not None and not self._kept(*args):
+            return AGAIN
         for one, size, other, other_size in self._pairs:
             if words[one] < words[other] + other_size and words[other] < words[one] + size:
                 return AGAIN

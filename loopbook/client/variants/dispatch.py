@@ -170,18 +170,17 @@ class Dispatcher:
         try:
             case = self._case(bound)
             variant = self._variant(case)
-            if self._is_trusted(variant, case):
-                answer = variant.run(case)
-                if key is not None:
-                    entries.add(key, self._short(variant, case, args))
-                return answer
+            if not self._is_trusted(variant, case):
+                return self._checked(variant, case)
+            answer = variant.run(case)
+            if key is not None:
+                entries.add(key, self._short(variant, case, args))
+            return answer
         except FAILURES as error:
             # It may be kept, and would keep this call's arguments with what it came through.
             reason = str(bare(error))
             if key is not None and not self._strict:
                 self._failing(key, args, error)
-        else:
-            return self._checked(variant, case)
         return self._interpreted(reason, args, kwargs)
 
     def _with_items(
