@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -218,7 +218,7 @@ def nests_table(nests: Sequence[NestReport], caption: str = "") -> str:
 RULED = {
     "order": "loops in the order in which the arrays lie in memory",
     "kept": "elements that innermost loops read and do not change are loaded once",
-    "strips": "sums over windows that slide along memory, some beside each other",
+    "strips": "sums or recurrences along which nothing lies side by side, some beside each other",
     "time": "several time steps on a part of a grid that no cache holds",
     "threads": "iterations that have nothing to do with each other",
     "sums": "sums that threads share, each with its own",
@@ -271,6 +271,11 @@ def used(report: NestReport, choice: Choice) -> NestReport:
         predicted_speedup=choice.predicted_speedup,
         reason=where + dropped,
     )
+
+
+def with_steps(choices: Iterable[Choice]) -> tuple[Choice, ...]:
+    """Those that change something."""
+    return tuple(choice for choice in choices if len(choice.recipe))
 
 
 def distinct(choices: Sequence[Choice]) -> tuple[Choice, ...]:

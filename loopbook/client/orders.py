@@ -14,7 +14,7 @@ for so many columns beside each other that a processor need not wait for one of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from loopbook.client.decision import Choice
@@ -58,7 +58,8 @@ def along_memory(nest: Nest, fit: Fits, near: tuple[Choice, ...]) -> tuple[Choic
 
     Args:
         near: what the book has for the nest. Parts that it does not touch get other orders, too;
-            where it does not promise much, orders that take loops apart are worth more.
+            where it does not promise much, or has strips of columns, orders that take loops apart
+            are worth more.
 
     Returns:
         `near` where nothing is to be done.
@@ -67,12 +68,21 @@ def along_memory(nest: Nest, fit: Fits, near: tuple[Choice, ...]) -> tuple[Choic
     wider = tuple(_beside(nest, fit, choice, orders) for choice in near)
     if wider != near:
         return wider
+    apart = set[str]().union(*(one.loops for one in orders if one.takes_apart))
     if near and (
-        near[0].predicted_speedup >= TAKEN_APART or not any(one.takes_apart for one in orders)
+        not apart
+        or (near[0].predicted_speedup >= TAKEN_APART and not _is_in_strips(near[0].recipe, apart))
     ):
         return near
     found = _fitting(nest, fit, Recipe(()), orders)
     return near if found is None else (Choice("order", None, 0.0, found, 0, 1.0),)
+
+
+def _is_in_strips(recipe: Recipe, loops: Collection[str]) -> bool:
+    """Whether a recipe only makes strips of some loops: columns a few at a time. Whole rows are up
+    to three times as fast where columns are in memory, and no slower in caches (recurrences down
+    300 to 2,000 columns as long, AVX-512, 2026-11-27)."""
+    return all(one.op == "strip_and_sink" and one.args[0] in loops for one in recipe)
 
 
 def rest_along_memory(nest: Nest, fit: Fits, choice: Choice) -> Choice:
@@ -174,8 +184,8 @@ def _column(nest: Nest, loop: Loop) -> Steps | None:
 
 
 def _summed(nest: Nest, loop: Loop) -> Steps | None:
-    """What turns a loop over columns, each of them summed up in a scalar, into one over rows that
-    are added to all sums; None if the columns are no worse to go along.
+    """What turns a loop over columns, along each of which a scalar is carried, into one over rows
+    that are taken to all columns' scalars; None if the columns are no worse to go along.
 
     Before and after::
 
@@ -186,11 +196,11 @@ def _summed(nest: Nest, loop: Loop) -> Steps | None:
         for j: y[j] = sums[j]
     """
     nodes = [child for parent, child in nest.contains if parent == ("loop", loop.index)]
-    if [kind for kind, _ in nodes] != ["block", "loop", "block"]:
+    if [kind for kind, _ in nodes] not in (["block", "loop", "block"], ["block", "loop"]):
         return None
     (inner,) = nest.children(loop.index)
     band = next(band for band in bands(nest) if band.loops[0] is inner)
-    if len(band.loops) > 1 or nest.children(inner.index) or band.moves_output(inner):
+    if len(band.loops) > 1 or nest.children(inner.index) or inner.kind == "map":
         return None
     if band.innermost_cost(inner) < FEWER_LINES * max(band.innermost_cost(loop), 1.0):
         return None

@@ -10,7 +10,14 @@ from dataclasses import replace
 from functools import partial
 
 from loopbook.client.candidates import Candidates
-from loopbook.client.decision import Choice, NestReport, distinct, left_to_docc, used
+from loopbook.client.decision import (
+    Choice,
+    NestReport,
+    distinct,
+    left_to_docc,
+    used,
+    with_steps,
+)
 from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
@@ -125,7 +132,7 @@ class Planner:
         report = left_to_docc(nest, None, None, reason)
         usable = along_memory(nest, self._fit, ()) if self._expressions else ()
         context = self._context({})
-        if not context.parallel and not any(len(choice.recipe) for choice in usable):
+        if not context.parallel and not with_steps(usable):
             usable = by_rules(nest, self._fit, context) or usable
         usable = with_kept(nest, self._fit, usable, context)
         return (used(report, usable[0]), usable) if usable else (report, ())
@@ -145,7 +152,7 @@ class Planner:
                     usable = together
         if records and not len(records[0].recipe) and len(nest.loops) <= SWEEP:
             # A search looks for what the whole program gains by, and may have missed this.
-            usable = tuple(c for c in along_memory(nest, self._fit, ()) if len(c.recipe)) or usable
+            usable = with_steps(along_memory(nest, self._fit, ())) or usable
         if usable:
             return used(left_to_docc(nest, usable[0].record, 0.0, ""), usable[0]), usable
         if records and not gains:
@@ -164,10 +171,12 @@ class Planner:
         if self._count == 1 and not context.parallel:
             usable = without_gathers(nest, self._fit, usable, trips)
         usable = self._in_other_form(nest, usable, trips, hot)
-        if (usable or self._expressions) and not records:
-            usable = along_memory(nest, self._fit, usable)
+        if not records and (usable or self._expressions or not context.parallel):
+            ordered = along_memory(nest, self._fit, usable)
+            # docc has seen loops that were written as such, and may fuse what is not chosen.
+            usable = ordered if usable or self._expressions else with_steps(ordered)
         if not records:
-            if not any(len(choice.recipe) for choice in usable):
+            if not with_steps(usable):
                 usable = by_rules(nest, self._fit, context) or usable
             usable = with_kept(nest, self._fit, usable, context)
         first = neighbours[0] if neighbours else None

@@ -101,7 +101,9 @@ def _rooms(program: Program, outer: Sequence[LoopNode], path: Sequence[LoopNode]
     sizes: list[str] = []
     for loop in path:
         around = within(around, loop.loop)
-        plain = [text for one in path for high in one.highs if (text := _known(program, high))]
+        highs = [high for one in path for high in one.highs]
+        highs += [{name: 1} for high in highs for name in high]  # n, where it ends at n - k
+        plain = [text for high in highs if (text := _known(program, high))]
         own = Expr(loop.variable)
         room = next((s for s in plain[::-1] if is_inside(own, expr.polynomial(s), around)), "")
         sizes.append(room or _size(program, loop))
