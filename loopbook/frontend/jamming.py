@@ -181,8 +181,9 @@ def _own(nest: Block) -> set[str] | None:
     same: set[str] = set()
     shared = False
     for loop in _inner(nest):
-        if not _keeps_order(loop, variable):
-            return None
+        assert loop.header is not None
+        if _mentions(loop.header[1:], variable) or not _keeps_order(loop, variable):
+            return None  # a loop that is longer from row to row, or more
         found = touches(loop.body)
         along = {t.name for t in found if t.index == (loop.header[0],)}  # type: ignore[index]
         shared |= bool(along)

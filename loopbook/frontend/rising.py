@@ -24,8 +24,10 @@ Given = tuple[str, ast.expr | None]
 """A name, and what it is set to; None for what is not known."""
 
 
-GROWING = ast.Add | ast.Mult | ast.BitAnd | ast.BitOr | ast.BitXor | ast.RShift
-"""Operators that make no negative number of others."""
+GROWING = (
+    ast.Add | ast.Mult | ast.FloorDiv | ast.Mod | ast.BitAnd | ast.BitOr | ast.BitXor | ast.RShift
+)
+"""Operators that make no negative number of others; a division by 0 raises."""
 
 
 def never_negative(body: Sequence[ast.stmt]) -> frozenset[str]:
@@ -75,8 +77,9 @@ def _least(ends: Sequence[ast.expr]) -> ast.expr | None:
     """What a loop's variable begins with, if it goes up from there."""
     if len(ends) == 1:
         return ast.Constant(0)
-    up = len(ends) == 2 or (isinstance(ends[2], ast.Constant) and _is_count(ends[2].value, 1))
-    return ends[0] if up else None
+    if len(ends) == 2:
+        return ends[0]
+    return ast.BinOp(ends[0], ast.Add(), ends[2])  # a step of 0 raises
 
 
 def _is_count(value: object, least: int) -> bool:
@@ -90,8 +93,6 @@ def _is_natural(node: ast.expr, names: set[str]) -> bool:
             return _is_count(value, 0)
         case ast.Name(id=name):
             return name in names
-        case ast.BinOp(op=ast.Mod() | ast.FloorDiv(), left=left, right=ast.Constant(value=by)):
-            return _is_natural(left, names) and _is_count(by, 1)
         case ast.BinOp(op=op, left=left, right=right) if isinstance(op, GROWING):
             return _is_natural(left, names) and _is_natural(right, names)
         case ast.IfExp(body=one, orelse=other):

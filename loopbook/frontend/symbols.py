@@ -251,6 +251,13 @@ class Facts:
             self.ends[name] = ends
             self.ranges[name] = (None, None)
 
+    def natural(self, value: Int) -> None:
+        """Note that a variable is never negative, if nothing else is known of it."""
+        match value.terms:
+            case (((name,), 1),) if name not in self.values and name not in self.ranges:
+                self.ends[name] = (ZERO,), ()
+                self.ranges[name] = (None, None)
+
     def _is_rising(self, value: Int) -> bool:
         """Whether a number is never negative because variables in it are not."""
         risen = {m: c for m, c in value.terms if self.rising.intersection(m)}
@@ -315,10 +322,9 @@ class Facts:
             if self._is_number(atom):
                 self._assume(Int.atom(atom), ">= 0")
             return 0
-        low = self.ranges.get(atom, (None, None))[0]
-        return (
-            0 if low is not None and (low.constant or 0) >= 0 and low.constant is not None else -1
-        )
+        lows = [self.ranges.get(atom, (None, None))[0], *self.ends.get(atom, ((), ()))[0]]
+        numbers = [low.constant for low in lows if low is not None]
+        return 0 if any(number is not None and number >= 0 for number in numbers) else -1
 
     def never_negative(self, value: Int) -> bool:
         """Whether ``value >= 0`` is sure for all sizes of 2 and more, whatever the numbers are that

@@ -188,7 +188,9 @@ class Translator(Definite):
             self._move_in(name, home, value)
             self.frame.env[name] = home.value if home.value is not None else value
         else:
-            self.frame.env[name] = self.settled(name, value)
+            value = self.frame.env[name] = self.settled(name, value)
+            if name in self.frame.rising and isinstance(value, Scalar) and value.whole is not None:
+                self.code.facts.natural(value.whole)
 
     def fixed(self, value: Value) -> Value:
         """`value` so that no assignment changes it, but through views as in NumPy."""

@@ -50,9 +50,22 @@ return k
 """
 
 
-@pytest.mark.parametrize("body", [PACKED, RUNS, MERGED])
+BUTTERFLIES = """\
+size = 2
+while size <= n:
+    half, step = size // 2, n // size
+    for i in range(0, n, size):
+        for k in range(half):
+            t = x[i + k + half] * y[k * step]
+            x[i + k + half] = x[i + k] - t
+            x[i + k] = x[i + k] + t
+    size = size * 2
+"""
+
+
+@pytest.mark.parametrize("body", [PACKED, RUNS, MERGED, BUTTERFLIES])
 def test_an_index_that_only_grows_is_not_looked_at(body):
-    lowered = check(function(f"n = len(x)\n{body}", "x, y"), data(9), data(9, seed=1))
+    lowered = check(function(f"n = len(x)\n{body}", "x, y"), data(16), data(16, seed=1))
     assert "< 0" not in lowered.kernel_source
 
 
@@ -80,6 +93,9 @@ def test_what_was_found_of_one_function_is_none_of_another():
         ("i, (j, k) = 1, (len(x), x.shape[0] // 2)", "i j k"),
         ("i = 0\nwhile c:\n    j = i\n    i = j * 2 + (j % 7)", "i j"),
         ("for i in range(4):\n    j = i\nfor k in range(4, -1, -1):\n    pass", "i j"),
+        ("i, j = 1, len(x)\nwhile c:\n    k = j // i + j % i\n    i = i * 2", "i j k"),
+        ("n = 2\nfor i in range(0, len(x), n):\n    j = i // 0", "n i j"),
+        ("for i in range(0, len(x), n):\n    pass", ""),
         ("i = 0\ni = i - 1", ""),
         ("i = 0\nj = i\ni = x[0]", ""),
         ("i = 0.5\nj = True\nk = -1", ""),

@@ -43,6 +43,7 @@ def _stepped(t: Translator, start: Int, stop: Int, step: Int) -> Rows:
         code.suppose(f"{step.text} >= 1")
         name = code.fresh("step_")
         code.emit(f"{name} = max({step.text}, 1)")
+        code.facts.ranges[name] = ONE, None
         step = Int.atom(name)
     count = code.fresh("n_")
     code.emit(f"{count} = max({(stop - start + step - 1).text}, 0) // {step.operand}")
