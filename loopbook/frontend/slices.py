@@ -46,16 +46,16 @@ def _is_within(t: Translator, place: Int) -> bool:
 def _from_end(t: Translator, place: Int, size: Int) -> Int:
     code = t.code
     key = ("place", place, size)
-    if key in code.memo:
-        return code.memo[key]
+    if (known := code.remembered(key)) is not None:
+        return known
     name = code.fresh("j_")
-    code.memo[key] = Int.atom(name)
     code.emit(f"{name} = {place.text}")
     code.emit(f"if {name} < 0:")
     code.depth += 1
     code.emit(f"{name} = {name} + {size.operand}")
     code.depth -= 1
     code.facts.ranges[name] = (ZERO, size - 1)
+    code.remember(key, Int.atom(name), (place, size))
     return Int.atom(name)
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from random import Random
 
+from loopbook.dependence.scalars import upward_exposed
+from loopbook.program.accesses import accesses, written
 from loopbook.program.nest import Access, Loop, Nest, Stride
+from loopbook.program.tree import Loop as TreeLoop
+from loopbook.program.walk import preorder
 from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.sampled import on_nests, seeds
 
@@ -151,12 +155,25 @@ def _is_in_vectors(nest: Nest, row: Loop, along: Loop, trips: Mapping[str, int])
     if trips.get(along.name, LONG) < LONG or not found:
         return False
     compares = _compares(nest, along) and not any(access.write for access in found)
-    if along.kind not in ("map", "reduce") and not compares:
+    if along.kind not in ("map", "reduce") and not compares and not _hands_nothing_on(nest, along):
         return False
     return all(one.strides[along.depth] in _ALONG for one in found) and any(
         one.strides[along.depth] == Stride.UNIT and one.strides[row.depth] not in _ALONG
         for one in found
     )
+
+
+def _hands_nothing_on(nest: Nest, loop: Loop) -> bool:
+    """Whether no iteration of a loop can read what another one has written: docc takes none with a
+    branch for such a loop."""
+    node = next(
+        one
+        for one in preorder(nest.loop)
+        if isinstance(one, TreeLoop) and one.id == loop.element_id
+    )
+    stored = written(node)
+    read = {access.container for access in accesses(node) if access.subset and not access.write}
+    return not stored & (read | upward_exposed(node.body))
 
 
 _ALONG = (Stride.ZERO, Stride.UNIT)
