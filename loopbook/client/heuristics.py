@@ -15,6 +15,7 @@ from loopbook.rules import TuningContext
 from loopbook.rules.base import Steps
 from loopbook.rules.invariants import kept_elements
 from loopbook.rules.shared_sums import shared_sums
+from loopbook.rules.short_rows import short_rows
 from loopbook.rules.strips import sums_beside
 from loopbook.rules.threads import shown_parallel
 from loopbook.rules.timetiling import time_tiles_from_memory
@@ -34,6 +35,7 @@ def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:
         yield "threads", shown_parallel(nest, context)
         yield "sums", shared_sums(nest, Random(0), context)
         return
+    yield "rows together", short_rows(nest, context.trips)
     yield "strips", sums_beside(nest, context.trips)
     for steps in time_tiles_from_memory(nest, context):
         yield "time", steps

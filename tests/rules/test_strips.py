@@ -1,12 +1,11 @@
-"""Sums over windows that slide along memory, some beside each other."""
+"""Sums and recurrences, some beside each other, where each alone is no vector."""
 
 from __future__ import annotations
 
 import pytest
-from client_kit import product
 from sdfg_kit import check_recipe, nests_of, random
 
-from loopbook.rules.strips import BESIDE, only_gather, sliding_sums
+from loopbook.rules.strips import BESIDE, only_gather, sums_beside
 
 
 def filtered(x, h, y):
@@ -72,20 +71,53 @@ def copied(x, h, y):
         y[i] = x[i] * 2.0
 
 
-SLIDING = {
+def polynomials(x, c, y):
+    for i in range(y.shape[0]):
+        s = 0.0
+        for k in range(c.shape[0]):
+            s = s * x[i] + c[k]
+        y[i] = s
+
+
+def channels(x, w, y):
+    for i in range(y.shape[0]):
+        for o in range(y.shape[1]):
+            s = 0.0
+            for k in range(w.shape[0]):
+                for c in range(x.shape[1]):
+                    s += x[i + k, c] * w[k, c, o]
+            y[i, o] = max(s, 0.0)
+
+
+def again(A, x, y):
+    for t in range(3):
+        for i in range(A.shape[0]):
+            x[i] = x[i] + 1.0
+        for j in range(y.shape[0]):
+            s = 1.0
+            for k in range(x.shape[0]):
+                s = s * 0.5 + x[k] * A[k, j]
+            y[j] = s
+
+
+BESIDE_EACH_OTHER = {
     filtered: ("L0", (random(70), random(7), random(64))),
     moving: ("L0", (random(60), random(5), random(50))),
     convolved: ("L1", (random(9, 40), random(3, 4), random(7, 37))),
     down: ("L1", (random(9, 40), random(3), random(7, 40))),
     in_memory: ("L1", (random(7, 42), random(3), random(7, 40))),
+    of_columns: ("L0", (random(6, 40), random(6), random(40))),
+    polynomials: ("L0", (random(40), random(5), random(40))),
+    channels: ("L1", (random(8, 3), random(2, 3, 20), random(7, 20))),
+    again: ("L2", (random(6, 40), random(6), random(40))),
 }
 
 
-@pytest.mark.parametrize("kernel", SLIDING)
-def test_what_slides_is_summed_up_side_by_side(kernel, tmp_path):
-    loop, given = SLIDING[kernel]
+@pytest.mark.parametrize("kernel", BESIDE_EACH_OTHER)
+def test_sums_are_computed_side_by_side(kernel, tmp_path):
+    loop, given = BESIDE_EACH_OTHER[kernel]
     (nest,) = nests_of(kernel, given)
-    recipe = [(one.op, one.args) for one in sliding_sums(nest)]
+    recipe = [(one.op, one.args) for one in sums_beside(nest, {})]
     assert recipe == [("strip_and_sink", (loop, BESIDE))]
     check_recipe(kernel, [given], recipe, tmp_path)
 
@@ -94,14 +126,45 @@ def test_what_slides_is_summed_up_side_by_side(kernel, tmp_path):
     ("kernel", "given"),
     [
         (rows, (random(6, 7), random(7), random(6))),
-        (product, (random(6, 7), random(7, 5), random(6, 5))),
-        (of_columns, (random(6, 40), random(6), random(40))),
         (copied, (random(9), random(2), random(8))),
     ],
 )
-def test_what_does_not_slide_is_left(kernel, given):
+def test_what_is_a_vector_by_itself_is_left(kernel, given):
     (nest,) = nests_of(kernel, given)
-    assert sliding_sums(nest) == []
+    assert sums_beside(nest, {}) == []
+
+
+def test_few_sums_are_left_as_they_are():
+    (nest,) = nests_of(polynomials, (random(40), random(5), random(40)))
+    assert sums_beside(nest, {"L0": BESIDE}) and not sums_beside(nest, {"L0": BESIDE - 1})
+
+
+def patterns(x, h, y):
+    for i in range(y.shape[0]):
+        for j in range(y.shape[1]):
+            k = 0
+            if x[i, j] > x[i + 1, j]:
+                k = k | 1
+            if x[i, j + 1] > x[i + 1, j]:
+                k = k | 2
+            y[i, j] = k
+
+
+def faded(x, h, y):
+    for i in range(y.shape[0]):
+        s = 0.0
+        for j in range(y.shape[1]):
+            if x[i, j] > x[i + 1, j]:
+                s = s * 0.5 + x[i, j]
+            y[i, j] = s
+
+
+def test_rows_that_choose_by_themselves_are_vectors():
+    given = random(7, 41), random(40), random(6, 40)
+    (nest,) = nests_of(patterns, (*given[:2], given[2].astype(int)))
+    assert only_gather(nest, "L0", {})
+    (nest,) = nests_of(faded, given)
+    assert not only_gather(nest, "L0", {})
 
 
 def greatest(x, h, y):

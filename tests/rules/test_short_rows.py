@@ -1,0 +1,74 @@
+"""Short rows that follow each other in memory, as one."""
+
+from __future__ import annotations
+
+import pytest
+from sdfg_kit import check_recipe, nests_of, random
+
+from loopbook.rules.short_rows import SHORT, short_rows
+
+
+def normalised(x, m, y):
+    for c in range(x.shape[0]):
+        s = 0.0
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                s += x[c, i, j]
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                y[c, i, j] = x[c, i, j] - s * m[c]
+
+
+def scaled(x, m, y):
+    for c in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                y[c, i, j] = x[c, i, j] * 2.0
+
+
+def inside(x, m, y):
+    for c in range(x.shape[0]):
+        for i in range(1, x.shape[1] - 1):
+            for j in range(1, x.shape[2] - 1):
+                y[c, i, j] = x[c, i, j] * 2.0
+
+
+def by_column(x, m, y):
+    for c in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                y[c, i, j] = x[c, i, j] + m[j]
+
+
+def numbered(x, m, y):
+    for c in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                y[c, i, j] = x[c, i, j] + j
+
+
+GIVEN = random(3, 4, 7), random(7), random(3, 4, 7)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "found"),
+    [
+        (normalised, [("collapse", ("L1", 2)), ("collapse", ("L3", 2))]),
+        (scaled, [("collapse", ("L0", 3))]),
+        (inside, []),
+        (by_column, []),
+        (numbered, []),
+    ],
+)
+def test_rows_that_follow_each_other_become_one(kernel, found, tmp_path):
+    (nest,) = nests_of(kernel, GIVEN)
+    trips = {loop.name: 7 for loop in nest.loops}
+    recipe = [(one.op, one.args) for one in short_rows(nest, trips)]
+    assert recipe == found
+    check_recipe(kernel, [GIVEN], recipe, tmp_path)
+
+
+def test_long_rows_are_left():
+    (nest,) = nests_of(scaled, GIVEN)
+    assert short_rows(nest, {"L2": SHORT + 1}) == []
+    assert short_rows(nest, {}) == []
