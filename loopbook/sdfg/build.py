@@ -35,6 +35,7 @@ from loopbook.sdfg.narrow import narrowed
 from loopbook.sdfg.one_division import divide_once
 from loopbook.sdfg.remainders import with_plain_remainders
 from loopbook.sdfg.shifts import keep_signs
+from loopbook.sdfg.short_words import with_short_words
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
 from loopbook.steps.workbench import StepPair, Workbench
@@ -363,7 +364,8 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
             in vectors (`loopbook.sdfg.extremes`).
     """
     mended = found_in_vectors(decide(tree)) if decided else tree
-    mended = narrowed(keep_vectors_inside(divide_once(keep_signs(mended))))
+    mended = with_short_words(divide_once(keep_signs(mended)))
+    mended = narrowed(keep_vectors_inside(mended))
     return sdfg if mended is tree else program.parse(dumped(write(mended)))
 
 

@@ -18,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Node, Tasklet
+from loopbook.program.dataflow import Block, Constant, Tasklet
 from loopbook.program.tree import Program
 from loopbook.program.types import Scalar
 from loopbook.program.walk import Inner, spread
+from loopbook.sdfg.instructions import TWO, Instructions
 from loopbook.sdfg.modulo import Modulo, modulos
-
-_TWO = ("_in1", "_in2")
 
 
 def divide_once(program: Program) -> Program:
@@ -64,11 +63,11 @@ class _Work:
         """The block with the divisor, or nothing, added to a remainder."""
         kind = self.program.containers[block.nodes[found.rest].container]  # type: ignore[union-attr]
         assert isinstance(kind, Scalar)
-        graph = _Graph(self, block, kind)
+        graph = Instructions(block, "remainder", self.scalars, kind)
         divisor = found.divisor
         kept = [m for m in block.memlets if m.target not in (found.added, found.last)]
-        graph.nodes[found.added] = Tasklet("int_and", _TWO, "_out")
-        graph.nodes[found.last] = Tasklet("int_add", _TWO, "_out")
+        graph.nodes[found.added] = Tasklet("int_and", TWO, "_out")
+        graph.nodes[found.last] = Tasklet("int_add", TWO, "_out")
         constant = block.nodes[divisor.source]
         sign = found.rest
         if not isinstance(constant, Constant) or int(constant.text) < 1:
@@ -79,40 +78,3 @@ class _Work:
         graph.into(found.added, mask, divisor)
         graph.into(found.last, found.rest, found.sum)
         return replace(block, nodes=tuple(graph.nodes), memlets=(*kept, *graph.memlets))
-
-
-@dataclass
-class _Graph:
-    """Nodes of a block to which some are added, that compute with words of 64 bits."""
-
-    work: _Work
-    block: Block
-    kind: Scalar
-    nodes: list[Node] = field(init=False)
-    memlets: list[Memlet] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.nodes = list(self.block.nodes)
-
-    def constant(self, value: int) -> int:
-        self.nodes.append(Constant(str(value), self.kind))
-        return len(self.nodes) - 1
-
-    def computed(self, code: str, left: int | Memlet, right: int | Memlet) -> int:
-        """The place of a new scalar that an instruction computes."""
-        name = f"remainder_{len(self.work.scalars)}"
-        self.work.scalars[name] = self.kind
-        task = len(self.nodes)
-        self.nodes += [Tasklet(code, _TWO, "_out"), AccessNode(name)]
-        self.into(task, left, right)
-        self.memlets.append(Memlet(task, task + 1, "_out", "void", (), self.kind))
-        return task + 1
-
-    def into(self, task: int, left: int | Memlet, right: int | Memlet) -> None:
-        """Lead two nodes to an instruction, or what a memlet leads to another one."""
-        for operand, name in zip((left, right), _TWO, strict=True):
-            self.memlets.append(
-                replace(operand, target=task, target_connector=name)
-                if isinstance(operand, Memlet)
-                else Memlet(operand, task, "void", name, (), self.kind)
-            )
