@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from random import Random
 
 from loopbook.client.sizes import Trips
 from loopbook.client.thresholds import LEAST_PARTS, LEAST_PRODUCT, SURE_PARTS
 from loopbook.program.nest import Loop, Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
-from loopbook.rules.library import library_call
+from loopbook.rules.library import library_calls
 from loopbook.toolchain.blas import has_tuned_blas
 
 VARIABLE = "LOOPBOOK_LIBRARIES"
@@ -37,17 +36,16 @@ class Call:
     sure: bool
 
 
-def product_call(nest: Nest, target: str, trips: Trips) -> Call | None:
-    """The recipe that hands products in a nest to BLAS, if they look large enough, and there is a
-    BLAS that is fast and wanted. Whether it is legal, the step itself finds out."""
+def product_calls(nest: Nest, target: str, trips: Trips) -> Iterator[Call]:
+    """Recipes that hand products in a nest to BLAS, the best first, if they look large enough, and
+    there is a BLAS that is fast and wanted. Whether they are legal, the step itself finds out."""
     runs = max(_runs(nest.ancestry(loop.index)[-3:], trips) for loop in nest.loops)
     if runs < LEAST_PRODUCT or os.environ.get(VARIABLE) == "0" or not has_tuned_blas():
-        return None
-    steps = library_call(nest, Random(0), TuningContext(target, 1, trips=trips, libraries=True))
-    whole = len(steps) == 1
-    if not steps or (not whole and runs < LEAST_PARTS):
-        return None
-    return Call(Recipe(tuple(steps)), whole or runs >= SURE_PARTS)
+        return
+    for steps in library_calls(nest, TuningContext(target, 1, trips=trips, libraries=True)):
+        whole = len(steps) == 1
+        if whole or runs >= LEAST_PARTS:
+            yield Call(Recipe(tuple(steps)), whole or runs >= SURE_PARTS)
 
 
 def _runs(loops: Sequence[Loop], trips: Trips) -> int:

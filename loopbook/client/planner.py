@@ -24,7 +24,7 @@ from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.forms import sums_in_memory
 from loopbook.client.heuristics import by_rules, with_kept
 from loopbook.client.layered import LayeredBook
-from loopbook.client.libraries import product_call
+from loopbook.client.libraries import product_calls
 from loopbook.client.orders import along_memory, rest_along_memory
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side, without_gathers
@@ -242,20 +242,19 @@ class Planner:
         gain more."""
         if not self._libraries:
             return None
-        if call := product_call(nest, self._target, trips):
-            tier, recipe, sure = "library", call.recipe, call.sure
-        elif rows := vector_product(nest, self._target, trips):
-            tier, recipe, sure = "rows", rows, True
-        else:
+        calls = [("library", c.recipe, c.sure) for c in product_calls(nest, self._target, trips)]
+        if not calls and (rows := vector_product(nest, self._target, trips)):
+            calls = [("rows", rows, True)]
+        if not calls or self._is_tuned(nest):
             return None
-        if self._is_tuned(nest) or (
-            not sure and self._exact(nest, self._records(nest, trips), trips)
-        ):
-            return None
-        fit = self._fit(nest, recipe)
-        if not isinstance(fit, Fit):
-            return None
-        return rest_along_memory(nest, self._fit, Choice(tier, None, 0.0, fit.recipe, 0, 1.0))
+        for tier, recipe, sure in calls:
+            if not sure and self._exact(nest, self._records(nest, trips), trips):
+                return None
+            fit = self._fit(nest, recipe)
+            if isinstance(fit, Fit):
+                choice = Choice(tier, None, 0.0, fit.recipe, 0, 1.0)
+                return rest_along_memory(nest, self._fit, choice)
+        return None
 
     def _is_tuned(self, nest: Nest) -> bool:
         """Whether somebody has tuned these very loops here, not array expressions."""

@@ -8,6 +8,7 @@ it. (Level-3 BLAS on top of GEMM: Kågström, Ling and Van Loan, ACM TOMS 24(3),
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from random import Random
 
@@ -47,16 +48,21 @@ def library_call(nest: Nest, random: Random, context: TuningContext) -> Steps:
     Nothing where `context` wants no libraries. Whether a nest is exactly a product, the step
     itself finds out.
     """
+    return next(library_calls(nest, context), [])
+
+
+def library_calls(nest: Nest, context: TuningContext) -> Iterator[Steps]:
+    """All ways of `library_call`, the best first: more of them may be illegal the more they take
+    apart."""
     if not context.libraries or not _multiplies(nest):
-        return []
+        return
     first, *others = bands(nest)
     if not others and len(first.loops) > 2:
-        return _of_band(first, context)
-    return (
-        factor_calls(nest, context)
-        or separated(nest, partial(_calls, context=context))
-        or _of_solve(nest, context)
-    )
+        ways = [_of_band(first, context)]
+    else:
+        apart = separated(nest, partial(_calls, context=context))
+        ways = [factor_calls(nest, context), apart, _of_solve(nest, context)]
+    yield from filter(None, ways)
 
 
 def _multiplies(nest: Nest) -> bool:

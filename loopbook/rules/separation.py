@@ -69,8 +69,12 @@ def separated(nest: Nest, optimised: Callable[[Product], Steps]) -> Steps:
     for outer, inner in carried(nest):
         if outer.parent >= 0 and nest.children(outer.index) == (inner,):
             top = nest.loops[outer.parent]
-            if nest.children(top.index) == (outer,) and not nest.children(inner.index):
+            if nest.children(inner.index):
+                continue
+            if nest.children(top.index) == (outer,):
                 return _from_scalar(nest, (top, outer, inner), optimised)
+            if steps := _from_scalars(nest, (top, outer, inner), optimised):
+                return steps
     for loop in nest.loops:
         if _sets_first(nest, loop):
             return _from_row(nest, loop, optimised)
@@ -105,6 +109,58 @@ def _from_scalar(
         names[inner.name] = f"{inner.name}.part1"
         steps += optimised(Product.of(inner, column, row, names))
     return steps
+
+
+def _from_scalars(
+    nest: Nest, loops: tuple[Loop, Loop, Loop], optimised: Callable[[Product], Steps]
+) -> Steps:
+    """The sums of one row, each gathered in a scalar and put into a temporary that is a row, apart
+    from what is done with them, and from what the row pushes on; none if more than that is done.
+
+    Before and after, ``L0`` over rows, with the products for all rows in loops of their own::
+
+        for i:
+            for j, k: C[k, j] += …
+            for j: s = 0; (for k: s += …); t[j] = s
+            for j: C[i, j] += t[j]
+
+        for i, j: t[i, j] = 0
+        for i, j, k: t[i, j] += …
+        for i, j: C[i, j] += t[i, j]
+        for i, j, k: C[k, j] += …
+
+    A sum of which something is computed before it is put there has a temporary of its own.
+    """
+    top, outer, inner = loops
+    children = nest.children(top.index)
+    if len(children) != sum(parent == ("loop", top.index) for parent, _ in nest.contains):
+        return []
+    pushed = [child for child in children[: children.index(outer)] if nest.children(child.index)]
+    bands = [Band(nest, (top, child, *nest.children(child.index))) for child in pushed]
+    if any(len(band.loops) != 3 or band.moves_output(top) for band in bands):
+        return []
+    copied = _ends_in_copy(nest, outer)
+    steps = [step("reg2mem" if copied else "expand", outer.name), step("distribute", outer.name)]
+    steps += [step("reorder", child.name) for child in pushed]
+    steps += [step("expand", top.name)] * (1 if copied else 2) + [step("distribute", top.name)]
+    steps += [step("vectorize", f"{outer.name}{part}") for part in ("", ".part2")[: 2 - copied]]
+    order = [child for child in children if child not in pushed]
+    place = order.index(outer) + 1
+    names = {top.name: f"{top.name}.part{place}", outer.name: f"{outer.name}.part1"}
+    names[inner.name] = inner.name
+    steps += optimised(Product.of(top, outer, inner, names))
+    for place, band in enumerate(bands, start=len(order) + 2 - copied):
+        column = min(band.loops[1:], key=band.innermost_cost)
+        (row,) = (loop for loop in band.loops[1:] if loop is not column)
+        names = {name: name for name in band.names} | {top.name: f"{top.name}.part{place}"}
+        steps += optimised(Product.of(row, column, top, names))
+    return steps
+
+
+def _ends_in_copy(nest: Nest, loop: Loop) -> bool:
+    """Whether the last block of a loop's body does nothing but copy."""
+    last = max(block.index for block in nest.blocks if block.parent == loop.index)
+    return [one.op for one in nest.operations if one.block == last] == ["assign"]
 
 
 def _sets_first(nest: Nest, loop: Loop) -> bool:

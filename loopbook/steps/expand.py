@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loopbook.dependence import domain, holds, linear
-from loopbook.dependence.body import LoopNode, Statement, statements
+from loopbook.dependence.body import Body, LoopNode, Statement, statements
 from loopbook.dependence.model import Linear, minus, shifted
 from loopbook.dependence.scalars import live_out, private_scalars, upward_exposed
 from loopbook.errors import IllegalStepError
@@ -56,9 +56,9 @@ class Expand(Step):
         """Legal for a temporary that each iteration of the innermost loop sets before it uses it.
 
         That is a scalar that the body's statements hand on to each other, and that the program
-        sets anew wherever else it is used; or else an array that the body's first loop sets from
-        end to end, and of which nothing more is used. In an array the program finds what the last
-        iteration left there.
+        sets anew wherever else it is used; or else an array that one of the body's loops, the first
+        that does so, sets from end to end before anything uses it, and of which nothing more is
+        used. In an array the program finds what the last iteration left there.
 
         Iterations of what is around share the memory, and are not parallel then; nor are those
         inside that had a scalar each, and share its place. The memory is allocated where the
@@ -101,13 +101,18 @@ def _rooms(program: Program, outer: Sequence[LoopNode], path: Sequence[LoopNode]
     sizes: list[str] = []
     for loop in path:
         around = within(around, loop.loop)
-        highs = [high for one in path for high in one.highs]
+        highs = [_rounded_up(high) for one in path for high in one.highs]
         highs += [{name: 1} for high in highs for name in high]  # n, where it ends at n - k
         plain = [text for high in highs if (text := _known(program, high))]
         own = Expr(loop.variable)
         room = next((s for s in plain[::-1] if is_inside(own, expr.polynomial(s), around)), "")
         sizes.append(room or _size(program, loop))
     return sizes
+
+
+def _rounded_up(size: Linear) -> Linear:
+    """A size without what is taken from it."""
+    return {name: factor for name, factor in size.items() if name or factor > 0 or len(size) == 1}
 
 
 def _size(program: Program, loop: LoopNode) -> str:
@@ -149,11 +154,31 @@ def _scalars(program: Program, path: Sequence[LoopNode]) -> list[Temporary]:
 def _arrays(
     program: Program, around: Sequence[LoopNode], path: Sequence[LoopNode]
 ) -> list[Temporary]:
-    """Arrays that the body's first loop sets from end to end, and that are used within."""
-    first = path[-1].children[0]
-    if not isinstance(first, LoopNode) or len(first.children) != 1:
+    """Arrays that the first of the body's loops that does so sets from end to end, and that nothing
+    before it uses."""
+    used: set[str] = set()
+    refusal: IllegalStepError | None = None
+    for child in path[-1].children:
+        try:
+            found = [one for one in _set_whole(program, child) if one.name not in used]
+            for temporary in found:
+                _check_within([*around, *path], temporary.name, temporary.extent)
+        except IllegalStepError as error:
+            refusal, found = refusal or error, []
+        if found:
+            return found
+        inside = statements(child) if isinstance(child, LoopNode) else [(child, ())]
+        used.update(touch.container for statement, _ in inside for touch in statement.touches)
+    if refusal is not None:
+        raise refusal
+    return []
+
+
+def _set_whole(program: Program, child: Body) -> list[Temporary]:
+    """Arrays that a loop sets from end to end, if it does nothing else."""
+    if not isinstance(child, LoopNode) or len(child.children) != 1:
         return []
-    (setting,) = first.children
+    (setting,) = child.children
     if not isinstance(setting, Statement):
         return []
     if not all(isinstance(node, Block) for node in setting.nodes):
@@ -161,10 +186,8 @@ def _arrays(
     found: list[Temporary] = []
     for touch in setting.touches:
         others = [t for t in setting.touches if t.container == touch.container]
-        if touch.write and others == [touch] and touch.place == (first.variable,):
-            extent = _size(program, first)
-            _check_within([*around, *path], touch.container, extent)
-            found.append(Temporary(touch.container, extent))
+        if touch.write and others == [touch] and touch.place == (child.variable,):
+            found.append(Temporary(touch.container, _size(program, child)))
     return found
 
 

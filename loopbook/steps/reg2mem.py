@@ -11,15 +11,16 @@ from loopbook.dependence.scalars import live_out
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
 from loopbook.program.accesses import Access, accesses, names, own_accesses, own_names
-from loopbook.program.copies import Copy, as_copy, without_idle
+from loopbook.program.copies import as_copy, without_idle
 from loopbook.program.dataflow import AccessNode, Block
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Node
 from loopbook.program.types import type_of
+from loopbook.program.walk import rebuilt
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, read_in_place
+from loopbook.steps.region import Region, read_in_place, serial
 from loopbook.steps.summed import Summed, summed
 
 
@@ -42,7 +43,8 @@ class Reg2Mem(Step):
             A[i, j] = A[i, j] / A[j, j]
 
     The same comes from a scalar ``w`` that begins as nought and is subtracted from the element
-    where the loop over k has ended, whatever is computed from the difference before it is stored.
+    where the loop over k has ended, whatever is computed from the difference before it is stored;
+    and from one that is set first, to anything, and copied to the element last.
     """
 
     name = "reg2mem"
@@ -55,12 +57,12 @@ class Reg2Mem(Step):
     loop = Loop()
 
     def apply(self, editor: Editor) -> None:
-        """Legal for a scalar that the loop's body begins with loading and ends with storing, or in
-        which it adds up what it then adds to an element, if nothing in between uses the element,
-        and nothing behind the loop what is left in the scalar."""
+        """Legal for a scalar that the loop's body begins with loading, or setting, and ends with
+        storing, or in which it adds up what it then adds to an element, if nothing in between uses
+        the element, and nothing behind the loop what is left in the scalar."""
         region, body = read_in_place(editor, self.loop)
         children = without_idle(body.loop.body.children)
-        if (kept := _kept(children)) is not None:
+        if (kept := _kept(children) or _set(children)) is not None:
             new = _in_memory(editor, region, body, children, kept)
         elif (found := summed(children, partial(_product, editor))) is not None:
             new = _added_up(editor, region, body, children, found)
@@ -75,16 +77,22 @@ def _product(editor: Editor, like: str) -> AccessNode:
 
 
 class _Kept(NamedTuple):
-    """A scalar that is loaded from an element and stored to it.
+    """A scalar that is loaded from an element, or set, and stored to it.
 
     Attributes:
         first, last: places of the nodes that do so among those of the loop's body.
+        loaded: whether the first of them is needed no more.
     """
 
     first: int
     last: int
-    load: Copy
-    home: Touch
+    scalar: str
+    element: Element
+    loaded: bool = True
+
+    @property
+    def home(self) -> Touch:
+        return Touch(self.element.container, self.element.subset, True)
 
 
 def _kept(children: Sequence[Node]) -> _Kept | None:
@@ -96,20 +104,39 @@ def _kept(children: Sequence[Node]) -> _Kept | None:
         used = [place for place, node in enumerate(children) if load.target in names(node)]
         home = Touch(load.source, load.read.subset, True)
         alone = used[0] == first < used[-1] and _ends(children[used[-1]], load.target, home)
-        return _Kept(first, used[-1], load, home) if alone else None
+        element = Element(load.source, load.read.subset, load.read.type)
+        return _Kept(first, used[-1], load.target, element) if alone else None
     return None
+
+
+def _set(children: Sequence[Node]) -> _Kept | None:
+    """The first scalar that a block sets, whatever to, and that is copied to an element last."""
+    for last, child in enumerate(children):
+        store = as_copy(child)
+        if store is None or store.read.subset or not store.written.subset:
+            continue
+        used = [place for place, node in enumerate(children) if store.source in names(node)]
+        if used[0] < used[-1] == last and _only_sets(children[used[0]], store.source):
+            element = Element(store.target, store.written.subset, store.written.type)
+            return _Kept(used[0], last, store.source, element, loaded=False)
+    return None
+
+
+def _only_sets(node: Node, scalar: str) -> bool:
+    """Whether a block writes the scalar and does not read it."""
+    return isinstance(node, Block) and all(
+        access.write for access in own_accesses(node) if access.container == scalar
+    )
 
 
 def _in_memory(
     editor: Editor, region: Region, body: LoopNode, children: Sequence[Node], kept: _Kept
 ) -> tuple[Node, ...]:
-    """What a loop holds without a scalar that is loaded first and stored last."""
-    scalar = kept.load.target
-    between = children[kept.first + 1 : kept.last + 1]
-    _check_scalar(editor, body.loop, scalar, kept.home)
+    """What a loop holds without a scalar that is loaded, or set, first and stored last."""
+    between = children[kept.first + kept.loaded : kept.last + 1]
+    _check_scalar(editor, body.loop, kept.scalar, kept.home)
     _check_alone(region, body, kept.home, between, store=between[-1])
-    element = Element(kept.load.source, kept.load.read.subset, kept.load.read.type)
-    new = [_with_element(node, scalar, element) for node in between]
+    new = [_with_element(node, kept.scalar, kept.element) for node in between]
     if as_copy(new[-1]):  # of the element to itself
         new.pop()
     return (*children[: kept.first], *new, *children[kept.last + 1 :])
@@ -191,12 +218,22 @@ def _check_alone(
 
 
 def _with_element(node: Node, scalar: str, element: Element) -> Node:
-    """A node whose blocks access the element in the place of the scalar.
+    """A node whose blocks access the element in the place of the scalar. Loops that add something
+    up in it run in order.
 
     Raises:
         IllegalStepError: the scalar stands elsewhere, too.
     """
+
+    def in_order(inner: Node | tree.Case) -> Node | tree.Case:
+        if isinstance(inner, tree.Loop) and scalar in {r.container for r in inner.reductions or ()}:
+            return serial(inner)
+        return inner
+
     new = redirected(node, lambda access: element if access.container == scalar else None)
+    new = rebuilt(new, in_order)
+    if isinstance(new, tree.Loop):
+        new = serial(new) if scalar in {r.container for r in new.reductions or ()} else new
     if scalar in names(new):
         raise IllegalStepError(f"{scalar} is used where no array can be")
     return new

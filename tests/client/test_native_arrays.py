@@ -475,11 +475,32 @@ def test_sums_of_columns_are_made_row_by_row():
     assert first.recipe.splitlines() == steps.split(";")
 
 
-def test_what_is_not_called_goes_along_memory_beside_a_call(monkeypatch):
+def test_both_halves_of_a_symmetric_product_are_called(monkeypatch):
+    """One of them is gathered in a row."""
     monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
     program = loopbook.native(halves, strict=True)
     agree(program, data(90, 90), data(90, 130), data(90, 130))
     first, *_ = plan_of(program).nests
+    assert first.tier == "library"
+    assert first.recipe.count("library") == 2
+
+
+def test_what_is_not_called_goes_along_memory_beside_a_call(monkeypatch):
+    """The row is not set from end to end, so each row cannot have one of its own."""
+
+    def most(A, B, C):
+        t = np.zeros(C.shape[1])
+        for i in range(C.shape[0]):
+            for j in range(1, C.shape[1]):
+                C[:i, j] += B[i, j] * A[i, :i]
+                t[j] = B[:i, j] @ A[i, :i]
+            C[i, :] += 2.0 * t
+        return C.sum()
+
+    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    program = loopbook.native(most, strict=True)
+    agree(program, data(90, 90), data(90, 130), data(90, 130))
+    first = next(one for one in plan_of(program).nests if len(one.loops) > 2)
     assert first.tier == "library"
     ordered = "library L0;expand L3;distribute L3;interchange L3.part1 L4"
     assert first.recipe.splitlines()[-4:] == ordered.split(";")

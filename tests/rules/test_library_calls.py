@@ -18,7 +18,7 @@ from loopbook.rules.library import library_call
 from loopbook.workloads.polybench.cholesky import kernel as cholesky
 from loopbook.workloads.polybench.lu import kernel as lu
 
-from .test_staircase import in_place, symmetric
+from .test_staircase import by_rows, by_scaled_rows, in_place, symmetric
 
 AROUND = TuningContext("sequential", 4, libraries=True)
 
@@ -122,6 +122,8 @@ KERNELS = {
     lower_operand: (lambda n, m: [random(n, n), random(n, m), random(n, m)], 1),
     in_place: (_system, 1),
     symmetric: (lambda n, m: [random(n, n), random(n, m), random(n, m)], 2),
+    by_rows: (lambda n, m: [random(n, n), random(n, m), random(n, m), random(m)], 2),
+    by_scaled_rows: (lambda n, m: [random(n, n), random(n, m), random(n, m), random(m)], 2),
     scalar_sums: (lambda n, m: [random(n, 7), random(7, m), random(n, m)], 1),
     scalar_sums_of_triangle: (_square, 2),
     solve: (_system, 1),

@@ -229,6 +229,30 @@ def test_a_sum_goes_on_from_what_is_computed_of_it(tmp_path):
     check_recipe(roots_of_sums, cases, steps("reg2mem L0"), tmp_path)
 
 
+def products_of_rows(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            w = 2.0 * A[i, 0]
+            for k in range(A.shape[1]):
+                w += A[i, k] * B[j, k]
+            C[i, j] = w
+
+
+def test_a_scalar_that_is_set_first_goes_to_its_element(tmp_path):
+    cases = [[filled(n, m), filled(m, m), filled(n, m)] for n, m in ((2, 3), (9, 8), (33, 20))]
+    recipe = steps("reg2mem L1\ndistribute L1\ninterchange L1.part1 L2")
+    check_recipe(products_of_rows, cases, recipe, tmp_path)
+
+
+def overwritten(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            w = 1.0
+            for k in range(A.shape[1]):
+                w += A[i, k] * C[i, k]
+            C[i, j] = w
+
+
 def test_a_sum_of_differences_keeps_its_sign(tmp_path):
     cases = [[filled(n, n), filled(n, m)] for n, m in ((2, 3), (8, 9), (33, 20))]
     recipe = steps("reg2mem L1\ninterchange L1 L2")
@@ -250,6 +274,7 @@ def test_maxima_are_pushed_in_any_order(tmp_path):
     ("kernel", "args", "recipe"),
     [
         (left_scalar, [filled(9, 9), filled(9)], "reg2mem L1"),
+        (overwritten, [filled(9, 9), filled(9, 9), filled(9, 9)], "reg2mem L1"),
         (sum_over_its_own_element, [filled(9, 9), filled(9, 9)], "reg2mem L1"),
         (sum_that_is_read, [filled(9, 9), filled(9, 9)], "reg2mem L1"),
         (sums_and_maxima, numbers(9), "right_looking L1 L2"),

@@ -48,6 +48,34 @@ def symmetric(A, B, C):
             C[i, j] = 1.2 * C[i, j] + 1.5 * B[i, j] * A[i, i] + 1.5 * t
 
 
+def by_rows(A, B, C, T):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(i):
+                C[k, j] += 1.5 * B[i, j] * A[i, k]
+        for j in range(C.shape[1]):
+            t = 0.0
+            for k in range(i):
+                t += B[k, j] * A[i, k]
+            T[j] = t
+        for j in range(C.shape[1]):
+            C[i, j] = 1.2 * C[i, j] + 1.5 * B[i, j] * A[i, i] + 1.5 * T[j]
+
+
+def by_scaled_rows(A, B, C, T):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(i):
+                C[k, j] += B[i, j] * A[i, k]
+        for j in range(C.shape[1]):
+            t = 0.0
+            for k in range(i):
+                t += B[k, j] * A[i, k]
+            T[j] = 1.5 * t
+        for j in range(C.shape[1]):
+            C[i, j] += T[j]
+
+
 def dotted(A, B, C):
     for i in range(C.shape[0]):
         for j in range(C.shape[1]):
@@ -120,6 +148,10 @@ def chained(A, B):
                 B[i, j] += A[i, k] * B[k, j]
 
 
+ROWS = (by_rows, by_scaled_rows)
+"""Kernels with a temporary that is a row."""
+
+
 def _cases(kernel, target="sequential"):
     """Arguments of all sizes. For docc, equal sizes are one, which makes another program: with
     threads there is nothing new about it."""
@@ -130,6 +162,7 @@ def _cases(kernel, target="sequential"):
             yield [random(4, n, m), random(m, m), random(m)]
         else:
             result = [] if kernel is in_place else [random(n, m)]
+            result += [random(m)] if kernel in ROWS else []
             yield [random(n, n), random(n, m), *result]
 
 
@@ -187,6 +220,9 @@ def test_the_move_on_a_triangular_operand_is_never_refused(kernel):
     [
         (symmetric, "sequential"),
         (symmetric, "openmp"),
+        (by_rows, "sequential"),
+        (by_rows, "openmp"),
+        (by_scaled_rows, "sequential"),
         (dotted, "sequential"),
         (cubes, "sequential"),
     ],
@@ -196,14 +232,15 @@ def test_separated_products_are_right_for_every_size(kernel, target, tmp_path):
     around = replace(AROUND, target=target)
     made = fitted_separations(nests_of(kernel, cases[0])[0], around)[0]
     pairs = [(s.op, s.args) for s in made]
-    assert pairs[0][0] == "expand"
+    assert pairs[0][0] == ("reg2mem" if kernel is by_rows else "expand")
     check_recipe(kernel, cases, _small(pairs), tmp_path, target)
 
 
-@pytest.mark.parametrize("kernel", [symmetric, dotted, cubes])
+@pytest.mark.parametrize("kernel", [symmetric, by_rows, by_scaled_rows, dotted, cubes])
 def test_separations_are_never_refused_and_are_tried_first(kernel):
     nest = nests_of(kernel, next(_cases(kernel)))[0]
-    assert any(recipe and recipe[0].op == "expand" for recipe in seed_population(nest, AROUND)[:4])
+    first = "reg2mem" if kernel is by_rows else "expand"
+    assert any(recipe and recipe[0].op == first for recipe in seed_population(nest, AROUND)[:4])
     for seed in range(4):
         bench = bench_of(kernel, next(_cases(kernel)))
         for made in separate(nest, Random(seed), AROUND):
@@ -213,6 +250,21 @@ def test_separations_are_never_refused_and_are_tried_first(kernel):
 def test_an_expanded_row_leaves_what_the_last_iteration_left(tmp_path):
     cases = [[random(n, m), random(m, m), random(m)] for n, m in ((5, 7), (1, 4), (9, 16))]
     check_recipe(rows, cases, steps("expand L0\ndistribute L0"), tmp_path)
+
+
+def test_a_row_is_expanded_that_is_not_the_first_thing_set(tmp_path):
+    recipe = "reg2mem L3\ndistribute L3\nreorder L1\nexpand L0\ndistribute L0"
+    check_recipe(by_rows, list(_cases(by_rows)), steps(recipe), tmp_path)
+
+
+def used_before(A, T, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] = T[j]
+        for j in range(A.shape[1]):
+            T[j] = A[i, j]
+        for j in range(A.shape[1]):
+            B[i, j] += T[j]
 
 
 def _refused(kernel, args, before, step, reason):
@@ -229,6 +281,7 @@ def _refused(kernel, args, before, step, reason):
     [
         (running, [random(5, 7), random(8)]),
         (halves, [random(5, 9), random(5, 7), random(9)]),
+        (used_before, [random(5, 7), random(7), random(5, 7)]),
         (escaping, [random(5, 7), random(1)]),
         (recurrence, [random(5, 7)]),
         (matmul, [random(5, 7), random(7, 6), random(5, 6)]),
