@@ -21,7 +21,7 @@ from loopbook.client.decision import (
 from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
-from loopbook.client.forms import sums_in_memory
+from loopbook.client.forms import Form, rows_in_one, sums_in_memory
 from loopbook.client.heuristics import by_rules, with_kept
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_calls
@@ -199,9 +199,15 @@ class Planner:
     ) -> tuple[Choice, ...]:
         """Choices for another form of the nest, if they promise more than `near`; else `near`."""
         cache = self._layered.hardware(self._target).l2_bytes
-        form = sums_in_memory(nest, self._fit, trips, cache)
-        if form is None:
-            return near
+        for form in (sums_in_memory(nest, self._fit, trips, cache), rows_in_one(nest, self._fit)):
+            if form is not None:
+                near = self._of_form(form, near, trips, hot) or near
+        return near
+
+    def _of_form(
+        self, form: Form, near: tuple[Choice, ...], trips: Trips, hot: bool
+    ) -> tuple[Choice, ...]:
+        """Choices for a form of a nest that promise more than `near` do for the nest itself."""
         planner = self._for(form.trials)
         (embedding,) = self._layered.encoder.encode_many([form.nest])
         _, found = planner.plan(
@@ -209,19 +215,16 @@ class Planner:
         )
         self._patience = planner._patience
         expected = near[0].predicted_speedup if near else WORTH_USING
-        return (
-            tuple(
-                replace(
-                    one,
-                    tier="near",
-                    recipe=Recipe((*form.recipe, *one.recipe)),
-                    predicted_speedup=one.predicted_speedup / form.slower,
-                    lower=one.lower / form.slower,
-                )
-                for one in found
-                if one.predicted_speedup > expected * form.slower
+        return tuple(
+            replace(
+                one,
+                tier="near",
+                recipe=Recipe((*form.recipe, *one.recipe)),
+                predicted_speedup=one.predicted_speedup / form.slower,
+                lower=one.lower / form.slower,
             )
-            or near
+            for one in found
+            if one.predicted_speedup > expected * form.slower
         )
 
     def measured(self, nest: Nest, usable: tuple[Choice, ...], trips: Trips) -> Measurement | None:

@@ -50,6 +50,12 @@ def carried(nest: Nest) -> list[tuple[Loop, Loop]]:
     ]
 
 
+def ends_in_copy(nest: Nest, loop: Loop) -> bool:
+    """Whether the last block of a loop's body does nothing but copy."""
+    last = max(block.index for block in nest.blocks if block.parent == loop.index)
+    return [one.op for one in nest.operations if one.block == last] == ["assign"]
+
+
 def lie_in_rows(nest: Nest, loops: Iterable[Loop]) -> bool:
     """Whether all that some loops add up lies along memory: such sums are done in vectors as they
     are."""

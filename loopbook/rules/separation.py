@@ -14,7 +14,7 @@ from random import Random
 from loopbook.program.nest import Loop, Nest
 from loopbook.rules.bands import Band
 from loopbook.rules.base import Steps, TuningContext, reorder, step, tile_all, with_tiles
-from loopbook.rules.fission import carried
+from loopbook.rules.fission import carried, ends_in_copy
 from loopbook.rules.registers import MICRO_TILES, depth
 from loopbook.rules.sampled import on_nests, seeds
 from loopbook.rules.staircase import related, tiles
@@ -139,7 +139,7 @@ def _from_scalars(
     bands = [Band(nest, (top, child, *nest.children(child.index))) for child in pushed]
     if any(len(band.loops) != 3 or band.moves_output(top) for band in bands):
         return []
-    copied = _ends_in_copy(nest, outer)
+    copied = ends_in_copy(nest, outer)
     steps = [step("reg2mem" if copied else "expand", outer.name), step("distribute", outer.name)]
     steps += [step("reorder", child.name) for child in pushed]
     steps += [step("expand", top.name)] * (1 if copied else 2) + [step("distribute", top.name)]
@@ -155,12 +155,6 @@ def _from_scalars(
         names = {name: name for name in band.names} | {top.name: f"{top.name}.part{place}"}
         steps += optimised(Product.of(row, column, top, names))
     return steps
-
-
-def _ends_in_copy(nest: Nest, loop: Loop) -> bool:
-    """Whether the last block of a loop's body does nothing but copy."""
-    last = max(block.index for block in nest.blocks if block.parent == loop.index)
-    return [one.op for one in nest.operations if one.block == last] == ["assign"]
 
 
 def _sets_first(nest: Nest, loop: Loop) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from sdfg_kit import random as filled
 
 import loopbook
 from loopbook.client.fit import Fit, Refusal, Trials
-from loopbook.client.forms import sums_in_memory
+from loopbook.client.forms import Form, rows_in_one, sums_in_memory
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
@@ -51,12 +52,37 @@ def scaled_by_itself(A, x):
         x[i] = x[i] * (x[i] - A[i, :i] @ A[:i, i])
 
 
+def averaged(steps, A):
+    for _ in range(steps):
+        for i in range(1, A.shape[0] - 1):
+            A[i, 1:-1] += A[i - 1, :-2] + A[i - 1, 1:-1] + A[i, 2:] + A[i + 1, 2:]
+            for j in range(1, A.shape[1] - 1):
+                A[i, j] += A[i, j - 1]
+                A[i, j] /= 6.0
+
+
+def averaged_behind(steps, A):
+    for _ in range(steps):
+        for i in range(1, A.shape[0] - 1):
+            for j in range(1, A.shape[1] - 1):
+                A[i, j] += A[i - 1, j] + A[i, j - 1]
+            for j in range(1, A.shape[1] - 1):
+                A[i, j] = (A[i, j + 1] + A[i, j - 1]) / 4.0
+
+
 def definite(n: int) -> np.ndarray:
     A = filled(n, n)
     return A @ A.T + 2.0 * n * np.eye(n)
 
 
-def form_of(kernel: Callable[..., None], args: list[Any]) -> Recipe | None:
+IN_MEMORY = partial(sums_in_memory, trips={}, cache=1 << 20)
+
+
+def form_of(
+    kernel: Callable[..., None],
+    args: list[Any],
+    form: Callable[..., Form | None] = IN_MEMORY,
+) -> Recipe | None:
     """What leads to the other form of the nest that holds the most loops."""
     document, nests = prepare_document(as_docc_sends(kernel, args))
     trials = Trials("", read(document))
@@ -67,8 +93,8 @@ def form_of(kernel: Callable[..., None], args: list[Any]) -> Recipe | None:
         except IllegalStepError as error:
             return Refusal(str(error), error.position)
 
-    form = sums_in_memory(max(nests, key=lambda nest: len(nest.loops)), fit, {}, 1 << 20)
-    return form.recipe if form else None
+    found = form(max(nests, key=lambda nest: len(nest.loops)), fit)
+    return found.recipe if found else None
 
 
 @pytest.mark.parametrize(
@@ -82,6 +108,38 @@ def test_sums_that_elements_take_in_are_another_form(kernel, wanted):
 @pytest.mark.parametrize("kernel", [row_sums, scaled_by_itself])
 def test_other_sums_are_none(kernel):
     assert form_of(kernel, [filled(9, 9), filled(9)]) is None
+
+
+def test_sums_that_are_only_stored_are_none():
+    def products(A, B):
+        for i in range(A.shape[0]):
+            B[i] = A[i, :] @ A[0, :]
+
+    assert form_of(products, [filled(9, 9), filled(9)]) is None
+
+
+def test_loops_beside_a_recurrence_are_one():
+    assert form_of(averaged, [3, filled(9, 9)], rows_in_one) == Recipe.parse("fuse L2 L3")
+
+
+@pytest.mark.parametrize("kernel", [averaged_behind, lu, row_sums])
+def test_rows_that_need_each_other_as_a_whole_are_not(kernel):
+    """One reads what the row becomes further on; the others have nothing beside each other."""
+    args = [3, filled(9, 9)] if kernel is averaged_behind else [filled(9, 9), filled(9)]
+    assert form_of(kernel, args[: 1 if kernel is lu else 2], rows_in_one) is None
+
+
+def test_numpy_s_sweep_gets_the_recipe_of_the_loops(tmp_path: Path):
+    text = as_docc_sends(averaged, [3, filled(9, 12)])
+    with loopbook.open() as book:
+        sizes = {"steps": 100, "_s0": 400, "_s1": 400}
+        plan = loopbook.make_plan(text, "sequential", book, sizes=sizes)
+    (report,) = plan.nests
+    assert (report.tier, report.neighbour) == ("near", "seidel-2d:0")
+    assert plan.recipes[0].text().startswith("fuse L2 L3\nwavefront L0")
+    library = build_tuned(text, "sequential", plan.recipes, tmp_path).library
+    cases = [[t, filled(n, m)] for t, n, m in ((1, 3, 4), (5, 4, 9), (40, 30, 21), (2, 9, 60))]
+    check_library(averaged, cases, library)
 
 
 @pytest.mark.parametrize(("kernel", "known"), [(lu, "lu:0"), (cholesky, "cholesky:0")])
