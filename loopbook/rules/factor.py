@@ -56,7 +56,7 @@ def fitted_factors(nest: Nest, context: TuningContext) -> list[Steps]:
 def factor_calls(nest: Nest, context: TuningContext) -> Steps:
     """Push results on, and hand what a block of pivots gives to BLAS; none where nothing is
     gathered."""
-    steps, found = pushed_on(nest)
+    steps, found = pushed_on(nest, in_rows=True)
     for loops, joined in found:
         row, pivot, _ = loops
         sizes = CALLED_OF_MANY if context.trips.get(row, 0) >= MANY else CALLED

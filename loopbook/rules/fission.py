@@ -95,15 +95,22 @@ def fitted_factorisations(nest: Nest, context: TuningContext) -> list[Steps]:
     return found
 
 
-def pushed_on(nest: Nest) -> tuple[Steps, list[tuple[tuple[str, str, str], bool]]]:
+def pushed_on(
+    nest: Nest, *, in_rows: bool = False
+) -> tuple[Steps, list[tuple[tuple[str, str, str], bool]]]:
     """Steps that push what is gathered.
+
+    Args:
+        in_rows: push sums in scalars on even if they are done in vectors as they are.
 
     Returns:
         With them, for each nest left: rows, pivots, columns, and whether two halves were joined.
     """
     pairs: dict[int, list[tuple[str, str]]] = {}  # by loop around them: pivots and what they hold
     scalars, gathered = carried(nest), gathers(nest)
-    if not gathered or (scalars and lie_in_rows(nest, (inner for _, inner in scalars))):
+    if not gathered:
+        return [], []
+    if scalars and not in_rows and lie_in_rows(nest, (inner for _, inner in scalars)):
         return [], []
     steps: Steps = [step("reg2mem", outer.name) for outer, _ in scalars]
     for outer, inner in gathered:

@@ -100,6 +100,21 @@ def solve_with_scalars(A, B):
             B[i, j] = s / A[i, i]
 
 
+def cholesky_by_sums(A):
+    for i in range(A.shape[0]):
+        for j in range(i):
+            s = 0.0
+            for k in range(j):
+                s += A[i, k] * A[j, k]
+            A[i, j] -= s
+            A[i, j] /= A[j, j]
+        t = 0.0
+        for k in range(i):
+            t += A[i, k] * A[i, k]
+        A[i, i] -= t
+        A[i, i] = np.sqrt(A[i, i])
+
+
 def _definite(n: int) -> np.ndarray:
     a = random(n, n)
     return a @ a.T + n * np.eye(n)
@@ -129,6 +144,7 @@ KERNELS = {
     solve: (_system, 1),
     solve_with_scalars: (_system, 1),
     cholesky: (lambda n, m: [_definite(n)], 2),
+    cholesky_by_sums: (lambda n, m: [_definite(n)], 2),
     lu: (lambda n, m: [_definite(n)], 1),
 }
 """Arguments for so many rows and columns, and how many calls come out."""
