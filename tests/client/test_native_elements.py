@@ -132,3 +132,18 @@ def test_what_has_no_form_in_loops_is_not_tried_for_all_sizes(no_book, monkeypat
         with pytest.raises(SdfgError, match="no loops yet"):
             spectrum(np.ones(n))
     assert len(tried) == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int16])
+def test_places_in_rows_are_numpys(no_book, dtype):
+    @loopbook.native(strict=True)
+    def places(x):
+        return np.argmin(x, axis=1), np.argmax(x, axis=1), np.argmax(x)
+
+    for size in (2, 16, 256, 300, 1000):
+        x = np.random.default_rng(size).integers(-99, 99, (40, size)).astype(dtype)
+        x[3], x[4, -1], x[5, size // 2] = 0, 100, -100
+        if x.dtype.kind == "f":
+            x[6, size // 3 :: 7], x[7], x[8, -1] = np.nan, np.nan, np.nan
+        for one, other in zip(places(x), places.func(x), strict=True):
+            np.testing.assert_array_equal(one, other)

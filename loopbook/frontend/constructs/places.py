@@ -7,12 +7,16 @@ Before::
 After::
 
     best_0 = ...                                     # the greatest one
-    for b0 in range((n + 255) // 256):
-        for k0 in range(256 * b0, min(256 * b0 + 256, n)):
+    block_0 = (n + 255) // 256 - 1                   # the last one, if it is in none before
+    for b0 in range(block_0):
+        for k0 in range(256 * b0, 256 * b0 + 256):
             if x[k0] == best_0: count_0 = count_0 + 1        # in vectors
         if count_0 > 0: block_0 = b0; break
-    for k1 in ...:                                   # in that block
-        if x[k1] == best_0: place_0 = k1; break
+    place_0 = n
+    for k1 in ...:                                   # in that block, in vectors
+        at_0 = n
+        if x[k1] == best_0: at_0 = k1
+        place_0 = min(place_0, at_0)
 
 and of few elements::
 
@@ -133,8 +137,11 @@ def _first(
     where = [code.fresh("row_") for _ in axes[:-1]] + [code.fresh("block_")]
     parts = _whole(arith.binary(code, "//", arith.whole(size + (BLOCK - 1)), arith.constant(BLOCK)))
     count = code.fresh("count_")
-    for name in (*where, place, count):
+    for name in (*where[:-1], count):
         code.emit(f"{name} = 0")
+    # In one row, what is in no other block is in the last one.
+    searched = parts if len(axes) > 1 else parts - 1
+    code.emit(f"{where[-1]} = {(parts - 1).text}")
 
     def is_it(own: Sequence[Int]) -> str:
         element = code.let(array.element(tuple(own)), "x").text
@@ -146,7 +153,7 @@ def _first(
         for x in axes[:-1]:
             full[x] = stack.enter_context(code.loop(ZERO, array.shape[x], hint="k"))
             stack.callback(_leave, code, count)
-        block = stack.enter_context(code.loop(ZERO, parts, hint="b"))
+        block = stack.enter_context(code.loop(ZERO, searched, hint="b"))
         with _within(code, block, size) as full[last], code.indented(f"if {is_it(full)}:"):
             code.emit(f"{count} = {count} + 1")
         with code.indented(f"if {count} > 0:"):
@@ -157,13 +164,18 @@ def _first(
         full[x] = Int.atom(name)
         code.facts.ranges[name] = (ZERO, array.shape[x] - 1)
     code.facts.ranges[where[-1]] = (ZERO, parts - 1)
+    found, here = code.fresh("found_"), code.fresh("at_")
+    code.emit(f"{found} = {size.text}")
     with _within(code, Int.atom(where[-1]), size) as full[last]:
-        number = ZERO
-        for x in axes:
-            number = number * array.shape[x] + full[x]
+        code.emit(f"{here} = {size.text}")
         with code.indented(f"if {is_it(full)}:"):
-            code.emit(f"{place} = {number.text}")
-            code.emit("break")
+            code.emit(f"{here} = {full[last].text}")
+        code.emit(f"{found} = min({found}, {here})")
+    full[last] = Int.atom(found)
+    number = ZERO
+    for x in axes:
+        number = number * array.shape[x] + full[x]
+    code.emit(f"{place} = {number.text}")
 
 
 def _leave(code: Code, count: str) -> None:
