@@ -145,7 +145,7 @@ def _order_of(nest: Nest, loop: Loop, steps: Steps, takes_apart: bool) -> _Order
 def _order(band: Band) -> Steps | None:
     """Interchanges that make the loop along memory the innermost one of a band; None if neither the
     one that is there nor any that sums up is much worse there."""
-    cost = {loop.name: band.innermost_cost(loop) for loop in band.loops}
+    cost = {loop.name: band.lines_along(loop) for loop in band.loops}
     long = [
         loop.name for loop in band.loops if loop.trip is None or loop.trip >= SHORTEST_INNERMOST
     ]

@@ -45,6 +45,12 @@ class Band:
             for loop in self.nest.loops
         }
 
+    def lines_along(self, loop: Loop) -> float:
+        """`innermost_cost`, but that what is loaded and stored again is one line."""
+        elements = {(a.container, a.subset): a.strides for a in self._accesses}
+        own = (strides[loop.depth] for strides in elements.values() if loop.depth < len(strides))
+        return sum(MISS_COST[stride] for stride in own)
+
     def by_locality(self) -> list[str]:
         """The loops' names, the one that suits the innermost place best last."""
         return list(self._by_locality)

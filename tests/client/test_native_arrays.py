@@ -455,6 +455,25 @@ def test_columns_are_gone_along_as_they_lie_in_memory():
     assert planes.tier != "order"
 
 
+def test_places_in_columns_are_looked_for_row_by_row():
+    """What is loaded and stored again for each column is one line, not two."""
+
+    def best(A, B, P, steps):
+        for t in range(1, steps):
+            s = B[t - 1][:, None] + A
+            P[t] = np.argmax(s, axis=0)
+            B[t] = np.max(s, axis=0)
+
+    program = loopbook.native(best, strict=True)
+    own, python = ([data(20, 20), data(9, 20), np.zeros((9, 20), np.int64), 9] for _ in range(2))
+    program(*own)
+    best(*python)
+    np.testing.assert_array_equal(own[2], python[2])
+    np.testing.assert_allclose(own[1], python[1])
+    report = max(plan_of(program).nests, key=lambda one: len(one.loops))
+    assert (report.tier, report.recipe.count("interchange")) == ("order", 2)
+
+
 def halves(A, B, C):
     t = np.empty(C.shape[1])
     for i in range(C.shape[0]):
