@@ -6,8 +6,9 @@ puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
 (`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum``, a ``tanh``
-made of ``exp``, a ``hypot`` made of ``sqrt``, an ``atan2`` of divisions, an ``erff`` and, in graphs
-of PyTorch, an ``expf`` of polynomials for C's (`OWN_MATHS`); docc's own compile does not.
+made of ``exp``, ``hypot`` and some powers made of ``sqrt``, an ``atan2`` of divisions, an ``erff``
+and, in graphs of PyTorch, an ``expf`` of polynomials for C's (`OWN_MATHS`); docc's own compile does
+not.
 
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
@@ -418,7 +419,7 @@ static inline double loopbook_atan2(double y, double x) {
 #define fminf(x, y) loopbook_minimum(x, y)
 EXTREMES
 #endif
-""".replace("EXTREMES\n", extremes.TEXT)
+""".replace("EXTREMES\n", extremes.TEXT + powers.REAL)
 """C's ``fmax`` and ``fmin`` give the number beside a NaN, NumPy's ``maximum`` and ``minimum`` the
 NaN. Either takes three vector instructions.
 

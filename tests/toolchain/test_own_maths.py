@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,3 +67,50 @@ def test_erf_of_what_is_large_small_or_no_number(library: ctypes.CDLL):
     np.testing.assert_array_equal(got[:5], [1.0, 1.0, 1.0, -1.0, -1.0])
     assert got[5] == pytest.approx(1.1283792e-30, rel=1e-6)
     np.testing.assert_array_equal(got[6:], [0.0, math.nan])
+
+
+POWERS = (-6, -3, -2.5, -2, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, 5, 6, 6.5, 7, 0.3)
+LOOP = """extern "C" void power_{number}({type} *x, {type} *y, long n) {{
+    for (long i = 0; i < n; i++) {{ {type} to = {exponent}; y[i] = {name}(x[i], to); }} }}
+"""
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("pow", np.float64), ("powf", np.float32)])
+def test_short_powers_are_c_s(name: str, dtype: Any, tmp_path: Path):
+    kind = {"pow": "double", "powf": "float"}[name]
+    loops = "".join(
+        LOOP.format(number=number, type=kind, exponent=float(exponent), name=name)
+        for number, exponent in enumerate(POWERS)
+    )
+    path = tmp_path / "powers.so"
+    flags = (*FLAGS, "-fno-signed-zeros", "-fno-trapping-math", "-fno-math-errno", "-march=native")
+    shared_library(find_compiler().path, OWN_MATHS + loops, *flags, to=path)
+    library = ctypes.CDLL(str(path))
+    special = [0.0, -0.0, 1.0, -1.0, -2.5, math.inf, -math.inf, math.nan]
+    numbers = np.exp(np.linspace(-9.0, 9.0, 30_001))
+    x = np.concatenate([special, numbers, -numbers]).astype(dtype)
+    for number, exponent in enumerate(POWERS):
+        got = called(getattr(library, f"power_{number}"), x)
+        with np.errstate(all="ignore"):
+            want = np.array([_pow(float(value), exponent) for value in x]).astype(dtype)
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(want), str(exponent))
+        far = np.isinf(want) | (want == 0)
+        np.testing.assert_array_equal(np.abs(got[far]), np.abs(want[far]), str(exponent))
+        if exponent % 1:  # they have no sign
+            np.testing.assert_array_equal(got[far], want[far], str(exponent))
+        near = ~far & np.isfinite(want)
+        np.testing.assert_array_max_ulp(got[near], want[near], 5)
+
+
+def _pow(x: float, y: float) -> float:
+    """C's, which raises nothing."""
+    return float(np.float_power(x, y))
+
+
+def test_an_exponent_that_is_not_known_is_left_to_c(tmp_path: Path):
+    loop = """extern "C" void to(double *x, double *y, long n) {
+        for (long i = 0; i < n; i++) y[i] = pow(x[i], x[i]); }"""
+    path = tmp_path / "power.so"
+    shared_library(find_compiler().path, OWN_MATHS + loop, *FLAGS, to=path)
+    x = np.array([0.5, 1.5, 2.0, 3.7, 20.25])
+    np.testing.assert_allclose(called(ctypes.CDLL(str(path)).to, x), x**x, rtol=1e-15)
