@@ -152,23 +152,28 @@ def held(kinds: Kinds) -> None:
 
     Before: ``n[i] = i`` in one loop, ``n[j] + n[k]`` in others: docc computes j + j. After:
     ``n[i] = max(i, -9007199254740992)``, which is the same number and none that docc computes
-    elsewhere. Only arrays that are read at several places can come out wrong. Numbers from data are
-    none such, and may be less.
+    elsewhere. Only arrays that are read at several places can come out wrong, be it one array or
+    one here and another one there, whose loops docc makes one. Numbers from data are none such, and
+    may be less.
     """
     data = _from_elements(kinds)
     read: dict[str, set[str]] = {}
     for node in kinds.source.walk():
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             read.setdefault(base(node), set()).add(ast.unparse(node.slice))
+    found: list[tuple[ast.Assign, str, ast.expr]] = []
     for statement in kinds.source.walk():
         if not isinstance(statement, ast.Assign):
             continue
         target = statement.targets[0]
-        if not isinstance(target, ast.Subscript) or len(read.get(base(target), ())) < 2:
+        if not isinstance(target, ast.Subscript) or base(target) not in read:
             continue
         counts = _Counts(kinds, data)
         value = counts.visit(copy.deepcopy(statement.value))  # which it changes
         if counts.found and not counts.elements:
+            found.append((statement, base(target), value))
+    if len(set[str]().union(*(read[name] for _, name, _ in found))) > 1:
+        for statement, _, value in found:
             kinds.source.mend(statement, "compute with a copy of a count")
             statement.value = value
     kinds.source.locate()
