@@ -23,3 +23,13 @@ def test_bins(name):
     kernel = function(BODIES[name], "x, y, k")
     edges = np.sort(data(8))
     check(kernel, data(12), edges, np.array([0, 5, 5, 10, 3]))
+
+
+RANGES = ["", ", range=(0.1, 0.9)", ", range=(0, 1)", ", range=(s, 0.9)", ", weights=x"]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+@pytest.mark.parametrize("more", RANGES)
+def test_edges_have_the_type_of_what_is_counted(more, dtype):
+    kernel = function(f"return np.histogram(x, 5{more})", "x, s")
+    check(kernel, (np.arange(30) % 11 * 0.1).astype(dtype), 0.2)

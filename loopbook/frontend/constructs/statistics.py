@@ -102,12 +102,12 @@ def histogram(
         array = array if array.view is not None else t.stored(array)
     count = Int.of(10) if bins is None else t.integer(bins)
     if isinstance(range, Tup):
-        low, high = (code.let(t.number(cast(t, v, FLOAT))) for v in range.items)
+        ends = [t.number(v) for v in range.items]
     else:
-        low, high = (
-            code.let(t.number(cast(t, t.number(FUNCTIONS[f](t, array)), FLOAT)))
-            for f in (np.min, np.max)
-        )
+        ends = [t.number(FUNCTIONS[f](t, array)) for f in (np.min, np.max)]
+    common = types.promote((array.dtype, False), *(end.kind for end in ends))[0]
+    of_edges = common if common.kind == "f" else FLOAT
+    low, high = (code.let(t.number(cast(t, v, FLOAT))) for v in ends)
     first, last = code.fresh("low_"), code.fresh("high_")
     code.emit(f"{first} = {low.text}")
     code.emit(f"{last} = {high.text}")
@@ -115,22 +115,26 @@ def histogram(
         code.emit(f"{first} = {first} - 0.5")
         code.emit(f"{last} = {last} + 0.5")
     low, high = Scalar(first, FLOAT), Scalar(last, FLOAT)
-    edges = t.stored(t.array(linspace(t, low, high, arith.whole(count + 1))))
+    exact = linspace(t, low, high, arith.whole(count + 1))
+    edges = t.stored(t.array(cast(t, t.array(exact), of_edges)))
     assert edges.view is not None
     given = None
     kind = INT
     if weights is not None and not (isinstance(weights, Thing) and weights.value is None):
         given = t.array(FUNCTIONS[np.ravel](t, t.array(weights)))
-        kind = given.dtype if given.dtype.kind == "f" else types.summed(given.dtype)
+        if given.dtype.kind == "b":
+            raise code.fail("histogram with truth values as weights; count those that are true")
+        kind = given.dtype
     result = whole(code.temporary((count,), kind), (count,))
     assert result.view is not None
     nests.assign(code, result, filled((count,), kind, arith.constant(kind.type(0))))
     value, place = code.fresh("x_"), code.fresh("bin_")
     bounds = edges.view.buffer
+    inside = f"{value} >= {bounds.name}[0] and {value} <= {bounds.name}[{count.text}]"
     with code.loop(ZERO, array.shape[0]) as i:
         element = arith.convert(code, array.element((i,)), FLOAT)
         code.emit(f"{value} = {bare(element.text)}")
-        with code.indented(f"if {value} >= {first} and {value} <= {last}:"):
+        with code.indented(f"if {inside}:"):
             code.emit(f"{place} = int(({value} - {first}) / ({last} - {first}) * {count.operand})")
             with code.indented(f"if {place} == {count.text}:"):
                 code.emit(f"{place} = {place} - 1")
