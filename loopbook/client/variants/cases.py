@@ -71,9 +71,15 @@ def call_key(args: Sequence[Any]) -> Hashable:
 
 
 class Entries:
-    """The short ways of one function."""
+    """The short ways of one function.
+
+    Attributes:
+        python: where Python is the faster one, and what calls it. It reads what it needs from
+            outside itself, and minds no overlap: nothing has to be looked at first.
+    """
 
     def __init__(self) -> None:
+        self.python: dict[Hashable, Callable[..., Any]] = {}
         self._known: dict[Hashable, Short] = {}
 
     def run(self, key: Hashable, args: Sequence[Any]) -> Any:
@@ -91,7 +97,15 @@ class Entries:
         if entry is not None and (over or key not in self._known):
             if len(self._known) >= MAX_ENTRIES:
                 self._known.clear()
+                self.python.clear()
             self._known[key] = entry
+
+    def take(self, key: Hashable, python: Callable[..., Any] | None) -> None:
+        """Call Python for such arguments, or do so no more."""
+        if python is None:
+            self.python.pop(key, None)
+        elif key in self._known:
+            self.python[key] = python
 
 
 class Cases:

@@ -71,7 +71,8 @@ class Constants:
         for function, code, defaults in self._functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
-        return all(_contents(array) == was for array, was in self._arrays)
+        arrays = self._arrays
+        return not arrays or all(_contents(array) == was for array, was in arrays)
 
     def key(self) -> Any:
         """All values, comparable.
@@ -115,7 +116,7 @@ class Constants:
 
     def may_share(self, args: Iterable[Any]) -> bool:
         """Whether an argument may be, or be part of, an array that it reads from outside."""
-        return any(
+        return bool(self._all_arrays) and any(
             np.may_share_memory(value, array)
             for array in self._all_arrays
             for value in args

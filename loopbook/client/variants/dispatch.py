@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import MethodType
 from typing import Any
@@ -117,6 +118,9 @@ class Dispatcher:
             if len(args) == len(layouts) and all(map(fits, args, layouts)):
                 return self._with_items(dispatcher, layouts, args, args, kwargs)
         key = call_key(args)
+        python = self._entries.python.get(key)
+        if python is not None:
+            return python(*args)
         if self._constants.unchanged() and not self._constants.may_share(args):
             answer = self._entries.run(key, args)
             if answer is not AGAIN:
@@ -174,7 +178,7 @@ class Dispatcher:
                 return self._checked(variant, case)
             answer = variant.run(case)
             if key is not None:
-                entries.add(key, self._short(variant, case, args))
+                entries.add(key, self._short(variant, case, args, partial(entries.take, key)))
             return answer
         except FAILURES as error:
             # It may be kept, and would keep this call's arguments with what it came through.
@@ -212,8 +216,19 @@ class Dispatcher:
                 self._failed.clear()
             self._failed[key] = error
 
-    def _short(self, variant: Variant, case: Case, args: Sequence[Any]) -> Short | None:
-        """The short way for calls like this one, which may leave out what has a default."""
+    def _short(
+        self,
+        variant: Variant,
+        case: Case,
+        args: Sequence[Any],
+        take: Callable[[Callable[..., Any] | None], None],
+    ) -> Short | None:
+        """The short way for calls like this one, which may leave out what has a default.
+
+        Args:
+            take: is given what is to be called instead, should Python be faster, and None when it
+                is no more.
+        """
         rest = case.args[len(args) :]
         given = (*args, *rest)
         if not case.taken_as(given, any_order=isinstance(variant, Looped)):
@@ -223,7 +238,9 @@ class Dispatcher:
         if isinstance(variant, Compiled) or self._strict:
             entry = variant.entry(given)
         else:
-            entry = variant.entry(given, Rival(self._by_place, self._warn, variant.read_only))
+            taken = None if rest else take
+            rival = Rival(self._by_place, self._warn, variant.read_only, taken)
+            entry = variant.entry(given, rival)
         return _with(rest, entry) if rest and entry is not None else entry
 
     def _taking_items(self, layouts: tuple[Layout, ...]) -> Dispatcher:

@@ -3,6 +3,7 @@ a library does all the work."""
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -28,13 +29,29 @@ LONG = 2.0
 MOST_BYTES = 1 << 30
 """What it may change is not copied to find out if it is larger."""
 
-LEAST = 1e-4
-"""Seconds that Python gets in any case: an alarm takes its time as well."""
+LEAST = 1e-3
+"""Seconds that Python gets in any case: an alarm, and the quiet around a call, take their time as
+well."""
+
+MORE = 12
+"""Short calls are timed so many times more, on copies: of calls of microseconds, the first ones say
+what a cold cache costs."""
+
+SHORT = 1e-3
+"""Seconds that these may take for one call; none are made of one that takes longer itself. Where
+one is as short, Python that takes longer is given another chance: something else may have run."""
+
+MOST_SPARE = 1 << 20
+"""Bytes of arguments that are copied for that."""
 
 LONGER = 4.0
 """A call of Python that takes so many times as long as compiled code did has more to do than those
-that were timed, with a greater number: they are timed anew. Each time that Python is the faster one
-again, twice as much is taken for that."""
+that were timed, with a greater number: they are timed anew. So they are after `IN_A_ROW` calls that
+take so many times as long as Python did. Each time that Python is the faster one again, twice as
+much is taken for that."""
+
+IN_A_ROW = 3
+"""One call may be long because something else ran meanwhile."""
 
 
 class Rival:
@@ -42,8 +59,10 @@ class Rival:
 
     Args:
         func: the Python function; it changes nothing but its arguments.
-        read_only: positions of arguments that it does not change either.
         say: is told that Python is the faster one, once.
+        read_only: positions of arguments that it does not change either.
+        take: is given what calls Python when that is the faster one, and None when both are to be
+            timed anew.
     """
 
     def __init__(
@@ -51,8 +70,10 @@ class Rival:
         func: Callable[..., Any],
         say: Callable[[str], None],
         read_only: frozenset[int] = frozenset(),
+        take: Callable[[Callable[..., Any] | None], None] | None = None,
     ) -> None:
         self.func = func
+        self._take = take or (lambda _: None)
         self._read_only = read_only
         self._say = say
         self._times: list[tuple[float, float]] = []
@@ -67,20 +88,50 @@ class Rival:
             is not known yet.
         """
         changed = [v for place, v in enumerate(args) if place not in self._read_only]
-        if sum(value.nbytes for value in changed if isinstance(value, np.ndarray)) > MOST_BYTES:
+        if _bytes(changed) > MOST_BYTES:
             return compiled(*args), False
-        copies = iter(copied(changed))
-        own = [v if n in self._read_only else next(copies) for n, v in enumerate(args)]
+        own = self._copies(args)
+        spare = self._copies(args) if _bytes(changed) <= MOST_SPARE else None
         begun = time.perf_counter()
         answer = compiled(*args)
         ours = time.perf_counter() - begun
         theirs = self._python(own, max(PATIENCE * ours, LEAST))
-        if theirs is None:
+        if theirs is None or (theirs == math.inf and ours > SHORT):
             return answer, False
+        if spare is not None:
+            ours, theirs = self._again(compiled, spare, ours, theirs)
         self._times.append((ours, theirs))
         if ours < LONG and len(self._times) < ROUNDS:
             return answer, None
         return answer, self.python < FASTER * self.compiled
+
+    def _copies(self, args: Sequence[Any]) -> list[Any]:
+        """Arguments that either may be called with, so that these stay as they are."""
+        copies = iter(copied([v for n, v in enumerate(args) if n not in self._read_only]))
+        return [v if n in self._read_only else next(copies) for n, v in enumerate(args)]
+
+    def _again(
+        self, compiled: Callable[..., Any], args: Sequence[Any], ours: float, theirs: float
+    ) -> tuple[float, float]:
+        """The least that a short call takes either, after a few more of them.
+
+        Args:
+            ours, theirs: what the first call took.
+        """
+        spent = ours + theirs
+        for _ in range(MORE):
+            if spent > SHORT:
+                break
+            own, others = self._copies(args), self._copies(args)
+            begun = time.perf_counter()
+            compiled(*own)
+            one = time.perf_counter() - begun
+            other = self._python(others, SHORT)
+            if other is None:
+                break
+            spent += one + min(other, SHORT)
+            ours, theirs = min(ours, one), min(theirs, other)
+        return ours, theirs
 
     def instead(self, anew: Callable[[], None]) -> Callable[..., Any]:
         """Say that Python is called from now on.
@@ -95,16 +146,27 @@ class Rival:
             times = f"{_seconds(self.python)}, compiled {_seconds(self.compiled)}"
             self._say(f"it is faster here: {times}")
         self._told = True
-        func, most = self.func, self._longer * max(self.compiled, LEAST)
+        func, clock = self.func, time.perf_counter
+        most, more = self._longer * max(self.compiled, LEAST), self._longer * self.python
+        long = 0
 
         def python(*args: Any) -> Any:
-            begun = time.perf_counter()
+            nonlocal long
+            begun = clock()
             answer = func(*args)
-            if time.perf_counter() - begun > most:
-                self._times.clear()
-                self._longer *= 2
-                anew()
+            taken = clock() - begun
+            if taken > more:
+                long += 1
+                if long >= IN_A_ROW or taken > most:
+                    self._times.clear()
+                    self._longer *= 2
+                    self._take(None)
+                    anew()
+            else:
+                long = 0
             return answer
+
+        self._take(python)
 
         return python
 
@@ -119,7 +181,7 @@ class Rival:
         return min(theirs for _, theirs in self._times)
 
     def _python(self, args: Sequence[Any], seconds: float) -> float | None:
-        """How long Python takes; None if that is too long, or cannot be said."""
+        """How long Python takes; infinity if that is too long, None if it cannot be said."""
         try:
             with limited(seconds) as can, warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -128,8 +190,15 @@ class Rival:
                 begun = time.perf_counter()
                 self.func(*args)
                 return time.perf_counter() - begun
-        except (TooLong, Exception):
+        except TooLong:
+            return math.inf
+        except Exception:
             return None
+
+
+def _bytes(values: Sequence[Any]) -> int:
+    """How much the arrays among them hold."""
+    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
 
 
 def _seconds(value: float) -> str:
