@@ -28,7 +28,7 @@ from loopbook.client.libraries import product_calls
 from loopbook.client.orders import along_memory, rest_along_memory
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side, without_gathers
-from loopbook.client.sizes import Trips, exact_speedup, measured_here, near_speedup
+from loopbook.client.sizes import Trips, about_measured, exact_speedup, measured_here, near_speedup
 from loopbook.client.thresholds import (
     LOOKED_AT,
     MAX_DISTANCE,
@@ -44,6 +44,7 @@ from loopbook.client.vectors import vector_product
 from loopbook.client.weighing import LESS, Unheard, Weighing
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
+from loopbook.recipes.clip import clipped
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
@@ -279,7 +280,10 @@ class Planner:
                 break
             speedup = exact_speedup(record, trips)
             if pays(record, speedup, WORTH_USING):
-                fit = self._fit(nest, rescaled(record.recipe, record.hardware, here))
+                wanted = rescaled(record.recipe, record.hardware, here)
+                if not about_measured(record, trips):
+                    wanted = clipped(wanted, trips)
+                fit = self._fit(nest, wanted)
                 if isinstance(fit, Fit):
                     dropped = len(fit.dropped)
                     choices.append(Choice("exact", record, 0.0, fit.recipe, dropped, speedup))

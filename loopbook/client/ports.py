@@ -36,6 +36,7 @@ from loopbook.client.thresholds import (
 )
 from loopbook.program.nest import Nest
 from loopbook.program.shape import Shape
+from loopbook.recipes.clip import clipped
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Neighbour
@@ -168,6 +169,7 @@ class Ports:
                 self._embedding,
             )
             if recipe is not None:
+                recipe = clipped(recipe, self._around.trips)
                 expected = self.expect(recipe)[0]
                 if _build(evidence.source) != _build(self._nest):
                     expected *= OTHER_BUILD
@@ -192,7 +194,7 @@ class Ports:
 
     def _variants(self, how: str, steps: Built) -> Iterator[Port]:
         for variant in with_threads(steps, self._around):
-            recipe = Recipe(variant)
+            recipe = clipped(Recipe(variant), self._around.trips)
             expected, evidence = self.expect(recipe, how)
             yield Port(recipe, evidence, how, expected)
 

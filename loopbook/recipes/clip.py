@@ -1,0 +1,49 @@
+"""Tiles longer than their loops run, left out.
+
+Before, for a loop ``L2`` that runs 5 times::
+
+    tile L0 4
+    tile L2 512
+    interchange L0 L2.tile
+    peel L0
+
+and after::
+
+    tile L0 4
+    peel L0
+
+A recipe for large products has tiles for their caches. With one tile that is never whole, nothing
+of what the recipe sets apart for whole tiles would ever run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from loopbook.recipes.recipe import Recipe
+from loopbook.steps import Step
+
+
+def clipped(recipe: Recipe, trips: Mapping[str, int]) -> Recipe:
+    """The recipe without tiles that would never be whole; itself if it has none, or does more with
+    the loops around them than order them.
+
+    Args:
+        trips: how often loops run, as far as that is known.
+    """
+    tiled = Counter(step.loops[0] for step in recipe if step.op == "tile")
+    gone: set[str] = set()
+    kept: list[Step] = []
+    for step in recipe:
+        if step.op == "tile":
+            loop, size = step.args
+            if trips.get(str(loop), int(size)) < int(size) and tiled[str(loop)] == 1:
+                gone.add(f"{loop}.tile")
+                continue
+        if any(name.rstrip("*") in gone for name in step.loops):
+            if step.op != "interchange":
+                return recipe
+            continue
+        kept.append(step)
+    return Recipe(tuple(kept)) if gone else recipe
