@@ -132,15 +132,15 @@ def _with_else(loop: ast.For | ast.While, after: list[ast.stmt], numbers: count)
 
 
 def _may_stand_in_front(after: Sequence[ast.stmt], loop: ast.For | ast.While) -> bool:
-    """Whether an ``else`` gives constants to variables that the loop does nothing with but give
-    them another value wherever it is left: ``r = i`` and ``break``, or ``else: r = -1``. So they
-    have a value from the beginning on, and there is nothing to ask."""
+    """Whether an ``else`` gives what is settled before the loop to variables that it does nothing
+    with but give them another value wherever it is left: ``r = i`` and ``break``, or ``else: r =
+    len(a)``. So they have a value from the beginning on, and there is nothing to ask."""
     names: set[str] = set()
+    changed = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and _is_changed(n)}
     for node in after:
         match node:
-            case ast.Assign(
-                targets=[ast.Name(id=name)],
-                value=ast.Constant() | ast.UnaryOp(operand=ast.Constant()),
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_settled(
+                value, changed | names
             ):
                 names.add(name)
             case _:
@@ -152,6 +152,31 @@ def _may_stand_in_front(after: Sequence[ast.stmt], loop: ast.For | ast.While) ->
     ]
     used = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id in names]
     return all(set(block) == names for block in given) and len(used) == sum(map(len, given))
+
+
+def _is_changed(name: ast.Name) -> bool:
+    return not isinstance(name.ctx, ast.Load)
+
+
+def _is_settled(value: ast.expr, changed: set[str]) -> bool:
+    """Whether an expression has the same value before a loop that changes these variables: numbers,
+    others, and sizes of arrays, but no elements."""
+    match value:
+        case ast.Constant():
+            return True
+        case ast.Name(id=name):
+            return name not in changed
+        case ast.UnaryOp(operand=operand):
+            return _is_settled(operand, changed)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            return _is_settled(left, changed) and _is_settled(right, changed)
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
+            return not changed & {"len", name}
+        case ast.Subscript(
+            value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant()
+        ):
+            return name not in changed
+    return False
 
 
 def _stored(node: ast.Assign, names: set[str]) -> list[ast.Name]:

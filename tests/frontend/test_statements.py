@@ -152,6 +152,12 @@ ELSES = [
     "    if x[i] > 1:\n        break\nelse:\n    r = -1\nreturn r",
     "r = 7\nfor i in range(len(x)):\n    r += i\n    if x[i] > s:\n        r = i\n        break\n"
     "else:\n    r = -1\nreturn r",
+    "for i in range(len(x)):\n    if x[i] > s:\n        r = i\n        break\n"
+    "else:\n    r = 2 * len(x) - 1\nreturn r",
+    "n = x.shape[0]\ni = 0\nwhile i < n:\n    if x[i] > s:\n        r = i\n        break\n"
+    "    i += 1\nelse:\n    r = n + x.shape[0]\nreturn r",
+    "r, t = 0, 0\nfor i in range(len(x)):\n    if x[i] > s:\n        r = i\n        break\n"
+    "    t += 2\nelse:\n    r = t\nreturn r",
 ]
 
 
