@@ -33,13 +33,6 @@ def inside(x, m, y):
                 y[c, i, j] = x[c, i, j] * 2.0
 
 
-def by_column(x, m, y):
-    for c in range(x.shape[0]):
-        for i in range(x.shape[1]):
-            for j in range(x.shape[2]):
-                y[c, i, j] = x[c, i, j] + m[j]
-
-
 def numbered(x, m, y):
     for c in range(x.shape[0]):
         for i in range(x.shape[1]):
@@ -56,7 +49,6 @@ GIVEN = random(3, 4, 7), random(7), random(3, 4, 7)
         (normalised, [("collapse", ("L1", 2)), ("collapse", ("L3", 2))]),
         (scaled, [("collapse", ("L0", 3))]),
         (inside, []),
-        (by_column, []),
         (numbered, []),
     ],
 )

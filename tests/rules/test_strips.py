@@ -90,7 +90,7 @@ def channels(x, w, y):
 
 
 def again(A, x, y):
-    for t in range(3):
+    for _ in range(3):
         for i in range(A.shape[0]):
             x[i] = x[i] + 1.0
         for j in range(y.shape[0]):
@@ -136,7 +136,8 @@ def test_what_is_a_vector_by_itself_is_left(kernel, given):
 
 def test_few_sums_are_left_as_they_are():
     (nest,) = nests_of(polynomials, (random(40), random(5), random(40)))
-    assert sums_beside(nest, {"L0": BESIDE}) and not sums_beside(nest, {"L0": BESIDE - 1})
+    assert sums_beside(nest, {"L0": BESIDE})
+    assert not sums_beside(nest, {"L0": BESIDE - 1})
 
 
 def patterns(x, h, y):
