@@ -35,8 +35,8 @@ def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:
         yield "threads", shown_parallel(nest, context)
         yield "sums", shared_sums(nest, Random(0), context)
         return
-    yield "rows together", short_rows(nest, context.trips)
     yield "strips", sums_beside(nest, context.trips)
+    yield "rows together", short_rows(nest, context.trips)
     for steps in time_tiles_from_memory(nest, context):
         yield "time", steps
 

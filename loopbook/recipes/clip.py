@@ -26,8 +26,8 @@ from loopbook.steps import Step
 
 
 def clipped(recipe: Recipe, trips: Mapping[str, int]) -> Recipe:
-    """The recipe without tiles that would never be whole; itself if it has none, or does more with
-    the loops around them than order them.
+    """The recipe without tiles that would never be whole; itself if it has none, does more with the
+    loops around them than order them, or copies what a tile is made of.
 
     Args:
         trips: how often loops run, as far as that is known.
@@ -41,7 +41,10 @@ def clipped(recipe: Recipe, trips: Mapping[str, int]) -> Recipe:
             if trips.get(str(loop), int(size)) < int(size) and tiled[str(loop)] == 1:
                 gone.add(f"{loop}.tile")
                 continue
-        if any(name.rstrip("*") in gone for name in step.loops):
+        named = {name.rstrip("*") for name in step.loops}
+        if step.op == "buffer" and named & {name.removesuffix(".tile") for name in gone}:
+            return recipe
+        if named & gone:
             if step.op != "interchange":
                 return recipe
             continue
