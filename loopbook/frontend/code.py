@@ -80,6 +80,8 @@ class Code:
         arguments: names of the numbers and arrays that the function is called with.
         elements: the arrays among them, for sizes that their elements give.
         looked_into: those that are looked at before the loops, so that nothing may be stored there.
+        only_read: arrays among the arguments of which nothing but elements and sizes is asked.
+        texts: whole numbers in variables, and what these were set to.
         trips: how many times each of the loops around the place at hand runs; None where only the
             loops know.
         halos: copies with a halo that there are.
@@ -110,6 +112,8 @@ class Code:
     arguments: frozenset[str] = frozenset()
     elements: dict[str, np.ndarray] = field(default_factory=dict)
     looked_into: set[str] = field(default_factory=set)
+    only_read: frozenset[str] = frozenset()
+    texts: dict[str, str] = field(default_factory=dict)
     trips: list[Int | None] = field(default_factory=list)
     halos: list[Halo] = field(default_factory=list)
     rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
@@ -227,6 +231,7 @@ class Code:
         if value.dtype.kind in "iu":
             known = Int.atom(name)
             self.facts.name(name, value.text, value.whole)
+            self.texts[name] = value.text
         sorts = value.sorts
         if sorts is not None and sorts.text in self.mutable:
             own = self.fresh("sort_")

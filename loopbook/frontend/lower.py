@@ -19,6 +19,7 @@ from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.kernel import assembled, kernel_names, repeated
 from loopbook.frontend.liveness import Liveness
 from loopbook.frontend.lowered import Lowered
+from loopbook.frontend.only_read import only_read
 from loopbook.frontend.optional import optional_names
 from loopbook.frontend.plain import is_plain
 from loopbook.frontend.refusals import Collector, in_order
@@ -131,6 +132,8 @@ def _lower(
     parameters = tuple(bound.arguments)
     try:
         arrays = [n for n, v in bound.arguments.items() if isinstance(v, np.ndarray) and v.ndim]
+        lines = [name for name in arrays if bound.arguments[name].ndim == 1]
+        code.only_read = only_read(node.body, lines)
         body = single_exit(node.body, parameters, arrays, optional=optional)
         code.facts.taken |= set(parameters) | {"np", "math"}
         code.arguments = frozenset(

@@ -251,12 +251,14 @@ class Facts:
             self.ends[name] = ends
             self.ranges[name] = (None, None)
 
-    def natural(self, value: Int) -> None:
-        """Note that a variable is never negative, if nothing else is known of it."""
+    def natural(self, value: Int) -> bool:
+        """Note that a variable is never negative, if nothing else is known of it; whether it is."""
         match value.terms:
             case (((name,), 1),) if name not in self.values and name not in self.ranges:
                 self.ends[name] = (ZERO,), ()
                 self.ranges[name] = (None, None)
+                return True
+        return False
 
     def _is_rising(self, value: Int) -> bool:
         """Whether a number is never negative because variables in it are not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
@@ -27,6 +28,8 @@ from loopbook.frontend.values import Array, Listing, Scalar, Slice, Thing, Tup, 
 @lowers(range)
 def range_(t: Translator, *ends: Value) -> Value:
     numbers = [t.integer(end) for end in ends]
+    if len(numbers) > 1 and isinstance(ends[0], Scalar):
+        _begins_with_place(t, ends[0], numbers[0])
     if len(numbers) > 2 and t.code.facts.known(numbers[2]) is None:
         return Thing(_stepped(t, *numbers))
     step = t.python(arith.whole(numbers[2])) if len(numbers) > 2 else 1
@@ -34,6 +37,22 @@ def range_(t: Translator, *ends: Value) -> Value:
         raise t.code.fail("range with a step of nought")
     start, stop = (ZERO, numbers[0]) if len(numbers) == 1 else numbers[:2]
     return Thing(Range(start, stop, step))
+
+
+_ELEMENT = re.compile(r"(\w+)\[[^\[\]]*\]")
+
+
+def _begins_with_place(t: Translator, begin: Scalar, number: Int) -> None:
+    """Take for granted that an array which says where rows begin, as in ``range(rows[i],
+    rows[i + 1])``, has no negative number: else each index from there on would be tested for it."""
+    code = t.code
+    found = _ELEMENT.fullmatch(code.texts.get(begin.text, begin.text))
+    if not found or found[1] not in code.only_read or begin.dtype.kind != "i":
+        return
+    values = code.elements[found[1]]
+    if (not values.size or values.min() >= 0) and code.facts.natural(number):
+        code.facts.guards[f"({found[1]}.size == 0 or {found[1]}.min() >= 0)"] = None
+        code.looked_into.add(found[1])
 
 
 def _stepped(t: Translator, start: Int, stop: Int, step: Int) -> Rows:
