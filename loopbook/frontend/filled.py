@@ -40,7 +40,7 @@ def _names(body: Sequence[ast.stmt]) -> set[str]:
     """The names that always hold such lists, some of which are stored into in a loop or branch."""
     made: dict[str, list[ast.expr]] = {}
     spoilt: set[str] = set()
-    for node, parents in _walk(body):
+    for node, parents in nodes_of(body):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             for name, value in _pairs(node.targets[0], node.value):
                 made.setdefault(name, []).append(value)
@@ -52,7 +52,7 @@ def _names(body: Sequence[ast.stmt]) -> set[str]:
         names = {name for name in names if all(_is_made(value, names) for value in made[name])}
     stored = {
         node.value.id
-        for node, parents in _walk(body)
+        for node, parents in nodes_of(body)
         if isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Name)
         and isinstance(node.ctx, ast.Store)
@@ -71,7 +71,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
                 yield from _pairs(one, other)
 
 
-def _walk(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
+def nodes_of(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
     """All nodes, each with those around it, the innermost first."""
     waiting: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(node, ()) for node in body]
     while waiting:
@@ -141,12 +141,12 @@ def _parts(value: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:
     of that kind."""
     one = ast.Constant(1)
     match value:
-        case ast.List(elts=items) if items and not any(map(_is_several, items)):
+        case ast.List(elts=items) if items and not any(map(is_several, items)):
             return [(item, one) for item in items]
         case ast.BinOp(op=ast.Mult(), left=ast.List(elts=[item]), right=count):
-            return None if _is_several(item) else [(item, count)]
+            return None if is_several(item) else [(item, count)]
         case ast.BinOp(op=ast.Mult(), left=count, right=ast.List(elts=[item])):
-            return None if _is_several(item) else [(item, count)]
+            return None if is_several(item) else [(item, count)]
         case ast.BinOp(op=ast.Add(), left=left, right=right):
             first, second = _parts(left), _parts(right)
             return None if first is None or second is None else [*first, *second]
@@ -155,14 +155,14 @@ def _parts(value: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:
     return None
 
 
-def _is_several(item: ast.expr) -> bool:
+def is_several(item: ast.expr) -> bool:
     several = (ast.List, ast.Tuple, ast.Starred, ast.ListComp, ast.JoinedStr, ast.Dict, ast.Set)
     return isinstance(item, several) or (
         isinstance(item, ast.Constant) and not isinstance(item.value, bool | int | float)
     )
 
 
-def _known(value: Any) -> ast.Constant:
+def known(value: Any) -> ast.Constant:
     """An expression that is a thing of ours."""
     return ast.Constant(value)
 
@@ -185,17 +185,17 @@ class _Rewritten(ast.NodeTransformer):
             return value
         if not isinstance(target, ast.Name) or target.id not in self.names:
             return value
-        key = _known((value.lineno, value.col_offset))
+        key = known((value.lineno, value.col_offset))
         match value:
             case ast.Name():
                 return value
             case ast.Subscript(value=source) | ast.Call(args=[ast.Name() as source]):
-                made = ast.Call(_known(copied), [key, source], [])
+                made = ast.Call(known(copied), [key, source], [])
             case ast.Call(args=[source]):
-                made = ast.Call(_known(counted), [key, *source.args], [])
+                made = ast.Call(known(counted), [key, *source.args], [])
             case _:
                 parts = [ast.Tuple([*part], ast.Load()) for part in _parts(value) or ()]
-                made = ast.Call(_known(listed), [key, *parts], [])
+                made = ast.Call(known(listed), [key, *parts], [])
         return ast.fix_missing_locations(ast.copy_location(made, value))
 
 

@@ -31,6 +31,7 @@ from collections.abc import Collection, Sequence
 from loopbook.frontend.desugar import desugared
 from loopbook.frontend.filled import with_arrays
 from loopbook.frontend.optional import with_flags
+from loopbook.frontend.tabular import with_tables
 
 RETURNED = "returned_"
 LEFT = "left_"
@@ -50,7 +51,8 @@ def single_exit(
         optional: whether names may be None until they are numbers.
     """
     body = _without_docstring(body)
-    body = with_arrays(desugared(with_flags(body, parameters) if optional else body))
+    plain = desugared(with_flags(body, parameters) if optional else body)
+    body = with_arrays(with_tables(plain))
     found = [node for statement in body for node in _found(statement)]
     if not any(map(_has_value, found)):
         return _lift(body, None, in_loop=False)

@@ -20,6 +20,7 @@ from loopbook.frontend.constructs.joining import part
 from loopbook.frontend.filled import copied, counted, listed
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ZERO, Int
+from loopbook.frontend.tabular import tabled
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Tup, Value, whole
 
@@ -31,7 +32,7 @@ def listed_(t: Translator, key: Value, *parts: Value) -> Value:
     numbers = [code.let(t.number(number)) for number, _ in items]
     counts = [t.integer(count) for _, count in items]
     size = sum(counts[1:], counts[0])
-    array = _new(t, key, size, types.promote(*(number.kind for number in numbers))[0])
+    array = _new(t, key, (size,), types.promote(*(number.kind for number in numbers))[0])
     start = ZERO
     for number, count in zip(numbers, counts, strict=True):
         nests.assign(code, part(array, 0, start, count), number)
@@ -39,10 +40,18 @@ def listed_(t: Translator, key: Value, *parts: Value) -> Value:
     return array
 
 
+@lowers(tabled)
+def tabled_(t: Translator, key: Value, number: Value, *counts: Value) -> Value:
+    filled = t.code.let(t.number(number))
+    array = _new(t, key, tuple(t.integer(count) for count in counts), filled.dtype)
+    nests.assign(t.code, array, filled)
+    return array
+
+
 @lowers(copied)
 def copied_(t: Translator, key: Value, source: Value) -> Value:
     given = t.array(source)
-    array = _new(t, key, given.shape[0], given.dtype)
+    array = _new(t, key, (given.shape[0],), given.dtype)
     nests.assign(t.code, array, given)
     return array
 
@@ -52,11 +61,11 @@ def counted_(t: Translator, key: Value, *ends: Value) -> Value:
     return copied_(t, key, FUNCTIONS[np.arange](t, *ends))
 
 
-def _new(t: Translator, key: Value, size: Int, dtype: np.dtype) -> Array:
-    """An array that stands for a list."""
-    size = t.code.bounded(size)
+def _new(t: Translator, key: Value, sizes: tuple[Int, ...], dtype: np.dtype) -> Array:
+    """An array that stands for a list, or for lists in it."""
+    shape = tuple(map(t.code.bounded, sizes))
     made = t.python(key)
     kind = types.FLOAT if made in t.code.floats else dtype
-    buffer = t.code.temporary((size,), kind, "list")
+    buffer = t.code.temporary(shape, kind, "list")
     buffer.listed = made
-    return whole(buffer, (size,))
+    return whole(buffer, shape)
