@@ -30,6 +30,7 @@ from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side, without_gathers
 from loopbook.client.sizes import Trips, about_measured, exact_speedup, measured_here, near_speedup
 from loopbook.client.thresholds import (
+    ALIKE,
     LOOKED_AT,
     MAX_DISTANCE,
     RARE_ONES,
@@ -139,7 +140,7 @@ class Planner:
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
-        if known := self._unasked(nest, trips):
+        if known := self._unasked(nest, trips, hot):
             return used(left_to_docc(nest, None, None, ""), known), (known,)
         records = self._records(nest, trips)
         usable: tuple[Choice, ...] = ()
@@ -199,11 +200,14 @@ class Planner:
         self, nest: Nest, near: tuple[Choice, ...], trips: Trips, hot: bool
     ) -> tuple[Choice, ...]:
         """Choices for another form of the nest, if they promise more than `near`; else `near`."""
-        cache = self._layered.hardware(self._target).l2_bytes
-        for form in (sums_in_memory(nest, self._fit, trips, cache), rows_in_one(nest, self._fit)):
+        for form in (self._in_memory(nest, trips), rows_in_one(nest, self._fit)):
             if form is not None:
                 near = self._of_form(form, near, trips, hot) or near
         return near
+
+    def _in_memory(self, nest: Nest, trips: Trips) -> Form | None:
+        cache = self._layered.hardware(self._target).l2_bytes
+        return sums_in_memory(nest, self._fit, trips, cache)
 
     def _of_form(
         self, form: Form, near: tuple[Choice, ...], trips: Trips, hot: bool
@@ -239,11 +243,11 @@ class Planner:
             return measured_here(record, trips)
         return None
 
-    def _unasked(self, nest: Nest, trips: Trips) -> Choice | None:
+    def _unasked(self, nest: Nest, trips: Trips, hot: bool) -> Choice | None:
         """What is known to pay without a book: calls of a library, and rows of a matrix together.
         Loops that somebody has tuned here keep what was found for them: the tuner calls libraries
-        where it is asked to. So do those that the book has itself, where it is not sure that calls
-        gain more."""
+        where it is asked to. So do those that the book has itself, as they are or with their sums
+        in memory, where it is not sure that calls gain more."""
         if not self._libraries:
             return None
         calls = [("library", c.recipe, c.sure) for c in product_calls(nest, self._target, trips)]
@@ -254,11 +258,19 @@ class Planner:
         for tier, recipe, sure in calls:
             if not sure and self._exact(nest, self._records(nest, trips), trips):
                 return None
+            if not sure and (known := self._known_in_memory(nest, trips, hot)):
+                return known
             fit = self._fit(nest, recipe)
             if isinstance(fit, Fit):
                 choice = Choice(tier, None, 0.0, fit.recipe, 0, 1.0)
                 return rest_along_memory(nest, self._fit, choice)
         return None
+
+    def _known_in_memory(self, nest: Nest, trips: Trips, hot: bool) -> Choice | None:
+        """What books have for a nest with its sums in memory, if that is like one of theirs."""
+        form = self._in_memory(nest, trips)
+        found = self._of_form(form, (), trips, hot) if form is not None else ()
+        return found[0] if found and found[0].distance < ALIKE else None
 
     def _is_tuned(self, nest: Nest) -> bool:
         """Whether somebody has tuned these very loops here, not array expressions."""

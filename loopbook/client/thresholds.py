@@ -166,6 +166,11 @@ ENOUGH_RECURRENCES = 8
 """Recurrences that a loop runs at the same time are enough to keep a processor busy: sinking loops
 into it, so that several are run, would only take registers away. Chosen."""
 
+ALIKE = 0.01
+"""Distance below which a nest differs from a record's in nothing that matters to its recipe:
+whether loops that add up in order are called sums, say. Chosen; other nests are 0.3 and more
+away."""
+
 SUM_ACROSS = 8.0
 """How many times as long a nest takes, with docc's own schedule, whose sums across memory are in
 memory and not in scalars. On AVX2, lu of 220 rows took about 10 times as long."""

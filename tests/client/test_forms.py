@@ -13,6 +13,7 @@ from sdfg_kit import as_docc_sends, check_library
 from sdfg_kit import random as filled
 
 import loopbook
+from loopbook.client import libraries
 from loopbook.client.fit import Fit, Refusal, Trials
 from loopbook.client.forms import Form, rows_in_one, sums_in_memory
 from loopbook.errors import IllegalStepError
@@ -154,6 +155,30 @@ def test_numpy_s_factorisations_get_the_recipes_of_the_loops(
     assert plan.recipes[report.position].text().startswith("reg2mem")
     library = build_tuned(text, "sequential", plan.recipes, tmp_path).library
     check_library(kernel, [[definite(n)] for n in (2, 3, 40, 100)], library)
+
+
+def below(A, B):
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            B[i, j] += A[i + 1 :, i] @ B[i + 1 :, j]
+
+
+@pytest.mark.parametrize(("rows", "known"), [(200, True), (400, False)])
+def test_calls_that_are_not_sure_to_gain_leave_loops_that_are_known(
+    rows: int, known: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """A recipe tuned for these loops, with the sums in memory, gains more at small sizes."""
+    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    program = loopbook.native(below, strict=True)
+    got = [filled(rows, rows), filled(rows, rows + 40)]
+    want = [array.copy() for array in got]
+    program(*got)
+    below(*want)
+    np.testing.assert_allclose(got[1], want[1])
+    assert program.plan is not None
+    report = max(program.plan.nests, key=lambda nest: len(nest.loops))
+    assert report.tier == ("near" if known else "library")
+    assert (report.neighbour == "trmm:0") == known
 
 
 def test_small_sums_in_rows_stay_in_scalars():
