@@ -11,6 +11,7 @@ BODIES = {
     "edges": "return np.histogram(x, [-1.0, -0.3, 0.5, 1.0])",
     "edges that are whole numbers": "return np.histogram(x.reshape(2, -1), np.arange(-1, 3))",
     "edges that are given": "c, e = np.histogram(x, bins=y[:3])\nreturn c / 2, e",
+    "shares": "return np.histogram(x, y, density=True)",
     "sums between places": "return np.add.reduceat(x, k), np.add.reduceat((x * 9).astype(int), k)",
     "extremes": "return np.maximum.reduceat(x, k), np.minimum.reduceat(x, k)",
     "products": "return np.multiply.reduceat(x, [0, 1])",
@@ -25,7 +26,15 @@ def test_bins(name):
     check(kernel, data(12), edges, np.array([0, 5, 5, 10, 3]))
 
 
-RANGES = ["", ", range=(0.1, 0.9)", ", range=(0, 1)", ", range=(s, 0.9)", ", weights=x"]
+RANGES = [
+    "",
+    ", density=True",
+    ", range=(0.1, 0.9), density=True",
+    ", range=(0.1, 0.9)",
+    ", range=(0, 1)",
+    ", range=(s, 0.9)",
+    ", weights=x",
+]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])

@@ -32,6 +32,12 @@ def histogram_of_edges(a, bins):
     return counts, edges
 
 
+def in_shares(counts, edges):
+    """`np.histogram` with ``density``: how much of all is in a bin, for its width."""
+    widths = (edges[1:] - edges[:-1]).astype(np.float64)
+    return counts / widths / counts.sum(), edges
+
+
 def _reduceat(ufunc: np.ufunc) -> Callable[..., object]:
     """``ufunc.reduceat`` of arrays with one axis: from each place to the next one, or the element
     alone where that is no later."""
@@ -53,4 +59,4 @@ for _ufunc in (np.add, np.multiply, np.maximum, np.minimum):
     written(_ufunc.reduceat)(_reduceat(_ufunc))
 
 
-__all__ = ["histogram_of_edges"]
+__all__ = ["histogram_of_edges", "in_shares"]
