@@ -71,3 +71,12 @@ def test_what_a_mask_lets_through_is_stored_without_a_branch():
     stored = [line for line in lowered.source.splitlines() if "[n_" in line]
     depths = [len(line) - len(line.lstrip()) for line in stored]
     assert depths == [8, 8, 12]  # what costs much is computed for those alone
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+@pytest.mark.parametrize("more", ["", ", axis=0", ", axis=1, ddof=1", ", axis=-1"])
+def test_spreads_without_what_is_no_number_have_the_type_of_what_they_are_of(more, dtype):
+    A = data(5, 6, dtype=dtype)
+    if dtype != np.int32:
+        A[[0, 2, 4], [1, 1, 5]] = np.nan
+    check(function(f"return np.nanvar(A{more}), np.nanstd(A{more})", "A"), A)

@@ -173,14 +173,16 @@ def nancumsum(a, axis=None):
 @written(np.nanvar)
 def nanvar(a, axis=None, ddof=0):
     there = ~np.isnan(a)
+    kind = (a * 1.0).dtype  # counts are whole numbers of 64 bits, and would make it float64
     if axis is None:
         count = np.sum(there)
-        rest = np.where(there, a - np.sum(np.where(there, a, 0.0)) / count, 0.0)
-        return np.sum(rest * rest) / (count - ddof)
+        middle = (np.sum(np.where(there, a, 0.0)) / count).astype(kind)
+        rest = np.where(there, a - middle, 0.0)
+        return (np.sum(rest * rest) / (count - ddof)).astype(kind)
     count = np.sum(there, axis=axis, keepdims=True)
-    middle = np.sum(np.where(there, a, 0.0), axis=axis, keepdims=True) / count
+    middle = (np.sum(np.where(there, a, 0.0), axis=axis, keepdims=True) / count).astype(kind)
     rest = np.where(there, a - middle, 0.0)
-    return np.sum(rest * rest, axis=axis) / (np.sum(there, axis=axis) - ddof)
+    return (np.sum(rest * rest, axis=axis) / (np.sum(there, axis=axis) - ddof)).astype(kind)
 
 
 @written(np.nanstd)
