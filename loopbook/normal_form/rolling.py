@@ -340,7 +340,7 @@ def _fused(level: _Level, cluster: Sequence[_Late]) -> Program:
         for node in loop.body.children:
             for rows in kept:
                 node = redirected(node, rows.target)
-            nodes.append(renamed(node, {loop.variable: f"({variable} - {one.late})"}))
+            nodes.append(renamed(node, {loop.variable: _iteration(one, variable)}))
         tests = []
         if _number(low, first):
             tests.append(f"({expr.text(low)} <= {variable})")
@@ -361,6 +361,19 @@ def _fused(level: _Level, cluster: Sequence[_Late]) -> Program:
     if not path:
         return walk.with_children(program, new)
     return walk.replaced(program, path, walk.with_children(walk.at(program, path), new))  # type: ignore
+
+
+def _iteration(one: _Late, variable: str) -> str:
+    """Which of its iterations a loop is in.
+
+    Raises:
+        SdfgError: that is none of the one loop's, and the loop takes it for a value.
+    """
+    if not one.late:
+        return variable
+    if next(accesses_of(one.loop, one.loop.variable), None) is not None:
+        raise SdfgError("it runs late, and its variable is a value")
+    return f"({variable} - {one.late})"
 
 
 @dataclass(frozen=True)

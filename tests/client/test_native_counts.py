@@ -24,6 +24,17 @@ def powers(n):
     return rows**2 * columns
 
 
+def apart(n):
+    rows, columns = np.indices((n, n))
+    return np.abs(rows - columns)
+
+
+def apart_from_the_row_before(n):
+    rows, columns = np.indices((n, n))
+    far = np.abs(rows - columns)
+    return np.abs(far[1:] * rows[:-1] - far[:-1] * 2)
+
+
 @pytest.fixture(autouse=True)
 def no_book(monkeypatch, tmp_path):
     monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
@@ -35,3 +46,10 @@ def test_two_arrays_of_counts_are_read_at_places_of_their_own(func):
     compiled = loopbook.native(func, strict=True)
     for n in (5, 8):
         np.testing.assert_allclose(compiled(n), func(n), rtol=1e-12, strict=True)
+
+
+@pytest.mark.parametrize("func", [apart, apart_from_the_row_before])
+def test_counts_of_loops_that_become_one_are_values(func):
+    compiled = loopbook.native(func, strict=True)
+    for n in (5, 8):
+        np.testing.assert_array_equal(compiled(n), func(n), strict=True)
