@@ -74,8 +74,18 @@ def along_memory(nest: Nest, fit: Fits, near: tuple[Choice, ...]) -> tuple[Choic
         or (near[0].predicted_speedup >= TAKEN_APART and not _is_in_strips(near[0].recipe, apart))
     ):
         return near
-    found = _fitting(nest, fit, Recipe(()), orders)
-    return near if found is None else (Choice("order", None, 0.0, found, 0, 1.0),)
+    return _choices(_fitting(nest, fit, Recipe(()), orders)) or near
+
+
+def taken_apart(nest: Nest, fit: Fits) -> tuple[Choice, ...]:
+    """Choices with other orders for loops that docc could not order, as of columns along which a
+    scalar is carried; for nests that were written as loops, of which docc has seen the others."""
+    orders = [order for order in _orders(nest) if order.takes_apart and order.steps]
+    return _choices(_fitting(nest, fit, Recipe(()), orders))
+
+
+def _choices(found: Recipe | None) -> tuple[Choice, ...]:
+    return () if found is None else (Choice("order", None, 0.0, found, 0, 1.0),)
 
 
 def _is_in_strips(recipe: Recipe, loops: Collection[str]) -> bool:

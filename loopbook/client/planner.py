@@ -25,7 +25,7 @@ from loopbook.client.forms import Form, rows_in_one, sums_in_memory
 from loopbook.client.heuristics import by_rules, with_kept
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_calls
-from loopbook.client.orders import along_memory, rest_along_memory
+from loopbook.client.orders import along_memory, rest_along_memory, taken_apart
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side, without_gathers
 from loopbook.client.sizes import Trips, about_measured, exact_speedup, measured_here, near_speedup
@@ -173,11 +173,11 @@ class Planner:
         if self._count == 1 and not context.parallel:
             usable = without_gathers(nest, self._fit, usable, trips)
         usable = self._in_other_form(nest, usable, trips, hot)
-        if not records and (usable or self._expressions or not context.parallel):
-            ordered = along_memory(nest, self._fit, usable)
-            # docc has seen loops that were written as such, and may fuse what is not chosen.
-            usable = ordered if usable or self._expressions else with_steps(ordered)
         if not records:
+            if usable or self._expressions:
+                usable = along_memory(nest, self._fit, usable)
+            elif not context.parallel:
+                usable = taken_apart(nest, self._fit)
             if not with_steps(usable):
                 usable = by_rules(nest, self._fit, context) or usable
             usable = with_kept(nest, self._fit, usable, context)

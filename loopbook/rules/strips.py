@@ -91,8 +91,9 @@ def _row_around(nest: Nest, last: Loop) -> Loop | None:
             return None
         if stored and _is_row(row, arrays):
             reads = [one for one in arrays if not one.write and len(one.strides) > last.depth]
-            step_by_step = last.kind == "for" and not _compares(nest, last)
-            pays = step_by_step or any(_pays(one, row, last) for one in reads)
+            in_memory = any(stored)
+            step_by_step = last.kind == "for" and not (in_memory or _compares(nest, last))
+            pays = step_by_step or any(_pays(one, row, last, in_memory) for one in reads)
             return row if pays else None
     return None
 
@@ -106,12 +107,14 @@ def _is_row(loop: Loop, arrays: list[Access]) -> bool:
     )
 
 
-def _pays(read: Access, row: Loop, last: Loop) -> bool:
+def _pays(read: Access, row: Loop, last: Loop, in_memory: bool) -> bool:
     """Whether what is read lies beside what the next sum of a row reads, and not beside what the
-    sum itself reads next, unless it slides over it."""
+    sum itself reads next, unless it slides over it. Sums in memory are products, of which books
+    know more, where they do not slide."""
     if read.strides[row.depth] != Stride.UNIT:
         return False
-    return read.strides[last.depth] != Stride.ZERO
+    along = read.strides[last.depth]
+    return along in (Stride.UNIT, Stride.CONSTANT) if in_memory else along != Stride.ZERO
 
 
 LONG = 32

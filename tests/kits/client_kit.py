@@ -76,13 +76,6 @@ def product_transposed(left, right, out):
                 out[row, col] += left[row, mid] * right[col, mid]
 
 
-def transposed_by_columns(left, right, out):
-    for col in range(out.shape[1]):
-        for row in range(out.shape[0]):
-            for mid in range(right.shape[1]):
-                out[row, col] += left[row, mid] * right[col, mid]
-
-
 def stencil(steps, field, other):
     for _t in range(steps):
         for x in range(1, field.shape[0] - 1):
@@ -137,7 +130,6 @@ ARGUMENTS: dict[Callable[..., Any], Callable[[], tuple[Any, ...]]] = {
     product_renamed: matrices,
     product_permuted: matrices,
     product_transposed: lambda: matrices(transposed=True),
-    transposed_by_columns: lambda: matrices(transposed=True),
     stencil: lambda: (3, matrices()[0], matrices()[0]),
     rows_by_vector: lambda: (matrices()[0], np.ones(41), np.zeros(37)),
     recurrences: lambda: (3, matrices()[0], matrices()[0]),
