@@ -194,7 +194,7 @@ def _column(nest: Nest, loop: Loop) -> Steps | None:
 
 
 def _summed(nest: Nest, loop: Loop) -> Steps | None:
-    """What turns a loop over columns, along each of which a scalar is carried, into one over rows
+    """What turns a loop over columns, along each of which scalars are carried, into ones over rows
     that are taken to all columns' scalars; None if the columns are no worse to go along.
 
     Before and after::
@@ -206,17 +206,16 @@ def _summed(nest: Nest, loop: Loop) -> Steps | None:
         for j: y[j] = sums[j]
     """
     nodes = [child for parent, child in nest.contains if parent == ("loop", loop.index)]
-    if [kind for kind, _ in nodes] not in (["block", "loop", "block"], ["block", "loop"]):
+    if not nodes or nodes[0][0] != "block" or {kind for kind, _ in nodes} != {"block", "loop"}:
         return None
-    (inner,) = nest.children(loop.index)
-    band = next(band for band in bands(nest) if band.loops[0] is inner)
-    if len(band.loops) > 1 or nest.children(inner.index) or inner.kind == "map":
-        return None
-    if band.innermost_cost(inner) < FEWER_LINES * max(band.innermost_cost(loop), 1.0):
-        return None
-    part = f"{loop.name}.part1"
-    return [
-        step("expand", loop.name),
-        step("distribute", loop.name),
-        step("interchange", part, inner.name),
-    ]
+    inside = {band.loops[0].index: band for band in bands(nest)}
+    steps: Steps = []
+    for part, (kind, number) in enumerate(nodes):
+        if kind == "loop":
+            band = inside[number]
+            (inner, *others) = band.loops
+            if others or nest.children(number) or inner.kind == "map":
+                return None
+            if band.innermost_cost(inner) >= FEWER_LINES * max(band.innermost_cost(loop), 1.0):
+                steps.append(step("interchange", f"{loop.name}.part{part}", inner.name))
+    return [step("expand", loop.name), step("distribute", loop.name), *steps] if steps else None

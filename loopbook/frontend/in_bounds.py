@@ -39,6 +39,9 @@ LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Assert, ast.Yield
 WHOLE = frozenset((bool, int, np.int32, np.int64))
 """Numbers that are reckoned with; narrower ones may overflow."""
 
+MOST_ASKED = 1000
+"""Indices of one function that are looked at: each takes a tenth of a millisecond or two."""
+
 Rows = Sequence[Int] | None
 
 Shapes = Mapping[str, Sequence[Int]]
@@ -324,7 +327,7 @@ class _Walk:
         if form is None:
             return
         for row in (form - size, least - form - 1):
-            if (row, when) in self.asked:
+            if (row, when) in self.asked or len(self.asked) >= MOST_ASKED:
                 continue
             self.asked.add((row, when))
             left = eliminated((*when.rows, row), when.variables)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loopbook.frontend import in_bounds as in_bounds_module
 from loopbook.frontend.in_bounds import as_test, in_bounds
 
 
@@ -62,6 +63,14 @@ def test_a_size_that_is_divided_by_nothing_is_out_of_bounds() -> None:
     source = "def kernel(x, i):\n    for k in range(x.shape[0] // i):\n        x[2 * k] = 1.0\n"
     test = as_test(condition(source, {"x": X, "i": 3}), ("x", "i"))
     assert [test(X, i) for i in (0, 1, 2, 3)] == [False, False, True, True]
+
+
+def test_so_many_indices_are_looked_at(monkeypatch):
+    source = "def kernel(x, i):\n" + "".join(f"    x[i + {n}] = 1.0\n" for n in range(9))
+    args = {"x": X, "i": 3}
+    assert condition(source, args) == "not (-1 - i >= 0) and not (i - x.shape[0] + 8 >= 0)"
+    monkeypatch.setattr(in_bounds_module, "MOST_ASKED", 4)
+    assert condition(source, args) == "not (-1 - i >= 0) and not (i - x.shape[0] + 1 >= 0)"
 
 
 class Noticing(np.ndarray):
