@@ -21,7 +21,7 @@ from loopbook import alarm
 from loopbook.alarm import limited
 from loopbook.client import native as native_module
 from loopbook.client.variants import cases, translations
-from loopbook.errors import CompilerError, InterpretedWarning, SdfgError
+from loopbook.errors import CompilerError, InterpretedWarning, SdfgError, WrongResultError
 
 FACTOR = 2.0
 
@@ -278,6 +278,9 @@ def test_check_gives_python_s_numbers_and_says_who_is_wrong(monkeypatch):
         program(single)
     program(single)
     np.testing.assert_allclose(single, np.ones(5))
+    strict = loopbook.native(halves, check=True, strict=True)
+    with pytest.raises(WrongResultError, match="other numbers"):
+        strict(np.full(5, 4.0, np.float32))
 
 
 def test_check_says_where_docc_is_wrong(monkeypatch):

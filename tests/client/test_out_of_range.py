@@ -81,6 +81,16 @@ def test_python_raises(func, within, outside):
             native(*outside())
 
 
+def test_a_call_that_is_checked_raises_too():
+    native = loopbook.native(stored, check=True)
+    with pytest.raises(IndexError), pytest.warns(InterpretedWarning, match="out of range"):
+        native(long(40), 40)
+    native(x := long(40), 39)
+    assert x[39] == 7.0
+    with pytest.raises(SdfgError, match="out of range"):
+        loopbook.native(stored, check=True, strict=True)(long(40), 40)
+
+
 def test_strict_says_so():
     native = loopbook.native(stored, strict=True)
     native(long(40), 3)

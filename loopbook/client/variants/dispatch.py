@@ -174,17 +174,18 @@ class Dispatcher:
         try:
             case = self._case(bound)
             variant = self._variant(case)
-            if not self._is_trusted(variant, case):
-                return self._checked(variant, case)
-            answer = variant.run(case)
-            if key is not None:
-                entries.add(key, self._short(variant, case, args, partial(entries.take, key)))
-            return answer
+            if self._is_trusted(variant, case):
+                answer = variant.run(case)
+                if key is not None:
+                    entries.add(key, self._short(variant, case, args, partial(entries.take, key)))
+                return answer
         except FAILURES as error:
             # It may be kept, and would keep this call's arguments with what it came through.
             reason = str(bare(error))
             if key is not None and not self._strict:
                 self._failing(key, args, error)
+        else:
+            return self._checked(variant, case, args, kwargs)
         return self._interpreted(reason, args, kwargs)
 
     def _with_items(
@@ -301,10 +302,13 @@ class Dispatcher:
             return case.scale in variant.verified
         return bool(variant.verified) or not variant.unproven
 
-    def _checked(self, variant: Variant, case: Case) -> Any:
-        answer, wrong = check(
-            self._by_place, case, variant.run, lambda: variant.rebuilt(case, _unoptimised).run
-        )
+    def _checked(self, variant: Variant, case: Case, args: Sequence[Any], kwargs: Any) -> Any:
+        try:
+            answer, wrong = check(
+                self._by_place, case, variant.run, lambda: variant.rebuilt(case, _unoptimised).run
+            )
+        except SdfgError as error:  # before anything was computed
+            return self._interpreted(str(bare(error)), args, kwargs)
         if not wrong:
             variant.verified.add(case.scale)
             return answer
