@@ -218,7 +218,7 @@ def nests_table(nests: Sequence[NestReport], caption: str = "") -> str:
 RULED = {
     "order": "loops in the order in which the arrays lie in memory",
     "kept": "elements that innermost loops read and do not change are loaded once",
-    "rows together": "rows that are short, and follow each other in memory, as one",
+    "collapsed": "rows that are short, and follow each other in memory, as one",
     "strips": "sums or recurrences along which nothing lies side by side, some beside each other",
     "time": "several time steps on a part of a grid that no cache holds",
     "threads": "iterations that have nothing to do with each other",

@@ -36,7 +36,7 @@ def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:
         yield "sums", shared_sums(nest, Random(0), context)
         return
     yield "strips", sums_beside(nest, context.trips)
-    yield "rows together", short_rows(nest, context.trips)
+    yield "collapsed", short_rows(nest, context.trips)
     for steps in time_tiles_from_memory(nest, context):
         yield "time", steps
 

@@ -200,6 +200,11 @@ class Code:
         """Write captured lines here."""
         self.lines += [replace(line, depth=line.depth + self.depth) for line in lines]
 
+    def demand_places(self, array: str) -> None:
+        """Take for granted that no number in an argument is negative: others run as Python."""
+        self.facts.guards[f"({array}.size == 0 or {array}.min() >= 0)"] = None
+        self.looked_into.add(array)
+
     def remember(self, key: Any, found: Int, of: Sequence[Int]) -> None:
         """Remember what the last line computed: to the end of the block, where nothing changes that
         it is computed `of`."""

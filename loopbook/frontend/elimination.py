@@ -33,7 +33,7 @@ def eliminated(rows: Iterable[Int], variables: Sequence[str]) -> tuple[Int, ...]
         such values, or if it cannot be told. A variable may have sizes and arguments as a factor:
         there are such values then if the forms are 0 or more, and there may be others.
     """
-    left = (*rows,)
+    left = without_implied(rows)
     for name in reversed(variables):
         lower, upper, others = [], [], []
         for row in left:
@@ -53,9 +53,9 @@ def eliminated(rows: Iterable[Int], variables: Sequence[str]) -> tuple[Int, ...]
                     return None
                 others.append(low * -falling + high * rising)
         left = without_implied(others)
-        if any(map(never, left)) or len(left) > MOST_ROWS:
+        if len(left) > MOST_ROWS:
             return None
-    return None if any(map(never, left)) else without_implied(left)
+    return None if any(map(never, left)) else left
 
 
 def _factor(row: Int, name: str) -> Int | None:

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.frontend.elimination import always, eliminated
+from loopbook.frontend.liveness import stores
 from loopbook.frontend.symbols import ONE, ZERO, Int
 
 LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
@@ -59,7 +60,7 @@ def in_bounds(node: ast.FunctionDef, given: Mapping[str, Any], same: Mapping[str
         given: the arguments of one call, by name; their types and ranks count.
         same: sizes that are another one, or a number, as texts: ``y.shape[0]`` is ``x.shape[0]``.
     """
-    changed = _assigned(*node.body)
+    changed = stores(node.body)
     arrays = {
         name: [_size(f"{name}.shape[{axis}]", same) for axis in range(value.ndim)]
         for name, value in given.items()
@@ -238,7 +239,7 @@ class _Walk:
 
     def forget(self, *nodes: ast.AST) -> None:
         """Nothing is known any more of what statements set."""
-        for name in _assigned(*nodes):
+        for name in stores(nodes):
             self.known.pop(name, None)
             self.wrapped.pop(name, None)
             self.tests.pop(name, None)
@@ -378,13 +379,3 @@ def _is_ellipsis_or_none(node: ast.expr) -> bool:
 
 def _leaves(node: ast.stmt) -> bool:
     return any(isinstance(inner, LEAVING) for inner in ast.walk(node))
-
-
-def _assigned(*nodes: ast.AST) -> set[str]:
-    """Names that are set."""
-    return {
-        inner.id
-        for node in nodes
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store | ast.Del)
-    }

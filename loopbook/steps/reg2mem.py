@@ -16,11 +16,10 @@ from loopbook.program.dataflow import AccessNode, Block
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Node
 from loopbook.program.types import type_of
-from loopbook.program.walk import rebuilt
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, read_in_place, serial
+from loopbook.steps.region import Region, in_order, read_in_place
 from loopbook.steps.summed import Summed, summed
 
 
@@ -224,16 +223,8 @@ def _with_element(node: Node, scalar: str, element: Element) -> Node:
     Raises:
         IllegalStepError: the scalar stands elsewhere, too.
     """
-
-    def in_order(inner: Node | tree.Case) -> Node | tree.Case:
-        if isinstance(inner, tree.Loop) and scalar in {r.container for r in inner.reductions or ()}:
-            return serial(inner)
-        return inner
-
     new = redirected(node, lambda access: element if access.container == scalar else None)
-    new = rebuilt(new, in_order)
-    if isinstance(new, tree.Loop):
-        new = serial(new) if scalar in {r.container for r in new.reductions or ()} else new
+    new = in_order(new, scalar)
     if scalar in names(new):
         raise IllegalStepError(f"{scalar} is used where no array can be")
     return new

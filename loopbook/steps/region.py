@@ -195,6 +195,17 @@ def serial(loop: Loop) -> Loop:
     return like(loop, kind="for", reductions=None, schedule=schedule)
 
 
+def in_order(node: Renamed, scalar: str) -> Renamed:
+    """A node whose loops that add something up in a scalar are ordinary ones."""
+
+    def mended(inner: walk.Inner) -> walk.Inner:
+        if isinstance(inner, Loop) and scalar in {one.container for one in inner.reductions or ()}:
+            return serial(inner)
+        return inner
+
+    return mended(walk.rebuilt(node, mended))  # type: ignore[return-value, arg-type]
+
+
 def serialise(*loops: LoopNode) -> None:
     """Make loops ordinary ones, whose iterations may depend on each other."""
     for node in loops:

@@ -26,7 +26,7 @@ from loopbook.program.dataflow import (
 from loopbook.program.dataflow import Node as FlowNode
 from loopbook.program.tree import Case, Loop, Node
 from loopbook.program.walk import rebuilt
-from loopbook.steps.region import serial
+from loopbook.steps.region import in_order, serial
 
 NEGATED = {"fp_add": "fp_sub", "fp_sub": "fp_add", "int_add": "int_sub", "int_sub": "int_add"}
 """Each operation that adds, and the one that takes away what it adds."""
@@ -219,11 +219,9 @@ def _signed(node: Node, scalar: str, negated: bool, product: Product) -> Node:
     def mended(inner: Node | Case) -> Node | Case:
         if isinstance(inner, Block) and scalar in names(inner):
             return _updated(_taken_apart(inner, scalar, negated, product), scalar, negated)
-        if isinstance(inner, Loop) and scalar in {one.container for one in inner.reductions or ()}:
-            return serial(inner)
         return inner
 
-    whole = rebuilt(node, mended)
+    whole = in_order(rebuilt(node, mended), scalar)
     return serial(whole) if whole.reductions else whole
 
 

@@ -51,8 +51,7 @@ def _begins_with_place(t: Translator, begin: Scalar, number: Int) -> None:
         return
     values = code.elements[found[1]]
     if (not values.size or values.min() >= 0) and code.facts.natural(number):
-        code.facts.guards[f"({found[1]}.size == 0 or {found[1]}.min() >= 0)"] = None
-        code.looked_into.add(found[1])
+        code.demand_places(found[1])
 
 
 def _stepped(t: Translator, start: Int, stop: Int, step: Int) -> Rows:

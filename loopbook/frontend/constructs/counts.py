@@ -124,7 +124,7 @@ def _length(t: Translator, array: Array, least: Int) -> Int:
         return _found(t, array, least)
     name, values = argument.name, code.elements[argument.name]
     if array.dtype.kind == "i":
-        code.facts.guards[f"({name}.size == 0 or {name}.min() >= 0)"] = None
+        code.demand_places(name)
     code.looked_into.add(name)
     top = int(values.max()) + 1 if values.size else 0
     text = f"max(int({name}.max()) + 1 if {name}.size else 0, {least.text})"
