@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import loopbook
+from loopbook.client.variants import rival as rivals
 from loopbook.client.variants.rival import IN_A_ROW, ROUNDS, Rival
 
 MICROSECONDS = 1e-6
@@ -40,6 +42,18 @@ def no_book(monkeypatch, tmp_path):
     monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
+@pytest.fixture
+def passing(monkeypatch):
+    """Lets time pass, on a clock that what else runs on the machine does not move."""
+    now = [0.0]
+
+    def let(seconds):
+        now[0] += seconds
+
+    monkeypatch.setattr(rivals, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    return let
+
+
 @pytest.mark.parametrize(("python", "taken"), [(20, True), (120, False)])
 def test_short_calls_are_compared_when_they_are_warm(python, taken):
     own, compiled = Warming(400, python, cold=ROUNDS), Warming(200, 60, cold=ROUNDS)
@@ -63,11 +77,11 @@ def test_an_alarm_alone_does_not_decide_about_short_calls():
     assert [rival.call(compiled, [x])[1] for _ in range(ROUNDS - 1)][-1] is True
 
 
-def test_both_are_timed_anew_after_some_longer_calls():
+def test_both_are_timed_anew_after_some_longer_calls(passing):
     given = []
-    rival = Rival(lambda n: busy(n * 10 * MICROSECONDS), lambda _: None, take=given.append)
+    rival = Rival(lambda n: passing(n * 10 * MICROSECONDS), lambda _: None, take=given.append)
     for _ in range(ROUNDS):
-        _, lost = rival.call(lambda n: busy(60 * MICROSECONDS), [1])
+        _, lost = rival.call(lambda n: passing(60 * MICROSECONDS), [1])
     assert lost is True
     anew = []
     python = rival.instead(lambda: anew.append(1))
