@@ -21,7 +21,7 @@ change. An index that is not known may be any. What is too large a question is a
 from loopbook.dependence.distances import Distances, Meeting
 from loopbook.dependence.elements import covered
 from loopbook.dependence.engine import load
-from loopbook.dependence.last import written_first
+from loopbook.dependence.last import stored_anew, written_first
 from loopbook.dependence.model import Linear, Tile, domain
 from loopbook.dependence.order import Moved, check_order
 from loopbook.dependence.places import (
@@ -51,6 +51,7 @@ __all__ = [
     "never_meet",
     "read_before_written",
     "same_points",
+    "stored_anew",
     "suspects",
     "written_first",
 ]

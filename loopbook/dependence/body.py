@@ -197,6 +197,22 @@ def read_loop(
     return reader.loop(loop, frozenset(variables), frozenset(), ())
 
 
+def read_siblings(
+    nodes: Sequence[tree.Node],
+    variables: Iterable[str],
+    private: frozenset[str],
+    containers: Mapping[str, Type],
+) -> list[LoopNode | Statement]:
+    """Loops beside each other, and what stands between them, as `read_loop` reads a loop.
+
+    Raises:
+        IllegalStepError: as `read_loop`.
+    """
+    body = tree.Sequence(tuple(nodes))
+    reader = _Reader(private, containers, frozenset(), private | written(body), False, False)
+    return reader.children(body, frozenset(variables), frozenset(), ())
+
+
 @dataclass(frozen=True)
 class _Reader:
     """Reads loops, as `read_loop` says.
@@ -229,10 +245,10 @@ class _Reader:
         node = read_header(loop, variables, rooms=self.rooms)
         known = variables | {node.variable}
         needed = (needed | own_symbols(loop)) & self.containers.keys() - known
-        node.children = self._children(loop.body, known, needed, conditions)
+        node.children = self.children(loop.body, known, needed, conditions)
         return node
 
-    def _children(
+    def children(
         self,
         sequence: tree.Sequence,
         known: frozenset[str],
@@ -276,7 +292,7 @@ class _Reader:
         guard = Guard([branch])
         for case in branch.cases:
             inside = (case.condition, *conditions)
-            guard.children += self._children(case.body, known, needed, inside)
+            guard.children += self.children(case.body, known, needed, inside)
         guard.touches = [
             t for child in guard.children for s, _ in statements(child) for t in s.touches
         ]

@@ -8,7 +8,7 @@ certain count, of statements that run just for the points that the loops' bounds
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from loopbook.dependence.engine import Engine, question
@@ -48,17 +48,11 @@ class LastWrites:
         if container in self._needed or len(uses) != 1:
             return False
         if (piece, container) not in self._again:
-            self._again[piece, container] = self._overwritten(uses[0], points)
+            pieces = self._instances.pieces
+            others = (use for one in pieces for use in one.uses.get(container, ()))
+            found = _stored_behind(self._engine, self._instances, uses[0], others)
+            self._again[piece, container] = found
         return _subset(self._engine, points, self._again[piece, container])
-
-    def _overwritten(self, use: Use, points: islpy.BasicSet) -> islpy.Set:
-        """The instances behind which others write the same element."""
-        found = points.to_set().subtract(points.to_set())
-        for later in self._instances.pieces:
-            for other in later.uses.get(use.access.container, ()):
-                for met in _followed(self._engine, self._instances, use, other, certain=other):
-                    found = _union(self._engine, found, met.domain())
-        return found
 
 
 def written_first(trees: Sequence[Tree], around: Sequence[Loop], container: str) -> bool:
@@ -71,24 +65,66 @@ def written_first(trees: Sequence[Tree], around: Sequence[Loop], container: str)
     instances.name(form for piece in instances.pieces for form in piece.place)
     try:
         with question() as engine:
+            uses = [use for piece in instances.pieces for use in piece.uses.get(container, ())]
             return all(
-                _is_written(engine, instances, use)
-                for piece in instances.pieces
-                for use in piece.uses.get(container, ())
-                if not use.access.write
+                use.access.write or _is_written(engine, instances, use, uses) for use in uses
             )
     except DependenceError:
         return False
 
 
-def _is_written(engine: Engine, instances: Instances, read: Use) -> bool:
-    """Whether each instance of a read comes after a write of what it reads."""
+def stored_anew(
+    trees: Sequence[Tree], around: Sequence[Loop], container: str, changing: Collection[str] = ()
+) -> bool:
+    """Whether the siblings behind the first one surely store all that it stores into an array, and
+    read nothing of it that they have not stored.
+
+    Args:
+        around: the loops around, outermost first.
+        changing: what is written besides what the siblings write.
+    """
+    instances = Instances(trees, around, changing)
+    instances.name(form for piece in instances.pieces for form in piece.place)
+    first, behind = [], []
+    for piece in instances.pieces:
+        uses = piece.uses.get(container, [])
+        (behind if piece.place[0] else first).extend(uses)
+    if not all(use.access.write and use.access.indices for use in first):
+        return False
+    try:
+        with question() as engine:
+            return all(
+                use.access.write or _is_written(engine, instances, use, behind) for use in behind
+            ) and all(_is_stored(engine, instances, use, behind) for use in first)
+    except DependenceError:
+        return False
+
+
+def _is_stored(engine: Engine, instances: Instances, use: Use, others: Iterable[Use]) -> bool:
+    """Whether others of some accesses, behind each instance of a write, write what it writes."""
+    points = instances.points(engine, use.piece)
+    return _subset(engine, points, _stored_behind(engine, instances, use, others))
+
+
+def _stored_behind(
+    engine: Engine, instances: Instances, use: Use, others: Iterable[Use]
+) -> islpy.Set:
+    """The instances of a write behind which one of some others surely writes the same element."""
+    points = instances.points(engine, use.piece)
+    found = points.to_set().subtract(points.to_set())
+    for other in others:
+        for met in _followed(engine, instances, use, other, certain=other):
+            found = _union(engine, found, met.domain())
+    return found
+
+
+def _is_written(engine: Engine, instances: Instances, read: Use, others: Iterable[Use]) -> bool:
+    """Whether each instance of a read comes after one of some others, that writes what it reads."""
     points = instances.points(engine, read.piece)
     found = points.to_set().subtract(points.to_set())
-    for piece in instances.pieces:
-        for write in piece.uses.get(read.access.container, ()):
-            for met in _followed(engine, instances, write, read, certain=write):
-                found = _union(engine, found, met.range())
+    for write in others:
+        for met in _followed(engine, instances, write, read, certain=write):
+            found = _union(engine, found, met.range())
     return _subset(engine, points, found)
 
 

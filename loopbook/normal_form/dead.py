@@ -10,30 +10,34 @@ and after::
     for i: y[i] = (x[i] + a[i]) * b[i]
 
 (Dead store elimination, for arrays.) ``y = x + a; y *= b`` comes to the former: docc computes the
-first sum where it is read, and keeps where it was stored.
+first sum where it is read, and keeps where it was stored. Several nests may store anew what one has
+stored, as after ``y = np.zeros(n)``::
+
+    y[0] = x[0]
+    for i from 1: y[i] = y[i - 1] + x[i]
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loopbook.dependence import stored_anew
+from loopbook.dependence.body import read_siblings
+from loopbook.dependence.scalars import private_scalars
 from loopbook.errors import LoopbookError, SdfgError
+from loopbook.normal_form.order import headers_of
 from loopbook.normal_form.producer import producer_of
-from loopbook.normal_form.radix import Radix
-from loopbook.normal_form.temporaries import (
-    Temporary,
-    accesses_of,
-    changed,
-    parent,
-    without,
-    without_each,
-)
+from loopbook.normal_form.temporaries import Temporary, changed, parent, without, without_each
 from loopbook.program import walk
-from loopbook.program.accesses import names, own_accesses, own_names, symbols, written
-from loopbook.program.dataflow import Reference, Statement
+from loopbook.program.accesses import names, own_names, written
+from loopbook.program.dataflow import Reference
 from loopbook.program.expr import Expr
-from loopbook.program.tree import Jump, Loop, Opaque, Program
+from loopbook.program.tree import Case, Jump, Loop, Opaque, Program
 from loopbook.program.types import Pointer, Scalar
+from loopbook.program.walk import Path
+
+MOST_ASKED = 4
+"""How many of the nests behind one that store into the same array are looked at."""
 
 
 def without_dead_stores(program: Program) -> Program:
@@ -70,7 +74,8 @@ def _one_less(program: Program) -> Program:
                 # No temporary, but what is asked of it is only what the nest stores there.
                 stored = Temporary(array, arrays[array], Expr("0"), None)
                 try:
-                    rest = _overwritten(program, siblings[place:], stored)
+                    rest = producer_of(program, nest, stored).rest
+                    _check_stored_anew(program, (*path, place), siblings[place:], array)
                 except LoopbookError:
                     continue
                 return walk.replaced(program, (*path, place), *([] if rest is None else [rest]))
@@ -90,45 +95,39 @@ def _with_one_name(program: Program) -> dict[str, Scalar]:
     }
 
 
-def _overwritten(
-    program: Program, siblings: Sequence[walk.Inner], stored: Temporary
-) -> Loop | None:
-    """What is left of the first of some nodes beside each other without its stores into an array.
+def _check_stored_anew(
+    program: Program, path: Path, siblings: Sequence[walk.Inner], array: str
+) -> None:
+    """Refuse unless all that the first of some siblings stores into an array is stored once more by
+    others, before it is read.
+
+    Args:
+        path: of the first one.
 
     Raises:
-        LoopbookError: one of these may be read before the element is stored anew.
+        LoopbookError: something may be read before, or not be stored anew.
     """
-    array = stored.container
-    last = next((n for n, node in enumerate(siblings) if n and array in names(node)), None)
-    if last is None:
-        raise SdfgError("it is not known who reads it")
-    between = siblings[: last + 1]
-    for inner in (inner for node in between for inner in walk.preorder(node)):
-        if isinstance(inner, Jump | Opaque):
-            raise SdfgError("not all of it may run")
-    filled = producer_of(program, siblings[0], stored)
-    anew = _always_stored(siblings[last], array)
-    moving = frozenset().union(*map(changed, between))
-    if filled.radix.elements != anew.elements or filled.radix.symbols & moving:
-        raise SdfgError("not all of it is stored anew")
-    return filled.rest
-
-
-def _always_stored(nest: walk.Inner, array: str) -> Radix:
-    """The elements of an array that a perfect nest stores, whatever happens, and does not read.
-
-    Raises:
-        LoopbookError: it is not known which these are.
-    """
-    if not isinstance(nest, Loop) or array in symbols(nest):
-        raise SdfgError("no loop stores it anew")
-    if any(not access.write for access in accesses_of(nest, array)):
-        raise SdfgError("it is read before")
-    loops = walk.band(nest)
-    for node in loops[-1].body.children:
-        for access in own_accesses(node) if type(node) is Statement else ():
-            if access.container == array and len(access.subset) == 1:
-                own = [loop for loop in loops if loop.variable in access.subset[0].symbols]
-                if len(own) == len(loops) and all(loop.step == 1 for loop in loops):
-                    return Radix.of(access.subset[0], loops)
-    raise SdfgError("it may not be stored anew")
+    around = headers_of(
+        [
+            node
+            for depth in range(1, len(path))
+            if isinstance(node := walk.at(program, path[:depth]), Loop)
+        ]
+    )
+    asked = 0
+    for last, node in enumerate(siblings[1:], 1):
+        if any(isinstance(inner, Jump | Opaque) for inner in walk.preorder(node)):
+            break
+        if array not in written(node):
+            continue
+        between = siblings[: last + 1]
+        users = [one for one in between if not isinstance(one, Case) and array in names(one)]
+        variables = [loop.variable for loop in around]
+        trees = read_siblings(users, variables, private_scalars(program), program.containers)
+        changing = frozenset[str]().union(*map(changed, between))
+        if stored_anew(trees, around, array, changing):
+            return
+        asked += 1
+        if asked == MOST_ASKED:
+            break
+    raise SdfgError("not all of it is stored anew before it is read")

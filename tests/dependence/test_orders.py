@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from dataclasses import replace
@@ -115,6 +116,44 @@ def test_iterations_that_write_first_what_they_read_may_change_places(data):
     except DependenceError:
         return
     assert all(same_values(nest, moved, size) for size in SIZES)
+
+
+def storing(nest: Loop, name: str, every: int) -> Loop:
+    """The nest with some of the accesses to an array as writes."""
+    uses = itertools.count()
+    for statement, _ in statements(nest):
+        own = (access for access in statement.touches if isinstance(access, Access))
+        statement.touches = [
+            replace(access, write=True)
+            if access.container == name and next(uses) % every == 0
+            else access
+            for access in own
+        ]
+    return nest
+
+
+@settings(max_examples=150)
+@given(nests(), st.lists(nests(), min_size=1, max_size=3), st.sampled_from("ABC"))
+def test_what_is_said_to_be_stored_anew_is_stored_before_it_is_read(first, behind, name):
+    first = storing(first, name, every=1)
+    behind = [storing(nest, name, every=2) for nest in behind]
+    if not dependence.stored_anew([first, *behind], [], name):
+        return
+    for size in SIZES:
+        stored, anew = (
+            [(access, one) for one in run(trees, {"N": size}) for access in one.statement.touches]
+            for trees in ([first], behind)
+        )
+        done = set()
+        for access, one in sorted(anew, key=lambda use: (use[1].time, use[0].write)):
+            if access.container == name and access.write:
+                done.add(access.address(one.values))
+            elif access.container == name:
+                assert access.address(one.values) in done
+        assert done >= {
+            access.address(one.values) for access, one in stored if access.container == name
+        }
+        assert all(access.write for access, _ in stored if access.container == name)
 
 
 @settings(max_examples=30)

@@ -64,6 +64,53 @@ def of_another_length(x, a, b):
         x[: k - 1, 0] = b[: k - 1, 0]
 
 
+def row_and_rest(x, a, b):
+    y = np.zeros_like(x)
+    y[0, :] = a[0, :]
+    for i in range(1, x.shape[0]):
+        y[i, :] = y[i - 1, :] * 0.5 + b[i, :]
+    return y
+
+
+def from_the_end(x, a, b):
+    y = np.zeros((x.shape[0], x.shape[1]))
+    y[-1] = a[-1]
+    for i in range(x.shape[0] - 2, -1, -1):
+        y[i] = y[i + 1] * 0.5 + b[i]
+    return y
+
+
+def first_element(x, a, b):
+    y = np.zeros(x.shape[0])
+    y[0] = x[0, 0]
+    for i in range(1, x.shape[0]):
+        y[i] = 0.9 * y[i - 1] + x[i, i]
+    return y
+
+
+def all_but_a_row(x, a, b):
+    y = np.zeros_like(x)
+    y[0, :] = a[0, :]
+    for i in range(2, x.shape[0]):
+        y[i, :] = y[i - 1, :] * 0.5 + b[i, :]
+    return y
+
+
+def read_too_early(x, a, b):
+    y = np.zeros_like(x)
+    for i in range(1, x.shape[0]):
+        y[i, :] = y[i - 1, :] * 0.5 + b[i, :]
+    y[0, :] = a[0, :]
+    return y
+
+
+def as_often_as_told(x, a, b):
+    y = np.zeros_like(x)
+    for _ in range(int(x[0, 0] < 0.5)):
+        y[:, :] = a + b
+    return y
+
+
 def perhaps(x, a, b):
     x[:, :] = a
     for i in range(x.shape[0]):
@@ -89,6 +136,12 @@ LOOPS = {
     read_between: 2,  # it is computed where it is read
     read_by_what_fills: None,  # the array is turned around in as many loops as that takes
     of_another_length: None,
+    row_and_rest: 2,
+    from_the_end: 2,
+    first_element: 1,
+    all_but_a_row: 3,
+    read_too_early: 3,
+    as_often_as_told: None,
     perhaps: 2,
     perhaps_not_to_the_end: None,  # Python runs it
 }
