@@ -33,7 +33,16 @@ from pathlib import Path
 
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
-from loopbook.toolchain import extremes, headers, linking, memory, powers, scratch, traces
+from loopbook.toolchain import (
+    extremes,
+    headers,
+    linking,
+    memory,
+    powers,
+    scratch,
+    traces,
+    vector_functions,
+)
 from loopbook.toolchain.clang import shared_library
 
 DOCC_NAME = "clang++-21"
@@ -183,6 +192,10 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
         if not target.exists() or target.read_text() != script:
             if has_vector_maths(compiler.path):
                 (folder / MATHS_MARK).touch(mode=0o600)
+                table = folder / vector_functions.TABLE
+                scratch.put(table, vector_functions.LINES, 0o600)
+                if vector_functions.has_vector_functions(compiler.path, table):
+                    (folder / vector_functions.MARK).touch(mode=0o600)
             if _makes_library(compiler.path, *EARLY_FLAGS.split()):
                 (folder / EARLY_MARK).touch(mode=0o600)
             linker = quick_linker(compiler.path)
@@ -225,6 +238,7 @@ def _script(compiler: Compiler, march: str) -> str:
     script += (
         f'if [ "${VECTOR_MATHS}" ] && [ -e "${{0%/*}}/{MATHS_MARK}" ]; then\n'
         f'  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\n'
+        f"{vector_functions.SCRIPT}"
         "fi\n"
     )
     script += f'[ "${EXACT}" ] && set -- "$@" {EXACT_FLAGS}\n'
@@ -419,7 +433,7 @@ static inline double loopbook_atan2(double y, double x) {
 #define fminf(x, y) loopbook_minimum(x, y)
 EXTREMES
 #endif
-""".replace("EXTREMES\n", extremes.TEXT + powers.REAL)
+""".replace("EXTREMES\n", extremes.TEXT + powers.REAL + vector_functions.TEXT)
 """C's ``fmax`` and ``fmin`` give the number beside a NaN, NumPy's ``maximum`` and ``minimum`` the
 NaN. Either takes three vector instructions.
 

@@ -6,7 +6,7 @@ SCRIPT = """\
 flags= before=
 for word do
   case "$word" in
-    -o | *.cpp) ;;
+    -o | *.cpp | *.csv) ;;
     *) [ "$before" = -o ] || flags="$flags $word" ;;
   esac
   before=$word

@@ -77,6 +77,15 @@ def test_an_alarm_alone_does_not_decide_about_short_calls():
     assert [rival.call(compiled, [x])[1] for _ in range(ROUNDS - 1)][-1] is True
 
 
+@pytest.mark.parametrize("later", [2_000, 40_000])
+def test_python_is_stopped_twice_before_that_decides(later):
+    own, compiled = Warming(40_000, later), Warming(8_000, 8_000)
+    rival, x = Rival(own, lambda _: None), np.zeros(4)
+    found = [rival.call(compiled, [x])[1] for _ in range(ROUNDS)]
+    assert found[:2] == [None, False if later == 40_000 else None]
+    assert later == 40_000 or found[2] is True
+
+
 def test_both_are_timed_anew_after_some_longer_calls(passing):
     given = []
     rival = Rival(lambda n: passing(n * 10 * MICROSECONDS), lambda _: None, take=given.append)

@@ -18,7 +18,7 @@ ROUNDS = 3
 """Calls that both are timed in."""
 
 PATIENCE = 2.0
-"""Python is stopped when it takes so many times as long; that decides."""
+"""Python is stopped when it takes so many times as long; twice, that decides."""
 
 FASTER = 0.95
 """Python is taken if it needs less than so much of the time."""
@@ -43,7 +43,7 @@ what a cold cache costs."""
 
 SHORT = 1e-3
 """Seconds that these may take for one call; none are made of one that takes longer itself. Where
-one is as short, Python that takes longer is given another chance: something else may have run."""
+one is as short, Python is never stopped for good: something else may have run."""
 
 MOST_SPARE = 1 << 20
 """Bytes of arguments that are copied for that."""
@@ -100,7 +100,7 @@ class Rival:
         answer = compiled(*args)
         ours = time.perf_counter() - begun
         theirs = self._python(own, max(PATIENCE * ours, LEAST))
-        if theirs is None or (theirs == math.inf and ours > SHORT):
+        if theirs is None or (theirs == math.inf and ours > SHORT and self._once_too_long(ours)):
             return answer, False
         if spare is not None:
             ours, theirs = self._again(compiled, spare, ours, theirs)
@@ -108,6 +108,10 @@ class Rival:
         if ours < LONG and len(self._times) < ROUNDS:
             return answer, None
         return answer, self.python < FASTER * self.compiled
+
+    def _once_too_long(self, ours: float) -> bool:
+        """Whether Python has been stopped before, or a call is too long to see that again."""
+        return ours >= LONG or any(theirs == math.inf for _, theirs in self._times)
 
     def _copies(self, args: Sequence[Any]) -> list[Any]:
         """Arguments that either may be called with, so that these stay as they are."""

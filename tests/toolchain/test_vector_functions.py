@@ -1,0 +1,122 @@
+"""Maths functions in loops that only glibc has vectors of."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from loopbook.sdfg import frontend
+from loopbook.sdfg.build import build_baseline
+from loopbook.toolchain import vector_functions
+from loopbook.toolchain.clang import shared_library
+from loopbook.toolchain.compiler import MATHS_LIBRARY, OWN_MATHS, activate, find_compiler
+from loopbook.toolchain.vector_functions import FLAG, LINES, NAMES
+
+TO_NUMPY = {"acos": "arccos", "asin": "arcsin", "atan": "arctan"}
+TO_NUMPY |= {"acosh": "arccosh", "asinh": "arcsinh", "atanh": "arctanh"}
+FLAGS = ("-O3", "-ffp-contract=fast", "-fassociative-math", "-freciprocal-math")
+"""Those of docc that let clang calculate in another order."""
+
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    2.0,
+    1e-20,
+    5e-324,
+    1e300,
+    math.inf,
+    -math.inf,
+    math.nan,
+]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    folder = tmp_path_factory.mktemp("functions")
+    (folder / "all.csv").write_text(LINES)
+    if not vector_functions.has_vector_functions(find_compiler().path, folder / "all.csv"):
+        pytest.skip("no such compiler, or no such library, here")
+    loops = "".join(
+        f'extern "C" void all_{name}(const double *x, double *y, long n) {{'
+        f" for (long i = 0; i < n; i++) y[i] = {name}(x[i]); }}\n"
+        f'extern "C" void all_{name}f(const float *x, float *y, long n) {{'
+        f" for (long i = 0; i < n; i++) y[i] = {name}f(x[i]); }}\n"
+        for name in NAMES
+    )
+    words = (*FLAGS, "-march=native", "-fno-math-errno", FLAG, MATHS_LIBRARY)
+    table = f"-mllvm=-forceattrs-csv-path={folder / 'all.csv'}"
+    shared_library(find_compiler().path, OWN_MATHS + loops, *words, table, to=folder / "all.so")
+    return ctypes.CDLL(str(folder / "all.so"))
+
+
+def called(library: ctypes.CDLL, name: str, x: np.ndarray) -> np.ndarray:
+    y = np.empty_like(x)
+    function = getattr(library, f"all_{name}{'f' if x.dtype == np.float32 else ''}")
+    function(*(ctypes.c_void_p(a.ctypes.data) for a in (x, y)), ctypes.c_long(x.size))
+    return y
+
+
+def exact(name: str, x: np.ndarray) -> np.ndarray:
+    if name in ("erf", "erfc"):
+        return np.array([getattr(math, name)(value) for value in x.tolist()])
+    with np.errstate(all="ignore"):
+        return getattr(np, TO_NUMPY.get(name, name))(x.astype(float))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("name", NAMES)
+def test_they_are_right_to_a_few_units(library: ctypes.CDLL, name: str, kind: Any):
+    draw = np.random.default_rng(0)
+    ends = {"acosh": (1.0, 50.0), "acos": (-1.0, 1.0), "asin": (-1.0, 1.0), "atanh": (-1.0, 1.0)}
+    ends |= {"log1p": (-1.0, 9.0), "log2": (0.0, 1e3), "log10": (0.0, 1e3), "erfc": (-5.0, 5.0)}
+    x = draw.uniform(*ends.get(name, (-20.0, 20.0)), 20_003).astype(kind)
+    want = exact(name, x)
+    units = np.abs(called(library, name, x) - want) / np.spacing(np.abs(want).astype(kind))
+    assert units.max() <= (6.0 if name == "erf" and kind is np.float32 else 4.5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_infinities_signs_and_what_is_no_number_are_kept(library: ctypes.CDLL, name: str):
+    x = np.array(SPECIAL * 3)
+    got, want = called(library, name, x), exact(name, x)
+    np.testing.assert_allclose(got, want, rtol=1e-15)
+    np.testing.assert_array_equal(np.signbit(got[want == 0]), np.signbit(want[want == 0]))
+
+
+def test_digits_and_edges_can_be_counted(library: ctypes.CDLL):
+    whole = np.arange(23.0)
+    np.testing.assert_array_equal(called(library, "log10", 10.0**whole), whole)
+    np.testing.assert_array_equal(called(library, "log2", 2.0**whole), whole)
+    np.testing.assert_array_equal(called(library, "exp2", whole), 2.0**whole)
+    edges = np.arange(-2000.0, 2000.0)
+    np.testing.assert_array_equal(called(library, "cbrt", edges**3), edges)
+
+
+def angles(x, y):
+    for i in range(x.shape[0]):
+        y[i] = math.asin(x[i]) + math.log1p(x[i])
+
+
+def test_served_code_calls_them(library: ctypes.CDLL, tmp_path: Path):
+    activate()
+    x = np.linspace(0.0, 1.0, 1001)
+    args = [x, np.zeros_like(x)]
+    text = frontend.trace(angles, args)
+    own = build_baseline(text, "sequential", tmp_path / "own").library.read_bytes()
+    served = build_baseline(text, "sequential", tmp_path / "served", vector_maths=True)
+    for name in (b"asin", b"log1p"):
+        assert b"v_" + name not in own
+        assert b"v_" + name in served.library.read_bytes()
+    assert b"v_cosh" not in served.library.read_bytes()
+    y = np.zeros_like(x)
+    frontend.bind(angles, args, served.library)(x, y)
+    np.testing.assert_allclose(y, np.arcsin(x) + np.log1p(x), rtol=1e-14)
