@@ -139,11 +139,16 @@ def only_gather(nest: Nest, name: str, trips: Mapping[str, int]) -> bool:
 
 def _compares(nest: Nest, loop: Loop) -> bool:
     """Whether a loop chooses among what it goes through."""
-    inside = {block.index for block in nest.blocks if loop in nest.ancestry(block.parent)}
-    return any(one.op in _EXTREMES for one in nest.operations if one.block in inside) or (
+    return _extremes(nest, loop) > 0 or (
         "loop",
         loop.index,
     ) in {parent for parent, (kind, _) in nest.contains if kind == "branch"}
+
+
+def _extremes(nest: Nest, loop: Loop) -> int:
+    """How many greatest or least numbers a loop looks for."""
+    inside = {block.index for block in nest.blocks if loop in nest.ancestry(block.parent)}
+    return sum(one.op in _EXTREMES for one in nest.operations if one.block in inside)
 
 
 def _is_in_vectors(nest: Nest, row: Loop, along: Loop, trips: Mapping[str, int]) -> bool:
@@ -167,8 +172,8 @@ def _is_in_vectors(nest: Nest, row: Loop, along: Loop, trips: Mapping[str, int])
 
 
 def _hands_nothing_on(nest: Nest, loop: Loop) -> bool:
-    """Whether no iteration of a loop can read what another one has written: docc takes none with a
-    branch for such a loop."""
+    """Whether no iteration of a loop can read what another one has written, but for greatest and
+    least numbers: docc takes none with a branch for such a loop."""
     node = next(
         one
         for one in preorder(nest.loop)
@@ -176,7 +181,8 @@ def _hands_nothing_on(nest: Nest, loop: Loop) -> bool:
     )
     stored = written(node)
     read = {access.container for access in accesses(node) if access.subset and not access.write}
-    return not stored & (read | upward_exposed(node.body))
+    handed = stored & (read | upward_exposed(node.body))
+    return not handed & read and len(handed) <= _extremes(nest, loop)
 
 
 _ALONG = (Stride.ZERO, Stride.UNIT)

@@ -37,6 +37,7 @@ from loopbook.sdfg.moved import moved
 from loopbook.sdfg.overtaken import overtaken
 from loopbook.sdfg.spacing import copy_of_first, loads_of, spaced, stores_of
 from loopbook.sdfg.unsolved import kept_apart
+from loopbook.sdfg.whole_products import kept_whole
 
 Simplify = Callable[[str], StructuredSDFG]
 Promote = Callable[[str], Program]
@@ -101,13 +102,13 @@ def without_loss(
 
 
 def _fit_to_be_fused(text: str, tree: Program | None) -> tuple[str, Program | None]:
-    """An SDFG's text with those loops kept apart that docc crashes on, and its tree; None if it
-    cannot be read."""
+    """An SDFG's text with those loops kept apart that docc crashes on, and products by themselves,
+    and its tree; None if it cannot be read."""
     try:
         program = read(loaded(text)) if tree is None else tree
     except SdfgError:  # `simplify` says so
         return text, None
-    apart = kept_apart(program)
+    apart = kept_whole(kept_apart(program))
     if apart is program:
         return text, program
     text = dumped(write(apart))

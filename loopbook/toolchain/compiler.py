@@ -351,8 +351,18 @@ template <class A, class B> static inline auto loopbook_minimum(A x, B y) {
     decltype(x + y) a = x, b = y, lesser = a < b ? a : b;
     return a != a ? a : lesser;
 }
+static inline double loopbook_exp(double x) {
+    bool least = x < -708;
+    double most = x < -760 ? -760 : x, found = exp(least ? most + 100 : x);
+    return least ? found * 0x1.a8c1f14e2af5dp-145 : found;
+}
+static inline float loopbook_exp(float x) {
+    bool least = x < -87;
+    float most = x < -110 ? -110 : x, found = expf(least ? most + 50 : x);
+    return least ? found * 0x1.d257d6p-73f : found;
+}
 template <class A> static inline A loopbook_tanh(A x) {
-    A a = fabs(x), z = x * x, next = 1, last = 17, e = exp(2 * a);
+    A a = fabs(x), z = x * x, next = 1, last = 17, e = exp(2 * (a > 22 ? 22 : a));
 #pragma clang loop unroll(full)
     for (int odd = 15; odd > 0; odd -= 2) {
         A sum = odd * last + z * next;
@@ -418,8 +428,11 @@ static inline double loopbook_atan2(double y, double x) {
     angle = copysign(__builtin_signbit(x) ? M_PI - angle : angle, y);
     return x != x || y != y ? x + y : angle;
 }
+#define exp(x) loopbook_exp((double)(x))
 #ifdef LOOPBOOK_MEMORY
 #define expf(x) loopbook_expf(x)
+#else
+#define expf(x) loopbook_exp((float)(x))
 #endif
 #define erff(x) loopbook_erff(x)
 #define atan2(y, x) loopbook_atan2((double)(y), (double)(x))
@@ -437,7 +450,9 @@ EXTREMES
 """C's ``fmax`` and ``fmin`` give the number beside a NaN, NumPy's ``maximum`` and ``minimum`` the
 NaN. Either takes three vector instructions.
 
-clang knows no vector version of ``tanh`` for glibc. This one is Lambert's continued fraction near
+glibc's vectors of ``exp`` leave to a scalar function what is below the least normal number, as in
+masked rows of attention, which take 2.5 times as long then: here it is scaled. clang knows no
+vector version of ``tanh`` for glibc. This one is Lambert's continued fraction near
 0, where the form with ``exp`` would lose digits; it is right to 3 units in the last place. Nor does
 it know one of ``hypot``: scaled by powers of two, the sum of squares neither overflows nor loses
 digits, and is exact for whole numbers. NumPy takes such a form for the size of complex numbers.

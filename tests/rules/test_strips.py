@@ -185,6 +185,15 @@ def chosen(x, h, y):
         y[i] = m
 
 
+def shifted(x, h, y):
+    for i in range(y.shape[0]):
+        best = -1e300
+        for k in range(x.shape[1]):
+            h[i, k] = x[i, k] * 0.5 + 1.0
+            best = max(best, x[i, k] * 0.5 + 1.0)
+        y[i] = best
+
+
 def running(x, h, y):
     for i in range(y.shape[0]):
         for k in range(1, x.shape[1]):
@@ -202,9 +211,10 @@ def damped(x, h, y):
 GIVEN = (random(6, 40), random(2), random(6))
 
 
-@pytest.mark.parametrize("kernel", [greatest, chosen, rows])
+@pytest.mark.parametrize("kernel", [greatest, chosen, rows, shifted])
 def test_rows_that_are_compared_or_added_up_would_only_be_gathered(kernel):
-    given = GIVEN if kernel is not rows else (random(6, 40), random(40), random(6))
+    h = {rows: random(40), shifted: random(6, 40)}.get(kernel, GIVEN[1])
+    given = GIVEN[0], h, GIVEN[2]
     (nest,) = nests_of(kernel, given)
     assert only_gather(nest, "L0", {})
     assert not only_gather(nest, "L0", {"L1": 8})
